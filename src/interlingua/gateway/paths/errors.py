@@ -19,43 +19,37 @@ from interlingua.store.errors import ConflictError, NotFoundError, StoreError
 from interlingua.tasks.errors import NothingToDoError, TaskBusyError
 from interlingua.tools.errors import WorkspaceError
 
+Kinds = type[InterlinguaError] | tuple[type[InterlinguaError], ...]
+
+_PLAIN: tuple[tuple[Kinds, int, str, str | None], ...] = (
+    (TaskBusyError, 409, "task_busy", "the task runs"),
+    (NothingToDoError, 409, "nothing_to_do", "the task has nothing to go on with"),
+    (WorkspaceError, 409, "folder_gone", "the folder of the task cannot be used here"),
+    (BusyError, 409, "turn_in_flight", None),
+    (SwapError, 409, "swap_refused", None),
+    ((OverrideError, UnknownModelError), 400, "unknown_model", None),
+    (ProviderSetupError, 503, "provider_not_set_up", None),
+    (TurnError, 409, "turn_in_flight", None),
+    ((SessionError, ReadError), 400, "invalid_content", None),
+    (ConflictError, 409, "conflict", "somebody else has changed this; read it again"),
+)
+"""Kinds of errors, and what they are answered with; None: their own words."""
+
 
 def api_error(error: InterlinguaError) -> ApiError:
     """The answer for an error of ours."""
+    for kinds, status, code, text in _PLAIN:
+        if isinstance(error, kinds):
+            return ApiError(status, code, text or str(error))
     match error:
-        case TaskBusyError():
-            return ApiError(409, "task_busy", "the task runs")
-        case NothingToDoError():
-            return ApiError(409, "nothing_to_do", "the task has nothing to go on with")
-        case WorkspaceError():
-            return ApiError(409, "folder_gone", "the folder of the task cannot be used here")
-        case BusyError():
-            return ApiError(409, "turn_in_flight", str(error))
         case FullError():
             return ApiError(503, "too_many_turns", str(error), headers={"retry-after": "1"})
         case NoModelError():
-            tried = [
-                {"model": step.candidate_model, "reason": step.reason}
-                for step in error.decision.chain
-                if step.candidate_model is not None
-            ]
-            return ApiError(503, "routing_failed", str(error), {"tried": tried})
-        case SwapError():
-            return ApiError(409, "swap_refused", str(error))
-        case OverrideError() | UnknownModelError():
-            return ApiError(400, "unknown_model", str(error))
+            return ApiError(503, "routing_failed", str(error), {"tried": _tried(error)})
         case RoutingError():
             return ApiError(503, "routing_failed", str(error), {"tried": []})
-        case ProviderSetupError():
-            return ApiError(503, "provider_not_set_up", str(error))
-        case TurnError():
-            return ApiError(409, "turn_in_flight", str(error))
-        case SessionError() | ReadError():
-            return ApiError(400, "invalid_content", str(error))
         case NotFoundError():
             return ApiError(404, "not_found", f"there is no such {error.what}")
-        case ConflictError():
-            return ApiError(409, "conflict", "somebody else has changed this; read it again")
         case StoreError():
             text = f"the store cannot do this now ({error.reason})"
             return ApiError(503, "store_unavailable", text, headers={"retry-after": "1"})
@@ -63,3 +57,11 @@ def api_error(error: InterlinguaError) -> ApiError:
             return ApiError(502, "upstream_failed", error.problem)
         case _:
             return ApiError(500, "internal_error", "the gateway itself failed; see its log")
+
+
+def _tried(error: NoModelError) -> list[dict[str, str | None]]:
+    return [
+        {"model": step.candidate_model, "reason": step.reason}
+        for step in error.decision.chain
+        if step.candidate_model is not None
+    ]

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -18,6 +18,12 @@ from interlingua.errors import InterlinguaError, MissingExtraError
 from interlingua.gateway.config import load
 from interlingua.gateway.server import logs
 from interlingua.gateway.settings import Settings
+
+if TYPE_CHECKING:
+    import uvicorn
+
+    from interlingua.gateway.server.drain import Server
+    from interlingua.gateway.service import Service
 
 
 class Overrides(msgspec.Struct, frozen=True):
@@ -54,44 +60,15 @@ async def _serve(
     said: Overrides, settings: Settings, listening: socket.socket, ready: Callable[[], None]
 ) -> int:
     try:
-        import uvicorn
+        import uvicorn  # noqa: F401  # needed soon; without it nothing is to be opened
 
-        from interlingua.gateway.server.drain import Server
-        from interlingua.gateway.server.sockets import protocol
         from interlingua.gateway.service import Service
     except ImportError:
         raise MissingExtraError("the gateway", "gateway") from None
     service = await Service.open(settings)
     try:
         await service.require_keys()
-        config = uvicorn.Config(
-            service.app,
-            http=protocol(settings.limits),
-            ws="none",
-            lifespan="off",
-            interface="asgi3",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            timeout_keep_alive=75,
-            limit_concurrency=settings.limits.connections,
-            h11_max_incomplete_event_size=settings.limits.headers,
-        )
-        parent = os.getppid()
-
-        def tick(under_way: int) -> None:
-            service.count_in_flight(under_way)
-            if said.is_one_of_several and os.getppid() != parent:
-                server.handle_exit(0, None)  # whoever started us is gone
-
-        async def reload() -> None:
-            await service.reload(said.file(), said.over)
-
-        server = Server(
-            config, settings.listen, service.going, reload, tick, lambda: service.behind
-        )
-        service.in_flight = lambda: server.under_way
+        server = _server(service, said, settings)
         serving = asyncio.ensure_future(server.serve(sockets=[listening]))
         while not server.started and not serving.done():
             await asyncio.sleep(0.01)
@@ -102,6 +79,47 @@ async def _serve(
     finally:
         await service.close()
     return 0
+
+
+def _server(service: Service, said: Overrides, settings: Settings) -> Server:
+    """uvicorn's server, which tells the service what it has to know."""
+    from interlingua.gateway.server.drain import Server
+
+    parent = os.getppid()
+
+    def tick(under_way: int) -> None:
+        service.count_in_flight(under_way)
+        if said.is_one_of_several and os.getppid() != parent:
+            server.handle_exit(0, None)  # whoever started us is gone
+
+    async def reload() -> None:
+        await service.reload(said.file(), said.over)
+
+    config, listen = _config(service, settings), settings.listen
+    server = Server(config, listen, service.going, reload, tick, lambda: service.behind)
+    service.in_flight = lambda: server.under_way
+    return server
+
+
+def _config(service: Service, settings: Settings) -> uvicorn.Config:
+    import uvicorn
+
+    from interlingua.gateway.server.sockets import protocol
+
+    return uvicorn.Config(
+        service.app,
+        http=protocol(settings.limits),
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=75,
+        limit_concurrency=settings.limits.connections,
+        h11_max_incomplete_event_size=settings.limits.headers,
+    )
 
 
 def _settle_memory() -> None:

@@ -143,50 +143,46 @@ class Teller:
 
     def _said(self, event: Any) -> tuple[str, dict[str, Any]] | None:
         match event:
-            case ev.TextDelta():
-                return "text.delta", {
-                    "content_block_index": self._number(event.index),
-                    "text": event.text,
-                }
-            case ev.ThinkingDelta():
-                return "thinking.delta", {
-                    "content_block_index": self._number(event.index),
-                    "text": event.text,
-                }
-            case ev.ToolUseStart():
-                self._calls[event.index] = event.id
-                return "tool.use_start", {
-                    "content_block_index": self._number(event.index),
-                    "tool_use_id": event.id,
-                    "tool_name": event.name,
-                }
-            case ev.ToolUseInputDelta():
-                return "tool.use_input_delta", {
-                    "content_block_index": self._number(event.index),
-                    "tool_use_id": self._calls.get(event.index),
-                    "partial_json": event.text,
-                }
-            case ev.ToolUseEnd():
-                return "tool.use_end", {
-                    "content_block_index": self._number(event.index),
-                    "tool_use_id": self._calls.get(event.index),
-                    "final_input": event.input,
-                }
             case ev.UsageUpdate():
                 return "usage_update", {"usage": plain(event.usage)}
             case ev.MessageComplete():
-                message = event.response.message
-                stop = message.metadata.stop_reason
-                return "message.complete", {
-                    "stop_reason": None if stop is None else stop.value,
-                    "final_content": plain(message.content),
-                    "usage": plain(message.metadata.usage),
-                }
+                return "message.complete", _complete(event.response.message)
             case ev.StreamError():
                 kind = event.error.kind.value
                 return "error", {"error_class": kind, "code": event.error.code}
+        of_block = self._of_block(event)
+        if of_block is None:
+            return None
+        name, said = of_block
+        return name, {"content_block_index": self._number(event.index), **said}
+
+    def _of_block(self, event: Any) -> tuple[str, dict[str, Any]] | None:
+        """What an event says of one block; None if it says nothing that is shown."""
+        match event:
+            case ev.TextDelta():
+                return "text.delta", {"text": event.text}
+            case ev.ThinkingDelta():
+                return "thinking.delta", {"text": event.text}
+            case ev.ToolUseStart():
+                self._calls[event.index] = event.id
+                return "tool.use_start", {"tool_use_id": event.id, "tool_name": event.name}
+            case ev.ToolUseInputDelta():
+                call = self._calls.get(event.index)
+                return "tool.use_input_delta", {"tool_use_id": call, "partial_json": event.text}
+            case ev.ToolUseEnd():
+                call = self._calls.get(event.index)
+                return "tool.use_end", {"tool_use_id": call, "final_input": event.input}
             case _:
                 return None
+
+
+def _complete(message: Message) -> dict[str, Any]:
+    stop = message.metadata.stop_reason
+    return {
+        "stop_reason": None if stop is None else stop.value,
+        "final_content": plain(message.content),
+        "usage": plain(message.metadata.usage),
+    }
 
 
 def is_last(event: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from contextlib import aclosing
 from typing import Any, cast
 
@@ -147,25 +148,12 @@ class Turns:
         client = MeteredClient(self.gateway, principal, session_id)
         self._running[session_id] = running = RunningTurn(_NOT_YET, client)
         try:
-            opened = await FollowedSession.open(self.store, session_id, **self.known(principal))
-            session = running.session = cast(FollowedSession, opened)
-            session._core.setting.gateway_key_id = principal.key_id
-            if turn_of(session.row) is not None:
-                raise BusyError(f"session {session_id} has a turn under way in another worker")
+            session = await self._open(running, session_id, principal)
             model = override or session.model or self.router.config().global_default
             if model is not None:
                 await self._hold(client, session, model, message, options)
-            session.begun = asyncio.get_running_loop().create_future()
             work = self._run(running, message, override, options)
-            running.task = asyncio.ensure_future(work)
-            waited: set[asyncio.Future[Any]] = {running.task, session.begun}
-            await asyncio.wait(waited, return_when="FIRST_COMPLETED")
-            if not session.begun.done():
-                try:
-                    running.task.result()  # raises why
-                except ConflictError:
-                    raise BusyError(f"somebody else goes on in session {session_id}") from None
-                raise InterlinguaError("the turn did not begin")
+            await self._begin(running, session, work)
             if self._tending is None or self._tending.done():
                 self._tending = asyncio.ensure_future(self._tend())
             return running
@@ -176,6 +164,32 @@ class Turns:
             self._running.pop(session_id, None)
             await client.release()
             raise
+
+    async def _open(
+        self, running: RunningTurn, session_id: str, principal: Principal
+    ) -> FollowedSession:
+        opened = await FollowedSession.open(self.store, session_id, **self.known(principal))
+        session = running.session = cast(FollowedSession, opened)
+        session._core.setting.gateway_key_id = principal.key_id
+        if turn_of(session.row) is not None:
+            raise BusyError(f"session {session_id} has a turn under way in another worker")
+        return session
+
+    async def _begin(
+        self, running: RunningTurn, session: FollowedSession, work: Coroutine[Any, Any, None]
+    ) -> None:
+        """Until the turn has begun; raises why it does not."""
+        session.begun = asyncio.get_running_loop().create_future()
+        running.task = asyncio.ensure_future(work)
+        waited: set[asyncio.Future[Any]] = {running.task, session.begun}
+        await asyncio.wait(waited, return_when="FIRST_COMPLETED")
+        if session.begun.done():
+            return
+        try:
+            running.task.result()
+        except ConflictError:
+            raise BusyError(f"somebody else goes on in session {session.id}") from None
+        raise InterlinguaError("the turn did not begin")
 
     async def _hold(
         self,

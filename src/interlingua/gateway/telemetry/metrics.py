@@ -7,6 +7,7 @@ import os
 import re
 import struct
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from interlingua.errors import MissingExtraError
@@ -45,45 +46,37 @@ class Metrics:
         self._names: dict[str, str] = {}
         self._series: dict[tuple[str, str | None, int], _Series] = {}
         self._changed: set[_Series] = set()
-        self.requests = Counter(
-            "interlingua_requests", "Requests, by how they ended", ("front", "target", "status"),
-            registry=registry,
-        )  # fmt: skip
         by = ("front", "provider")
-        self.seconds = Histogram(
-            "interlingua_request_seconds", "From a request to the last byte of its answer", by,
-            registry=registry, buckets=SECONDS,
-        )  # fmt: skip
-        self.first_byte = Histogram(
-            "interlingua_first_byte_seconds", "From a request to the first byte of a stream", by,
-            registry=registry, buckets=SECONDS,
-        )  # fmt: skip
-        self.tokens = Counter(
-            "interlingua_tokens", "Tokens, as providers count them", ("target", "kind"),
-            registry=registry,
-        )  # fmt: skip
-        self.cost = Counter(
-            "interlingua_cost_usd", "US dollars, where the price is known", ("target",),
-            registry=registry,
-        )  # fmt: skip
-        self.losses = Counter(
-            "interlingua_losses", "Things that could not be said", by, registry=registry
+        counter = partial(Counter, registry=registry)
+        seconds = partial(Histogram, labelnames=by, registry=registry, buckets=SECONDS)
+        self.requests = counter(
+            "interlingua_requests", "Requests, by how they ended", ("front", "target", "status")
         )
-        self.repairs = Counter(
-            "interlingua_repairs", "Requests sent without what their model refuses", ("provider",),
-            registry=registry,
-        )  # fmt: skip
-        self.upstream_errors = Counter(
-            "interlingua_upstream_errors", "Failures of providers", ("provider", "kind"),
-            registry=registry,
-        )  # fmt: skip
+        self.seconds = seconds(
+            "interlingua_request_seconds", "From a request to the last byte of its answer"
+        )
+        self.first_byte = seconds(
+            "interlingua_first_byte_seconds", "From a request to the first byte of a stream"
+        )
+        self.tokens = counter(
+            "interlingua_tokens", "Tokens, as providers count them", ("target", "kind")
+        )
+        self.cost = counter(
+            "interlingua_cost_usd", "US dollars, where the price is known", ("target",)
+        )
+        self.losses = counter("interlingua_losses", "Things that could not be said", by)
+        self.repairs = counter(
+            "interlingua_repairs", "Requests sent without what their model refuses", ("provider",)
+        )
+        self.upstream_errors = counter(
+            "interlingua_upstream_errors", "Failures of providers", ("provider", "kind")
+        )
+        self.trace_dropped = counter(
+            "interlingua_trace_dropped", "Requests that the trace could not take"
+        )
         self.in_flight = Gauge(
             "interlingua_in_flight", "Requests under way", registry=registry,
             multiprocess_mode="livesum",
-        )  # fmt: skip
-        self.trace_dropped = Counter(
-            "interlingua_trace_dropped", "Requests that the trace could not take",
-            registry=registry,
         )  # fmt: skip
 
     def finished(self, exchange: Exchange, elapsed_ms: float, cost: Any = None) -> None:

@@ -1,0 +1,37 @@
+"""Functions that fit on a screen."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import interlingua
+
+HOME = Path(interlingua.__file__).parent
+MOST = 39
+ROOMS = ("gateway",)
+"""Where it holds."""
+
+
+def functions(path: Path) -> Iterator[tuple[str, int]]:
+    """The functions of a module, and how many lines each has, decorators apart."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert node.end_lineno is not None
+            yield node.name, node.end_lineno - node.lineno + 1
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_function_is_longer_than_a_screen(room: str) -> None:
+    paths = list((HOME / room).rglob("*.py"))
+    assert paths
+    long = [
+        f"{path.relative_to(HOME)}: {name} has {lines} lines"
+        for path in paths
+        for name, lines in functions(path)
+        if lines > MOST
+    ]
+    assert not long
