@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from interlingua.arguments import to_text
 from interlingua.dialects.kernel.errors import ShapeError, inside
 from interlingua.dialects.kernel.kept import form_of
@@ -59,32 +61,32 @@ _BLOCKS: dict[Piece | None, type[Block]] = {
     t.SUMMARIZED: ThinkingBlock,
     t.REFUSAL: RefusalBlock,
 }
+_PIECES = {kind: piece for piece, kind in _BLOCKS.items()}
+_LISTS = {t.SUMMARY_INDEX: "summary", t.CONTENT_INDEX: "content"}
+"""The lists of an item, by the keys that number their parts."""
 
 
 def piece_of(block: Block) -> Piece | None:
     """How a part that begins like this goes on."""
-    if type(block) is ThinkingBlock:
-        return t.THOUGHT if form_of(NAME, block.raw).get("list") == "content" else t.SUMMARIZED
-    return (
-        t.TEXT if type(block) is TextBlock else t.REFUSAL if type(block) is RefusalBlock else None
-    )
+    if type(block) is ThinkingBlock and form_of(NAME, block.raw).get("list") == "content":
+        return t.THOUGHT
+    return _PIECES.get(type(block))
 
 
 # -- items and their parts ------------------------------------------------------------------------
 
 
-class Item:
+class Item(msgspec.Struct, eq=False):
     """An item of the output: its place, how it began, its parts, and how it ended."""
 
-    def __init__(self, at: int, id: Any = None) -> None:
-        self.at = at
-        self.id = id
-        self.wire: Wire = {}
-        self.parts: dict[tuple[str | None, Any], Part] = {}
-        """By the key that numbers them, and their number; a call has neither."""
-        self.done: Wire | None = None
-        self.room: range | None = None
-        """Indexes kept for further blocks, once another item has begun."""
+    at: int
+    id: Any = None
+    wire: Wire = {}
+    parts: dict[tuple[str | None, Any], Part] = {}
+    """By the key that numbers them, and their number; a call has neither."""
+    done: Wire | None = None
+    room: range | None = None
+    """Indexes kept for further blocks, once another item has begun."""
 
     @property
     def latest(self) -> Wire:
@@ -102,27 +104,24 @@ class Item:
         return self.as_told(given if self.done is None else _filled(self.done, given))
 
 
-class Part:
-    """A block of an item: its place there, and what was told of it."""
+class Part(msgspec.Struct, eq=False):
+    """A block of an item: its place there, and what was told of it. Its pieces are frames of this
+    `kind`, with these numbers of content and of summary."""
 
-    def __init__(self, index: int, item: Item, piece: Piece | None, number: Any) -> None:
-        self.index = index
-        self.item = item
-        self.piece = piece
-        self.event = _EVENTS.get(piece) if piece is not None else None
-        self.kind = piece.delta if piece is not None else None
-        self.number = number
-        key = piece.key if piece is not None else None
-        self.numbers = tuple(
-            [number if key == k else None for k in (t.CONTENT_INDEX, t.SUMMARY_INDEX)]
-        )
-        """What its pieces have under these keys."""
-        self.wire: Wire = {}
-        self.pieces: list[str] = []
-        self.notes: list[Wire] = []
-        self.logprobs: list[Any] = []
-        self.start: ev.ToolUseStart | None = None
-        self.is_over = self.differs = False
+    index: int
+    item: Item
+    piece: Piece | None
+    number: Any
+    kind: str | None
+    numbers: tuple[Any, Any]
+    event: Callable[[int, str], Event] | None
+    wire: Wire = {}
+    pieces: list[str] = []
+    notes: list[Wire] = []
+    logprobs: list[Any] = []
+    start: ev.ToolUseStart | None = None
+    is_over: bool = False
+    differs: bool = False
 
     def begin(self, call: ToolUseBlock) -> Event:
         told = (call.id, call.name, call.executor, call.call_type, call.raw)
@@ -316,7 +315,9 @@ class Answer:
             index, item.room = item.room[0], item.room[1:]
         else:
             index, self._count = self._count, self._count + 1
-        part = item.parts[key, number] = Part(index, item, piece, number)
+        numbers = (number, None) if key == t.CONTENT_INDEX else (None, number)
+        kind, event = (None, None) if piece is None else (piece.delta, _EVENTS[piece])
+        part = item.parts[key, number] = Part(index, item, piece, number, kind, numbers, event)
         return part
 
     def open(
@@ -346,17 +347,14 @@ class Answer:
         reference, read 2026-11)."""
         if item.done is not None:
             return item.done
-        parts = sorted(item.parts.values(), key=lambda part: part.index)
         wire = {key: value for key, value in item.wire.items() if key != "encrypted_content"}
-        if not wire:
-            wire = _guess(parts)
+        wire = wire or _guess(item)
         if status is not None and "status" in wire:
             wire["status"] = status
         lists: dict[str, list[Wire]] = {}
-        for part in parts:
-            if part.start is None:
-                key = "summary" if part.piece is t.SUMMARIZED else "content"
-                lists.setdefault(key, []).append(part.whole())
+        for (key, _), part in item.parts.items():
+            if key is not None:
+                lists.setdefault(_LISTS[key], []).append(part.whole())
             elif part.piece is not None and (text := part.text()):
                 wire[part.piece.whole] = text
         return {**wire, **lists}
@@ -440,30 +438,25 @@ def blank(piece: Piece) -> Wire:
     return {**wire, "annotations": []} if piece is t.TEXT else wire
 
 
-def _guess(parts: list[Part]) -> Wire:
+def _guess(item: Item) -> Wire:
     """An item whose beginning was not told."""
-    id = parts[0].item.id if parts else None
-    if any(part.piece in (t.SUMMARIZED, t.THOUGHT) for part in parts):
-        return {"type": "reasoning", "id": id, "summary": []}
-    return {"type": "message", "id": id, "role": "assistant", "content": []}
+    if any(part.piece in (t.SUMMARIZED, t.THOUGHT) for part in item.parts.values()):
+        return {"type": "reasoning", "id": item.id, "summary": []}
+    return {"type": "message", "id": item.id, "role": "assistant", "content": []}
 
 
 def _places_of(item: Item, wire: Any) -> dict[int, Part]:
     """Which of the blocks of an item each of its parts is, where this is the item."""
     found: dict[int, Part] = {}
-    lists: dict[str, list[Part]] = {}
-    for part in item.parts.values():
-        if part.start is not None:
-            found[0] = part
-        else:
-            lists.setdefault("summary" if part.piece is t.SUMMARIZED else "content", []).append(
-                part
-            )
-    for key, told in lists.items():
-        is_second = key == "content" and wire.get("type") == "reasoning"
-        first = _length(wire.get("summary")) if is_second else 0
-        for number, part in _numbered(told, _length(wire.get(key))):
+    first = 0
+    for key, name in _LISTS.items():
+        length = len(wire[name]) if type(wire.get(name)) is list else 0
+        parts = [part for (each, _), part in item.parts.items() if each == key]
+        for number, part in _numbered(parts, length):
             found[first + number] = part
+        first = length if wire.get("type") == "reasoning" else 0
+    if (None, None) in item.parts:
+        found[0] = item.parts[None, None]
     return found
 
 
@@ -475,10 +468,6 @@ def _numbered(parts: list[Part], length: int) -> list[tuple[int, Part]]:
     if all(number in range(length) for number in numbers) and len({*numbers}) == len(numbers):
         return list(zip(numbers, parts, strict=True))
     return list(enumerate(sorted(parts, key=lambda part: part.index)))
-
-
-def _length(value: Any) -> int:
-    return len(value) if type(value) is list else 0
 
 
 # -- the last frame -------------------------------------------------------------------------------
