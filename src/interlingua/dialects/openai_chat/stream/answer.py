@@ -84,27 +84,11 @@ _VOICE = AudioBlock(Source("base64", ""), transcript="")
 _VOICED = ("data", "transcript")
 
 
-class Part(msgspec.Struct, eq=False):
-    """A run of pieces, which is a block of its own."""
-
-    choice: int
-    index: int
-    item: Item
-    event: Any
-    pieces: list[str] = []
-    is_open: bool = True
-
-    @property
-    def text(self) -> str:
-        if len(self.pieces) > 1:
-            self.pieces = ["".join(self.pieces)]
-        return self.pieces[0] if self.pieces else ""
-
-
 class Item(msgspec.Struct, eq=False):
     """What the wire has for a block: an item of a list, or the value of a key. `event` is what its
     pieces are, and `read` gives the block of one that holds this text; `wire` is what it says
-    beside the text, which stands under `key`."""
+    beside the text, which stands under `key`. Where others come between its pieces, each run of
+    them is a block of its own."""
 
     place: str
     event: Any
@@ -112,18 +96,25 @@ class Item(msgspec.Struct, eq=False):
     start: Block | None = None
     key: str | None = None
     wire: Wire = {}
-    parts: list[Part] = []
     also: set[str] = set()
     """The keys for thinking that say it, or say it again."""
+    choice: int = 0
+    index: int = -1
+    is_open: bool = False
+    pieces: list[str] = []
+    before: str = ""
+    """The text of earlier runs."""
 
     @property
-    def part(self) -> Part | None:
-        """The one that is open."""
-        return self.parts[-1] if self.parts and self.parts[-1].is_open else None
+    def has_begun(self) -> bool:
+        return self.index >= 0
 
     @property
     def text(self) -> str:
-        return "".join([part.text for part in self.parts])
+        """The text of this run."""
+        if len(self.pieces) > 1:
+            self.pieces = ["".join(self.pieces)]
+        return self.pieces[0] if self.pieces else ""
 
     def merge(self, wire: Wire, but: Collection[str]) -> None:
         """What a piece says beside its text; what is empty does not undo what was said."""
@@ -133,7 +124,7 @@ class Item(msgspec.Struct, eq=False):
 
     def whole(self, text: str | None = None) -> Wire:
         """The item of a whole answer."""
-        text = self.text if text is None else text
+        text = self.before + self.text if text is None else text
         return self.wire if self.key is None else {**self.wire, self.key: text}
 
 
@@ -186,8 +177,7 @@ class Thoughts:
     def _last(self, kind: str) -> Item | None:
         """The item that goes on, if it is told in this way."""
         item = self._told[-1] if self._told else None
-        is_it = item is not None and item.part is not None and item.place == kind
-        return item if is_it else None
+        return item if item is not None and item.is_open and item.place == kind else None
 
     def _new(self, kind: str) -> Item:
         item = Item(kind, ev.ThinkingDelta, self._block, ThinkingBlock(""), "thinking")
@@ -226,13 +216,14 @@ class Thoughts:
 
     def _sign(self, item: Item, wire: Wire, signature: str | None) -> None:
         """The end of what was told so far."""
-        part = item.part if item.parts else self._choice.open(item)
+        if not item.has_begun:
+            self._choice.opened(item)
         item.wire = {"type": "thinking"}
         item.merge(wire, _OWN if signature is None else _OWN - {"signature"})
-        if part is not None:
+        if item.is_open:
             if signature is not None:
-                self._choice.change(part, "signature", signature)
-            self._choice.close(part)
+                self._choice.change(item, "signature", signature)
+            self._choice.close(item)
 
     def _detail(self, wire: Any) -> Spoken:
         """One of `reasoning_details`."""
@@ -245,7 +236,7 @@ class Thoughts:
         if text:
             self._choice.say(item, text, (wire, item.key))
         if signature:
-            self._choice.change(item.part or self._choice.open(item), "signature", signature)
+            self._choice.change(self._choice.opened(item), "signature", signature)
         return (item, text) if text else None
 
     def _find(self, wire: Wire) -> Item:
@@ -269,9 +260,13 @@ class Thoughts:
         if self._has_items:
             wire[_ITEMS] = [{"type": "thinking", **item.whole()} for item in self._told]
         if self._details:
-            wire[DETAILS] = [_detail(item, item.text) for item in self._details]
+            wire[DETAILS] = [_detail(item, item.before + item.text) for item in self._details]
         for key in STRINGS:
-            told = [item.text for item in (*self._told, *self._details) if key in item.also]
+            told = [
+                item.before + item.text
+                for item in (*self._told, *self._details)
+                if key in item.also
+            ]
             if text := "".join(told):
                 wire[key] = text
         return wire
@@ -313,7 +308,7 @@ class Content:
 
     def _say(self, text: str, *spots: Spot) -> None:
         item = next(reversed(self._texts()), None)
-        if item is None or item.part is None:
+        if item is None or not item.is_open:
             item = Item(
                 "content", ev.TextDelta, self._text, TextBlock(""), "text", {"type": "text"}
             )
@@ -342,18 +337,18 @@ class Content:
 
     def _read_thinking(self, wire: Wire, spots: list[Spot]) -> None:
         item = self._items[-1] if self._items else None
-        if item is None or item.event is not ev.ThinkingDelta or item.part is None:
+        if item is None or item.event is not ev.ThinkingDelta or not item.is_open:
             start = read_part({**wire, "thinking": []}, *self._parts)
             item = Item("content", ev.ThinkingDelta, self._thinking, start, "thinking")
             self._items.append(item)
-            self._choice.open(item)
+            self._choice.opened(item)
         item.merge(wire, ("thinking",))
         item.also.add("string" if type(wire["thinking"]) is str else "list")
         for holder, key in spots:
             if holder[key]:
                 self._choice.say(item, holder[key], (holder, key))
-        if type(wire.get("signature")) is str and wire["signature"] and item.part is not None:
-            self._choice.change(item.part, "signature", wire["signature"])
+        if type(wire.get("signature")) is str and wire["signature"] and item.is_open:
+            self._choice.change(item, "signature", wire["signature"])
 
     def _thinking(self, item: Item, text: str) -> Block:
         return read_part(_whole_part(item, text), *self._parts)
@@ -361,12 +356,11 @@ class Content:
     def annotate(self, items: Any) -> None:
         self._annotations += want(items, list, ".annotations")
         texts = self._texts()
-        part = texts[0].part if len(texts) == 1 else None
-        for item in items if part is not None else ():
+        for note in items if len(texts) == 1 and texts[0].is_open else ():
             blocks: list[Block] = [TextBlock("")]
-            read_annotations([item], blocks, self._choice.t)
+            read_annotations([note], blocks, self._choice.t)
             for citation in blocks[0].citations:  # type: ignore[union-attr]  # it is text
-                self._choice.change(part, "citations", citation)  # type: ignore[arg-type]  # it is one
+                self._choice.change(texts[0], "citations", citation)
 
     def wire(self) -> Wire:
         """The keys of a whole message."""
@@ -410,19 +404,13 @@ def _is_text(item: Any) -> bool:
 class Call(Item):
     """A call, from its first piece on; it is opened when its name is known."""
 
-    index: int | None = None
+    number: int | None = None
     kind: str = "function"
     id: str | None = None
     name: str | None = None
     inner: Wire = {}
     given: Any = None
     """Arguments that came as an object; or an empty string, where any were spoken of."""
-    early: list[str] = []
-    """What came before the name did."""
-
-    @property
-    def text(self) -> str:
-        return "".join(self.early) if not self.parts else self.parts[0].text
 
     def add(self, wire: Wire, inner: Wire) -> None:
         for key, value in wire.items():
@@ -473,14 +461,14 @@ class Calls:
         name = maybe(wire, "name", str, ".function_call") or None
         self._tell(self._legacy, {}, wire, None, name, ".function_call")
 
-    def _new(self, kind: str, index: Any = None) -> Call:
+    def _new(self, kind: str, number: Any = None) -> Call:
         place = "function_call" if kind == _LEGACY else "tool_calls"
         given = ev.ToolUseInputDelta, self.block, None, _GIVEN[kind]
-        return Call(place, *given, index=index, kind=kind)
+        return Call(place, *given, number=number, kind=kind)
 
     def _find(self, index: int | None, id: str | None, name: str | None) -> Call | None:
         """The call that a piece belongs to; None for a new one."""
-        calls = [call for call in self._calls if index is None or call.index == index]
+        calls = [call for call in self._calls if index is None or call.number == index]
         same = [call for call in calls if id is not None and call.id == id]
         if same or not calls:
             return same[0] if same else None
@@ -501,21 +489,19 @@ class Calls:
             raise ShapeError(f"{path}.{key}", "a string", given)
         call.add(wire, inner)
         call.id, call.name = call.id or id, call.name or name
-        if not call.parts and call.name is not None:
+        if not call.has_begun and call.name is not None:
             self._start(call)
         if type(given) is not str or not given:
             return
-        if not call.parts:
-            call.early.append(given)
-        elif call.part is not None:
+        if call.is_open:
             self._choice.say(call, given, (inner, key))
-        else:  # after its end: only the whole has it
-            call.parts[0].pieces.append(given)
+        else:  # before its beginning; or after its end: only the whole has it
+            call.pieces.append(given)
 
     def _start(self, call: Call) -> None:
         call.start = self.block(call, "{}")
-        early = call.early
-        self._choice.open(call)
+        early, call.pieces = call.pieces, []
+        self._choice.opened(call)
         for text in early:
             self._choice.say(call, text)
 
@@ -531,7 +517,7 @@ class Calls:
     def start_all(self) -> None:
         """The message ends: also what never got a name is a call."""
         for call in (*self._calls, *([self._legacy] if self._legacy else ())):
-            if not call.parts:
+            if not call.has_begun:
                 self._start(call)
 
     def wire(self) -> Wire:
@@ -564,7 +550,7 @@ class Choice:
         self.origin = origin
         self.word: Any = None
         self.is_snapshot = False
-        self._open: list[Part] = []
+        self._open: list[Item] = []
         self._message: Wire = {}
         self._around: Wire = {}
         self._blocks: list[Block] = []
@@ -583,40 +569,41 @@ class Choice:
         self._places[place] += 1
         return self._places[place] - 1
 
-    def open(self, item: Item) -> Part:
-        """A new block, before which others end."""
+    def opened(self, item: Item) -> Item:
+        """The item, of which a new block begins, before which others end, unless one is open."""
+        if item.is_open:
+            return item
         self._make_way()
-        part = Part(self.number, self._index(item.place), item, item.event)
+        item.before, item.pieces = item.before + item.text, []
+        item.choice, item.index, item.is_open = self.number, self._index(item.place), True
         start = item.start or item.read(item, "")
         if item.start is None and isinstance(start, ThinkingBlock):
             start = start.replace(signature=None)  # which is told when it has come
-        item.parts.append(part)
-        self._open.append(part)
-        self.answer.events.append(start_of_block(part.index, start, choice=self.number))
-        return part
+        self._open.append(item)
+        self.answer.events.append(start_of_block(item.index, start, choice=self.number))
+        return item
 
     def say(self, item: Item, text: str, *spots: Spot) -> None:
         """A piece of a block, which stands in these places of the frame."""
-        part = item.part or self.open(item)
-        part.pieces.append(text)
-        self.answer.events.append(part.event(part.index, text, choice=self.number))
-        self.answer.piece = (part, spots)
+        self.opened(item).pieces.append(text)
+        self.answer.events.append(item.event(item.index, text, choice=self.number))
+        self.answer.piece = (item, spots)
 
-    def change(self, part: Part, field: str, value: Any) -> None:
+    def change(self, item: Item, field: str, value: Any) -> None:
         """Something else of a block than its text."""
-        self.answer.events.append(ev.BlockDelta(part.index, field, value, choice=self.number))
+        self.answer.events.append(ev.BlockDelta(item.index, field, value, choice=self.number))
 
     def _make_way(self) -> None:
         """Nothing but calls goes on beside another block, and they only till they are whole."""
-        for part in list(self._open):
-            if part.event is not ev.ToolUseInputDelta or _is_whole(part.text):
-                self.close(part)
+        for item in list(self._open):
+            if item.event is not ev.ToolUseInputDelta or _is_whole(item.text):
+                self.close(item)
 
-    def close(self, part: Part) -> None:
-        block = part.item.read(part.item, part.text)
-        self._open.remove(part)
-        part.is_open = False
-        self._end(part.index, block, not part.pieces)
+    def close(self, item: Item) -> None:
+        block = item.read(item, item.text)
+        self._open.remove(item)
+        item.is_open = False
+        self._end(item.index, block, not item.pieces)
 
     def _end(self, index: int, block: Block, untold: bool) -> None:
         if type(block) is ToolUseBlock and block.input and untold:  # it came as an object
@@ -635,15 +622,15 @@ class Choice:
 
     def finish(self) -> None:
         self._calls.start_all()
-        for part in list(self._open):
-            self.close(part)
+        for item in list(self._open):
+            self.close(item)
 
     def blocks(self) -> tuple[Block, ...]:
         """All blocks so far that can be read, in the order of their coming."""
         blocks = list(self._blocks)
-        for part in self._open:
+        for item in self._open:
             with suppress(ShapeError):
-                blocks.append(part.item.read(part.item, part.text))
+                blocks.append(item.read(item, item.text))
         return tuple(blocks)
 
     # -- reading
@@ -704,14 +691,16 @@ class Choice:
         """Speech is one block, whatever comes between its pieces."""
         if not (audio.get("id") or audio.get("data") or audio.get("transcript")):
             return
-        part = self._audio.parts[0] if self._audio.parts else self.open(self._audio)
-        self._audio.wire.update({key: audio[key] for key in audio if key not in _VOICED})
-        for key, pieces in zip(_VOICED, (part.pieces, self._transcript), strict=True):
+        spoken = self._audio
+        if not spoken.has_begun:
+            self.opened(spoken)
+        spoken.wire.update({key: audio[key] for key in audio if key not in _VOICED})
+        for key, pieces in zip(_VOICED, (spoken.pieces, self._transcript), strict=True):
             if audio.get(key):
                 piece = want(audio[key], str, f".audio.{key}")
                 pieces.append(piece)
-                if part.is_open:
-                    self.change(part, key, piece)
+                if spoken.is_open:
+                    self.change(spoken, key, piece)
 
     def _voice(self, item: Item, text: str) -> Block:
         return self._alone("audio", self._whole_audio())[0]
@@ -735,9 +724,9 @@ class Choice:
         message = {"role": "assistant", "content": None, **self._message}
         message.update(self._content.wire())
         message.update(self._lists)
-        if self._refusal.parts:
-            message["refusal"] = self._refusal.text
-        if self._audio.parts:
+        if self._refusal.has_begun:
+            message["refusal"] = self._refusal.before + self._refusal.text
+        if self._audio.has_begun:
             message["audio"] = self._whole_audio()
         message.update(self._thoughts.wire())
         message.update(self._calls.wire())
@@ -764,7 +753,7 @@ class Answer:
         self.usage: Wire | None = None
         self.events: list[Event] = []
         """What the frame tells that is being read."""
-        self.piece: tuple[Part, tuple[Spot, ...]] | None = None
+        self.piece: tuple[Item, tuple[Spot, ...]] | None = None
         """The last piece in it, and where it stands."""
         self._id: str | None = None
         self._top: Wire = {}
@@ -776,8 +765,8 @@ class Answer:
     def also_at(self, spots: list[Spot]) -> None:
         """The last piece stands in these places as well."""
         if self.piece is not None:
-            part, known = self.piece
-            self.piece = (part, (*known, *spots))
+            item, known = self.piece
+            self.piece = (item, (*known, *spots))
 
     def merge(self, chunk: Wire) -> None:
         if type(chunk.get("id")) is str:

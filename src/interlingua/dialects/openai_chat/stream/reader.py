@@ -15,7 +15,7 @@ from interlingua.dialects.kernel.errors import ShapeError, inside, want
 from interlingua.dialects.kernel.stream_reader import BROKEN_OFF, Pattern, Spot, pattern_of
 from interlingua.dialects.kernel.wire import Wire, parse
 from interlingua.dialects.openai_chat.errors import is_failure, read_failure
-from interlingua.dialects.openai_chat.stream.answer import GROQ, PADS, TOLD, Answer, Choice, Part
+from interlingua.dialects.openai_chat.stream.answer import GROQ, PADS, TOLD, Answer, Choice, Item
 from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, DONE, Tables
 from interlingua.dialects.openai_chat.usage import read_usage
 from interlingua.errors import DepthError
@@ -44,19 +44,19 @@ class StreamReader:
         self.waits = False
         """Whether a `[DONE]` may follow the error of a stream."""
         self._answer = Answer(self.tables)
-        self._live: list[tuple[Part, Pattern]] = []
+        self._live: list[tuple[Item, Pattern]] = []
         self._tries = _TRIES
         self._is_over = False
 
     def feed(self, frame: Frame) -> list[Event]:
-        for part, pattern in self._live:
+        for item, pattern in self._live:
             text = pattern.find(frame.data)
             if text:
-                pieces = part.pieces
+                pieces = item.pieces
                 pieces.append(text)
                 if len(pieces) > MANY:
                     thin(pieces)
-                return [part.event(part.index, text, choice=part.choice)]
+                return [item.event(item.index, text, choice=item.choice)]
         return self._feed(frame)
 
     def close(self) -> list[Event]:
@@ -100,7 +100,7 @@ class StreamReader:
         return self._answer.events or [ev.Other()]
 
     def _learn(self, data: str, wire: Wire) -> None:
-        """How the pieces of a part are spelled, so that the next ones are read by it. Whatever is
+        """How the pieces of an item are spelled, so that the next ones are read by it. Whatever is
         no plain piece may change to what the next ones belong."""
         piece = self._answer.piece
         if piece is None or not _is_plain(wire, piece[1]) or len(self._answer.events) > 1:
