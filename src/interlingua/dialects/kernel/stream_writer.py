@@ -197,21 +197,31 @@ def before_pieces(block: Any) -> Any:
 _UNSAID: dict[str, Any] = {"text": "", "citations": (), "signature": None}
 
 
-class OpenBlock(msgspec.Struct, eq=False):
-    """A block on its way: how its pieces are spelled, and how much was said of it."""
+class OpenBlock:
+    """A block on its way: how its pieces are spelled, and how much was said of it. (A struct would
+    take longer to count.)"""
 
-    index: int
-    kind: int | None = None
-    """Of blocks that are told in pieces: which pieces."""
-    before: str = ""
-    """Stands before the first piece."""
-    name: str | None = None
-    cuts: list[str] | None = None
-    """The JSON of a piece's frame, cut where the piece stands, once pieces can be said; and the
-    name of the frame."""
-    length: int = 0
-    start: ToolUseStart | None = None
-    """Of a call: what began it."""
+    __slots__ = ("before", "cuts", "index", "kind", "length", "name", "start")
+
+    def __init__(
+        self,
+        index: int,
+        kind: int | None = None,
+        before: str = "",
+        start: ToolUseStart | None = None,
+    ) -> None:
+        self.index = index
+        self.kind = kind
+        """Of blocks that are told in pieces: which pieces."""
+        self.before = before
+        """Stands before the first piece."""
+        self.start = start
+        """Of a call: what began it."""
+        self.name: str | None = None
+        self.cuts: list[str] | None = None
+        """The JSON of a piece's frame, cut where the piece stands, once pieces can be said; and the
+        name of the frame."""
+        self.length = 0
 
     def spell_as(self, name: str | None, wire: Wire) -> None:
         """Pieces are frames of this name and this JSON, in which `PIECE` stands for them."""
@@ -291,7 +301,8 @@ class Voice(ABC, Generic[S]):
         return [self._frame(said, text)]
 
     def _frame(self, said: S, text: str) -> Frame:
-        return say(said, text)
+        """The same as `say`, without a call more."""
+        return tuple.__new__(Frame, (said.name, encode_text(text).decode().join(said.cuts)))  # type: ignore[arg-type]  # it has pieces
 
     def close_all(self) -> list[Frame]:
         """The end of what is open, and of all that waits."""

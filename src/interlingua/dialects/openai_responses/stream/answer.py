@@ -105,15 +105,12 @@ class Item(msgspec.Struct, eq=False):
 
 
 class Part(msgspec.Struct, eq=False):
-    """A block of an item: its place there, and what was told of it. Its pieces are frames of this
-    `kind`, with these numbers of content and of summary."""
+    """A block of an item: its place there, and what was told of it."""
 
     index: int
     item: Item
     piece: Piece | None
     number: Any
-    kind: str | None
-    numbers: tuple[Any, Any]
     event: Callable[[int, str], Event] | None
     wire: Wire = {}
     pieces: list[str] = []
@@ -315,9 +312,8 @@ class Answer:
             index, item.room = item.room[0], item.room[1:]
         else:
             index, self._count = self._count, self._count + 1
-        numbers = (number, None) if key == t.CONTENT_INDEX else (None, number)
-        kind, event = (None, None) if piece is None else (piece.delta, _EVENTS[piece])
-        part = item.parts[key, number] = Part(index, item, piece, number, kind, numbers, event)
+        event = None if piece is None else _EVENTS[piece]
+        part = item.parts[key, number] = Part(index, item, piece, number, event)
         return part
 
     def open(

@@ -34,21 +34,28 @@ _BY_DELTA = {piece.delta: piece for piece in (*t.CALL_PIECES.values(), *t.PART_P
 # -- the frame that there are most of -------------------------------------------------------------
 
 
-class _Plain(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+class _Plain(msgspec.Struct, tag_field="type", forbid_unknown_fields=True, kw_only=True, gc=False):
     """A piece with nothing unusual in it."""
 
-    type: str
     item_id: str
     output_index: int
     delta: str
-    content_index: int | None = None
-    summary_index: int | None = None
     sequence_number: int | msgspec.UnsetType = UNSET
     logprobs: list[Any] | None = None
     obfuscation: str | None = None
 
 
-_decode = msgspec.json.Decoder(_Plain).decode
+def _decoder(piece: Piece) -> Callable[[str], Any]:
+    """What reads such pieces of one kind, and refuses all others. Some have a number."""
+    more: list[Any] = [] if piece.key is None else [("number", int, msgspec.field(name=piece.key))]
+    less = {"number": None} if piece.key is None else {}
+    plain = msgspec.defstruct(
+        "Plain", more, bases=(_Plain,), namespace=less, tag=piece.delta, kw_only=True
+    )
+    return msgspec.json.Decoder(plain).decode
+
+
+_DECODERS = {piece: _decoder(piece) for piece in _BY_DELTA.values()}
 
 
 # -- the stream -----------------------------------------------------------------------------------
@@ -73,21 +80,21 @@ class StreamReader:
         self._numbered: dict[int, int] = {}
         """Digests of the frames that came, but for those of single pieces, by their numbers."""
         self._live: Part | None = None
-        """The part whose piece came last."""
+        """The part whose piece came last, and how its plain pieces are read."""
+        self._decode: Any = None
 
     def feed(self, frame: Frame) -> list[Event]:
         part = self._live
         if part is None:
             return self._feed(frame)
         try:
-            wire = _decode(frame.data)
+            wire = self._decode(frame.data)
         except UNREADABLE:
             return self._feed(frame)
         if (
-            wire.type != part.kind
-            or wire.sequence_number != self._after
+            wire.sequence_number != self._after
             or wire.output_index != part.item.at
-            or (wire.content_index, wire.summary_index) != part.numbers
+            or wire.number != part.number
             or wire.logprobs
         ):
             return self._feed(frame)
@@ -267,7 +274,7 @@ class StreamReader:
         return [*events, part.tell(text)]
 
     def _go_on_with(self, part: Part) -> None:
-        self._live = part
+        self._live, self._decode = part, _DECODERS.get(part.piece)  # type: ignore[arg-type]  # it is one
         if self._answer is not None:
             self._answer.item = part.item
 

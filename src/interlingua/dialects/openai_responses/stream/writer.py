@@ -66,12 +66,14 @@ _QUIET = quiet(NAME)
 class OpenPart(OpenBlock):
     """A block on its way: how it is told in pieces, if it is, and what was said of it."""
 
-    block: Any = None
-    piece: Piece | None = None
-    pieces: list[str] = msgspec.field(default_factory=list)
-    number: int = 0
-    notes: int = 0
-    """How many annotations were said."""
+    __slots__ = ("block", "notes", "number", "piece", "pieces")
+
+    def __init__(self, index: int, block: Any = None, start: Any = None) -> None:
+        super().__init__(index, start=start)
+        self.block = block
+        self.piece: Piece | None = None
+        self.pieces: list[str] = []
+        self.number = self.notes = 0
 
     def text(self) -> str:
         return "".join(self.pieces)
@@ -274,7 +276,7 @@ class Abroad(InPieces[OpenPart]):
     def _open(self, index: int, block: Any) -> list[Frame]:
         """A block that is no call begins; what is told in pieces opens its part."""
         piece, item = piece_of(block), self._item
-        said = self._current = OpenPart(index, block=block)
+        said = self._current = OpenPart(index, block)
         if piece is None or "string" in form_of(NAME, block.raw):
             return []
         begun = before_pieces(block)
