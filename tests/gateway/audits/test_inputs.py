@@ -73,7 +73,7 @@ def test_no_json_breaks_the_gateway(tmp_path: Path) -> None:
                 head = b"POST %b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" % path
                 head += b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(data)
                 async with several:
-                    out, closed = await sent(gateway, head + data, 10)
+                    out, closed = await sent(gateway, head + data, 60)
                 (status,) = answers(out)
                 assert closed
                 assert status in (200, 201, 400, 404, 502), (path, data[:80], out[-300:])

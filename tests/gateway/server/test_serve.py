@@ -150,7 +150,7 @@ def test_it_says_where_it_is_and_serves_with_nothing_configured(tmp_path: Path) 
 
 
 def test_a_stream_under_way_ends_by_itself_after_the_first_signal(tmp_path: Path) -> None:
-    with running(tmp_path, notice=2.0) as (process, _):
+    with running(tmp_path, notice=2.0, drain=60.0) as (process, _):
         with process.open("POST", "/v1/chat/completions", SLOW) as (_, reply):
             assert reply.status == 200
             first = reply.read(64)
