@@ -67,7 +67,8 @@ class Forks:
                 self.start(arguments, env, folder, [reading, out.fileno(), err.fileno()])
             finally:
                 os.close(reading)
-            with os.fdopen(writing, "wb") as given, suppress(BrokenPipeError):
+            # A command that does not read what it is given may have ended by now.
+            with suppress(BrokenPipeError), os.fdopen(writing, "wb") as given:
                 given.write(piped)
             code = self.ended(seconds)
             for file in (out, err):

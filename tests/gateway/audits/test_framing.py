@@ -26,7 +26,9 @@ async def sent(gateway: Served, data: bytes, patience: float = FINE) -> tuple[by
         writer.write(data)
         await writer.drain()
         while True:
-            more = await asyncio.wait_for(reader.read(65536), patience if out else max(LONG, patience))
+            more = await asyncio.wait_for(
+                reader.read(65536), patience if out else max(LONG, patience)
+            )
             if not more:
                 return out, True
             out += more
