@@ -205,37 +205,57 @@ def fill(out: Wire, mine: Wire, fillers: Mapping[str, Any]) -> Wire:
     return out
 
 
-def restore(out: Wire, mine: Wire) -> Wire:
-    """Add what was kept to a written object wherever a place is free: fields win."""
-    if ASIDE.isdisjoint(mine):
-        for key, item in mine.items():
-            _put(out, key, item, False)
-        return out
-    form = form_in(mine)
-    parts, wholes = form.get("part", ()), form.get("whole", ())
-    inside = form.get("inside", NOTHING)
+def restore(out: Wire, mine: Wire, fillers: Mapping[str, Any] = NOTHING) -> Wire:
+    """Add what was kept to a written object wherever a place is free: fields win. Then `fillers`,
+    as `fill` does."""
+    form = mine.get(FORM)
+    if type(form) is not dict:
+        form = NOTHING
+    parts, inside = form.get("part", ()), form.get("inside", NOTHING)
     for key, item in mine.items():
-        if key not in ASIDE and not (key in out and key in wholes):
-            if key in inside and "part" in inside[key]:
-                item = _said_with(item, out.get(key), inside[key]["part"])
-                if not item:
-                    continue
-            _put(out, key, item, key in parts)
-    if not form:
-        return out
+        if key in ASIDE:
+            continue
+        if key in inside and "part" in inside[key]:
+            item = _said_with(item, out.get(key), inside[key]["part"])
+            if not item:
+                continue
+        if key not in out:
+            if key not in parts:
+                out[key] = item
+        elif type(item) is dict and key not in form.get("whole", ()):
+            _complete(out, key, item)
     for key, item in form.get("spelled", NOTHING).items():
-        _put(out, key, item, key in parts)
+        if key not in out:
+            if key not in parts:
+                out[key] = item
+        elif type(item) is dict:
+            _complete(out, key, item)
+    for key, item in fillers.items():
+        if key not in out and key not in form.get("absent", ()):
+            out[key] = item
+    if inside:
+        _restore_inside(out, inside, form.get("spelled", NOTHING))
+    if "named" in form:
+        for key, name in form["named"].items():
+            if key in out:
+                out[name] = out.pop(key)
+    if "$keys" in form:
+        out |= form["$keys"]
+    return out
+
+
+def _restore_inside(out: Wire, inside: Wire, spelled: Wire) -> None:
     for key, inner in inside.items():
         said = out.get(key)
         if said is None or type(said) is dict:
             out[key] = restore(dict(said or NOTHING), {FORM: inner})
-            if not out[key] and key not in form.get("spelled", NOTHING):
+            if not out[key] and key not in spelled:
                 del out[key]
-    for key, name in form.get("named", NOTHING).items():
-        if key in out:
-            out[name] = out.pop(key)
-    out |= form.get("$keys", NOTHING)
-    return out
+
+
+def _complete(out: Wire, key: str, item: Wire) -> None:
+    if type(out[key]) is dict:
+        out[key] = merge(item, out[key])
 
 
 def _said_with(kept: Any, said: Any, parts: list[str]) -> Any:
@@ -244,14 +264,6 @@ def _said_with(kept: Any, said: Any, parts: list[str]) -> Any:
         return kept
     there = said if type(said) is dict else NOTHING
     return {key: item for key, item in kept.items() if key not in parts or key in there}
-
-
-def _put(out: Wire, key: str, item: Any, is_part: bool) -> None:
-    if key in out:
-        if type(item) is dict and type(out[key]) is dict:
-            out[key] = merge(item, out[key])
-    elif not is_part:
-        out[key] = item
 
 
 def merge(kept: Wire, said: Wire) -> Wire:

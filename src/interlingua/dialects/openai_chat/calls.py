@@ -10,7 +10,7 @@ from typing import Any
 from interlingua.dialects.kernel import calls as kernel
 from interlingua.dialects.kernel.calls import read_arguments, write_arguments
 from interlingua.dialects.kernel.errors import maybe, want
-from interlingua.dialects.kernel.kept import Kept, did_without, fill, form_in, mine_of, restore
+from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of, restore
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import ERROR_MARK
@@ -199,7 +199,7 @@ def _write_call(block: ToolUseBlock, id: str, ordinal: int, to: Target, signs: b
         said = _SAID_SIGNED
     content.write_cache(wire, block, to, "call", form)
     to.recorder.unwritten(block, said)
-    return restore(fill(wire, mine, {"type": "function"}), mine)
+    return restore(wire, mine, {"type": "function"})
 
 
 def _body(block: ToolUseBlock, to: Target, form: Wire) -> Wire:
@@ -345,7 +345,7 @@ def _write_result(block: ToolResultBlock, id: str, to: Target) -> Wire:
     if block.cache is not None:
         _write_result_cache(wire, block, to, form)
     to.recorder.unwritten(block, fields)
-    return restore(fill(wire, mine, _FILLED), mine)
+    return restore(wire, mine, _FILLED)
 
 
 def _marked(said: Any, form: Wire) -> Any:

@@ -302,7 +302,7 @@ class Turn:
         filler = _filler_of(wire, t)
         if not mine:
             return {"role": "assistant", "content": filler, **wire}
-        return restore(fill(wire, mine, {"role": "assistant", "content": filler}), mine)
+        return restore(wire, mine, {"role": "assistant", "content": filler})
 
     def _sort(self) -> None:
         """Every block to its place; what comes after something later is moved."""
@@ -457,7 +457,7 @@ class Turn:
         if block.transcript is not None:
             audio["transcript"] = block.transcript
         self.recorder.unwritten(block, frozenset({"source", "transcript"}))
-        return restore(fill(audio, mine, _AUDIO_KEYS) if self.t.answer else audio, mine)
+        return restore(audio, mine, _AUDIO_KEYS if self.t.answer else {})
 
 
 # -- reading messages -----------------------------------------------------------------------------
@@ -622,8 +622,7 @@ def _is_said(changes: Changes, t: Tables) -> bool:
 
 
 def _write_turn(message: Message, to: Target) -> Wire:
-    role, content, raw = message.role, message.content, message.metadata.provider_raw
-    word: str = role.value
+    content, raw, word = message.content, message.metadata.provider_raw, _WORDS[message.role]
     if raw is None and len(content) == 1 and message.name is None and message.changes is None:
         only = content[0]  # a text: what most messages are
         if type(only) is TextBlock and only.text and text.is_plain(only) and word in _ALWAYS_KNOWN:
@@ -632,6 +631,7 @@ def _write_turn(message: Message, to: Target) -> Wire:
 
 
 _ALWAYS_KNOWN = frozenset({"user", "system"})
+_WORDS = {role: role.value for role in Role}
 
 
 def _write_any_turn(message: Message, word: str, to: Target) -> Wire:

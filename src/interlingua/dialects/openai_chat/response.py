@@ -198,8 +198,10 @@ def _read_choice(
     tokens = _read_logprobs(choice, aside, taken)
     aside.add_others(choice, taken, ("index", "message", "finish_reason", "logprobs"))
     aside.miss_any(choice, ("index", "finish_reason"))
-    said.kept.rest.update({"choice": aside.rest} if aside.rest else {})
-    said.kept.form.update({"choice": aside.form} if aside.form else {})
+    if aside.rest:
+        said.kept.rest["choice"] = aside.rest
+    if aside.form:
+        said.kept.form["choice"] = aside.form
     metadata = MessageMetadata(
         protocol=said.protocol,
         stop_reason=None if word is None else read_stop(word, said.content),
@@ -214,7 +216,7 @@ def _read_choice(
 def _read_said(wire: Any, key: str, t: Tables, origin: int | str) -> Said:
     if key == "messages":
         return _read_run(wire, t, origin)
-    return below(".message", lambda: read_assistant(want(wire, dict), t, origin))
+    return below(".message", read_assistant, want(wire, dict, ".message"), t, origin)
 
 
 def _read_logprobs(choice: Wire, aside: Kept, taken: set[str]) -> tuple[JsonObject, ...]:
@@ -284,19 +286,17 @@ def _write_choice(index: int, message: Message, to: Target) -> Wire:
     rest, form = mine.get("choice", {}), form_in(mine).get("choice")
     kept = rest if form is None else {**rest, "$form": form}
     word = write_stop(message, to, kept)
-    choice: Wire = fill({}, kept, {"index": index})
+    choice: Wire = {}
+    fillers: Wire = {"index": index}
     if "messages" in mine:
         choice.update(_write_run(message, mine["messages"], to))
     else:
         choice["message"] = write_assistant(message, to)
-    if metadata.stop_reason is None:
-        fill(choice, kept, {"finish_reason": word})
-    else:
-        choice["finish_reason"] = word
+    (choice if metadata.stop_reason is not None else fillers)["finish_reason"] = word
     if metadata.logprobs:
         choice["logprobs"] = {"content": write_tokens(metadata, to.t.name)}
     if index and metadata.usage is not None:
         recorder.lost(message, "metadata.usage", "usage is said once for all choices")
     if metadata.status is not _COMPLETE:
         recorder.lost(message, "metadata.status", severity="info")
-    return restore(choice, kept)
+    return restore(choice, kept, fillers) if kept else {**fillers, **choice}
