@@ -166,8 +166,6 @@ FORMATS: dict[str, str] = {
 SIGNING_FAMILY: dict[str, str] = {"bedrock": "anthropic"}
 """Protocols whose signatures another one issues."""
 
-PROMPT, COMPLETION, TOTAL = "prompt_tokens", "completion_tokens", "total_tokens"
-INPUT_DETAILS, OUTPUT_DETAILS = "prompt_tokens_details", "completion_tokens_details"
 REPEATED_COUNTS: dict[str, str] = {
     "cached_tokens": "cached_input_tokens",
     "num_cached_tokens": "cached_input_tokens",

@@ -12,17 +12,11 @@ from interlingua.dialects.kernel.kept import NOTHING, Kept, fill, form_in, mine_
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.usage import count, fresh_input
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.openai_chat.tables import (
-    COMPLETION,
-    INPUT_DETAILS,
-    OUTPUT_DETAILS,
-    PROMPT,
-    REPEATED_COUNTS,
-    TOTAL,
-    Tables,
-)
+from interlingua.dialects.openai_chat.tables import REPEATED_COUNTS, Tables
 from interlingua.model.metadata import Diagnostic, Usage
 
+PROMPT, COMPLETION, TOTAL = "prompt_tokens", "completion_tokens", "total_tokens"
+INPUT_DETAILS, OUTPUT_DETAILS = "prompt_tokens_details", "completion_tokens_details"
 _CACHED, _WRITTEN = "cached_input_tokens", "cache_creation_input_tokens"
 _DETAILS: dict[str, dict[str, str]] = {
     INPUT_DETAILS: {"cached_tokens": _CACHED, "cache_write_tokens": _WRITTEN},
@@ -81,13 +75,19 @@ def _read_inner(wire: Wire, key: str, rest: Wire) -> dict[str, int] | None:
 
 def _read_slowly(wire: Wire, t: Tables) -> tuple[Usage, Diagnostic | None]:
     kept = Kept()
-    found = _Counts(wire, kept)
-    odd = found.oddity()
-    fields = found.fields(odd is None)
+    prompt, completion, total = sums = [count(wire.get(key)) for key in _SUMS]
+    parts = _parts(wire, kept.form)
+    odd = _oddity(prompt or 0, completion or 0, total, parts)
     if odd is not None:
         raw = {t.name: {"$form": {"wire": wire}}}
+        fields = _disjoint(prompt, completion, parts)
         return Usage(**fields, raw=raw), Diagnostic("usage_contradicts", odd)
-    taken = {key for key in _SUMS if count(wire.get(key)) is not None}
+    completion = _whole(prompt, completion, total, parts, kept.form)
+    extra = 0 if total is None else total - (prompt or 0) - (completion or 0)
+    if extra:
+        kept.form["total"] = extra
+    fields = _disjoint(prompt, completion, parts)
+    taken = {key for key, number in zip(_SUMS, sums, strict=True) if number is not None}
     for key, names in _DETAILS.items():
         inner = wire.get(key)
         if type(inner) is dict and inner:
@@ -106,86 +106,71 @@ def _repeats(wire: Wire, key: str, fields: dict[str, Any]) -> bool:
     return said is not None and key in wire and count(wire[key]) == said
 
 
-class _Counts:
-    """The numbers of a wire's usage; `$form` of `kept` says how they were told."""
-
-    def __init__(self, wire: Wire, kept: Kept) -> None:
-        self.prompt, self.completion, self.total = [count(wire.get(key)) for key in _SUMS]
-        self.inner: dict[str, int] = {}
-        self.form = kept.form
-        for key, names in _DETAILS.items():
-            inner = wire.get(key)
-            self._add(inner if type(inner) is dict else NOTHING, names)
-        aside = self._add(wire, REPEATED_COUNTS)
-        if aside:
-            self.form["aside"] = aside
-
-    def _add(self, given: Wire, names: dict[str, str]) -> list[str]:
-        """Take the counts that nobody has said yet; their fields."""
-        added = []
-        for name, field in names.items():
-            tokens = count(given.get(name))
-            if tokens is not None and field not in self.inner and field != "input_tokens":
-                self.inner[field] = tokens
-                added.append(field)
-        return added
-
-    def fields(self, agree: bool) -> dict[str, Any]:
-        """The canonical counts, clamped."""
-        prompt, output = _least(self.prompt), _least(self.completion)
-        reasoning = _least(self.inner.get("reasoning_tokens"))
-        if agree:
-            output, reasoning = self._apart(output, reasoning)
-            extra = 0 if self.total is None else self.total - (prompt or 0) - (output or 0)
-            if extra:
-                self.form["total"] = extra
-        cached = _within(self.inner.get(_CACHED), prompt)
-        written = _within(self.inner.get(_WRITTEN), prompt)
-        if prompt is not None and (cached or 0) + (written or 0) > prompt:
-            written = prompt - (cached or 0)
-        return {
-            "input_tokens": fresh_input(prompt, cached, written),
-            "output_tokens": output,
-            _CACHED: cached,
-            _WRITTEN: written,
-            "reasoning_tokens": _within(reasoning, output),
-        }
-
-    def _apart(self, output: int | None, reasoning: int | None) -> tuple[int | None, int | None]:
-        """Output with the reasoning that the completion leaves out, if the total counts it."""
-        missing = (self.total or 0) - (self.prompt or 0) - (self.completion or 0)
-        if missing <= 0 or output is None or self.prompt is None:
-            return output, reasoning
-        if reasoning == missing:  # xAI (recorded 2026-11)
-            self.form["reasoning"] = "apart"
-            return output + missing, reasoning
-        if reasoning is None:  # Google: thoughts are in the total alone (recorded 2026-11)
-            self.form["reasoning"] = "hidden"
-            return output + missing, missing
-        return output, reasoning
-
-    def oddity(self) -> str | None:
-        """What is odd about the numbers."""
-        inner = self.inner
-        counts = (self.prompt, self.completion, *inner.values())
-        if any(each is not None and each < 0 for each in counts):
-            return "a count is negative"
-        if inner.get(_CACHED, 0) + inner.get(_WRITTEN, 0) > (self.prompt or 0):
-            return "more of the prompt was cached than there is"
-        reasoning = inner.get("reasoning_tokens", 0)
-        apart = (self.prompt or 0) + (self.completion or 0) + reasoning
-        if reasoning > (self.completion or 0) and self.total != apart:
-            return "more was reasoned than said"
-        return None
+def _parts(wire: Wire, form: Wire) -> dict[str, int]:
+    """Counts of parts by their fields: the first who says one is believed. Those that no details
+    say stand aside."""
+    parts: dict[str, int] = {}
+    for key, names in (*_DETAILS.items(), (None, REPEATED_COUNTS)):
+        inner: Any = wire if key is None else wire.get(key)
+        known = set(parts)
+        for name, field in names.items() if type(inner) is dict else ():
+            tokens = count(inner.get(name))
+            if tokens is not None and field not in parts and field != "input_tokens":
+                parts[field] = tokens
+        if key is None and parts.keys() > known:
+            form["aside"] = [field for field in parts if field not in known]
+    return parts
 
 
-def _least(value: int | None) -> int | None:
-    return None if value is None else max(value, 0)
+def _oddity(prompt: int, completion: int, total: int | None, parts: dict[str, int]) -> str | None:
+    """What is odd about the numbers."""
+    if min(prompt, completion, *parts.values()) < 0:
+        return "a count is negative"
+    if parts.get(_CACHED, 0) + parts.get(_WRITTEN, 0) > prompt:
+        return "more of the prompt was cached than there is"
+    reasoning = parts.get("reasoning_tokens", 0)
+    if reasoning > completion and total != prompt + completion + reasoning:
+        return "more was reasoned than said"
+    return None
+
+
+def _whole(
+    prompt: int | None, completion: int | None, total: int | None, parts: dict[str, int], form: Wire
+) -> int | None:
+    """The output with the reasoning that the completion leaves out, if the total counts it."""
+    if prompt is None or completion is None or (total or 0) <= prompt + completion:
+        return completion
+    missing = (total or 0) - prompt - completion
+    if "reasoning_tokens" not in parts:  # Google: in the total alone (recorded 2026-11)
+        form["reasoning"] = "hidden"
+        parts["reasoning_tokens"] = missing
+    elif parts["reasoning_tokens"] == missing:  # xAI (recorded 2026-11)
+        form["reasoning"] = "apart"
+    else:
+        return completion
+    return completion + missing
+
+
+def _disjoint(prompt: int | None, output: int | None, parts: dict[str, int]) -> dict[str, Any]:
+    """The canonical counts, clamped."""
+    prompt, output = _within(prompt, None), _within(output, None)
+    cached, written = [_within(parts.get(field), prompt) for field in (_CACHED, _WRITTEN)]
+    if prompt is not None and (cached or 0) + (written or 0) > prompt:
+        written = prompt - (cached or 0)
+    return {
+        "input_tokens": fresh_input(prompt, cached, written),
+        "output_tokens": output,
+        _CACHED: cached,
+        _WRITTEN: written,
+        "reasoning_tokens": _within(parts.get("reasoning_tokens"), output),
+    }
 
 
 def _within(value: int | None, whole: int | None) -> int | None:
-    value = _least(value)
-    return value if value is None or whole is None else min(value, whole)
+    """A count that is neither negative nor more than the whole."""
+    if value is None:
+        return None
+    return max(value, 0) if whole is None else min(max(value, 0), whole)
 
 
 # -- writing --------------------------------------------------------------------------------------
