@@ -359,10 +359,10 @@ _ASIDE = frozenset({"function_call", *_REASONING, *MARKS})
 def _options(t: Tables, limit: str) -> Table:
     """The table for one host: which name of an option is its own, and which options it knows. That
     of the limit is looked up before, since half of all requests have it."""
-    named = [limit, *[_named(t, attr) for attr in list(NAMES)[1:]]]
+    named = {attr: _named(t, attr) for attr in NAMES} | {"max_output_tokens": limit}
     fields = [
-        *[plain(own, attr, NAMES[attr].kind) for own, attr in zip(named, NAMES, strict=True)],
-        *[plain(name, name, kind) for name, kind in tables.NUMBERS.items()],
+        *[plain(own, attr, NAMES[attr].kind) for attr, own in named.items()],
+        *[plain(name, name, kind) for kind, names in tables.NUMBERS.items() for name in names],
         Field("top_k", ("top_k",), lambda given: {"top_k": want(given, float)}, _write_top_k),
         strings("stop", "stop", alone=True),
         _bias(t.float_bias),
@@ -374,7 +374,7 @@ def _options(t: Tables, limit: str) -> Table:
         Field("response_format", ("response_format",), _read_format, _write_format),
         plain("metadata", "metadata", dict, fits=_is_all_text),
     ]
-    others = {own: _other(own, attr) for own, attr in zip(named, NAMES, strict=True)}
+    others = {own: _other(own, attr) for attr, own in named.items()}
     return Table(
         Options,
         *[field if field.attrs[0] in t.options else _unknown(field) for field in fields],

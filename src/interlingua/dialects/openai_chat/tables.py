@@ -325,16 +325,13 @@ def at_host(t: Tables, host: Host) -> Tables:
 USER_PARTS = frozenset({"text", "image_url", "input_audio", "file"})
 TEXT_PARTS = frozenset({"text"})
 
-NUMBERS: dict[str, type] = {
-    "temperature": float,
-    "top_p": float,
-    "min_p": float,
-    "frequency_penalty": float,
-    "presence_penalty": float,
-    "repetition_penalty": float,
-    "n": int,
-    "parallel_tool_calls": bool,
-    "stream": bool,
+NUMBERS: dict[type, tuple[str, ...]] = {
+    float: (
+        *("temperature", "top_p", "min_p", "frequency_penalty", "presence_penalty"),
+        "repetition_penalty",
+    ),
+    int: ("n",),
+    bool: ("parallel_tool_calls", "stream"),
 }
 """Options that the wire calls by the same name."""
 

@@ -169,13 +169,9 @@ def write_parts(
 
 def is_plain(block: TextBlock) -> bool:
     """Nothing but text."""
-    return (
-        block.raw is None
-        and block.cache is None
-        and not block.citations
-        and block.signature is None
-        and block.phase is None
-    )
+    if block.raw is not None or block.cache is not None or block.citations:
+        return False
+    return block.signature is None and block.phase is None
 
 
 def write_part(block: Block, granted: Granted, to: Target, aside: Granted = _NONE) -> list[Any]:
@@ -513,32 +509,30 @@ def write_annotations(texts: Sequence[TextBlock], to: Target) -> list[Wire]:
     offset = 0
     for block in texts:
         for citation in block.citations:
-            items.extend(_write_citation(citation, offset, to.t, to.recorder))
+            items.extend(_write_citation(citation, offset, to))
         offset += len(block.text)
     return items
 
 
-def _write_citation(
-    citation: Citation, offset: int, t: Tables, recorder: LossRecorder
-) -> list[Wire]:
-    mine = mine_of(t.name, citation.raw)
+def _write_citation(citation: Citation, offset: int, to: Target) -> list[Wire]:
+    mine = mine_of(to.t.name, citation.raw)
     form = form_in(mine)
     kind = form.get("type") or (_URL if citation.url is not None else None)
     if form.get("item"):
-        recorder.unwritten(citation, frozenset())
+        to.recorder.unwritten(citation, frozenset())
         return [restore({}, mine)]
     if kind is None:
-        recorder.lost(citation)
+        to.recorder.lost(citation)
         return []
-    inner = _write_range(citation, offset, recorder)
+    inner = _write_range(citation, offset, to.recorder)
     said = {"start", "end", "url", "title"}
-    said |= {"cited_text"} if t.cited_content or form.get("content") else set()
+    said |= {"cited_text"} if to.t.cited_content or form.get("content") else set()
     said |= {"file_id"} if kind != _URL else set()
     for key, field in _CITED.items():
         if field in said and getattr(citation, field) is not None:
             inner[key] = getattr(citation, field)
     fill(inner, kernel.mine_inside(mine, kind), {"title": "", **dict.fromkeys(_RANGE, offset)})
-    recorder.unwritten(citation, frozenset(said))
+    to.recorder.unwritten(citation, frozenset(said))
     return [restore({"type": kind, kind: inner}, mine)]
 
 
