@@ -73,6 +73,25 @@ def address_of(block: MediaBlock, recorder: LossRecorder) -> str | None:
     return uri
 
 
+# -- places in a text -----------------------------------------------------------------------------
+
+
+def points_of(text: str, at: int) -> int | None:
+    """A place in bytes as one in code points; None where it is no place between two of them."""
+    if text.isascii():
+        return at if 0 <= at <= len(text) else None
+    data = text.encode("utf-8", "surrogatepass")
+    try:
+        return len(data[:at].decode("utf-8", "surrogatepass")) if 0 <= at <= len(data) else None
+    except UnicodeDecodeError:
+        return None
+
+
+def bytes_before(text: str, at: int) -> int:
+    """A place in code points as one in bytes."""
+    return at if text.isascii() else len(text[:at].encode("utf-8", "surrogatepass"))
+
+
 # -- tools ----------------------------------------------------------------------------------------
 
 FREE_TEXT = {

@@ -22,6 +22,7 @@ import msgspec
 
 from interlingua.dialects.gemini.tables import CHUNKS, NAME, SIGNATURE
 from interlingua.dialects.gemini.text import Turn
+from interlingua.dialects.google import bytes_before, points_of
 from interlingua.dialects.kernel.errors import ShapeError, want
 from interlingua.dialects.kernel.fields import QUIET, Attrs, Table, inside, plain
 from interlingua.dialects.kernel.kept import (
@@ -113,22 +114,11 @@ def locate(
 def _within(spot: Spot, start: int | None, end: int | None, begin: int) -> Place | None:
     if start is None and end is None:
         return Place(spot)
-    first = _points(spot.text, (start or 0) - begin)
-    last = None if end is None else _points(spot.text, end - begin)
+    first = points_of(spot.text, (start or 0) - begin)
+    last = None if end is None else points_of(spot.text, end - begin)
     if first is None or (end is not None and (last is None or last < first)):
         return None
     return Place(spot, first, last)
-
-
-def _points(text: str, at: int) -> int | None:
-    """A place in bytes as one in code points; None where it is no place between two of them."""
-    if text.isascii():
-        return at if 0 <= at <= len(text) else None
-    data = text.encode()
-    try:
-        return len(data[:at].decode()) if 0 <= at <= len(data) else None
-    except UnicodeDecodeError:
-        return None
 
 
 def _numbers(place: Place, spots: list[Spot], over_all: bool) -> Wire:
@@ -136,7 +126,7 @@ def _numbers(place: Place, spots: list[Spot], over_all: bool) -> Wire:
     text. A start at 0 is not spelled out."""
     spot, start, end = place
     first, last = [
-        None if at is None else len(spot.text[:at].encode()) + (spot.begin if over_all else 0)
+        None if at is None else bytes_before(spot.text, at) + (spot.begin if over_all else 0)
         for at in (start, end)
     ]
     told = {"startIndex": first if first or last is None else None, "endIndex": last}

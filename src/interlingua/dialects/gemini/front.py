@@ -86,9 +86,7 @@ def _says_twice(raw: Any) -> bool:
     left = raw if isinstance(raw, dict) else {}
     config = left.get("generationConfig")
     inside = config if isinstance(config, dict) else {}
-    return any(name in left for name in TWINS - {"generationConfig"}) or any(
-        name in inside for name in TWINS
-    )
+    return not TWINS.isdisjoint({*inside, *left} - ({"generationConfig"} - inside.keys()))
 
 
 def _to_count(body: bytes) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.gemini_interactions.tables import CITATIONS, CITED, NAME
+from interlingua.dialects.google import bytes_before, points_of
 from interlingua.dialects.kernel.errors import each, want
 from interlingua.dialects.kernel.fields import Table, plain
 from interlingua.dialects.kernel.kept import Kept, form_in, mine_of, put_back
@@ -27,22 +28,15 @@ _TABLES = {
 def _points(text: str, place: int) -> int | None:
     """A place in bytes as one in code points; None in the midst of a character. Behind the end of
     the text one is as good as the other."""
-    if text.isascii():
-        return place
-    data = text.encode("utf-8", "surrogatepass")
-    if place > len(data) or place < 0:
-        return place - len(data) + len(text) if place > 0 else place
-    try:
-        return len(data[:place].decode("utf-8", "surrogatepass"))
-    except UnicodeDecodeError:
-        return None
+    size = bytes_before(text, len(text))
+    if 0 <= place <= size:
+        return points_of(text, place)
+    return place - size + len(text) if place > 0 else place
 
 
 def _bytes(text: str, place: int) -> int:
-    if text.isascii() or place < 0:
-        return place
-    beyond = max(place - len(text), 0)
-    return len(text[:place].encode("utf-8", "surrogatepass")) + beyond
+    within = min(place, len(text))
+    return place if place < 0 else bytes_before(text, within) + place - within
 
 
 def read_citations(listed: Any, text: str) -> tuple[Citation, ...]:

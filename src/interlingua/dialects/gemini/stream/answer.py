@@ -13,6 +13,7 @@ from collections.abc import Callable
 from itertools import zip_longest
 from typing import Any
 
+import msgspec
 from msgspec import UNSET
 
 from interlingua.dialects.gemini.calls import Calls
@@ -25,7 +26,7 @@ from interlingua.dialects.gemini.response import (
     take_parts,
 )
 from interlingua.dialects.gemini.tables import MODEL, NAME
-from interlingua.dialects.kernel.errors import ShapeError
+from interlingua.dialects.kernel.errors import below
 from interlingua.dialects.kernel.kept import Kept, kept
 from interlingua.dialects.kernel.stream_reader import end_of_block, start_of_block
 from interlingua.dialects.kernel.wire import Wire, encode
@@ -44,19 +45,17 @@ _CONTENT = frozenset({"content"})
 _PARTS = frozenset({"parts"})
 
 
-class Run:
+class Run(msgspec.Struct):
     """A text that may still grow. Nothing is added to a sealed one."""
 
-    __slots__ = ("event", "index", "kind", "part", "pieces", "sealed", "thought")
-
-    def __init__(self, index: int, part: Wire, block: Text) -> None:
-        self.index = index
-        self.part = part
-        self.kind = type(block)
-        self.event: Any = ev.TextDelta if self.kind is TextBlock else ev.ThinkingDelta
-        self.thought = UNSET if self.kind is TextBlock else True
-        self.pieces: list[str] = []
-        self.sealed = False
+    index: int
+    part: Wire
+    kind: type[Text]
+    event: Any
+    thought: Any
+    """What frames say that go on with it."""
+    pieces: list[str] = []
+    sealed: bool = False
 
     def settle(self) -> None:
         """All of the text so far into the part."""
@@ -94,10 +93,7 @@ class Candidate:
         parts = take_parts(candidate, Kept())
         if parts is not None:
             for at, part in enumerate(parts):
-                try:
-                    self._tell_part(part)
-                except ShapeError as error:
-                    raise error.inside(f".content.parts[{at}]") from None
+                below(f".content.parts[{at}]", self._tell_part, part)
             self._keep_content(candidate["content"])
             if parts:
                 self.finished = False
@@ -176,9 +172,11 @@ class Candidate:
         run.sealed = whole or bool(block.signature)
 
     def _start_run(self, part: Wire, block: Text) -> Run:
-        run = self.run = Run(self._open(), {**part, "text": ""}, block)
+        kind = type(block)
+        event, thought = (ev.TextDelta, UNSET) if kind is TextBlock else (ev.ThinkingDelta, True)
+        run = self.run = Run(self._open(), {**part, "text": ""}, kind, event, thought)
         self._parts.append(run.part)
-        start = type(block)("", raw=block.raw)
+        start = kind("", raw=block.raw)
         self._events.append(ev.BlockStart(run.index, start, choice=self._choice))
         return run
 
@@ -278,17 +276,14 @@ def goes_on(call: Wire) -> bool:
     return look(call, "partialArgs") is not None or look(call, "willContinue") is True
 
 
-class PiecedCall:
+class PiecedCall(msgspec.Struct):
     """A call that is still being told: its first state, and the arguments so far."""
 
-    __slots__ = ("_pieces", "args", "block", "index", "part")
-
-    def __init__(self, index: int, block: ToolUseBlock, part: Wire) -> None:
-        self.index = index
-        self.block = block
-        self.part = part
-        self.args: Wire = {}
-        self._pieces: dict[str, list[str]] = {}
+    index: int
+    block: ToolUseBlock
+    part: Wire
+    args: Wire = {}
+    _pieces: dict[str, list[str]] = {}
 
     def add(self, call: Wire) -> None:
         """A piece. What names no place, or no value, says nothing."""

@@ -15,7 +15,7 @@ from interlingua.dialects.gemini.response import BODY, CANDIDATE, read_response
 from interlingua.dialects.gemini.stream.answer import Candidate, Run, merge
 from interlingua.dialects.gemini.tables import NAME
 from interlingua.dialects.gemini.usage import quick_usage, read_usage
-from interlingua.dialects.kernel.errors import ShapeError, want
+from interlingua.dialects.kernel.errors import ShapeError, below, want
 from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.stream_reader import BROKEN_OFF, failed
 from interlingua.dialects.kernel.wire import Wire, parse
@@ -183,15 +183,12 @@ class StreamReader:
         events: list[Event] = []
         seen: set[int] = set()
         for at, each in enumerate(candidates):
-            try:
-                events += self._tell_one(want(each, dict), at, seen)
-            except ShapeError as error:
-                raise error.inside(f".candidates[{at}]") from None
+            events += below(f".candidates[{at}]", self._tell_one, each, at, seen)
         return events
 
-    def _tell_one(self, wire: Wire, at: int, seen: set[int]) -> list[Event]:
+    def _tell_one(self, wire: Any, at: int, seen: set[int]) -> list[Event]:
         kept = Kept()
-        candidate = CANDIDATE.usual(wire, kept)
+        candidate = CANDIDATE.usual(want(wire, dict), kept)
         index = kept.may_take(candidate, "index", int)
         choice = at if index is None or index < 0 else index
         while choice in seen:
@@ -229,7 +226,5 @@ class StreamReader:
         if self._block_word is not None and message.metadata.stop_reason is None:
             changes["stop_reason"] = StopReason.CONTENT_FILTER
             changes["raw_stop_reason"] = self._block_word
-        if not changes:
-            return response
         metadata = message.metadata.replace(**changes)
         return response.replace(message=message.replace(metadata=metadata))
