@@ -39,7 +39,12 @@ ARGUMENTS = st.sampled_from([{}, {"a": 1}, None, "x"])
 NAMES = st.sampled_from(["f", "g", "", None, 5])
 SIGNATURES = st.sampled_from(["c2ln", "", None, 5])
 CALL = st.fixed_dictionaries({"name": NAMES, "args": ARGUMENTS}, optional={"id": IDS})
-BESIDE = {"thoughtSignature": SIGNATURES, "thought": st.booleans(), "text": st.just("a")}
+SIGNED = {
+    "thoughtSignature": SIGNATURES,
+    "thought_signature": SIGNATURES,
+    "thought": st.booleans() | st.none(),
+}
+BESIDE = {**SIGNED, "text": st.just("a")}
 CALLS = st.one_of(
     st.fixed_dictionaries({"functionCall": CALL}, optional=BESIDE),
     st.fixed_dictionaries({"function_call": CALL}, optional=BESIDE),
@@ -53,8 +58,8 @@ RESULT = st.fixed_dictionaries(
     optional={"id": IDS, "parts": st.just([]), "scheduling": st.just("SILENT")},
 )
 RESULTS = st.one_of(
-    st.fixed_dictionaries({"functionResponse": RESULT}, optional={"thoughtSignature": SIGNATURES}),
-    st.fixed_dictionaries({"function_response": RESULT}, optional={"thoughtSignature": SIGNATURES}),
+    st.fixed_dictionaries({"functionResponse": RESULT}, optional=SIGNED),
+    st.fixed_dictionaries({"function_response": RESULT}, optional=SIGNED),
 )
 TYPES = st.sampled_from(["image/png", "application/pdf", "", None, 5])
 MEDIA = st.fixed_dictionaries(
@@ -77,9 +82,7 @@ MEDIA = st.fixed_dictionaries(
         "mediaResolution": st.just({"level": "LOW"}),
     },
 )
-TEXTS = st.fixed_dictionaries(
-    {"text": st.sampled_from(["", "a", None, 5])}, optional={"thought": st.booleans()}
-)
+TEXTS = st.fixed_dictionaries({"text": st.sampled_from(["", "a", None, 5])}, optional=SIGNED)
 
 
 def some_calls(model: bool) -> Calls:

@@ -15,7 +15,7 @@ from msgspec.structs import astuple
 
 from interlingua.dialects.gemini.media import read_media_part, write_media
 from interlingua.dialects.gemini.tables import CODE, NAME, NAMELESS, OUTCOMES, SERVER_TOOLS
-from interlingua.dialects.gemini.text import SIGNED, Turn, part_table
+from interlingua.dialects.gemini.text import SIGNED, Turn, part_table, read_beside
 from interlingua.dialects.kernel.calls import tell_recovered
 from interlingua.dialects.kernel.errors import each, want
 from interlingua.dialects.kernel.fields import (
@@ -141,15 +141,16 @@ CALLS = {
 }
 
 
-def quick_call(inner: Wire, part: Wire, key: str, calls: Calls) -> ToolUseBlock | None:
+def quick_call(inner: Any, part: Wire, key: str, calls: Calls) -> ToolUseBlock | None:
     """A call in the plain spelling that nearly all have; None for any other."""
-    name, args, signature = inner.get("name"), inner.get("args"), part.get("thoughtSignature")
-    if type(name) is not str or type(args) is not dict or not _is_plain(inner):
+    if type(inner) is not dict:
         return None
-    if len(part) != 1 and (len(part) != 2 or type(signature) is not str):
+    name, args = inner.get("name"), inner.get("args")
+    beside = read_beside(part, key, "functionCall")
+    if beside is None or type(name) is not str or type(args) is not dict or not _is_plain(inner):
         return None
-    raw = None if key == "functionCall" else {NAME: {FORM: {"named": {"functionCall": key}}}}
-    id = calls.called(inner.get("id"), name)
+    signature, form = beside
+    id, raw = calls.called(inner.get("id"), name), {NAME: {FORM: form}} if form else None
     return ToolUseBlock(id, name, args, signature=signature, raw=raw)
 
 
@@ -362,17 +363,20 @@ RESULTS = {
 }
 
 
-def quick_result(inner: Wire, part: Wire, key: str, calls: Calls) -> ToolResultBlock | None:
+def quick_result(inner: Any, part: Wire, key: str, calls: Calls) -> ToolResultBlock | None:
     """A result in the plain spelling; None for any other."""
+    if type(inner) is not dict:
+        return None
     name, response = inner.get("name"), inner.get("response")
     if type(name) is not str or type(response) is not dict or not _is_plain(inner):
         return None
     text, is_error, said = response.get("output"), False, NOTHING
     if type(text) is not str or len(response) != 1:
         text, is_error, said = _read_answer(response)
-    if not text or calls.model or len(part) != 1:
+    beside = read_beside(part, key, "functionResponse")
+    if not text or calls.model or beside is None or beside[0] is not None:
         return None
-    form: Wire = {} if key == "functionResponse" else {"named": {"functionResponse": key}}
+    form = beside[1]
     if said:
         form["said"] = said
     id = calls.answered(inner.get("id"), name, form)

@@ -82,11 +82,13 @@ _RAWS = {
 """How each of them is spelled."""
 
 
-def quick_media(inner: Wire, part: Wire, name: str, calls: Any) -> MediaBlock | None:
+def quick_media(inner: Any, part: Wire, name: str, calls: Any) -> MediaBlock | None:
     """Media in the plain spelling that nearly all have; None for any other."""
+    if type(inner) is not dict or len(inner) != 2 or len(part) != 1:
+        return None
     key, typed, where = STYLES[name]
     media_type, data = inner.get(typed), inner.get(where)
-    if len(part) != 1 or len(inner) != 2 or type(media_type) is not str or type(data) is not str:
+    if type(media_type) is not str or type(data) is not str:
         return None
     source = Source("base64", data) if key == "inlineData" else source_of(data)
     return kind_of(media_type)(source, media_type, raw=_RAWS[name])

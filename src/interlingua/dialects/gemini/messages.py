@@ -79,14 +79,15 @@ def read_part(part: Any, calls: Calls) -> list[Block]:
     """One part: several blocks if it is of several kinds."""
     if type(part) is dict and part:
         key, inner = next(iter(part.items()))
-        quick = _QUICK.get(key) if type(inner) is dict else None
+        quick = _QUICK.get(key)
         block = None if quick is None else quick(inner, part, key, calls)
         if block is not None:
             return [block]
     return _read_part(part, calls)
 
 
-_QUICK: dict[str, Callable[[Wire, Wire, str, Calls], Block | None]] = {
+_QUICK: dict[str, Callable[[Any, Wire, str, Calls], Block | None]] = {
+    "text": _text.quick_text,
     **dict.fromkeys(("functionCall", "function_call"), _calls.quick_call),
     **dict.fromkeys(("functionResponse", "function_response"), _calls.quick_result),
     **dict.fromkeys(_media.STYLES, _media.quick_media),

@@ -39,11 +39,10 @@ from interlingua.model.metadata import MessageMetadata, StopReason
 
 _METADATA = ("groundingMetadata", "citationMetadata")
 BODY = Table(
-    MessageMetadata,
+    None,
     plain("modelVersion", "response_model", str),
     plain("responseId", "response_id", str),
     beside=("candidates", "usageMetadata"),
-    silent=MessageMetadata.__struct_fields__,
     also_named=snake_case,
 )
 """What a response says of its first answer, beside the candidates."""
@@ -190,7 +189,10 @@ def _write_body(response: Response, mine: Wire, recorder: LossRecorder) -> Wire:
         body["candidates"] = [_write_candidate(m, at, recorder) for at, m in enumerate(messages)]
     if metadata.usage is not None:
         body["usageMetadata"] = write_usage(metadata.usage, recorder)
-    BODY.write(metadata, body, mine, recorder)
+    if metadata.response_model is not None:
+        body["modelVersion"] = metadata.response_model
+    if metadata.response_id is not None:
+        body["responseId"] = metadata.response_id
     return body
 
 

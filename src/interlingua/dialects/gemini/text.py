@@ -8,7 +8,7 @@ import msgspec
 
 from interlingua.dialects.gemini.tables import NAME
 from interlingua.dialects.kernel.fields import NOT_OURS, Field, Table, constant, plain
-from interlingua.dialects.kernel.kept import Kept
+from interlingua.dialects.kernel.kept import FORM, Kept
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import compaction_as_text, snake_case
@@ -46,11 +46,32 @@ def part_table(cls: type[Any], *fields: Field, silent: tuple[str, ...] = ()) -> 
     return Table(cls, *fields, _UNTHOUGHT, silent=silent, also_named=snake_case)
 
 
+def read_beside(part: Wire, key: str, kind: str) -> tuple[str | None, Wire] | None:
+    """What a part says beside the one key that is of this kind, where nothing is unusual in it: its
+    signature, and how it is spelled."""
+    form: Wire = {} if key == kind else {"named": {kind: key}}
+    signature, left = part.get("thoughtSignature"), len(part) - 1
+    if left and signature is None and (signature := part.get("thought_signature")) is not None:
+        form.setdefault("named", {})["thoughtSignature"] = "thought_signature"
+    if left and part.get("thought") is False:
+        form["spelled"] = {"thought": False}
+        left -= 1
+    return None if left != (type(signature) is str) else (signature, form)
+
+
 # -- texts and thoughts ---------------------------------------------------------------------------
 
 _TEXT = plain("text", "text", str, missing="")
 TEXT = part_table(TextBlock, _TEXT, SIGNED, silent=("citations",))
 THOUGHT = Table(ThinkingBlock, _TEXT, SIGNED, constant("thought", True), also_named=snake_case)
+
+
+def quick_text(inner: Any, part: Wire, key: str, calls: Any) -> TextBlock | None:
+    beside = read_beside(part, key, key) if type(inner) is str else None
+    if beside is None:
+        return None
+    signature, form = beside
+    return TextBlock(inner, signature, raw={NAME: {FORM: form}} if form else None)
 
 
 def read_text(part: Wire, kept: Kept) -> Block:

@@ -26,6 +26,7 @@ from interlingua.model.exchange import Response
 from interlingua.model.message import Message
 from interlingua.streams.frames import Frame
 
+_QUIET = quiet(NAME)
 _NOTHING: Wire = {"role": MODEL, "parts": [{"text": ""}]}
 """The content of a frame that only ends a candidate."""
 _END = "STOP"
@@ -59,9 +60,12 @@ class _Abroad(stream_writer.Abroad):
         return voice
 
     def _piece(self, event: ev.TextDelta | ev.ThinkingDelta) -> list[Frame]:
-        voice = self._voices.get(event.choice)
-        frame = None if voice is None else voice.say_more(event.index, event.text)
-        return self._block(event) if frame is None else [frame]
+        voice, text = self._voices.get(event.choice), event.text
+        said = None if voice is None else voice._current
+        if said is None or said.index != event.index or said.cuts is None or not text:
+            return self._block(event)
+        said.length += len(text)
+        return [voice._frame(said, text)]  # type: ignore[union-attr]  # it has the block
 
     def _block(self, event: Any) -> list[Frame]:
         """Whatever concerns a block."""
@@ -112,17 +116,15 @@ def _without_blanks(response: Response, recorder: LossRecorder) -> Response:
     """Texts that say nothing open no block of a stream."""
     messages = [response.message, *response.alternatives]
     for number, message in enumerate(messages):
-        blanks = [block for block in message.content if _is_blank(block)]
-        for block in blanks:
+        content = tuple([block for block in message.content if not _is_blank(block)])
+        if len(content) == len(message.content):
+            continue
+        for block in filter(_is_blank, message.content):
             reason = "a text that says nothing is no block of a stream"
             recorder.lost(block, None, reason, severity="info")
-            WRITERS[type(block)](
-                block, Turn(recorder, model=True, cites=True)
-            )  # for what it reports
-        if blanks:
-            content = tuple([block for block in message.content if not _is_blank(block)])
-            messages[number] = message.replace(content=content)
-            recorder.alias(messages[number], message)
+            WRITERS[type(block)](block, Turn(recorder, True, True))  # for what it reports
+        messages[number] = message.replace(content=content)
+        recorder.alias(messages[number], message)
     said = response.replace(message=messages[0], alternatives=tuple(messages[1:]))
     recorder.alias(said, response)
     return said
@@ -148,15 +150,7 @@ class _Voice(stream_writer.Voice[OpenBlock]):
         self._last: Wire | None = None
         """The text that was said last, as an empty piece."""
         self._told: set[int] = set()
-        self._turn = Turn(quiet(NAME), model=True, cites=True)
-
-    def say_more(self, index: int, text: str) -> Frame | None:
-        """The next piece, where nothing but that is to be said."""
-        said = self._current
-        if said is None or said.index != index or said.cuts is None or not text:
-            return None
-        said.length += len(text)
-        return self._frame(said, text)
+        self._turn = Turn(_QUIET, model=True, cites=True)
 
     def _open(self, index: int, block: Any) -> list[Frame]:
         kind = None if kept(NAME, block.raw) else _KINDS.get(type(block))
