@@ -17,7 +17,13 @@ from interlingua.dialects.kernel import stream_writer
 from interlingua.dialects.kernel.kept import kept
 from interlingua.dialects.kernel.recorder import LossRecorder, quiet
 from interlingua.dialects.kernel.stream_reader import call_of
-from interlingua.dialects.kernel.stream_writer import PIECE, OpenBlock, beside_error, spell
+from interlingua.dialects.kernel.stream_writer import (
+    PIECE,
+    OpenBlock,
+    beside_error,
+    encode_text,
+    spell,
+)
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.losses import Report
 from interlingua.model import events as ev
@@ -65,7 +71,7 @@ class _Abroad(stream_writer.Abroad):
         if said is None or said.index != event.index or said.cuts is None or not text:
             return self._block(event)
         said.length += len(text)
-        return [voice._frame(said, text)]  # type: ignore[union-attr]  # it has the block
+        return [tuple.__new__(Frame, (None, encode_text(text).decode().join(said.cuts)))]
 
     def _block(self, event: Any) -> list[Frame]:
         """Whatever concerns a block."""
@@ -115,10 +121,10 @@ class _Abroad(stream_writer.Abroad):
 def _without_blanks(response: Response, recorder: LossRecorder) -> Response:
     """Texts that say nothing open no block of a stream."""
     messages = [response.message, *response.alternatives]
+    if not any(_is_blank(block) for message in messages for block in message.content):
+        return response
     for number, message in enumerate(messages):
         content = tuple([block for block in message.content if not _is_blank(block)])
-        if len(content) == len(message.content):
-            continue
         for block in filter(_is_blank, message.content):
             reason = "a text that says nothing is no block of a stream"
             recorder.lost(block, None, reason, severity="info")
