@@ -154,14 +154,6 @@ def test_a_part_of_a_thought_that_is_written_at_once(part: ThinkingBlock) -> Non
 
 # -- calls and results ----------------------------------------------------------------------------
 
-CALLS = mostly(
-    {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
-    call_id=["", None, 5, GONE],
-    name=[None, GONE],
-    arguments=['{"a": 1}', "{a:", {}, None, 5, GONE],
-    id=["fc_1", None],
-    more=[1],
-)
 RESULTS = mostly(
     {"type": "function_call_output", "call_id": "c", "output": "x"},
     type=["custom_tool_call_output"],
@@ -170,11 +162,6 @@ RESULTS = mostly(
     name=["f"],
     status=["completed"],
 )
-
-
-@given(CALLS)
-def test_a_call_that_is_read_at_once(item: Any) -> None:
-    assert outcome(calls.read_function, item, 0) == outcome(calls.read_named, item, 0)
 
 
 @given(
@@ -191,7 +178,7 @@ def test_a_call_that_is_read_at_once(item: Any) -> None:
 )
 def test_a_call_that_is_written_at_once(call: il.ToolUseBlock) -> None:
     report = Report(NAME)
-    long = calls._write_named(call, "function_call", LossRecorder(NAME, None, report))
+    long = calls._write_call(call, "function_call", LossRecorder(NAME, None, report))
     assert said(calls.write_call, call) == (long, list(report))
 
 

@@ -11,35 +11,36 @@ from typing import Any
 
 from interlingua.arguments import recover, same, to_text
 from interlingua.dialects.kernel.errors import ShapeError, take
-from interlingua.dialects.kernel.kept import NOTHING
+from interlingua.dialects.kernel.fields import Attrs
+from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.kernel.words import ERROR_MARK, PLACEHOLDER
-from interlingua.dialects.openai_responses.hosted import (
-    MIXED,
-    read_output,
-    tell_marked,
-    unmarked,
-    write_output,
+from interlingua.dialects.openai_responses.hosted import MIXED, RESULTS, tell_marked, unmarked
+from interlingua.dialects.openai_responses.tables import (
+    CALLS,
+    FUNCTION,
+    ITEM_KEYS,
+    ITEM_OF,
+    NAME,
+    OUTPUTS,
+    TYPE_OF,
+    CallKind,
 )
-from interlingua.dialects.openai_responses.tables import CALLS, OUTPUTS, CallKind
 from interlingua.dialects.openai_responses.text import (
     BREAKPOINT,
     form,
     is_string,
+    item_raw,
+    own,
     put_item_back,
-    raw_of,
     read_parts,
-    spare,
     write_cache,
     write_part,
 )
 from interlingua.ids import is_synthetic_tool_id, synthetic_tool_id
-from interlingua.model.base import Raw
 from interlingua.model.blocks import (
-    Cache,
     Executor,
-    ResultBlock,
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
@@ -47,40 +48,49 @@ from interlingua.model.blocks import (
 )
 
 _SAID = frozenset({"id", "name", "input", "raw_arguments", "executor", "call_type"})
-_ITEM_KEYS = ("id", "status", "execution")
-"""Keys of items that are spelling, not content."""
+_SEALED = frozenset({*_SAID, "signature"})
 
 # -- calls ----------------------------------------------------------------------------------------
 
 
-def read_function(item: Wire, seed: object) -> tuple[ToolUseBlock, str]:
-    """The call, and how its arguments were recovered."""
-    name, text, id = item.get("name"), item.get("arguments"), item.get("call_id")
-    if len(item) == 4 and type(name) is str and type(text) is str and type(id) is str and id:
-        given, mode = recover(text)
-        return ToolUseBlock(id, name, given, _unless_plain(text, given, mode)), mode
-    return read_named(item, seed)
+def read_call(item: Wire, seed: object, consumed: tuple[str, ...] = ()) -> tuple[ToolUseBlock, str]:
+    """The call, and how its arguments were recovered; `consumed` are keys of its result."""
+    word: str = item["type"]
+    kind, spelling = CALLS[word], dict[str, Any]()
+    known: set[Any] = {"type", *consumed, *kind.keys}
+    name, signature = kind.name, None
+    if name is None:
+        name = take(item, "name", str)
+        known.add("name")
+    given, text, mode = _read_input(item, kind, known, spelling)
+    if word == "program" and type(item.get("fingerprint")) is str:
+        signature = item["fingerprint"]
+        known.add("fingerprint")
+    id = _read_id(item, kind.id_key, name, seed, spelling)
+    known.add(spelling.get("key", kind.id_key))
+    nothing = (*ITEM_KEYS, "call_id") if "key" in spelling else ITEM_KEYS
+    raw = item_raw(item, known, spelling, nothing)
+    executor, call_type = _executor(item, word, kind), TYPE_OF.get(word)
+    return ToolUseBlock(id, name, given, text, signature, executor, call_type, raw=raw), mode
 
 
-def _unless_plain(text: str, given: Wire, mode: str) -> str | None:
-    """The text of arguments, unless we would write the same."""
-    return None if mode == "strict" and encode(given).decode() == text else text
-
-
-def read_named(
-    item: Wire, seed: object, consumed: tuple[str, ...] = ()
-) -> tuple[ToolUseBlock, str]:
-    """A call of a function, or of one that an MCP server has; `consumed` are keys of its result."""
-    is_mcp = item["type"] == "mcp_call"
-    name = take(item, "name", str)
-    spelling: Wire = {}
-    given, written, mode = _read_arguments(item, spelling)
-    id = _read_id(item, "id" if is_mcp else "call_id", name, seed, spelling)
-    raw = _raw(item, {"name", "arguments", *consumed}, spelling, "id" if is_mcp else "call_id")
-    block = ToolUseBlock(id, name, given, written, raw=raw)
-    if is_mcp:
-        block = block.replace(executor="provider", call_type="mcp_call")
-    return block, mode
+def _read_input(
+    item: Wire, kind: CallKind, known: set[Any], spelling: Wire
+) -> tuple[Wire, str | None, str]:
+    """The input, the text of it unless we would write the same, and how that was recovered."""
+    if kind.text:
+        known.add(kind.inside)
+        return _read_arguments(item, spelling)
+    if kind.inside is None:
+        if kind.name is None:
+            take(item, "input", str)
+        return {key: item[key] for key in kind.keys if key in item}, None, "strict"
+    given = item.get(kind.inside)
+    if type(given) is not dict:
+        spelling["bare"] = True
+        return {}, None, "strict"
+    known.add(kind.inside)
+    return given, None, "strict"
 
 
 def _read_arguments(item: Wire, spelling: Wire) -> tuple[Wire, str | None, str]:
@@ -88,7 +98,8 @@ def _read_arguments(item: Wire, spelling: Wire) -> tuple[Wire, str | None, str]:
     given = item.get("arguments")
     if type(given) is str:
         found, mode = recover(given)
-        return found, _unless_plain(given, found, mode), mode
+        plain = mode == "strict" and encode(found).decode() == given
+        return found, None if plain else given, mode
     if type(given) is dict:
         spelling["arguments"] = "object"
     elif given is None:
@@ -96,39 +107,6 @@ def _read_arguments(item: Wire, spelling: Wire) -> tuple[Wire, str | None, str]:
     else:
         raise ShapeError(".arguments", "a string", given)
     return given or {}, None, "strict"
-
-
-def read_custom(item: Wire, seed: object) -> ToolUseBlock:
-    name, text = take(item, "name", str), take(item, "input", str)
-    spelling: Wire = {}
-    id = _read_id(item, "call_id", name, seed, spelling)
-    raw = _raw(item, {"name", "input"}, spelling, "call_id")
-    return ToolUseBlock(id, name, {"input": text}, call_type="custom", raw=raw)
-
-
-def read_vendor(item: Wire, seed: object, consumed: tuple[str, ...]) -> ToolUseBlock:
-    """A call of a tool that the vendor defines."""
-    word: str = item["type"]
-    kind = CALLS[word]
-    spelling: Wire = {}
-    known = {*consumed, *kind.keys}
-    given: Any = {key: item[key] for key in kind.keys if key in item}
-    if kind.inside is not None:
-        given = item.get(kind.inside)
-        if type(given) is dict:
-            known.add(kind.inside)
-        else:
-            given = {}
-            spelling["bare"] = True
-    signature = item.get("fingerprint") if word == "program" else None
-    if type(signature) is str:
-        known.add("fingerprint")
-    else:
-        signature = None
-    id = _read_id(item, kind.id_key, kind.name, seed, spelling)
-    raw = _raw(item, known, spelling, kind.id_key)
-    executor = _executor(item, word, kind)
-    return ToolUseBlock(id, kind.name, given, None, signature, executor, word, raw=raw)
 
 
 def _executor(item: Wire, word: str, kind: CallKind) -> Executor:
@@ -156,51 +134,65 @@ def _read_id(item: Wire, key: str, name: str, seed: object, spelling: Wire) -> s
     return synthetic_tool_id(seed, name)
 
 
-def _raw(item: Wire, known: set[str], spelling: Wire, id_key: str) -> Raw | None:
-    nothing = (*_ITEM_KEYS, "call_id") if "key" in spelling else _ITEM_KEYS
-    rest, spelled = spare(item, known | {"type", spelling.get("key", id_key)}, nothing)
-    if spelled:
-        spelling["item"] = spelled
-    return raw_of(rest, spelling)
-
-
 def write_call(block: ToolUseBlock, recorder: LossRecorder) -> Wire | None:
     """None for calls that another provider ran; the report says so."""
-    word = block.call_type
-    if word is None and block.executor == "client":
-        if block.raw is None and block.signature is None and block.cache is None:
-            head = {"type": "function_call", "call_id": block.id, "name": block.name}
+    word = ITEM_OF.get(block.call_type)
+    if word is None:
+        if block.executor != "client":
+            recorder.dropped(block, "tools that a provider runs do not cross vendors")
+            return None
+        if block.call_type is not None:
+            recorder.lost(block, "call_type")
+        elif block.raw is None and block.signature is None and block.cache is None:
+            head = {"type": FUNCTION, "call_id": block.id, "name": block.name}
             return {**head, "arguments": write_arguments(block)}
-        return _write_named(block, "function_call", recorder)
-    if word == "custom":
-        return _write_custom(block, recorder)
-    if word == "mcp_call":
-        return _write_named(block, word, recorder)
-    if word in CALLS:
-        return _write_vendor(block, word, CALLS[word], recorder)
-    if block.executor == "client":
-        recorder.lost(block, "call_type")
-        return _write_named(block, "function_call", recorder)
-    recorder.dropped(block, "tools that a provider runs do not cross vendors")
-    return None
+    return _write_call(block, word or FUNCTION, recorder)
 
 
-def _write_named(block: ToolUseBlock, word: str, recorder: LossRecorder) -> Wire:
-    recorder.unwritten(block, _SAID)
-    spelling = form(block.raw)
+def _write_call(block: ToolUseBlock, word: str, recorder: LossRecorder) -> Wire:
+    kind, spelling = CALLS[word], form(block.raw)
+    recorder.unwritten(block, _SEALED if word == "program" else _SAID)
     item: Wire = {"type": word}
-    _write_id(item, block, "id" if word == "mcp_call" else "call_id", spelling)
-    item["name"] = block.name
-    spelled = spelling.get("arguments")
-    if spelled == "object":
-        item["arguments"] = block.input
-    elif spelled is None or block.input:
-        item["arguments"] = write_arguments(block)
-    elif spelled == "null":
-        item["arguments"] = None
-    if word == "mcp_call" and block.executor != "provider":
+    where = spelling.get("key", kind.id_key)
+    if where is not None or not is_synthetic_tool_id(block.id):
+        item[where or kind.id_key] = block.id
+    if kind.name is None:
+        item["name"] = block.name
+    elif block.name != kind.name:
+        recorder.lost(block, "name")
+    _write_input(item, block, kind, recorder)
+    if word == "program" and block.signature is not None:
+        item["fingerprint"] = block.signature
+    put_item_back(item, block.raw)
+    if word == "tool_search_call" and _executor(item, word, kind) != block.executor:
+        item["execution"] = "client" if block.executor == "client" else "server"
+    if _executor(item, word, kind) != block.executor:
         recorder.lost(block, "executor")
-    return put_item_back(item, block.raw)
+    return item
+
+
+def _write_input(item: Wire, block: ToolUseBlock, kind: CallKind, recorder: LossRecorder) -> None:
+    given, spelling = block.input, form(block.raw)
+    if kind.text:
+        spelled = spelling.get("arguments")
+        if spelled == "object":
+            item["arguments"] = given
+        elif spelled is None or given:
+            item["arguments"] = write_arguments(block)
+        elif spelled == "null":
+            item["arguments"] = None
+    elif kind.inside is not None:
+        if given or "bare" not in spelling:
+            item[kind.inside] = given
+    elif kind.name is None and (len(given) != 1 or type(given.get("input")) is not str):
+        recorder.lost(block, "input", "free text is all that a custom tool takes", "approximated")
+        item["input"] = to_text(given)
+    else:
+        for key, value in given.items():
+            if key in kind.keys:
+                item[key] = value
+            else:
+                recorder.lost(block, f"input.{key}")
 
 
 def write_arguments(block: ToolUseBlock) -> str:
@@ -211,57 +203,7 @@ def write_arguments(block: ToolUseBlock) -> str:
     return to_text(block.input)
 
 
-def _write_custom(block: ToolUseBlock, recorder: LossRecorder) -> Wire:
-    recorder.unwritten(block, _SAID)
-    item: Wire = {"type": "custom_tool_call"}
-    _write_id(item, block, "call_id", form(block.raw))
-    item["name"] = block.name
-    text = block.input.get("input")
-    if len(block.input) != 1 or type(text) is not str:
-        recorder.lost(block, "input", "free text is all that a custom tool takes", "approximated")
-        text = to_text(block.input)
-    if block.executor != "client":
-        recorder.lost(block, "executor")
-    item["input"] = text
-    return put_item_back(item, block.raw)
-
-
-def _write_vendor(block: ToolUseBlock, word: str, kind: CallKind, recorder: LossRecorder) -> Wire:
-    item: Wire = {"type": word}
-    spelling = form(block.raw)
-    recorder.unwritten(block, _SAID | {"signature"} if word == "program" else _SAID)
-    _write_id(item, block, kind.id_key, spelling)
-    if kind.inside is None:
-        for key, value in block.input.items():
-            if key in kind.keys:
-                item[key] = value
-            else:
-                recorder.lost(block, f"input.{key}")
-    elif block.input or "bare" not in spelling:
-        item[kind.inside] = block.input
-    if word == "program" and block.signature is not None:
-        item["fingerprint"] = block.signature
-    if block.name != kind.name:
-        recorder.lost(block, "name")
-    put_item_back(item, block.raw)
-    if word == "tool_search_call" and _executor(item, word, kind) != block.executor:
-        item["execution"] = "client" if block.executor == "client" else "server"
-    if _executor(item, word, kind) != block.executor:
-        recorder.lost(block, "executor")
-    return item
-
-
-def _write_id(item: Wire, block: ToolUseBlock, key: str, spelling: Wire) -> None:
-    where = spelling.get("key", key)
-    if where is not None:
-        item[where] = block.id
-    elif not is_synthetic_tool_id(block.id):
-        item[key] = block.id
-
-
 # -- results --------------------------------------------------------------------------------------
-
-_RESULT_SAID = frozenset({"tool_use_id", "content", "is_error", "tool_name", "cache"})
 
 
 def read_result(item: Wire, id: str, spelling: Wire) -> ToolResultBlock:
@@ -281,53 +223,50 @@ def read_result(item: Wire, id: str, spelling: Wire) -> ToolResultBlock:
 
 def _read_result(item: Wire, id: str, spelling: Wire) -> ToolResultBlock:
     word: str = item["type"]
-    kind = OUTPUTS[word]
-    known = {"type"} if "key" in spelling else {"type", kind.id_key}
-    cache = None
+    kept, id_key = Kept(form=spelling), OUTPUTS[word].id_key
+    attrs = RESULTS[word].read(item, kept)
+    if "key" in spelling and id_key in item:
+        kept.spell(id_key, item[id_key])
     if word in MIXED:
-        known.add("output")
-        content, is_error, cache = _read_mixed(item, spelling)
-    else:
-        content, is_error = read_output(item, spelling, known)
-    name = item.get("name") if word == "function_call_output" else None
-    if type(name) is str:
-        known.add("name")
-        spelling["named"] = True
-    else:
-        name = None
-    nothing = {*_ITEM_KEYS, kind.id_key}
-    if item.get(kind.content_key) == "":
-        nothing.add(kind.content_key)
-    rest, spelled = spare(item, known, nothing)
-    if spelled:
-        spelling["item"] = {**spelling.get("item", NOTHING), **spelled}
-    return ToolResultBlock(id, content, is_error, name, cache, raw_of(rest, spelling))
+        attrs = _read_mixed(item, spelling)
+    elif attrs.get("is_error") and word == "local_shell_call_output":
+        spelling["mark"] = True
+    name = item.get("name")
+    if word == MIXED[0] and "name" in item:
+        if type(name) is str:
+            attrs["tool_name"] = name
+            spelling["named"] = True
+        else:
+            kept.add("name", name)
+    return ToolResultBlock(id, **attrs, raw=kept.raw(NAME))
 
 
-def _read_mixed(item: Wire, spelling: Wire) -> tuple[tuple[ResultBlock, ...], bool, Cache | None]:
+def _read_mixed(item: Wire, spelling: Wire) -> Attrs:
     """A string or a list of parts, whose last breakpoint is the result's. That one text was a list,
     or that there was nothing, no block can tell (`$form.list`, `$form.output`)."""
     value = item.get("output")
-    if type(value) is str:
-        text, is_error = unmarked(value, spelling)
-        return ((TextBlock(text),) if text else ()), is_error, None
     if value is None:
         spelling["output"] = "null" if "output" in item else "absent"
-        return (), False, None
+        return {}
     if type(value) is not list:
-        raise ShapeError(".output", "a string or a list", value)
+        if type(value) is not str:
+            raise ShapeError(".output", "a string or a list", value)
+        text, failed = unmarked(value)
+        spelling |= {"mark": True} if failed else {}
+        return {"content": (TextBlock(text),) if text else (), "is_error": failed}
     blocks: list[Any] = read_parts(value, False, ".output")
-    cache, is_error = None, False
+    cache, failed = None, False
     if blocks and (cache := getattr(blocks[-1], "cache", None)) is not None:
         blocks[-1] = blocks[-1].replace(cache=None)
     if blocks and type(blocks[0]) is TextBlock:
-        text, is_error = unmarked(blocks[0].text, spelling)
-        if is_error:
+        text, failed = unmarked(blocks[0].text)
+        if failed:
+            spelling["mark"] = True
             blocks[0:1] = [blocks[0].replace(text=text)] if text else []
     content = tuple(blocks)
     if cache is None and is_string(content):
         spelling["list"] = True
-    return content, is_error, cache
+    return {"content": content, "is_error": failed, "cache": cache}
 
 
 def write_result(
@@ -352,22 +291,20 @@ def write_result(
 def _write_result(
     block: ToolResultBlock, word: str, id: str, name: str | None, recorder: LossRecorder
 ) -> Wire:
-    recorder.unwritten(block, _RESULT_SAID)
-    spelling, kind = form(block.raw), OUTPUTS[word]
+    spelling, tool = form(block.raw), block.tool_name
     item: Wire = {"type": word}
     if spelling.get("key", "") is not None:
-        item[kind.id_key] = id
-    is_named = block.tool_name is not None and block.tool_name != name
-    if is_named and word != "function_call_output":
+        item[OUTPUTS[word].id_key] = id
+    if word == MIXED[0]:
+        if tool is not None and (tool != name or "named" in spelling):
+            item["name"] = tool
+    elif tool is not None and tool != name:
         recorder.lost(block, "tool_name")
-    elif is_named or (block.tool_name is not None and "named" in spelling):
-        item["name"] = block.tool_name
+    RESULTS[word].write(block, item, own(block.raw), recorder)
     if word in MIXED:
         _write_mixed(item, block, spelling, recorder)
-    else:
-        write_output(item, block, recorder)
-        if block.cache is not None:
-            recorder.lost(block, "cache")
+    if block.raw is not None:
+        recorder.unwritten_raw(block, block.raw)
     return put_item_back(item, block.raw)
 
 

@@ -1,29 +1,38 @@
-"""Results of the vendor's tools: as items of their own (text, a screenshot, what a shell wrote,
-tools that were found), and inside the item of their call, which is read as two blocks and written
-as one item; and generated images, which are read as what they are."""
+"""Results of the vendor's tools, as tables: as items of their own (text, a screenshot, what a shell
+wrote, tools that were found), and inside the item of their call, which is read as two blocks and
+written as one item; and generated images, which are read as what they are."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from interlingua.dialects.kernel.fields import Table, constant, plain
+from interlingua.dialects.kernel.fields import (
+    NOT_OURS,
+    QUIET,
+    Field,
+    Reading,
+    Table,
+    constant,
+    content,
+    plain,
+    spelling,
+)
 from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import ERROR_MARK
-from interlingua.dialects.openai_responses.tables import DEMANDED, IMAGE_FORMATS, NAME, OUTPUTS
+from interlingua.dialects.openai_responses.tables import IMAGE_FORMATS, ITEM_KEYS, NAME, OUTPUTS
 from interlingua.dialects.openai_responses.text import (
-    add,
+    PICTURE,
     form,
-    is_kept,
     is_plain,
+    item_raw,
     own,
+    put_back,
     put_item_back,
-    raw_of,
-    read_source,
-    spare,
-    write_source,
+    read_image,
+    write_image,
     written,
 )
 from interlingua.model.blocks import (
@@ -35,61 +44,38 @@ from interlingua.model.blocks import (
     UnknownBlock,
 )
 
-Content = tuple[ResultBlock, ...]
-MIXED = ("function_call_output", "custom_tool_call_output")
-"""Outputs that are a text or parts, as in messages."""
-_OPTIONAL = ("apply_patch_call_output", "mcp_approval_response")
-"""Outputs that may do without their text."""
 _TEXT = frozenset({"text"})
-_WHERE = ("source", "media_type")
 _STDOUT = Table(TextBlock, plain("stdout", "text", str), blank=True)
 _PASSAGE = Table(TextBlock, plain("text", "text", str), blank=True)
 _LOGS = Table(TextBlock, plain("logs", "text", str), constant("type", "logs"), blank=True)
-_PICTURE = Table(ImageBlock, constant("type", "image"), silent=_WHERE, blank=True)
-_SCREENSHOT = Table(ImageBlock, constant("type", "computer_screenshot"), silent=_WHERE, blank=True)
+_PICTURE = Table(ImageBlock, constant("type", "image"), silent=PICTURE, blank=True)
+_NO_SHOT = {"type": "computer_screenshot"}
+_SHOT = Table(ImageBlock, constant("type", _NO_SHOT["type"]), silent=PICTURE, blank=True)
+
+# -- marks of failure -----------------------------------------------------------------------------
 
 
-def _texts(given: Any, key: str, table: Table) -> Content | None:
-    """The text of each object of a list, its other keys beside it; None where one has none."""
-    if type(given) is not list or not all(
-        type(wire) is dict and type(wire.get(key)) is str for wire in given
-    ):
-        return None
-    return tuple([_read_text(wire, table) for wire in given])
+def unmarked(text: str) -> tuple[str, bool]:
+    """A text without the mark of a failed result, and whether it had one."""
+    failed = text.startswith(ERROR_MARK)
+    return text[len(ERROR_MARK) :] if failed else text, failed
 
 
-def _read_text(wire: Wire, table: Table) -> TextBlock:
-    kept = Kept()
-    return TextBlock(**table.read(wire, kept), raw=kept.raw(NAME))
+def tell_marked(block: ToolResultBlock, recorder: LossRecorder) -> None:
+    """It is no loss where the wire itself had the mark."""
+    if "mark" not in form(block.raw):
+        reason = "the wire has no flag for it; the text says it"
+        recorder.lost(block, "is_error", reason, kind="downgraded", severity="info")
 
 
-def _write_texts(block: ToolResultBlock, table: Table, recorder: LossRecorder) -> list[Wire]:
-    found: list[Wire] = []
-    for part in block.content:
-        if type(part) is TextBlock:
-            found.append(written(table, None, part, recorder))
-        else:
-            recorder.dropped(part)
-    return found
+# -- what results consist of ----------------------------------------------------------------------
 
 
-def _read_image(wire: Wire, table: Table, *keys: str) -> ImageBlock | None:
-    where = read_source(wire, *keys)
-    if where is None:
-        return None
-    key, source, media_type = where
-    kept = Kept()
-    attrs = table.read(wire, kept)
-    del kept.rest[key]
-    return ImageBlock(source, media_type, **attrs, raw=kept.raw(NAME))
+def _said(text: str) -> tuple[TextBlock, ...]:
+    return (TextBlock(text),) if text else ()
 
 
-def _write_image(block: ImageBlock, table: Table, key: str, recorder: LossRecorder) -> Wire | None:
-    where = write_source(block, recorder, key, key)
-    return None if where is None else written(table, None, block, recorder, where)
-
-
-def text_of(block: ToolResultBlock, recorder: LossRecorder) -> str:
+def text_of(block: Any, recorder: LossRecorder) -> str:
     """The content as one text, where the wire has no more."""
     texts: list[str] = []
     for part in block.content:
@@ -104,243 +90,227 @@ def text_of(block: ToolResultBlock, recorder: LossRecorder) -> str:
     return "".join(texts)
 
 
-def unmarked(text: str, spelling: Wire) -> tuple[str, bool]:
-    """A text without the mark of a failed result, which is no loss where the wire had it."""
-    if text.startswith(ERROR_MARK):
-        spelling["mark"] = True
-        return text[len(ERROR_MARK) :], True
-    return text, False
+def _text(key: str, demanded: bool = True) -> Field:
+    """One text."""
+
+    def read(given: Any) -> Reading:
+        return {"content": _said(given)} if type(given) is str else NOT_OURS
+
+    return Field(key, ("content",), read, text_of, fill=(lambda _: "") if demanded else None)
 
 
-def tell_marked(block: ToolResultBlock, recorder: LossRecorder) -> None:
-    if "mark" not in form(block.raw):
-        reason = "the wire has no flag for it; the text says it"
-        recorder.lost(block, "is_error", reason, kind="downgraded", severity="info")
+def _texts(key: str, inner: str, table: Table, more: Callable[[Any], Wire] = lambda _: {}) -> Field:
+    """A list of objects with a text each; `more` is what one of another origin has beside it."""
+
+    def read(given: Any) -> Reading:
+        if type(given) is not list or not all(
+            type(wire) is dict and type(wire.get(inner)) is str for wire in given
+        ):
+            return NOT_OURS
+        return {"content": tuple([_read_text(wire, table) for wire in given])}
+
+    def write(block: Any, recorder: LossRecorder) -> list[Wire]:
+        found: list[Wire] = []
+        for part in block.content:
+            if type(part) is TextBlock:
+                said = written(table, None, part, recorder)
+                found.append(said if own(part.raw) else {**said, **more(block)})
+            else:
+                recorder.dropped(part)
+        return found
+
+    return Field(key, ("content",), read, write, fill=lambda _: [])
 
 
-def _tell_error(block: ToolResultBlock, recorder: LossRecorder) -> None:
+def _read_text(wire: Wire, table: Table) -> TextBlock:
+    kept = Kept()
+    return TextBlock(**table.read(wire, kept), raw=kept.raw(NAME))
+
+
+def _read_marked(given: Any) -> Reading:
+    if type(given) is not str:
+        return NOT_OURS
+    text, failed = unmarked(given)
+    return {"content": _said(text), "is_error": failed}
+
+
+def _write_marked(block: Any, recorder: LossRecorder) -> str:
     if block.is_error:
-        recorder.lost(block, "is_error")
+        tell_marked(block, recorder)
+    return (ERROR_MARK if block.is_error else "") + text_of(block, recorder)
+
+
+def _read_shot(given: Any) -> Reading:
+    shot = read_image(given, _SHOT, "image_url", "file_id") if type(given) is dict else None
+    return NOT_OURS if shot is None else {"content": (shot,)}
+
+
+def _write_shot(block: Any, recorder: LossRecorder) -> Wire | None:
+    shot = None
+    for part in block.content:
+        if type(part) is ImageBlock and shot is None:
+            shot = write_image(part, _SHOT, None, "image_url", recorder)
+        else:
+            recorder.dropped(part)
+    return shot
+
+
+def _exited(block: Any) -> Wire:
+    """Of a shell's chunk."""
+    return {"stderr": "", "outcome": {"type": "exit", "exit_code": 1 if block.is_error else 0}}
+
+
+def _drop_content(block: Any, recorder: LossRecorder) -> None:
+    for part in block.content:
+        recorder.dropped(part)
+
+
+def _failed(key: str, no: object, yes: object) -> Field:
+    """Whether the call failed, in two words."""
+
+    def read(given: Any) -> Reading:
+        return {"is_error": given == yes} if given in (no, yes) else {}
+
+    return Field(
+        key, ("is_error",), read, lambda block, _: yes if block.is_error else no, fill=lambda _: no
+    )
 
 
 # -- items of their own ---------------------------------------------------------------------------
 
-
-def read_output(item: Wire, spelling: Wire, known: set[str]) -> tuple[Content, bool]:
-    """The content, and whether the call failed; keys that they hold are added to `known`."""
-    word = item["type"]
-    if DEMANDED[word] not in item:
-        spelling["absent"] = [DEMANDED[word]]
-    if word == "tool_search_output":
-        return (), False
-    output = item.get("output")
-    found: Content | None = None
-    if word == "computer_call_output":
-        shot = type(output) is dict and _read_image(output, _SCREENSHOT, "image_url", "file_id")
-        found = (shot,) if shot else None
-    elif word == "shell_call_output":
-        found = _texts(output, "stdout", _STDOUT)
-    else:
-        return _read_one_text(item, spelling, known)
-    if found is not None:
-        known.add("output")
-    return found or (), False
+MIXED = ("function_call_output", "custom_tool_call_output")
+"""Outputs that are a text or parts, as in messages; `calls.py` has them."""
 
 
-def _read_one_text(item: Wire, spelling: Wire, known: set[str]) -> tuple[Content, bool]:
-    """Outputs that are one text, and how they say that the call failed."""
-    word, is_error = item["type"], False
-    key = OUTPUTS[word].content_key
-    text = item.get(key)
-    if type(text) is str and (text or word not in _OPTIONAL):
-        known.add(key)
-    else:
-        text = ""
-    if word == "apply_patch_call_output" and item.get("status") in ("completed", "failed"):
-        is_error = item["status"] == "failed"
-        known.add("status")
-    elif word == "mcp_approval_response" and type(item.get("approve")) is bool:
-        is_error = not item["approve"]
-        known.add("approve")
-    elif word == "local_shell_call_output":
-        text, is_error = unmarked(text, spelling)
-    return ((TextBlock(text),) if text else ()), is_error
+def _result(word: str, *fields: Field) -> Table:
+    beside, silent = ["type", OUTPUTS[word].id_key], ["tool_use_id", "tool_name"]
+    if word in MIXED:
+        beside += ["name", "output"] if word == MIXED[0] else ["output"]
+        silent += ["content", "is_error", "cache"]
+    said = {*beside, *[field.key for field in fields]}
+    spelled = [spelling(key) for key in ITEM_KEYS if key not in said]
+    return Table(ToolResultBlock, *fields, *spelled, beside=beside, silent=silent, blank=True)
 
 
-def write_output(item: Wire, block: ToolResultBlock, recorder: LossRecorder) -> None:
-    word = item["type"]
-    if word == "computer_call_output":
-        _write_screenshot(item, block, recorder)
-    elif word == "shell_call_output":
-        _write_chunks(item, block, recorder)
-    elif word == "tool_search_output":
-        _tell_error(block, recorder)
-        for part in block.content:
-            recorder.dropped(part)
-        if not is_kept(block.raw, "tools"):
-            item["tools"] = []
-    else:
-        _write_one_text(item, block, recorder)
-
-
-def _write_one_text(item: Wire, block: ToolResultBlock, recorder: LossRecorder) -> None:
-    text, word = text_of(block, recorder), item["type"]
-    said = block.is_error or not is_kept(block.raw, DEMANDED[word])
-    if word == "apply_patch_call_output":
-        item |= {"status": "failed" if block.is_error else "completed"} if said else {}
-    elif word == "mcp_approval_response":
-        item |= {"approve": not block.is_error} if said else {}
-    elif word != "local_shell_call_output":
-        _tell_error(block, recorder)
-    elif block.is_error:
-        tell_marked(block, recorder)
-        text = ERROR_MARK + text
-    key = OUTPUTS[word].content_key
-    if text or not (word in _OPTIONAL or is_kept(block.raw, key)):
-        item[key] = text
-
-
-def _write_screenshot(item: Wire, block: ToolResultBlock, recorder: LossRecorder) -> None:
-    _tell_error(block, recorder)
-    shot = None
-    for part in block.content:
-        if type(part) is ImageBlock and shot is None:
-            shot = _write_image(part, _SCREENSHOT, "image_url", recorder)
-        else:
-            recorder.dropped(part)
-    if shot is not None or not is_kept(block.raw, "output"):
-        item["output"] = shot or {"type": "computer_screenshot"}
-
-
-def _write_chunks(item: Wire, block: ToolResultBlock, recorder: LossRecorder) -> None:
-    _tell_error(block, recorder)
-    ended = {"type": "exit", "exit_code": 1 if block.is_error else 0}
-    chunks = _write_texts(block, _STDOUT, recorder)
-    for chunk in chunks:
-        if chunk.keys() == {"stdout"}:
-            chunk |= {"stderr": "", "outcome": ended}
-    if chunks or not is_kept(block.raw, "output"):
-        item["output"] = chunks
-
+RESULTS = {
+    word: _result(word, *fields)
+    for word, fields in {
+        **dict.fromkeys(MIXED, ()),
+        "computer_call_output": [
+            Field("output", ("content",), _read_shot, _write_shot, fill=lambda _: dict(_NO_SHOT))
+        ],
+        "local_shell_call_output": [
+            Field("output", ("content", "is_error"), _read_marked, _write_marked, lambda _: "")
+        ],
+        "shell_call_output": [_texts("output", "stdout", _STDOUT, _exited)],
+        "apply_patch_call_output": [
+            *(_text("output", demanded=False), _failed("status", "completed", "failed")),
+        ],
+        "mcp_approval_response": [
+            *(_text("reason", demanded=False), _failed("approve", True, False)),
+        ],
+        "tool_search_output": [
+            content("tools", lambda _: []),
+            Field("", ("content",), lambda _: {}, _drop_content),
+        ],
+        "program_output": [_text("result")],
+    }.items()
+}
+"""By the type of the item."""
 
 # -- inside the item of their call ----------------------------------------------------------------
 
-_SAID = frozenset({"tool_use_id", "content", "is_error"})
-_OWN_KEYS = frozenset({"$form", "error", "tools"})
-"""Keys of a result's `raw` that its writer looks at."""
 
-Found = tuple[ToolResultBlock, tuple[str, ...]]
-"""A result that is yet to be given the id of its call, and the keys of the item it was in."""
+def _read_outputs(given: Any) -> Reading:
+    """What code wrote and drew."""
+    if type(given) is not list or not all(type(each) is dict for each in given):
+        return NOT_OURS
+    return {"content": tuple([_read_output(each) for each in given])}
 
 
-def read_inside(item: Wire) -> Found | None:
-    """The result that a call's item holds, if it holds one."""
-    ways = _INSIDE.get(item["type"])
-    return ways[0](item) if ways is not None else None
+def _read_output(output: Wire) -> ResultBlock:
+    kind = output.get("type")
+    if kind == "logs" and type(output.get("logs")) is str:
+        return _read_text(output, _LOGS)
+    image = read_image(output, _PICTURE, "url") if kind == "image" else None
+    return UnknownBlock({NAME: output}) if image is None else image
+
+
+def _write_outputs(block: Any, recorder: LossRecorder) -> list[Any]:
+    outputs = [_write_output(part, recorder) for part in block.content]
+    return [each for each in outputs if each is not None]
+
+
+def _write_output(part: ResultBlock, recorder: LossRecorder) -> Any:
+    if type(part) is UnknownBlock and NAME in part.raw:
+        return part.raw[NAME]
+    if type(part) is ImageBlock:
+        return write_image(part, _PICTURE, None, "url", recorder)
+    if type(part) is TextBlock:
+        return written(_LOGS, None, part, recorder)
+    recorder.dropped(part)
+    return None
+
+
+def _write_mcp_error(block: Any, recorder: LossRecorder) -> Wire:
+    said = {"type": "text", "text": text_of(block, QUIET)}
+    return {"type": "mcp_tool_execution_error", "content": [said]}
+
+
+def _read_list_error(given: Any) -> Reading:
+    return {"content": _said(given), "is_error": True} if type(given) is str else NOT_OURS
+
+
+def _write_list_error(block: Any, recorder: LossRecorder) -> str | None:
+    text = text_of(block, recorder)
+    if not block.is_error:
+        recorder.lost(block, "content")
+    return text if block.is_error else None
+
+
+_INSIDE = {
+    word: Table(ToolResultBlock, *fields, silent=("tool_use_id",), blank=True)
+    for word, fields in {
+        "file_search_call": [_texts("results", "text", _PASSAGE)],
+        "code_interpreter_call": [
+            Field("outputs", ("content",), _read_outputs, _write_outputs, lambda _: [])
+        ],
+        "mcp_call": [
+            _text("output"),
+            Field(
+                *("error", ("is_error",), lambda _: {"is_error": True}, _write_mcp_error),
+                more=lambda _: True,
+            ),
+        ],
+        "mcp_list_tools": [
+            content("tools", lambda _: []),
+            Field("error", ("content", "is_error"), _read_list_error, _write_list_error),
+        ],
+    }.items()
+}
+HOLDS_RESULT = frozenset(_INSIDE)
+
+
+def read_inside(item: Wire) -> tuple[ToolResultBlock, tuple[str, ...]] | None:
+    """The result that a call's item holds, if it holds one: it is yet to be given the id of its
+    call. And the keys of the item that it was in."""
+    table = _INSIDE.get(item["type"])
+    if table is None:
+        return None
+    held = {key: item[key] for key in table.keys if item.get(key) is not None}
+    kept = Kept()
+    attrs = table.read(held, kept)
+    if not attrs and type(held.get("tools")) is not list:
+        return None
+    return ToolResultBlock("", **attrs, raw=kept.raw(NAME)), tuple(held)
 
 
 def write_inside(item: Wire, block: ToolResultBlock, recorder: LossRecorder) -> None:
     """Put a result into the item of its call."""
-    recorder.unwritten(block, _SAID)
-    _INSIDE[item["type"]][1](item, block, recorder)
-    add(item, {key: each for key, each in own(block.raw).items() if key not in _OWN_KEYS})
-
-
-def _read_file_search(item: Wire) -> Found | None:
-    content = _texts(item.get("results"), "text", _PASSAGE)
-    return None if content is None else (ToolResultBlock("", content), ("results",))
-
-
-def _write_file_search(item: Wire, block: ToolResultBlock, recorder: LossRecorder) -> None:
-    _tell_error(block, recorder)
-    item["results"] = _write_texts(block, _PASSAGE, recorder)
-
-
-def _read_code(item: Wire) -> Found | None:
-    outputs = item.get("outputs")
-    if type(outputs) is not list or not all(type(each) is dict for each in outputs):
-        return None
-    return ToolResultBlock("", tuple([_read_code_output(each) for each in outputs])), ("outputs",)
-
-
-def _read_code_output(output: Wire) -> ResultBlock:
-    kind = output.get("type")
-    if kind == "logs" and type(output.get("logs")) is str:
-        return _read_text(output, _LOGS)
-    image = _read_image(output, _PICTURE, "url") if kind == "image" else None
-    return UnknownBlock({NAME: output}) if image is None else image
-
-
-def _write_code(item: Wire, block: ToolResultBlock, recorder: LossRecorder) -> None:
-    _tell_error(block, recorder)
-    outputs: list[Any] = []
-    for part in block.content:
-        out: Any = None
-        if type(part) is UnknownBlock and NAME in part.raw:
-            out = part.raw[NAME]
-        elif type(part) is ImageBlock:
-            out = _write_image(part, _PICTURE, "url", recorder)
-        elif type(part) is TextBlock:
-            out = written(_LOGS, None, part, recorder)
-        else:
-            recorder.dropped(part)
-        outputs += [] if out is None else [out]
-    item["outputs"] = outputs
-
-
-def _read_mcp(item: Wire) -> Found | None:
-    output, error = item.get("output"), item.get("error")
-    if type(output) is not str:
-        if error is None:
-            return None
-        raw = raw_of({"error": error}, {"inside": True, "output": False})
-        return ToolResultBlock("", (), True, raw=raw), ("error",)
-    content = (TextBlock(output),) if output else ()
-    if error is None:
-        return ToolResultBlock("", content), ("output",)
-    raw = raw_of({"error": error}, {"inside": True})
-    return ToolResultBlock("", content, True, raw=raw), ("output", "error")
-
-
-def _write_mcp(item: Wire, block: ToolResultBlock, recorder: LossRecorder) -> None:
-    text = text_of(block, recorder)
-    if text or form(block.raw).get("output") is not False:
-        item["output"] = text
-    if block.is_error:
-        usual = {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": text}]}
-        item["error"] = own(block.raw).get("error", usual)
-
-
-def _read_mcp_tools(item: Wire) -> Found | None:
-    tools, error = item.get("tools"), item.get("error")
-    if type(tools) is not list:
-        return None
-    raw = raw_of({"tools": tools}, {"inside": True})
-    if type(error) is str:
-        content = (TextBlock(error),) if error else ()
-        return ToolResultBlock("", content, True, raw=raw), ("tools", "error")
-    return ToolResultBlock("", raw=raw), ("tools",)
-
-
-def _write_mcp_tools(item: Wire, block: ToolResultBlock, recorder: LossRecorder) -> None:
-    text = text_of(block, recorder)
-    item["tools"] = own(block.raw).get("tools", [])
-    if block.is_error:
-        item["error"] = text
-    elif text:
-        recorder.lost(block, "content")
-
-
-_INSIDE: dict[
-    str,
-    tuple[Callable[[Wire], Found | None], Callable[[Wire, ToolResultBlock, LossRecorder], None]],
-] = {
-    "file_search_call": (_read_file_search, _write_file_search),
-    "code_interpreter_call": (_read_code, _write_code),
-    "mcp_call": (_read_mcp, _write_mcp),
-    "mcp_list_tools": (_read_mcp_tools, _write_mcp_tools),
-}
-HOLDS_RESULT = frozenset(_INSIDE)
+    _INSIDE[item["type"]].write(block, item, own(block.raw), recorder)
+    if block.raw is not None:
+        recorder.unwritten_raw(block, block.raw)
+        put_back(item, block.raw)
 
 
 # -- generated images -----------------------------------------------------------------------------
@@ -348,16 +318,12 @@ HOLDS_RESULT = frozenset(_INSIDE)
 
 def read_generated(item: Wire) -> ImageBlock:
     """A generated image; the item's result is text."""
-    known = {"type", "result"}
     word = item.get("output_format")
     media_type = IMAGE_FORMATS.read(word) if type(word) is str else None
-    if media_type is not None:
-        known.add("output_format")
-    rest, spelled = spare(item, known, ("id", "status"))
-    spelling: Wire = {"item": spelled}
-    if gone := [key for key in ("id", "status") if key not in item]:
-        spelling["gone"] = gone
-    return ImageBlock(Source("base64", item["result"]), media_type, raw=raw_of(rest, spelling))
+    known = ("type", "result", "type" if media_type is None else "output_format")
+    gone = [key for key in ("id", "status") if key not in item]
+    raw = item_raw(item, known, {"item": {}, "gone": gone} if gone else {"item": {}})
+    return ImageBlock(Source("base64", item["result"]), media_type, raw=raw)
 
 
 def write_generated(block: ImageBlock, recorder: LossRecorder) -> Wire | None:
@@ -366,10 +332,8 @@ def write_generated(block: ImageBlock, recorder: LossRecorder) -> Wire | None:
         recorder.dropped(block, "a generated image is sent with its data only")
         return None
     item: Wire = {"type": "image_generation_call", "result": block.source.data or ""}
-    said = {"source"}
     word = IMAGE_FORMATS.write(block.media_type) if block.media_type is not None else None
     if word is not None:
         item["output_format"] = word
-        said.add("media_type")
-    recorder.unwritten(block, frozenset(said))
+    recorder.unwritten(block, frozenset({"source"} if word is None else {"source", "media_type"}))
     return put_item_back(item, block.raw)

@@ -19,11 +19,8 @@ from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import PLACEHOLDER, compaction_as_text
 from interlingua.dialects.logprobs import read_tokens, write_tokens
 from interlingua.dialects.openai_responses.calls import (
-    read_custom,
-    read_function,
-    read_named,
+    read_call,
     read_result,
-    read_vendor,
     write_call,
     write_result,
 )
@@ -357,29 +354,13 @@ class ItemReader(Turns):
     def compaction(self, item: Wire, index: int) -> None:
         self.made(read_compaction(item))
 
-    def function(self, item: Wire, index: int) -> None:
-        self.call(*read_function(item, [self.seed, index]), item)
-
-    def custom(self, item: Wire, index: int) -> None:
-        self.call(read_custom(item, [self.seed, index]), "strict", item)
-
-    def hosted(self, item: Wire, index: int) -> None:
-        """A call of a vendor's tool, and its result where the item holds it."""
-        word = item["type"]
-        if word == "image_generation_call" and type(item.get("result")) is str:
+    def called(self, item: Wire, index: int) -> None:
+        """A call, and its result where the item holds it."""
+        if item["type"] == "image_generation_call" and type(item.get("result")) is str:
             self.made(read_generated(item))
             return
         inner = read_inside(item)
-        seed, consumed = [self.seed, index], inner[1] if inner else ()
-        if word == "mcp_call":
-            block, mode = read_named(item, seed, consumed)
-        else:
-            block, mode = read_vendor(item, seed, consumed), "strict"
-        self.call(block, mode, item)
-        if inner:
-            self.made(inner[0].replace(tool_use_id=block.id))
-
-    def call(self, block: ToolUseBlock, mode: str, item: Wire) -> None:
+        block, mode = read_call(item, [self.seed, index], inner[1] if inner else ())
         if mode != "strict":
             self.diagnostics.append(recovery(mode, block.id))
         self.made(block)
@@ -387,6 +368,8 @@ class ItemReader(Turns):
         id = item.get("id")
         if type(id) is str:
             self.by_item[id] = block.id
+        if inner:
+            self.made(inner[0].replace(tool_use_id=block.id))
 
     # -- results ------------------------------------------------------------------------------
 
@@ -442,7 +425,7 @@ class ItemReader(Turns):
     def bring(self, item: Wire, index: int) -> None:
         """Tools that are there from here on."""
         if self.all_made or type(item.get("tools")) is not list:
-            self.hosted(item, index)
+            self.called(item, index)
             return
         keys = {key: value for key, value in item.items() if key not in ("type", "tools")}
         brought = read_tools(item["tools"], self.bringing)
@@ -470,14 +453,11 @@ class ItemReader(Turns):
 
 
 _ITEMS: dict[str, Callable[[ItemReader, Wire, int], None]] = {
-    **dict.fromkeys(CALLS, ItemReader.hosted),
+    **dict.fromkeys(CALLS, ItemReader.called),
     **dict.fromkeys(OUTPUTS, ItemReader.result),
     **dict.fromkeys(ASIDES, ItemReader.setting),
     "reasoning": ItemReader.reasoning,
     "compaction": ItemReader.compaction,
-    "function_call": ItemReader.function,
-    "custom_tool_call": ItemReader.custom,
-    "mcp_call": ItemReader.hosted,
     "item_reference": ItemReader.reference,
     "additional_tools": ItemReader.bring,
 }
@@ -754,7 +734,7 @@ class ItemWriter:
         word = spelling.get("item", NOTHING).get("type")
         if word not in OUTPUTS:
             foreign = not own(block.raw) or name is None
-            if made and (call_type in HOLDS_RESULT or "inside" in spelling or foreign):
+            if made and (call_type in HOLDS_RESULT or foreign):
                 self.recorder.dropped(block, "tools that a provider runs do not cross vendors")
                 return
             word = OUTPUT_OF.get(call_type, "function_call_output")

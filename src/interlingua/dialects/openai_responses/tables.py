@@ -63,18 +63,23 @@ ROLES: dict[str, Role] = {
 
 
 class CallKind(NamedTuple):
-    """A call that is no function call: the vendor defined the tool.
+    """How an item tells a call: `name` is what the vendor calls the tool, None where the item says
+    it; `inside` the key whose object is the call's input, without which `keys` are. Arguments may
+    be that object as `text`."""
 
-    `inside` is the key whose object is the call's input; without it, `keys` are the input."""
-
-    name: str
+    name: str | None
     executor: Executor
     id_key: str
     inside: str | None = None
     keys: tuple[str, ...] = ()
+    text: bool = False
 
 
+FUNCTION, CUSTOM = "function_call", "custom_tool_call"
 CALLS: dict[str, CallKind] = {
+    FUNCTION: CallKind(None, "client", "call_id", "arguments", text=True),
+    CUSTOM: CallKind(None, "client", "call_id", keys=("input",)),
+    "mcp_call": CallKind(None, "provider", "id", "arguments", text=True),
     "web_search_call": CallKind("web_search", "provider", "id", "action"),
     "file_search_call": CallKind("file_search", "provider", "id", keys=("queries",)),
     "code_interpreter_call": CallKind("code_interpreter", "provider", "id", keys=("code",)),
@@ -91,43 +96,41 @@ CALLS: dict[str, CallKind] = {
     "shell_call": CallKind("shell", "client", "call_id", "action"),
     "apply_patch_call": CallKind("apply_patch", "client", "call_id", "operation"),
 }
-"""Item type to what the call is called and who runs it. `shell_call` is the provider's where its
-environment is a container, `tool_search_call` the client's where its execution says so."""
+"""By the type of the item. `shell_call` is the provider's where its environment is a container,
+`tool_search_call` the client's where its execution says so."""
+ITEM_OF: dict[str | None, str] = {
+    **{word: word for word in CALLS if word not in (FUNCTION, CUSTOM)},
+    "custom": CUSTOM,
+}
+"""A call's `call_type` to the type of its item; a function has none."""
+TYPE_OF: dict[str, str | None] = {word: call_type for call_type, word in ITEM_OF.items()}
+"""And back."""
 
 
 class OutputKind(NamedTuple):
-    """A result as an item of its own: which key names its call, and where its content is."""
+    """A result as an item of its own: the call that it answers, and which key names it."""
 
     call_type: str | None
-    id_key: str
-    content_key: str
+    id_key: str = "call_id"
     provider: bool = False
 
 
 OUTPUTS: dict[str, OutputKind] = {
-    "function_call_output": OutputKind(None, "call_id", "output"),
-    "custom_tool_call_output": OutputKind("custom", "call_id", "output"),
-    "computer_call_output": OutputKind("computer_call", "call_id", "output"),
-    "local_shell_call_output": OutputKind("local_shell_call", "id", "output"),
-    "shell_call_output": OutputKind("shell_call", "call_id", "output"),
-    "apply_patch_call_output": OutputKind("apply_patch_call", "call_id", "output"),
-    "mcp_approval_response": OutputKind("mcp_approval_request", "approval_request_id", "reason"),
-    "tool_search_output": OutputKind("tool_search_call", "call_id", "tools"),
-    "program_output": OutputKind("program", "call_id", "result", provider=True),
+    "function_call_output": OutputKind(None),
+    "custom_tool_call_output": OutputKind("custom"),
+    "computer_call_output": OutputKind("computer_call"),
+    "local_shell_call_output": OutputKind("local_shell_call", "id"),
+    "shell_call_output": OutputKind("shell_call"),
+    "apply_patch_call_output": OutputKind("apply_patch_call"),
+    "mcp_approval_response": OutputKind("mcp_approval_request", "approval_request_id"),
+    "tool_search_output": OutputKind("tool_search_call"),
+    "program_output": OutputKind("program", provider=True),
 }
 OUTPUT_OF: dict[str | None, str] = {kind.call_type: word for word, kind in OUTPUTS.items()}
 """A call's `call_type` to the type of the item that answers it."""
 
-DEMANDED: dict[str, str] = {
-    "computer_call_output": "output",
-    "local_shell_call_output": "output",
-    "shell_call_output": "output",
-    "apply_patch_call_output": "status",
-    "mcp_approval_response": "approve",
-    "tool_search_output": "tools",
-    "program_output": "result",
-}
-"""The key that each output of a vendor's tool has to have."""
+ITEM_KEYS = ("id", "status", "execution")
+"""Keys of items that are spelling, not content."""
 
 IMAGE_FORMATS: TwoWay[str, str] = TwoWay(
     {

@@ -26,6 +26,7 @@ from interlingua.dialects.openai_responses.tables import (
     FILE_NAMES,
     FILE_PROVIDER,
     FOREIGN_FILES,
+    ITEM_KEYS,
     NAME,
 )
 from interlingua.ids import synthetic_tool_id
@@ -92,6 +93,17 @@ def raw_of(rest: Wire | None, spelling: Wire | None, item: Wire | None = None) -
     if spelling:
         mine["$form"] = spelling
     return {NAME: mine} if mine else None
+
+
+def item_raw(
+    item: Wire, known: Collection[str], spelling: Wire, nothing: Collection[str] = ITEM_KEYS
+) -> Raw | None:
+    """A `raw` of an item that is one block or message: its keys beside those that are known, of
+    which some are spelling."""
+    rest, spelled = spare(item, known, nothing)
+    if spelled:
+        spelling = {**spelling, "item": {**spelling.get("item", NOTHING), **spelled}}
+    return raw_of(rest, spelling)
 
 
 def begin(block: Any, item: Wire, rest: Wire | None = None, more: Wire | None = None) -> Any:
@@ -418,7 +430,8 @@ def _write_detail(block: Any, recorder: LossRecorder) -> str | None:
     return None
 
 
-_WHERE = ("source", "media_type")
+PICTURE = ("source", "media_type")
+"""Attributes of media that `read_source` and `write_source` deal with."""
 _DETAIL = Field(
     "detail",
     ("detail",),
@@ -426,25 +439,28 @@ _DETAIL = Field(
     _write_detail,
     fill=lambda _: "auto",  # typed as required in messages
 )
-_IMAGE = Table(ImageBlock, _DETAIL, CACHE, beside=("type",), silent=_WHERE, blank=True)
+_IMAGE = Table(ImageBlock, _DETAIL, CACHE, beside=("type",), silent=PICTURE, blank=True)
 _NAME = plain("filename", "name", str, lenient=True)
-_FILE = Table(DocumentBlock, _NAME, CACHE, beside=("type",), silent=_WHERE, blank=True)
+_FILE = Table(DocumentBlock, _NAME, CACHE, beside=("type",), silent=PICTURE, blank=True)
 
 
-def _read_image(part: Wire, made: bool) -> ImageBlock | None:
-    where = read_source(part, "image_url", "file_id")
+def read_image(part: Wire, table: Table, *keys: str, made: bool = False) -> ImageBlock | None:
+    """None where none of the keys says where the image is."""
+    where = read_source(part, *keys)
     if where is None:
         return None
     key, source, media_type = where
     kept = Kept(form={"type": "input_image"} if made else {})
-    attrs = _IMAGE.read(part, kept)
+    attrs = table.read(part, kept)
     del kept.rest[key]
     return ImageBlock(source, media_type, **attrs, raw=kept.raw(NAME))
 
 
-def _write_image(block: ImageBlock, recorder: LossRecorder) -> Wire | None:
-    where = write_source(block, recorder, "image_url", "image_url")
-    return None if where is None else written(_IMAGE, "input_image", block, recorder, where)
+def write_image(
+    block: ImageBlock, table: Table, kind: str | None, key: str, recorder: LossRecorder
+) -> Wire | None:
+    where = write_source(block, recorder, key, key)
+    return None if where is None else written(table, kind, block, recorder, where)
 
 
 def _read_file(part: Wire, made: bool) -> DocumentBlock | None:
@@ -519,7 +535,8 @@ def read_part(part: Any, made: bool = False) -> Block:
     if kind == "input_text" or kind == "output_text":
         return read_text(part, made)
     if kind == "input_image":
-        return _read_image(part, made) or UnknownBlock({NAME: part})
+        image = read_image(part, _IMAGE, "image_url", "file_id", made=made)
+        return image or UnknownBlock({NAME: part})
     if kind == "input_file":
         return _read_file(part, made) or UnknownBlock({NAME: part})
     if kind == "refusal":
@@ -533,7 +550,7 @@ def write_part(block: Block, recorder: LossRecorder, made: bool = False) -> Wire
         case TextBlock():
             return write_text(block, recorder, made)
         case ImageBlock() if not made or form(block.raw).get("type"):
-            return _write_image(block, recorder)
+            return write_image(block, _IMAGE, "input_image", "image_url", recorder)
         case DocumentBlock() if not made or form(block.raw).get("type"):
             return _write_file(block, recorder)
         case RefusalBlock() if made:

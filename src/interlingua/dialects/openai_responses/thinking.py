@@ -18,10 +18,10 @@ from interlingua.dialects.openai_responses.text import (
     add,
     begin,
     form,
+    item_raw,
     made_id,
     own,
     put_item_back,
-    raw_of,
     spare,
     written,
 )
@@ -176,8 +176,7 @@ _SEALED = frozenset({"data"})
 def read_compaction(item: Wire) -> CompactionBlock:
     """History that its issuer alone can read."""
     data = take(item, "encrypted_content", str)
-    rest, spelled = spare(item, _COMPACTION, ("id",))
-    return CompactionBlock(data=data, raw=raw_of(rest, {"item": spelled} if spelled else None))
+    return CompactionBlock(data=data, raw=item_raw(item, _COMPACTION, {}))
 
 
 def write_compaction(
