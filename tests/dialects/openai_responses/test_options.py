@@ -165,6 +165,22 @@ TOOLS = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("kept", "format", "given"),
+    [
+        ({"type": "grammar", "x": 1}, {"type": "grammar", "x": 1}, None),
+        ({"x": 1}, {"type": "json_object", "x": 1}, ResponseFormat("json")),
+    ],
+)
+def test_a_format_that_an_earlier_version_stored_goes_home(
+    kept: Any, format: Any, given: ResponseFormat | None
+) -> None:
+    raw = {DIALECT.name: {"text_format": kept, "text": {"y": 2}}}
+    wire, _ = write(options=Options(response_format=given), raw=raw)
+    assert wire["text"] == {"format": format, "y": 2}
+    assert "text_format" not in wire
+
+
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.get("type"))
 def test_every_kind_of_tool_goes_home_also_when_retold(tool: Any) -> None:
     request = read(body(user(), tools=[tool]))

@@ -243,6 +243,8 @@ def test_one_answer_only() -> None:
         ({"error": {"message": "m", "code": 503}}, ErrorKind.SERVER_ERROR, None),
         ({"error": {"message": "m", "type": "brand_new"}}, ErrorKind.OTHER, None),
         ({"error": {"code": "x"}}, ErrorKind.OTHER, "x"),
+        ({"error": {"message": "m", "code": 0}}, ErrorKind.OTHER, None),
+        ({"error": {"message": "m"}, "status": 0}, ErrorKind.OTHER, None),
         ({"code": "invalid-argument", "error": "m"}, ErrorKind.INVALID_REQUEST, "invalid-argument"),
         ({"detail": "m"}, ErrorKind.OTHER, None),
         ({"statusCode": 401, "message": "m"}, ErrorKind.AUTH, None),

@@ -291,9 +291,15 @@ USUAL = st.builds(
 )
 
 
-@given(USAGES | USUAL, st.sampled_from([None, "output_tokens", "latency_ms", "input_tokens"]))
-def test_counts_that_are_written_at_once(wire: Any, edited: str | None) -> None:
+@given(
+    USAGES | USUAL,
+    st.sampled_from([None, "output_tokens", "latency_ms", "input_tokens"]),
+    st.booleans(),
+)
+def test_counts_that_are_written_at_once(wire: Any, edited: str | None, foreign: bool) -> None:
     found, _ = usage.read_usage(wire)
+    if foreign:
+        found = found.replace(raw=None)
     if edited is not None:
         found = found.replace(**{edited: 0})
     short, long = said(usage.write_usage, found), said(usage._write_usage, found)

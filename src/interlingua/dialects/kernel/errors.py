@@ -127,6 +127,11 @@ def read_whole(
 # -- error bodies ---------------------------------------------------------------------------------
 
 
+def is_status(value: Any) -> bool:
+    """Whether this is an HTTP status, which some bodies repeat."""
+    return type(value) is int and 100 <= value < 600
+
+
 def failed_answer(dialect: str, error: ProviderError) -> Response:
     """What an error body reads as."""
     metadata = MessageMetadata(

@@ -7,6 +7,7 @@ whether arguments were a text, no block can tell (`$form.key`, `$form.arguments`
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from interlingua.arguments import recover, same, to_text
@@ -56,41 +57,49 @@ _SEALED = frozenset({*_SAID, "signature"})
 def read_call(item: Wire, seed: object, consumed: tuple[str, ...] = ()) -> tuple[ToolUseBlock, str]:
     """The call, and how its arguments were recovered; `consumed` are keys of its result."""
     word: str = item["type"]
-    kind, spelling = CALLS[word], dict[str, Any]()
-    known: set[Any] = {"type", *consumed, *kind.keys}
-    name, signature = kind.name, None
-    if name is None:
-        name = take(item, "name", str)
-        known.add("name")
-    given, text, mode = _read_input(item, kind, known, spelling)
-    if word == "program" and type(item.get("fingerprint")) is str:
-        signature = item["fingerprint"]
-        known.add("fingerprint")
-    id = _read_id(item, kind.id_key, name, seed, spelling)
-    known.add(spelling.get("key", kind.id_key))
-    nothing = (*ITEM_KEYS, "call_id") if "key" in spelling else ITEM_KEYS
-    raw = item_raw(item, known, spelling, nothing)
+    kind = CALLS[word]
+    spelling: Wire = {}
+    name, id = kind.name or take(item, "name", str), item.get(kind.id_key)
+    if kind.text:
+        given, text, mode = _read_arguments(item, spelling)
+        if len(item) == 4 and word == FUNCTION and type(id) is str and id and not spelling:
+            return ToolUseBlock(id, name, given, text), mode
+    else:
+        given, text, mode = _read_input(item, kind, spelling), None, "strict"
+    if type(id) is not str or not id:
+        id = _other_id(item, kind.id_key, name, seed, spelling)
+    known: Collection[Any] = _KNOWN[word]
+    if spelling or consumed:
+        gone = {kind.inside if "bare" in spelling else "", kind.id_key if "key" in spelling else ""}
+        known = {*known, *consumed, spelling.get("key")} - gone
+    signature = item.get("fingerprint") if word == "program" else None
+    if type(signature) is str:
+        known = {*known, "fingerprint"}
+    else:
+        signature = None
+    raw = item_raw(item, known, spelling, _NOTHING if "key" in spelling else ITEM_KEYS)
     executor, call_type = _executor(item, word, kind), TYPE_OF.get(word)
     return ToolUseBlock(id, name, given, text, signature, executor, call_type, raw=raw), mode
 
 
-def _read_input(
-    item: Wire, kind: CallKind, known: set[Any], spelling: Wire
-) -> tuple[Wire, str | None, str]:
-    """The input, the text of it unless we would write the same, and how that was recovered."""
-    if kind.text:
-        known.add(kind.inside)
-        return _read_arguments(item, spelling)
+_NOTHING = (*ITEM_KEYS, "call_id")
+_KNOWN = {
+    word: frozenset({"type", "" if kind.name else "name", kind.id_key, kind.inside, *kind.keys})
+    for word, kind in CALLS.items()
+}
+"""The keys of an item that a block has."""
+
+
+def _read_input(item: Wire, kind: CallKind, spelling: Wire) -> Wire:
     if kind.inside is None:
         if kind.name is None:
             take(item, "input", str)
-        return {key: item[key] for key in kind.keys if key in item}, None, "strict"
+        return {key: item[key] for key in kind.keys if key in item}
     given = item.get(kind.inside)
-    if type(given) is not dict:
-        spelling["bare"] = True
-        return {}, None, "strict"
-    known.add(kind.inside)
-    return given, None, "strict"
+    if type(given) is dict:
+        return given
+    spelling["bare"] = True
+    return {}
 
 
 def _read_arguments(item: Wire, spelling: Wire) -> tuple[Wire, str | None, str]:
@@ -119,14 +128,11 @@ def _executor(item: Wire, word: str, kind: CallKind) -> Executor:
     return kind.executor
 
 
-def _read_id(item: Wire, key: str, name: str, seed: object, spelling: Wire) -> str:
-    """The id that results name; the item's own where there is none, else one that is made up."""
-    id = item.get(key)
-    if type(id) is str and id:
-        return id
+def _other_id(item: Wire, key: str, name: str, seed: object, spelling: Wire) -> str:
+    """Where there is no id that results name, the item's own, else one that is made up."""
+    id, other = item.get(key), item.get("id")
     if id is not None and type(id) is not str:
         raise ShapeError(f".{key}", "a string", id)
-    other = item.get("id")
     if type(other) is str and other:
         spelling["key"] = "id"
         return other
@@ -164,10 +170,11 @@ def _write_call(block: ToolUseBlock, word: str, recorder: LossRecorder) -> Wire:
     if word == "program" and block.signature is not None:
         item["fingerprint"] = block.signature
     put_item_back(item, block.raw)
-    if word == "tool_search_call" and _executor(item, word, kind) != block.executor:
-        item["execution"] = "client" if block.executor == "client" else "server"
     if _executor(item, word, kind) != block.executor:
-        recorder.lost(block, "executor")
+        if word == "tool_search_call":
+            item["execution"] = "client" if block.executor == "client" else "server"
+        else:
+            recorder.lost(block, "executor")
     return item
 
 

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.kernel.errors import failed_answer
-from interlingua.dialects.kernel.fields import Reading, Table, together
-from interlingua.dialects.kernel.kept import Kept
+from interlingua.dialects.kernel.errors import failed_answer, is_status
+from interlingua.dialects.kernel.fields import Attrs, Table, together
+from interlingua.dialects.kernel.kept import Kept, fill
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.openai_responses.tables import (
-    ERROR_CODES,
-    ERROR_STATUSES,
-    ERROR_TYPES,
-    ERRORS,
-    NAME,
-)
-from interlingua.dialects.openai_responses.text import form, put_back, raw_of, spare, written
+from interlingua.dialects.openai_responses import tables
+from interlingua.dialects.openai_responses.tables import ERRORS, NAME
+from interlingua.dialects.openai_responses.text import form, own, put_back, raw_of, spare, written
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 
 _TEXT_KEYS = ("error", "detail", "message")
@@ -31,15 +26,16 @@ _SAID = frozenset({"kind", "message", "code"})
 
 def _kind(code: Any, word: Any, status: int | None) -> ErrorKind:
     for each in (code, word):
-        if type(each) is str and each in ERRORS:
-            return ERRORS[each]
-    return ErrorKind.OTHER if status is None else ERROR_STATUSES.get(status, ErrorKind.OTHER)
+        kind = ERRORS.read(each)
+        if kind is not None:
+            return kind
+    return ErrorKind.OTHER if status is None else tables.ERROR_STATUSES.get(status, ErrorKind.OTHER)
 
 
-def _read_words(given: Wire) -> Reading:
+def _read_words(given: Wire) -> Attrs:
     """Some servers have the HTTP status as the code."""
     code, message, status = given.get("code"), given.get("message"), given.get(_BESIDE)
-    if status is None and type(code) is int:
+    if status is None and is_status(code):
         status = code
     return {
         "kind": _kind(code, given.get("type"), status),
@@ -50,7 +46,7 @@ def _read_words(given: Wire) -> Reading:
 
 
 def _write_words(error: Any, recorder: LossRecorder) -> Wire:
-    word = ERROR_TYPES[error.kind]
+    word = ERRORS.write(error.kind) or tables.ERROR
     if error.status is not None:
         recorder.lost(error, "status")
     _tell_kind(error, _kind(error.code, word, None), recorder)
@@ -78,27 +74,22 @@ _ERROR = Table(
 def read_error(wire: Wire) -> ProviderError:
     kept = Kept()
     attrs = _ERROR.read(wire, kept)
-    for key in _NULLS if attrs else ("message", "type", *_NULLS):
-        if key not in wire:
-            kept.miss(key)
-    attrs = attrs or {"kind": ErrorKind.OTHER, "message": ""}
-    return ProviderError(**attrs, raw=kept.raw(NAME))
+    kept.miss_any(wire, _NULLS if attrs else ("message", "type", *_NULLS))
+    return ProviderError(**attrs or _read_words({}), raw=kept.raw(NAME))
 
 
 def write_error(error: ProviderError, recorder: LossRecorder) -> Wire:
-    out = written(_ERROR, None, error, recorder)
-    gone = form(error.raw).get("absent", ())
-    return out | {key: None for key in _NULLS if key not in gone and key not in out}
+    return fill(written(_ERROR, None, error, recorder), own(error.raw), _NULLS)
 
 
-_NULLS = ("code", "param")
+_NULLS: Wire = {"code": None, "param": None}
 """What is said even where there is nothing to say."""
 
 
 def write_failed(error: ProviderError, recorder: LossRecorder) -> Wire:
     """The error of a response that failed: its codes are a closed set."""
     out = write_error(error, recorder)
-    if not form(error.raw) and error.code not in ERROR_CODES:
+    if not form(error.raw) and error.code not in tables.ERROR_CODES:
         if error.code is not None:
             recorder.lost(error, "code", "no code that a failed response may have")
         limited = error.kind is ErrorKind.RATE_LIMIT
@@ -120,7 +111,7 @@ def read_failure(wire: Wire) -> Response:
     inner, status = wire.get("error"), wire.get("status")
     if type(inner) is not dict:
         return failed_answer(NAME, _read_flat(wire))
-    beside = type(status) is int
+    beside = is_status(status)
     error = read_error({**inner, _BESIDE: status} if beside else inner)
     rest, spelled = spare(wire, ("error", "status") if beside else ("error",))
     raw = raw_of(rest, {"spelled": spelled} if spelled else None)
@@ -128,20 +119,15 @@ def read_failure(wire: Wire) -> Response:
 
 
 def _read_flat(wire: Wire) -> ProviderError:
-    """A text, and perhaps a code."""
+    """A text, and perhaps a code and a status."""
     key = next(key for key in _TEXT_KEYS if type(wire.get(key)) is str)
-    code = wire.get("code") if type(wire.get("code")) is str else None
-    number = next((name for name in _STATUS_KEYS if type(wire.get(name)) is int), None)
-    rest, spelled = spare(wire, (key, number or key, key if code is None else "code"))
-    spelling: Wire = {"flat": key}
-    if spelled:
-        spelling["spelled"] = spelled
-    status = None
-    if number is not None:
-        status = wire[number]
-        spelling["status"] = number
-    kind = _kind(code, None, status)
-    return ProviderError(kind, wire[key], code, status, raw_of(rest, spelling))
+    number = next((name for name in _STATUS_KEYS if is_status(wire.get(name))), "")
+    code = wire["code"] if type(wire.get("code")) is str else None
+    rest, spelled = spare(wire, (key, number, key if code is None else "code"))
+    spelling = {"flat": key, "status": number, "spelled": spelled}
+    raw = raw_of(rest, {word: item for word, item in spelling.items() if item})
+    status = wire.get(number)
+    return ProviderError(_kind(code, None, status), wire[key], code, status, raw)
 
 
 def write_failure(response: Response, error: ProviderError, recorder: LossRecorder) -> Wire:
@@ -157,13 +143,12 @@ def write_failure(response: Response, error: ProviderError, recorder: LossRecord
 
 def _write_flat(error: ProviderError, recorder: LossRecorder) -> Wire:
     spelling = form(error.raw)
+    number = spelling.get("status")
     out: Wire = {spelling["flat"]: error.message}
-    said = _SAID
     if error.code is not None:
         out["code"] = error.code
-    if error.status is not None and "status" in spelling:
-        out[spelling["status"]] = error.status
-        said = _SAID | {"status"}
-    recorder.unwritten(error, said)
+    if number is not None and error.status is not None:
+        out[number] = error.status
+    recorder.unwritten(error, _SAID if number is None else _SAID | {"status"})
     _tell_kind(error, _kind(error.code, None, error.status), recorder)
     return put_back(out, error.raw)

@@ -294,9 +294,7 @@ HOLDS_RESULT = frozenset(_INSIDE)
 def read_inside(item: Wire) -> tuple[ToolResultBlock, tuple[str, ...]] | None:
     """The result that a call's item holds, if it holds one: it is yet to be given the id of its
     call. And the keys of the item that it was in."""
-    table = _INSIDE.get(item["type"])
-    if table is None:
-        return None
+    table = _INSIDE[item["type"]]
     held = {key: item[key] for key in table.keys if item.get(key) is not None}
     kept = Kept()
     attrs = table.read(held, kept)
@@ -322,7 +320,7 @@ def read_generated(item: Wire) -> ImageBlock:
     media_type = IMAGE_FORMATS.read(word) if type(word) is str else None
     known = ("type", "result", "type" if media_type is None else "output_format")
     gone = [key for key in ("id", "status") if key not in item]
-    raw = item_raw(item, known, {"item": {}, "gone": gone} if gone else {"item": {}})
+    raw = item_raw(item, known, {"gone": gone} if gone else {})
     return ImageBlock(Source("base64", item["result"]), media_type, raw=raw)
 
 

@@ -359,7 +359,7 @@ class ItemReader(Turns):
         if item["type"] == "image_generation_call" and type(item.get("result")) is str:
             self.made(read_generated(item))
             return
-        inner = read_inside(item)
+        inner = read_inside(item) if item["type"] in HOLDS_RESULT else None
         block, mode = read_call(item, [self.seed, index], inner[1] if inner else ())
         if mode != "strict":
             self.diagnostics.append(recovery(mode, block.id))

@@ -24,7 +24,7 @@ from interlingua.dialects.openai_responses.tools import (
     write_choice,
     write_tools,
 )
-from interlingua.model.base import same
+from interlingua.model.base import Raw, same
 from interlingua.model.blocks import TextBlock
 from interlingua.model.exchange import Continues, Options, Request
 from interlingua.model.message import Message, Role
@@ -108,7 +108,7 @@ def write_request(request: Request, recorder: LossRecorder) -> Wire:
     raw, options = request.raw, request.options
     if raw is not None:
         recorder.unwritten_raw(request, raw)
-    mine = own(raw)
+    mine = _own(raw)
     brought = _write_messages(request, out, recorder)
     if request.tools:
         left = [tool for tool in request.tools if id(tool) not in brought] if brought else None
@@ -125,7 +125,16 @@ def write_request(request: Request, recorder: LossRecorder) -> Wire:
         if options.raw is not None:
             recorder.unwritten_raw(options, options.raw)
             put_back(out, options.raw)
-    return put_back(out, raw)
+    return put_back(out, raw if mine is own(raw) else {NAME: mine})
+
+
+def _own(raw: Raw | None) -> Wire:
+    """What a request kept. The first versions had what a format says of its own apart."""
+    mine = own(raw)
+    if "text_format" not in mine:
+        return mine
+    rest = {key: item for key, item in mine.items() if key != "text_format"}
+    return {**rest, "text": {**rest.get("text", NOTHING), "format": mine["text_format"]}}
 
 
 def _write_messages(request: Request, out: Wire, recorder: LossRecorder) -> set[int]:

@@ -133,13 +133,7 @@ ITEM_KEYS = ("id", "status", "execution")
 """Keys of items that are spelling, not content."""
 
 IMAGE_FORMATS: TwoWay[str, str] = TwoWay(
-    {
-        "png": "image/png",
-        "jpeg": "image/jpeg",
-        "webp": "image/webp",
-        "gif": "image/gif",
-        "svg": "image/svg+xml",
-    }
+    {word: f"image/{word}" for word in ("png", "jpeg", "webp", "gif")} | {"svg": "image/svg+xml"}
 )
 """`output_format` of a generated image."""
 
@@ -165,24 +159,12 @@ FILLED: dict[str, tuple[str, ...]] = {
 }
 """Keys of a response's items that are filled in where nobody said them."""
 
+_SPAN: dict[str, tuple[str, type]] = {"start_index": ("start", int), "end_index": ("end", int)}
+_FILE: dict[str, tuple[str, type]] = {"file_id": ("file_id", str), "filename": ("title", str)}
 CITATIONS: dict[str, dict[str, tuple[str, type]]] = {
-    "url_citation": {
-        "url": ("url", str),
-        "title": ("title", str),
-        "start_index": ("start", int),
-        "end_index": ("end", int),
-    },
-    "file_citation": {
-        "file_id": ("file_id", str),
-        "filename": ("title", str),
-        "index": ("start", int),
-    },
-    "container_file_citation": {
-        "file_id": ("file_id", str),
-        "filename": ("title", str),
-        "start_index": ("start", int),
-        "end_index": ("end", int),
-    },
+    "url_citation": {"url": ("url", str), "title": ("title", str), **_SPAN},
+    "file_citation": {**_FILE, "index": ("start", int)},
+    "container_file_citation": {**_FILE, **_SPAN},
     "file_path": {"file_id": ("file_id", str)},
 }
 """Kinds of annotations: their keys, and the fields of a citation."""
@@ -203,12 +185,9 @@ FORMATS: TwoWay[str, str] = TwoWay(
 )
 CHOICES: TwoWay[str, str] = TwoWay({"auto": "auto", "none": "none", "required": "any"})
 EXTENSIONS: dict[str, type] = {
-    "top_k": float,
-    "min_p": float,
-    "seed": int,
-    "frequency_penalty": float,
-    "presence_penalty": float,
+    **dict.fromkeys(("top_k", "min_p", "frequency_penalty", "presence_penalty"), float),
     "repetition_penalty": float,
+    "seed": int,
 }
 """Options that are not OpenAI's but some compatible server's: written only where they were read."""
 
@@ -231,22 +210,15 @@ CLIENT_TOOLS = frozenset(
 )
 """Kinds of tools that the vendor defines and the client runs."""
 BARE_TOOLS = frozenset(
-    {
-        "function",
-        "custom",
-        "apply_patch",
-        "computer",
-        "image_generation",
-        "local_shell",
-        "programmatic_tool_calling",
-    }
-    | {"shell", "tool_search", "web_search", "web_search_2025_08_26", "web_search_preview"}
-    | {"web_search_preview_2025_03_11"}
+    {"function", "custom", "apply_patch", "computer", "image_generation", "local_shell"}
+    | {"programmatic_tool_calling", "shell", "tool_search", "web_search", "web_search_preview"}
+    | {"web_search_2025_08_26", "web_search_preview_2025_03_11"}
 )
 """Kinds of tools that need nothing that a field could not say."""
 KINDS = BARE_TOOLS | {"code_interpreter", "computer_use_preview", "file_search", "mcp", "namespace"}
 
 TOOL_KEYS: dict[str, tuple[str, type]] = {
+    "name": ("name", str),
     "description": ("description", str),
     "parameters": ("input_schema", dict),
     "strict": ("strict", bool),
@@ -256,8 +228,8 @@ TOOL_KEYS: dict[str, tuple[str, type]] = {
 """Keys of tools, and the fields of a definition."""
 TOOLS: dict[str, tuple[str, ...]] = {
     "function": tuple(TOOL_KEYS),
-    "custom": ("description", "defer_loading"),
-    "namespace": ("description",),
+    "custom": ("name", "description", "defer_loading"),
+    "namespace": ("name", "description"),
     "tool_search": ("description", "parameters"),
     "mcp": ("defer_loading",),
 }
@@ -296,53 +268,37 @@ FILLERS: dict[str, object] = {
 }
 """What every response has to say, where nobody knows better."""
 
-ERRORS: dict[str, ErrorKind] = {
-    **dict.fromkeys(
-        (
-            *("rate_limit_error", "rate_limit_exceeded", "insufficient_quota", "tokens"),
-            *("requests", "too_many_requests"),
-        ),
-        ErrorKind.RATE_LIMIT,
-    ),
-    **dict.fromkeys(
-        (
-            *("authentication_error", "invalid_api_key", "permission_error", "permission_denied"),
-            *("invalid_authentication",),
-        ),
-        ErrorKind.AUTH,
-    ),
-    **dict.fromkeys(
-        (
-            *("server_error", "internal_error", "internal_server_error", "service_unavailable"),
-            *("vector_store_timeout",),
-        ),
-        ErrorKind.SERVER_ERROR,
-    ),
-    "network_error": ErrorKind.NETWORK,
-    "context_length_exceeded": ErrorKind.CONTEXT_OVERFLOW,
-    "cancelled": ErrorKind.CANCELLED,
-    **dict.fromkeys(
-        (
-            *("invalid_request_error", "invalid-argument", "invalid_prompt", "model_not_found"),
-            *("not_found", "not_found_error", "invalid_image", "invalid_image_format"),
-            *("invalid_base64_image", "invalid_image_url"),
-        ),
-        ErrorKind.INVALID_REQUEST,
-    ),
-}
-"""`code` and `type` of an error to its kind; `code` is looked at first."""
-
-ERROR_TYPES: dict[ErrorKind, str] = {
-    ErrorKind.RATE_LIMIT: "rate_limit_error",
-    ErrorKind.AUTH: "authentication_error",
-    ErrorKind.SERVER_ERROR: "server_error",
-    ErrorKind.NETWORK: "network_error",
-    ErrorKind.CONTEXT_OVERFLOW: "context_length_exceeded",
-    ErrorKind.INVALID_REQUEST: "invalid_request_error",
-    ErrorKind.CANCELLED: "cancelled",
-    ErrorKind.OTHER: "error",
-}
-"""The `type` that is written for an error of each kind."""
+ERRORS: TwoWay[str, ErrorKind] = TwoWay(
+    {
+        word: kind
+        for kind, words in {
+            ErrorKind.RATE_LIMIT: (
+                *("rate_limit_error", "rate_limit_exceeded", "insufficient_quota", "tokens"),
+                *("requests", "too_many_requests"),
+            ),
+            ErrorKind.AUTH: (
+                *("authentication_error", "invalid_api_key", "permission_error"),
+                *("permission_denied", "invalid_authentication"),
+            ),
+            ErrorKind.SERVER_ERROR: (
+                *("server_error", "internal_error", "internal_server_error"),
+                *("service_unavailable", "vector_store_timeout"),
+            ),
+            ErrorKind.NETWORK: ("network_error",),
+            ErrorKind.CONTEXT_OVERFLOW: ("context_length_exceeded",),
+            ErrorKind.CANCELLED: ("cancelled",),
+            ErrorKind.INVALID_REQUEST: (
+                *("invalid_request_error", "invalid-argument", "invalid_prompt"),
+                *("model_not_found", "not_found", "not_found_error", "invalid_image"),
+                *("invalid_image_format", "invalid_base64_image", "invalid_image_url"),
+            ),
+        }.items()
+        for word in words
+    }
+)
+"""`code` and `type` of an error to its kind; `code` is looked at first, and `type` is written."""
+ERROR = "error"
+"""The `type` of an error of no known kind, and of a stream's last frame where it fails."""
 
 ERROR_CODES = frozenset(
     {"server_error", "rate_limit_exceeded", "invalid_prompt", "data_residency_mismatch"}
@@ -377,10 +333,8 @@ ANNOTATION = "response.output_text.annotation.added"
 COMPLETED = "response.completed"
 INCOMPLETE = "response.incomplete"
 FAILED = "response.failed"
-ERROR = "error"
 ENDINGS: dict[object, str] = {
-    "incomplete": INCOMPLETE,
-    "cancelled": INCOMPLETE,
+    **dict.fromkeys(("incomplete", "cancelled"), INCOMPLETE),
     "failed": FAILED,
 }
 """The last frame of a response with this status; any other ends with `response.completed`."""

@@ -102,7 +102,7 @@ def item_raw(
     which some are spelling."""
     rest, spelled = spare(item, known, nothing)
     if spelled:
-        spelling = {**spelling, "item": {**spelling.get("item", NOTHING), **spelled}}
+        spelling["item"] = spelled
     return raw_of(rest, spelling)
 
 

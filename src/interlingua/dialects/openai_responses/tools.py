@@ -8,7 +8,8 @@ from typing import Any
 
 from interlingua.dialects.kernel.errors import ShapeError, take, want
 from interlingua.dialects.kernel.errors import each as each_of
-from interlingua.dialects.kernel.kept import NOTHING
+from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, plain
+from interlingua.dialects.kernel.kept import NOTHING, Kept, fill
 from interlingua.dialects.kernel.recorder import LossRecorder, Quiet
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import unsaid_changes
@@ -23,7 +24,7 @@ from interlingua.dialects.openai_responses.tables import (
     TOOLS,
     TRAITS,
 )
-from interlingua.dialects.openai_responses.text import form, is_kept, own, put_back, spare
+from interlingua.dialects.openai_responses.text import form, own, put_back
 from interlingua.losses import Report
 from interlingua.model.base import same
 from interlingua.model.blocks import Executor
@@ -32,11 +33,40 @@ from interlingua.model.exchange import ToolChoice
 from interlingua.model.message import Message
 from interlingua.model.tools import Grammar, ToolDefinition
 
-_NAMED = frozenset({"function", "custom", "namespace"})
-_DEMANDED = {"function": ("parameters", "strict")}
-"""Keys that are written even where there is nothing to say."""
-
 # -- definitions ----------------------------------------------------------------------------------
+
+
+def _read_grammar(given: Any) -> Reading:
+    """What free text has to look like; that it may be any is spelling."""
+    match given:
+        case {"type": "text"} if len(given) == 1:
+            return {}
+        case {"type": "grammar", "syntax": str(syntax), "definition": str(text)}:
+            if len(given) == 3:
+                return {"grammar": Grammar(syntax, text)}
+    return NOT_OURS
+
+
+def _write_grammar(tool: Any, recorder: LossRecorder) -> Wire:
+    grammar: Grammar = tool.grammar
+    return {"type": "grammar", "syntax": grammar.syntax, "definition": grammar.definition}
+
+
+def _table(kind: str, *keys: str) -> Table:
+    """Only functions are looked at so closely that a wrong type is an error."""
+    fields = [plain(key, *TOOL_KEYS[key], lenient=kind != "function") for key in keys]
+    if kind == "custom":
+        fields.append(Field("format", ("grammar",), _read_grammar, _write_grammar))
+    elif kind == "mcp":
+        fields.append(plain("server_label", "name", str, lenient=True, missing=kind))
+    silent = ("name", "executor", "kind")
+    return Table(ToolDefinition, *fields, beside=("type",), silent=silent, blank=True)
+
+
+_TABLES = {kind: _table(kind, *keys) for kind, keys in TOOLS.items()}
+_OTHER = _table("")
+_DEMANDED: Wire = {"parameters": None, "strict": None}
+"""What a function has to say even where there is nothing to say."""
 
 
 def read_tools(given: Any, number: int | None = None) -> list[ToolDefinition]:
@@ -46,57 +76,25 @@ def read_tools(given: Any, number: int | None = None) -> list[ToolDefinition]:
 
 
 def _read_tool(wire: Any) -> ToolDefinition:
-    kind = want(wire, dict).get("type", "function")
-    want(kind, str, ".type")
-    spelling: Wire = {}
-    gone = [] if "type" in wire else ["type"]
-    known = {"type"}
-    fields: dict[str, Any] = {}
-    for key in TOOLS.get(kind, ()):
-        attr, json_type = TOOL_KEYS[key]
-        value = wire.get(key)
-        if type(value) is json_type:
-            fields[attr] = value
-            known.add(key)
-        elif value is not None and kind == "function":
-            want(value, json_type, f".{key}")
-        elif key in _DEMANDED.get(kind, ()):
-            known.add(key)
-            gone += [] if key in wire else [key]
-    name = _read_name(wire, kind, known, gone)
-    if kind == "custom":
-        _read_format(wire.get("format"), fields, spelling, known)
-    rest, spelled = spare(wire, known)
-    spelling |= {"absent": gone} if gone else {}
-    spelling |= {"spelled": spelled} if spelled else {}
-    spelling |= {"kind": kind} if kind not in KINDS else {}
-    raw: Wire | None = None
-    if rest or spelling or kind not in ("function", "custom"):
-        raw = {NAME: {**rest, "$form": spelling} if spelling else rest}
-    return ToolDefinition(name, executor=_executor(wire, kind), kind=kind, raw=raw, **fields)
-
-
-def _read_name(wire: Wire, kind: str, known: set[str], gone: list[str]) -> str:
-    if kind in _NAMED:
-        known.add("name")
-        return take(wire, "name", str)
-    if kind == "mcp":
-        if type(wire.get("server_label")) is str:
-            known.add("server_label")
-            return str(wire["server_label"])
-        gone += [] if "server_label" in wire else ["server_label"]
-    return kind
-
-
-def _read_format(wire: Any, fields: dict[str, Any], spelling: Wire, known: set[str]) -> None:
-    """What free text has to look like."""
-    match wire:
-        case {"type": "text"} if len(wire) == 1:
-            spelling["format"] = "text"
-            known.add("format")
-        case {"type": "grammar", "syntax": str(syntax), "definition": str(text)} if len(wire) == 3:
-            fields["grammar"] = Grammar(syntax, text)
-            known.add("format")
+    kind = want(want(wire, dict).get("type", "function"), str, ".type")
+    keys = TOOLS.get(kind, ())
+    kept = Kept()
+    if "type" not in wire:
+        kept.miss("type")
+    if "name" in keys:
+        take(wire, "name", str)
+    said = wire
+    if kind == "function":
+        kept.miss_any(wire, _DEMANDED)
+        if None in wire.values():
+            said = {k: each for k, each in wire.items() if each is not None or k not in _DEMANDED}
+    attrs = {"name": kind, **_TABLES.get(kind, _OTHER).read(said, kept)}
+    if kind not in KINDS:
+        kept.form["kind"] = kind
+    raw = kept.raw(NAME)
+    if raw is None and kind not in ("function", "custom"):
+        raw = {NAME: {}}  # tells the vendor's tool
+    return ToolDefinition(**attrs, executor=_executor(wire, kind), kind=kind, raw=raw)
 
 
 def _executor(wire: Wire, kind: str) -> Executor:
@@ -119,44 +117,28 @@ def write_tools(tools: Sequence[ToolDefinition], recorder: LossRecorder) -> list
 def _write_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
     """None for a tool that another vendor defined; the report says so."""
     kind, raw = tool.kind, tool.raw
-    spelling = form(raw)
+    mine, spelling, keys = own(raw), form(raw), TOOLS.get(kind, ())
     is_own = kind in KINDS and raw is not None and NAME in raw
     if not (is_own or kind in BARE_TOOLS or spelling.get("kind") == kind):
         reason = "tools that a vendor defines do not cross vendors"
         recorder.lost(tool, None, reason, severity="error")
         return None
-    gone, keys = spelling.get("absent", ()), TOOLS.get(kind, ())
-    wire: Wire = {} if "type" in gone and kind == "function" else {"type": kind}
-    _write_name(wire, tool, recorder)
-    for key in keys:
-        value = getattr(tool, TOOL_KEYS[key][0])
-        if value is not None or (key in _DEMANDED.get(kind, ()) and key not in gone):
-            wire[key] = value
-    said = {"name", "executor", "kind", *[TOOL_KEYS[key][0] for key in keys]}
-    if kind == "custom":
-        said.add("grammar")
-        if tool.grammar is not None:
-            grammar = {"syntax": tool.grammar.syntax, "definition": tool.grammar.definition}
-            wire["format"] = {"type": "grammar", **grammar}
-        elif spelling.get("format") == "text":
-            wire["format"] = {"type": "text"}
-    recorder.unwritten(tool, frozenset(said))
-    put_back(wire, raw)
-    if kind == "tool_search" and _executor(wire, kind) != tool.executor:
-        wire["execution"] = "client" if tool.executor == "client" else "server"
-    if _executor(wire, kind) != tool.executor:
-        recorder.lost(tool, "executor")
-    return wire
-
-
-def _write_name(wire: Wire, tool: ToolDefinition, recorder: LossRecorder) -> None:
-    if tool.kind in _NAMED:
-        wire["name"] = tool.name
-    elif tool.kind == "mcp":
-        if tool.name != "mcp" or not is_kept(tool.raw, "server_label"):
-            wire["server_label"] = tool.name
-    elif tool.name != tool.kind:
+    is_untyped = kind == "function" and "type" in spelling.get("absent", ())
+    wire: Wire = {} if is_untyped else {"type": kind}
+    _TABLES.get(kind, _OTHER).write(tool, wire, mine, recorder)
+    if kind == "function":
+        fill(wire, mine, _DEMANDED)
+    elif "name" not in keys and kind not in ("mcp", tool.name):
         recorder.lost(tool, "name")
+    if raw is not None:
+        recorder.unwritten_raw(tool, raw)
+        put_back(wire, raw)
+    if _executor(wire, kind) != tool.executor:
+        if kind == "tool_search":
+            wire["execution"] = "client" if tool.executor == "client" else "server"
+        else:
+            recorder.lost(tool, "executor")
+    return wire
 
 
 # -- choices --------------------------------------------------------------------------------------

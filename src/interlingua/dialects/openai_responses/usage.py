@@ -101,31 +101,38 @@ _NO_MORE = astuple(Usage())[5:-1]
 
 
 def write_usage(usage: Usage, recorder: LossRecorder) -> Wire:
-    prompt, output, cached, written, thought, *more, raw = astuple(usage)
-    is_usual = raw == _USUAL and written is None and tuple(more) == _NO_MORE
-    if is_usual and None not in (prompt, output, cached, thought) and thought <= output:
-        return {
-            "input_tokens": prompt + cached,
-            "output_tokens": output,
-            "total_tokens": prompt + cached + output,
-            "input_tokens_details": {"cached_tokens": cached},
-            "output_tokens_details": {"reasoning_tokens": thought},
-        }
-    return _write_usage(usage, recorder)
+    fresh, output, cached, written, thought, *more, raw = astuple(usage)
+    if raw is not None and (raw != _USUAL or written is not None or None in (cached, thought)):
+        return _write_usage(usage, recorder)
+    if fresh is None or output is None or (thought or 0) > output or tuple(more) != _NO_MORE:
+        return _write_usage(usage, recorder)
+    prompt, inputs = fresh + (cached or 0) + (written or 0), {"cached_tokens": cached or 0}
+    if raw is None:
+        inputs["cache_write_tokens"] = written or 0
+    return {
+        "input_tokens": prompt,
+        "output_tokens": output,
+        "total_tokens": prompt + output,
+        "input_tokens_details": inputs,
+        "output_tokens_details": {"reasoning_tokens": thought or 0},
+    }
 
 
 def _write_usage(usage: Usage, recorder: LossRecorder) -> Wire:
     recorder.unwritten(usage, _SAID)
+    mine, spelling = own(usage.raw), form(usage.raw)
     if usage.output_tokens is not None and (usage.reasoning_tokens or 0) > usage.output_tokens:
         reason = "reasoning is a part of the output, and larger"
         recorder.lost(usage, "reasoning_tokens", reason, kind="approximated")
-    recorded = form(usage.raw).get("wire")
+    recorded = spelling.get("wire")
     if type(recorded) is dict and read_usage(recorded)[0] == Usage(*astuple(usage)[:5]):
         return recorded
-    out: Wire = {key: {} for key in _DETAILS if not _is_gone(usage, key)}
-    _COUNTS.write(_counts(usage), out, own(usage.raw), recorder)
+    gone = {*spelling.get("absent", ()), *spelling.get("spelled", ())}
+    gone |= {key for key in _DETAILS if type(mine.get(key, NOTHING)) is not dict}
+    out: Wire = {key: {} for key in _DETAILS if key not in gone}
+    _COUNTS.write(_counts(usage), out, mine, recorder)
     out |= {key: out.pop(key) for key in _DETAILS if key in out}  # behind the sums
-    return restore(out, own(usage.raw))
+    return restore(out, mine)
 
 
 def _counts(usage: Usage) -> Counts:
@@ -144,10 +151,3 @@ def _counts(usage: Usage) -> Counts:
         usage.cache_creation_input_tokens,
         usage.reasoning_tokens,
     )
-
-
-def _is_gone(usage: Usage, key: str) -> bool:
-    """Whether the wire had no such details."""
-    spelling = form(usage.raw)
-    is_spelled = key in spelling.get("absent", ()) or key in spelling.get("spelled", ())
-    return is_spelled or type(own(usage.raw).get(key, NOTHING)) is not dict
