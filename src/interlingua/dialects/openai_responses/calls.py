@@ -13,7 +13,7 @@ from typing import Any
 from interlingua.arguments import recover, same, to_text
 from interlingua.dialects.kernel.errors import ShapeError, take
 from interlingua.dialects.kernel.fields import Attrs
-from interlingua.dialects.kernel.kept import Kept
+from interlingua.dialects.kernel.kept import NOTHING, Kept
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.kernel.words import ERROR_MARK, PLACEHOLDER
@@ -231,9 +231,15 @@ def read_result(item: Wire, id: str, spelling: Wire) -> ToolResultBlock:
 def _read_result(item: Wire, id: str, spelling: Wire) -> ToolResultBlock:
     word: str = item["type"]
     kept, id_key = Kept(form=spelling), OUTPUTS[word].id_key
-    attrs = RESULTS[word].read(item, kept)
-    if "key" in spelling and id_key in item:
-        kept.spell(id_key, item[id_key])
+    table = RESULTS[word]
+    attrs = table.read(item, kept)
+    beside = {key: item[key] for key in ITEM_KEYS if key in item and key not in table.keys}
+    if "key" not in spelling:
+        beside.pop(id_key, None)
+    elif id_key in item:
+        beside[id_key] = item[id_key]
+    if beside:
+        spelling["item"] = {**spelling.get("item", NOTHING), **beside}
     if word in MIXED:
         attrs = _read_mixed(item, spelling)
     elif attrs.get("is_error") and word == "local_shell_call_output":

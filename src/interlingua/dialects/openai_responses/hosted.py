@@ -16,7 +16,6 @@ from interlingua.dialects.kernel.fields import (
     constant,
     content,
     plain,
-    spelling,
 )
 from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.recorder import LossRecorder
@@ -183,13 +182,13 @@ MIXED = ("function_call_output", "custom_tool_call_output")
 
 
 def _result(word: str, *fields: Field) -> Table:
-    beside, silent = ["type", OUTPUTS[word].id_key], ["tool_use_id", "tool_name"]
+    said = {field.key for field in fields}
+    beside = {"type", OUTPUTS[word].id_key, *ITEM_KEYS} - said
+    silent = ["tool_use_id", "tool_name"]
     if word in MIXED:
-        beside += ["name", "output"] if word == MIXED[0] else ["output"]
+        beside |= {"name", "output"} if word == MIXED[0] else {"output"}
         silent += ["content", "is_error", "cache"]
-    said = {*beside, *[field.key for field in fields]}
-    spelled = [spelling(key) for key in ITEM_KEYS if key not in said]
-    return Table(ToolResultBlock, *fields, *spelled, beside=beside, silent=silent, blank=True)
+    return Table(ToolResultBlock, *fields, beside=beside, silent=silent, blank=True)
 
 
 RESULTS = {

@@ -5,17 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.kernel.errors import ShapeError, read_whole, want
-from interlingua.dialects.kernel.kept import Kept
+from interlingua.dialects.kernel.kept import Kept, fill
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import own_word
-from interlingua.dialects.openai_responses.errors import (
-    is_failure,
-    read_error,
-    read_failure,
-    write_failed,
-    write_failure,
-)
+from interlingua.dialects.openai_responses import errors
 from interlingua.dialects.openai_responses.messages import (
     MADE,
     ItemReader,
@@ -32,13 +26,14 @@ from interlingua.dialects.openai_responses.tables import (
 )
 from interlingua.dialects.openai_responses.text import form, is_kept, own, put_back, spare
 from interlingua.dialects.openai_responses.usage import read_usage, write_usage
-from interlingua.model.base import Raw, same
+from interlingua.model.base import same
 from interlingua.model.blocks import Block, RefusalBlock, TextBlock, ToolUseBlock
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
 
-_NEEDED = ("id", "model", "output", "status", *FILLERS)
+_NAMED = (("id", "response_id", "resp_0"), ("model", "response_model", ""))
+"""Keys, their fields, and what is said in their place."""
 
 # -- reading --------------------------------------------------------------------------------------
 
@@ -48,26 +43,61 @@ def read_response(wire: Any) -> Response:
 
 
 def read_body(wire: Wire) -> Response:
-    if is_failure(wire):
-        return read_failure(wire)
+    """That a failed response is no error in place of one, and that the text stood there once more,
+    no field can tell (`$form.failed`, `$form.output_text`)."""
+    if errors.is_failure(wire):
+        return errors.read_failure(wire)
+    message, tokens = take_logprobs(_read_output(wire))
+    content, before = message.content, message.metadata
+    metadata: Wire = {"diagnostics": before.diagnostics}
+    kept, taken = Kept(), set() if wire.get("output") is None else {"output"}
+    for key, field, _ in _NAMED:
+        if wire.get(key) is not None:
+            metadata[field] = want(wire[key], str, f".{key}")
+            taken.add(key)
+    error, usage = wire.get("error"), wire.get("usage")
+    error = errors.read_error(error) if type(error) is dict and error else None
+    if error is not None:
+        taken.add("error")
+        metadata["error_message"] = error.message
+        if "id" not in taken:
+            kept.form["failed"] = True
+    if type(usage) is dict and usage:
+        metadata["usage"], odd = read_usage(usage)
+        metadata["diagnostics"] += tuple(odd)
+        taken.add("usage")
+    _read_ending(wire, content, metadata, kept, taken)
+    if wire.get("output_text") and wire["output_text"] == _text(content):
+        taken.add("output_text")
+        kept.form["output_text"] = True
+    _keep(wire, taken, kept)
+    told = MessageMetadata(
+        protocol=NAME, provider_raw=before.provider_raw, logprobs=tokens, **metadata
+    )
+    return Response(message.replace(metadata=told), error=error, raw=kept.raw(NAME))
+
+
+def _keep(wire: Wire, taken: set[str], kept: Kept) -> None:
+    """What no field has; what every response says by itself is not kept."""
+    taken |= {key for key, usual in FILLERS.items() if key in wire and same(wire[key], usual)}
+    rest, spelled = spare(wire, taken)
+    kept.rest |= rest
+    if spelled:
+        kept.form["spelled"] = spelled
+    kept.miss_any(wire, _NEEDED)
+
+
+_NEEDED = ("id", "model", "output", "status", *FILLERS)
+
+
+def _read_output(wire: Wire) -> Message:
     output, id = wire.get("output"), wire.get("id")
     if type(output) is not list and not (output is None and _is_response(wire)):
         raise ShapeError(".output", "a list", output)
     items = ItemReader(all_made=True, seed=id if type(id) is str else None)
     items.read(output or [], ".output")
     items.flush()
-    message = items.messages[0] if items.messages else Message(Role.ASSISTANT, metadata=MADE)
-    message, tokens = take_logprobs(message)
-    known = {"output"} if output is not None else set()
-    error = None
-    if type(wire.get("error")) is dict and wire["error"]:
-        known.add("error")
-        error = read_error(wire["error"])
-    metadata = _metadata(wire, message, error, known)
-    if tokens:
-        metadata = metadata.replace(logprobs=tokens)
-    raw = _raw(wire, message.content, known)
-    return Response(message.replace(metadata=metadata), error=error, raw=raw)
+    return items.messages[0] if items.messages else Message(Role.ASSISTANT, metadata=MADE)
 
 
 def _is_response(wire: Wire) -> bool:
@@ -76,45 +106,25 @@ def _is_response(wire: Wire) -> bool:
     return "output" in wire or wire.get("object") == "response" or is_running
 
 
-def _metadata(
-    wire: Wire, message: Message, error: ProviderError | None, known: set[str]
-) -> MessageMetadata:
-    changes: dict[str, Any] = {}
-    for key, field in (("id", "response_id"), ("model", "response_model")):
-        if wire.get(key) is not None:
-            changes[field] = want(wire[key], str, f".{key}")
-            known.add(key)
-    usage = wire.get("usage")
-    diagnostics = message.metadata.diagnostics
-    if type(usage) is dict and usage:
-        changes["usage"], odd = read_usage(usage)
-        diagnostics += tuple(odd)
-        known.add("usage")
-    status, reason = _words(wire, known)
-    stop_reason, message_status = ending(status, reason, message.content)
-    return MessageMetadata(
-        protocol=NAME,
-        stop_reason=stop_reason,
-        raw_stop_reason=reason if reason is not None else status,
-        status=message_status,
-        error_message=error.message if error is not None else None,
-        diagnostics=diagnostics,
-        provider_raw=message.metadata.provider_raw,
-        **changes,
-    )
-
-
-def _words(wire: Wire, known: set[str]) -> tuple[str | None, str | None]:
-    """The status, and why a response is incomplete."""
-    status = wire.get("status")
-    if type(status) is not str:
-        return None, None
-    known.add("status")
-    details = wire.get("incomplete_details")
+def _read_ending(
+    wire: Wire, content: tuple[Block, ...], metadata: Wire, kept: Kept, taken: set[str]
+) -> None:
+    """The status, and why a response is incomplete. That an unknown word is such a reason and no
+    status, no field can tell (`$form.reason`)."""
+    status, details = wire.get("status"), wire.get("incomplete_details")
+    status, reason = status if type(status) is str else None, None
+    if status is not None:
+        taken.add("status")
     if status == "incomplete" and type(details) is dict and type(details.get("reason")) is str:
-        known.add("incomplete_details")
-        return status, details["reason"]
-    return status, None
+        taken.add("incomplete_details")
+        reason = details["reason"]
+        if len(details) > 1:
+            more = {key: item for key, item in details.items() if key != "reason"}
+            kept.rest["incomplete_details"] = more
+        if reason not in STOP_REASONS.words:
+            kept.form["reason"] = True
+    metadata["stop_reason"], metadata["status"] = ending(status, reason, content)
+    metadata["raw_stop_reason"] = status if reason is None else reason
 
 
 def ending(
@@ -131,36 +141,6 @@ def ending(
     elif reason is not None:
         stop_reason = STOP_REASONS.read(reason) or StopReason.OTHER
     return stop_reason, message_status
-
-
-def _raw(wire: Wire, content: tuple[Block, ...], known: set[str]) -> Raw | None:
-    """What is beyond the fields. That an unknown word is a reason and no status, that a failed
-    response is no error in place of one, and that the text stood there once more, they cannot tell
-    (`$form.reason`, `$form.failed`, `$form.output_text`)."""
-    kept = Kept()
-    kept.rest, spelled = spare(wire, known)
-    if "incomplete_details" in known:
-        details = wire["incomplete_details"]
-        if len(details) > 1:
-            more = {key: item for key, item in details.items() if key != "reason"}
-            kept.rest["incomplete_details"] = more
-        if details["reason"] not in STOP_REASONS.words:
-            kept.form["reason"] = True
-    if "error" in known and "id" not in known:
-        kept.form["failed"] = True
-    if "output_text" in kept.rest and kept.rest["output_text"] == _text(content):
-        del kept.rest["output_text"]
-        kept.form["output_text"] = True
-    for key, filler in FILLERS.items():
-        for there in (kept.rest, spelled):
-            if key in there and same(there[key], filler):
-                del there[key]
-    for key in _NEEDED:
-        if key not in wire:
-            kept.miss(key)
-    if spelled:
-        kept.form["spelled"] = spelled
-    return kept.raw(NAME)
 
 
 def _text(content: tuple[Block, ...]) -> str:
@@ -180,38 +160,34 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
         recorder.lost(message, "metadata.error_message")
     is_begun = message.content or message.metadata.response_id is not None
     if error is not None and not (is_begun or "failed" in form(response.raw)):
-        return write_failure(response, error, recorder)
+        return errors.write_failure(response, error, recorder)
     return _write(response, message, error, recorder)
 
 
 def _write(
     response: Response, message: Message, error: ProviderError | None, recorder: LossRecorder
 ) -> Wire:
-    metadata, spelling = message.metadata, form(response.raw)
+    metadata, mine = message.metadata, own(response.raw)
     out: Wire = {}
-    if metadata.response_id is not None:
-        out["id"] = metadata.response_id
-    if metadata.response_model is not None:
-        out["model"] = metadata.response_model
+    for key, field, _ in _NAMED:
+        if getattr(metadata, field) is not None:
+            out[key] = getattr(metadata, field)
     _write_ending(out, response, message, recorder)
     writer = ItemWriter(recorder, whole=True, seed=metadata.response_id)
     writer.message(put_logprobs(message, recorder) if metadata.logprobs else message)
     if writer.items or not is_kept(response.raw, "output"):
         out["output"] = writer.items
     if error is not None:
-        out["error"] = write_failed(error, recorder)
+        out["error"] = errors.write_failed(error, recorder)
     if metadata.usage is not None:
         out["usage"] = write_usage(metadata.usage, recorder)
-    if spelling.get("output_text"):
+    if "output_text" in form(response.raw):
         out["output_text"] = _text(message.content)
     if response.raw is not None:
         recorder.unwritten_raw(response, response.raw)
         put_back(out, response.raw)
-    gone = spelling.get("absent", ())
-    for key, filler in (("id", "resp_0"), ("model", ""), *FILLERS.items()):
-        if key not in out and key not in gone:
-            out[key] = list(filler) if type(filler) is list else filler
-    return out
+    said = {key: usual for key, _, usual in _NAMED}
+    return fill(out, mine, {**said, **FILLERS, "tools": []})
 
 
 def _write_ending(out: Wire, response: Response, message: Message, recorder: LossRecorder) -> None:
