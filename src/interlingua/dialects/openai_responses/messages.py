@@ -18,19 +18,7 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import PLACEHOLDER, compaction_as_text
 from interlingua.dialects.logprobs import read_tokens, write_tokens
-from interlingua.dialects.openai_responses.calls import (
-    read_call,
-    read_result,
-    write_call,
-    write_result,
-)
-from interlingua.dialects.openai_responses.hosted import (
-    HOLDS_RESULT,
-    read_generated,
-    read_inside,
-    write_generated,
-    write_inside,
-)
+from interlingua.dialects.openai_responses import calls, hosted, thinking, tools
 from interlingua.dialects.openai_responses.tables import (
     ASIDES,
     CALLS,
@@ -48,6 +36,7 @@ from interlingua.dialects.openai_responses.text import (
     form,
     is_plain,
     is_string,
+    item_raw,
     made_id,
     own,
     put_item_back,
@@ -55,23 +44,6 @@ from interlingua.dialects.openai_responses.text import (
     read_parts,
     spare,
     write_part,
-)
-from interlingua.dialects.openai_responses.thinking import (
-    group,
-    read_compaction,
-    read_reasoning,
-    write_compaction,
-    write_reasoning,
-    write_redacted,
-)
-from interlingua.dialects.openai_responses.tools import (
-    UPDATE,
-    Pending,
-    added,
-    merged,
-    read_tools,
-    read_update,
-    write_tools,
 )
 from interlingua.ids import synthetic_tool_id
 from interlingua.model.base import JsonObject, Raw
@@ -103,6 +75,31 @@ _PLAIN_EMPTY = [[0, "empty", {"role": "assistant", "content": ""}]]
 # -- reading --------------------------------------------------------------------------------------
 
 
+class Asides:
+    """What stands among messages and is no part of what was said: each tells how many blocks came
+    before it, what it is and what it says, or the number of its content if nobody else has a word
+    for that."""
+
+    def __init__(self, raw: Raw | None = None) -> None:
+        self.places: list[Any] = [*form(raw).get("asides", ())]
+        self.content: list[Wire] = [*own(raw).get("$asides", ())]
+
+    def add(self, place: int, *aside: Any, content: Wire | None = None) -> Asides:
+        if content is None:
+            self.places.append([place, *aside])
+        else:
+            self.places.append([place, *aside, len(self.content)])
+            self.content.append(content)
+        return self
+
+    def raw(self, raw: Raw | None = None) -> Raw | None:
+        """What a message kept, with these."""
+        mine = {key: value for key, value in own(raw).items() if key != "$form"}
+        if self.content:
+            mine["$asides"] = self.content
+        return raw_of(mine, {**form(raw), "asides": self.places})
+
+
 class Turns:
     """The messages so far, and the present run; `all_made` where there is nothing but a run."""
 
@@ -115,15 +112,13 @@ class Turns:
         """The present run."""
         self.changes: Changes | None = None
         """What changes in the midst of it."""
-        self.asides: list[Any] = []
-        """What else stood in it: how many blocks came before, what kind it is, what it says."""
-        self.kept: list[Wire] = []
-        """Content of asides that nobody else has a word for."""
+        self.asides: Asides | None = None
+        """What else stood in it."""
         self.diagnostics: list[Diagnostic] = []
         self.in_list = False
         """Whether the last item of the run was a message whose parts further text would join."""
-        self.lead: tuple[list[Any], list[Wire]] = ([], [])
-        """Asides before anything was said, and the content of them."""
+        self.lead = Asides()
+        """Asides before anything was said."""
 
     def plain(self, item: Wire) -> bool:
         """The most common items: a role and a text."""
@@ -158,57 +153,43 @@ class Turns:
         blocks: tuple[Block, ...] = ()
         if type(content) is str:
             blocks = (TextBlock(content),) if content else ()
-        elif type(content) is list:
-            blocks = tuple(read_parts(content, False, ".content"))
-            if is_string(blocks):
-                spelling["content"] = "list"
         elif content is None:
             spelling["content"] = "null" if "content" in item else "absent"
         else:
-            raise ShapeError(".content", "a string or a list", content)
+            blocks = tuple(read_parts(_parts_of(content), False, ".content"))
+            if is_string(blocks):
+                spelling["content"] = "list"
         self.flush()
         if role is Role.SYSTEM and not self.messages:
             spelling["place"] = "input"
-        rest: Wire = NOTHING
-        if len(item) > 2 or content is None:
-            rest, spelled = spare(item, _TURN, _SPELLED)
-            if spelled:
-                spelling["item"] = spelled
-        if spelling or rest:
-            metadata = MessageMetadata(provider_raw=raw_of(rest, spelling))
-            self.messages.append(Message(role, blocks, metadata=metadata))
-        else:
+        raw = item_raw(item, _TURN, spelling, _SPELLED) if spelling or len(item) > 2 else None
+        if raw is None:
             self.messages.append(Message(role, blocks))
+        else:
+            self.messages.append(Message(role, blocks, metadata=MessageMetadata(provider_raw=raw)))
 
     def answer(self, item: Wire) -> None:
-        """A message of the model: part of the run."""
+        """A message of the model: part of the run. That its text was no list of parts, and that it
+        did not join the list before it, no block can tell (`$form.string`, `$form.apart`)."""
         content = item.get("content")
-        if type(content) is str and content:
-            self.answer_string(item, content)
-        elif type(content) is list and content:
-            blocks = read_parts(content, True, ".content")
-            rest, spelled = spare(item, _TURN, _SPELLED)
-            blocks = _in_phase(blocks, spelled)
-            blocks[0] = begin(blocks[0], spelled, rest)
-            self.blocks += blocks
-            self.in_list = True
-        elif content is None or content == "" or content == []:
-            self.asides.append([len(self.blocks), "empty", item])
+        if content is None or content == "" or content == []:
+            self.asides = (self.asides or Asides()).add(len(self.blocks), "empty", item)
             self.in_list = False
-        else:
-            raise ShapeError(".content", "a string or a list", content)
-
-    def answer_string(self, item: Wire, text: str) -> None:
-        """Text that is no list of parts; what else would be one has a word for it (`$form.string`,
-        `$form.apart`)."""
-        block: Block = TextBlock(text)
-        if len(item) > 2:
-            rest, spelled = spare(item, _TURN, _SPELLED)
-            (block,) = _in_phase([block], spelled)
-            block = block.replace(raw=raw_of(None, {"item": spelled, "string": True}, rest))
-        elif self.in_list:
-            block = TextBlock(text, raw=raw_of(None, {"apart": True}))
-        self.made(block)
+            return
+        is_text, apart = type(content) is str, self.in_list
+        self.in_list = not is_text
+        if is_text and len(item) == 2:
+            self.blocks.append(
+                TextBlock(content, raw=raw_of(None, {"apart": True} if apart else {}))
+            )
+            return
+        blocks: list[Any] = [TextBlock(content)]
+        if not is_text:
+            blocks = read_parts(_parts_of(content), True, ".content")
+        rest, spelled = spare(item, _TURN, _SPELLED)
+        blocks = _in_phase(blocks, spelled)
+        self.blocks.append(begin(blocks[0], spelled, rest, {"string": True} if is_text else None))
+        self.blocks += blocks[1:]
 
     def made(self, block: Block) -> None:
         self.blocks.append(block)
@@ -219,70 +200,56 @@ class Turns:
         if not self.blocks and not self.asides:
             return
         metadata = MADE
-        if self.asides and (self.blocks or self.asides != _PLAIN_EMPTY):
-            metadata = MADE.replace(provider_raw=_with_asides(None, self.asides, self.kept))
+        if self.asides and (self.blocks or self.asides.places != _PLAIN_EMPTY):
+            metadata = MADE.replace(provider_raw=self.asides.raw())
         if self.diagnostics:
             metadata = metadata.replace(diagnostics=tuple(self.diagnostics))
         content, changes = tuple(self.blocks), self.changes
         self.messages.append(Message(_ASSISTANT, content, metadata=metadata, changes=changes))
-        self.blocks, self.asides, self.kept, self.changes = [], [], [], None
-        self.diagnostics, self.in_list = [], False
+        self.blocks, self.diagnostics = [], []
+        self.asides, self.changes, self.in_list = None, None, False
 
-    def change(self, changes: Changes, aside: list[Any], alone: bool) -> bool:
+    def change(self, changes: Changes, *aside: Any, alone: bool) -> bool:
         """From here on something is otherwise: a message of its own, unless it stands in the midst
         of something; False where what it stands in cannot hold it."""
         if alone:
             self.flush()
-            metadata = MessageMetadata(provider_raw=_with_asides(None, [[0, *aside]], []))
+            metadata = MessageMetadata(provider_raw=Asides().add(0, *aside).raw())
             self.messages.append(Message(Role.SYSTEM, metadata=metadata, changes=changes))
             return True
         inside = bool(self.blocks or self.asides)
-        now = merged(self.changes if inside else self.messages[-1].changes, changes)
+        now = tools.merged(self.changes if inside else self.messages[-1].changes, changes)
         if now is None:
             return False
-        self.beside(aside)
+        self.beside(*aside)
         if inside:
             self.changes = now
         else:
             self.messages[-1] = self.messages[-1].replace(changes=now)
         return True
 
-    def beside(self, aside: list[Any], content: Wire | None = None) -> None:
+    def beside(self, *aside: Any, content: Wire | None = None) -> None:
         """Keep what stands here at the run it stands in, else at the message before it."""
         self.in_list = False
         if self.blocks or self.asides:
-            _put_aside(self.asides, self.kept, len(self.blocks), aside, content)
+            self.asides = (self.asides or Asides()).add(len(self.blocks), *aside, content=content)
         elif len(self.messages) > self.start:
             message = self.messages[-1]
             raw = message.metadata.provider_raw
-            kept = list(own(raw).get("$asides", ()))
-            asides: list[Any] = []
-            _put_aside(asides, kept, len(message.content), aside, content)
-            raw = _with_asides(raw, asides, kept)
-            metadata = message.metadata.replace(provider_raw=raw)
+            asides = Asides(raw).add(len(message.content), *aside, content=content)
+            metadata = message.metadata.replace(provider_raw=asides.raw(raw))
             self.messages[-1] = message.replace(metadata=metadata)
         else:
-            _put_aside(*self.lead, 0, aside, content)
+            self.lead.add(0, *aside, content=content)
 
 
-def _put_aside(
-    asides: list[Any], kept: list[Wire], place: int, aside: list[Any], content: Wire | None
-) -> None:
-    asides.append([place, *aside] if content is None else [place, *aside, len(kept)])
-    if content is not None:
-        kept.append(content)
+def _parts_of(content: Any) -> list[Any]:
+    if type(content) is not list:
+        raise ShapeError(".content", "a string or a list", content)
+    return content
 
 
-def _with_asides(raw: Raw | None, asides: list[Any], kept: list[Wire]) -> Raw | None:
-    """`asides` are added to those that are there; `kept` is the content of all."""
-    mine = own(raw)
-    spelling = form(raw)
-    spelling = {**spelling, "asides": [*spelling.get("asides", ()), *asides]}
-    content = {key: value for key, value in mine.items() if key != "$form"}
-    return raw_of({**content, "$asides": kept} if kept else content, spelling)
-
-
-def _in_phase(blocks: list[Block], spelled: Wire) -> list[Block]:
+def _in_phase(blocks: list[Any], spelled: Wire) -> list[Any]:
     """The blocks of a message with what it is for, which is then no spelling any more."""
     phase = spelled.get("phase")
     if type(phase) is not str or not any(type(block) is TextBlock for block in blocks):
@@ -348,19 +315,19 @@ class ItemReader(Turns):
 
     def reasoning(self, item: Wire, index: int) -> None:
         last = self.blocks[-1] if self.blocks else None
-        self.blocks += read_reasoning(item, last if type(last) is ThinkingBlock else None)
+        self.blocks += thinking.read_reasoning(item, last if type(last) is ThinkingBlock else None)
         self.in_list = False
 
     def compaction(self, item: Wire, index: int) -> None:
-        self.made(read_compaction(item))
+        self.made(thinking.read_compaction(item))
 
     def called(self, item: Wire, index: int) -> None:
         """A call, and its result where the item holds it."""
         if item["type"] == "image_generation_call" and type(item.get("result")) is str:
-            self.made(read_generated(item))
+            self.made(hosted.read_generated(item))
             return
-        inner = read_inside(item) if item["type"] in HOLDS_RESULT else None
-        block, mode = read_call(item, [self.seed, index], inner[1] if inner else ())
+        inner = hosted.read_inside(item) if item["type"] in hosted.HOLDS_RESULT else None
+        block, mode = calls.read_call(item, [self.seed, index], inner[1] if inner else ())
         if mode != "strict":
             self.diagnostics.append(recovery(mode, block.id))
         self.made(block)
@@ -384,7 +351,7 @@ class ItemReader(Turns):
         made = self.all_made or kind.provider or (call is not None and call.executor == "provider")
         if OUTPUT_OF.get(call.call_type if call else None) != word or (made and call is None):
             spelling["item"] = {"type": word}
-        block = read_result(item, id, spelling)
+        block = calls.read_result(item, id, spelling)
         self.answered.add(id)
         if made:
             self.made(block)
@@ -419,7 +386,7 @@ class ItemReader(Turns):
             self.made(UnknownBlock({NAME: item}))
             return
         keys = {key: value for key, value in item.items() if key != "id"}
-        self.beside(["reference", len(self.references), id, keys])
+        self.beside("reference", len(self.references), id, keys)
         self.references.append(id)
 
     def bring(self, item: Wire, index: int) -> None:
@@ -428,9 +395,9 @@ class ItemReader(Turns):
             self.called(item, index)
             return
         keys = {key: value for key, value in item.items() if key not in ("type", "tools")}
-        brought = read_tools(item["tools"], self.bringing)
+        brought = tools.read_tools(item["tools"], self.bringing)
         changes = Changes(tuple([tool.name for tool in brought]))
-        self.change(changes, ["tools", self.bringing, keys], self.is_between())
+        self.change(changes, "tools", self.bringing, keys, alone=self.is_between())
         self.bringing += 1
         self.added += brought
 
@@ -438,9 +405,10 @@ class ItemReader(Turns):
         if self.all_made:
             self.made(UnknownBlock({NAME: item}))
             return
-        found = read_update(item) if item["type"] == UPDATE else None
-        if found is None or not self.change(found[0], ["update", found[1]], self.is_between()):
-            self.beside(["item"], item)
+        found = tools.read_update(item) if item["type"] == tools.UPDATE else None
+        is_said = found and self.change(found[0], "update", found[1], alone=self.is_between())
+        if not is_said:
+            self.beside("item", content=item)
 
     def is_between(self) -> bool:
         """Whether this is between two messages: no call waits for its result, no thought for what
@@ -484,7 +452,7 @@ class ItemWriter:
         self.tools: Sequence[ToolDefinition] = ()
         self.brought: set[int] = set()
         """Identities of the tools that items in the middle bring."""
-        self.pending: Pending | None = None
+        self.pending: tools.Pending | None = None
         self.references: dict[Any, str] = {}
         """References yet to be written, by number or by id."""
         self.by_number = False
@@ -498,7 +466,7 @@ class ItemWriter:
         if raw is not None:
             self.recorder.unwritten_raw(message, raw, "metadata.provider_raw")
         if message.changes is not None:
-            self.pending = Pending(message, self.tools, self.recorder)
+            self.pending = tools.Pending(message, self.tools, self.recorder)
             self.said(message)
             self.items += self.pending.rest(self.brought)
             self.pending = None
@@ -588,18 +556,18 @@ class ItemWriter:
             case ToolUseBlock():
                 return self.call(block, content, index)
             case ThinkingBlock():
-                parts = group(content, index)
+                parts = thinking.group(content, index)
                 seed = [self.seed, len(self.items)] if self.whole else None
-                self.put(write_reasoning(parts, self.recorder, seed), block)
+                self.put(thinking.write_reasoning(parts, self.recorder, seed), block)
                 return len(parts)
             case RedactedThinkingBlock():
-                self.put(write_redacted(block, self.recorder), block)
+                self.put(thinking.write_redacted(block, self.recorder), block)
             case CompactionBlock():
                 self.compaction(block)
             case ToolResultBlock():
                 self.result(block, made=True)
             case ImageBlock() if "type" not in form(block.raw):
-                self.put(write_generated(block, self.recorder), block, fill=True)
+                self.put(hosted.write_generated(block, self.recorder), block, fill=True)
             case UnknownBlock() if NAME in block.raw and "part" not in form(block.raw):
                 self.unknown(block)
             case _:
@@ -609,7 +577,7 @@ class ItemWriter:
     def compaction(self, block: CompactionBlock) -> None:
         """Sealed history is an item; history that can be read is said as text."""
         if block.data is not None and not block.text:
-            self.put(write_compaction(block, self.recorder), block)
+            self.put(thinking.write_compaction(block, self.recorder), block)
             return
         text = compaction_as_text(block, self.recorder)
         if text is not None:
@@ -683,14 +651,14 @@ class ItemWriter:
         self.parts.append(wire)
 
     def call(self, block: ToolUseBlock, content: tuple[Block, ...], index: int) -> int:
-        item = write_call(block, self.recorder)
+        item = calls.write_call(block, self.recorder)
         used = 1
         if item is not None:
             self.calls[block.id] = block.name, block.call_type, item.get("id")
-            if block.call_type in HOLDS_RESULT and index + 1 < len(content):
+            if block.call_type in hosted.HOLDS_RESULT and index + 1 < len(content):
                 result = content[index + 1]
                 if type(result) is ToolResultBlock and result.tool_use_id == block.id:
-                    write_inside(item, result, self.recorder)
+                    hosted.write_inside(item, result, self.recorder)
                     used = 2
         self.put(item, block)
         return used
@@ -713,16 +681,16 @@ class ItemWriter:
             case [_, "update", dict(keys)] if self.pending is not None:
                 said = self.pending.take_settings()
                 if said:
-                    self.items.append({"type": UPDATE, **keys, **said})
+                    self.items.append({"type": tools.UPDATE, **keys, **said})
             case [_, "item", int(number)]:
                 self.items.append(dict(own(raw)["$asides"][number]))
 
     def bring(self, number: int, keys: Wire) -> None:
         """Tools where an item brought them; without any, if it brought none."""
-        every = [tool for tool in self.tools if added(tool) == number]
-        tools = every if self.pending is None else self.pending.take_tools(number)
-        self.brought |= {id(tool) for tool in tools}
-        listed = write_tools(tools, self.recorder)
+        every = [tool for tool in self.tools if tools.added(tool) == number]
+        found = every if self.pending is None else self.pending.take_tools(number)
+        self.brought |= {id(tool) for tool in found}
+        listed = tools.write_tools(found, self.recorder)
         if listed or not every:
             self.items.append({"type": "additional_tools", **keys, "tools": listed})
 
@@ -734,13 +702,13 @@ class ItemWriter:
         word = spelling.get("item", NOTHING).get("type")
         if word not in OUTPUTS:
             foreign = not own(block.raw) or name is None
-            if made and (call_type in HOLDS_RESULT or foreign):
+            if made and (call_type in hosted.HOLDS_RESULT or foreign):
                 self.recorder.dropped(block, "tools that a provider runs do not cross vendors")
                 return
             word = OUTPUT_OF.get(call_type, "function_call_output")
         if spelling.get("by") == "item":
             id = item_id or id
-        item = write_result(block, word, id, name, self.recorder)
+        item = calls.write_result(block, word, id, name, self.recorder)
         if made:
             self.put(item, block)
         else:

@@ -54,11 +54,10 @@ def _read(wire: Wire) -> Request:
     model = wire.get("model")
     if model is not None:
         want(model, str, ".model")
-    asides, content = items.lead
-    if asides:
-        kept.form["asides"] = asides
-    if content:
-        kept.rest["$asides"] = content
+    if items.lead.places:
+        kept.form["asides"] = items.lead.places
+    if items.lead.content:
+        kept.rest["$asides"] = items.lead.content
     if items.references:
         continues["items"] = tuple(items.references)
         kept.form["references"] = len(items.references)
