@@ -561,7 +561,7 @@ class ItemWriter:
                 self.put(thinking.write_reasoning(parts, self.recorder, seed), block)
                 return len(parts)
             case RedactedThinkingBlock():
-                self.put(thinking.write_redacted(block, self.recorder), block)
+                self.recorder.dropped(block, "only its issuer can read it")
             case CompactionBlock():
                 self.compaction(block)
             case ToolResultBlock():

@@ -76,7 +76,7 @@ def _read_user(given: Wire) -> Reading:
 _SCHEMA: dict[str, type] = {"name": str, "schema": dict, "strict": bool, "description": str}
 
 
-def _read_format(given: Any) -> Reading:
+def read_format(given: Any) -> Reading:
     word = given.get("type") if type(given) is dict else None
     kind: Any = FORMATS.read(word) if type(word) is str else None
     if kind is None:
@@ -157,7 +157,7 @@ OPTIONS = Table(
     _word("service_tier", SERVICE_TIERS),
     inside(
         "text",
-        Field("format", ("response_format",), _read_format, _write_format),
+        Field("format", ("response_format",), read_format, _write_format),
         _word("verbosity", VERBOSITIES, lenient=True),
     ),
     Field("reasoning", ("reasoning",), _read_reasoning, _write_reasoning),

@@ -277,14 +277,15 @@ _TEXT = plain("text", "text", str)
 _NOTES = Field("annotations", ("citations",), _read_citations, _write_citations, fill=lambda _: [])
 _NO_PHASE = lost("phase", "only a model's text has one")
 _TEXTS = {
-    ("input_text", False): Table(TextBlock, _TEXT, CACHE, _NO_PHASE, beside=("type",), blank=True),
-    ("output_text", False): Table(
-        TextBlock, _TEXT, _NOTES, CACHE, _NO_PHASE, beside=("type",), blank=True
-    ),
-    ("input_text", True): Table(TextBlock, _TEXT, beside=("type",), silent=("phase",), blank=True),
-    ("output_text", True): Table(
-        TextBlock, _TEXT, _NOTES, beside=("type",), silent=("phase",), blank=True
-    ),
+    (kind, made): Table(
+        TextBlock,
+        *([_TEXT, *notes] if made else [_TEXT, *notes, CACHE, _NO_PHASE]),
+        beside=("type",),
+        silent=("phase",) if made else (),
+        blank=True,
+    )
+    for kind, notes in (("input_text", ()), ("output_text", (_NOTES,)))
+    for made in (False, True)
 }
 """By the type of the part, and whether a model made it. Of which of two types a text was, no block
 can tell (`$form.type`)."""

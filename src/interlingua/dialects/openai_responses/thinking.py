@@ -9,7 +9,7 @@ from typing import Any
 
 from interlingua.dialects.kernel.errors import each, take, want
 from interlingua.dialects.kernel.fields import Table, constant, plain
-from interlingua.dialects.kernel.kept import NOTHING, Kept
+from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_responses.tables import NAME
@@ -25,12 +25,7 @@ from interlingua.dialects.openai_responses.text import (
     spare,
     written,
 )
-from interlingua.model.blocks import (
-    Block,
-    CompactionBlock,
-    RedactedThinkingBlock,
-    ThinkingBlock,
-)
+from interlingua.model.blocks import Block, CompactionBlock, ThinkingBlock
 
 _LISTS = {
     key: Table(
@@ -179,17 +174,7 @@ def read_compaction(item: Wire) -> CompactionBlock:
     return CompactionBlock(data=data, raw=item_raw(item, _COMPACTION, {}))
 
 
-def write_compaction(
-    block: CompactionBlock | RedactedThinkingBlock, recorder: LossRecorder
-) -> Wire:
+def write_compaction(block: CompactionBlock, recorder: LossRecorder) -> Wire:
     """One that is sealed."""
     recorder.unwritten(block, _SEALED)
     return put_item_back({"type": "compaction", "encrypted_content": block.data}, block.raw)
-
-
-def write_redacted(block: RedactedThinkingBlock, recorder: LossRecorder) -> Wire | None:
-    """A compaction as messages of earlier versions of this package have it; nothing else."""
-    if form(block.raw).get("item", NOTHING).get("type") == "compaction":
-        return write_compaction(block, recorder)
-    recorder.dropped(block, "only its issuer can read it")
-    return None
