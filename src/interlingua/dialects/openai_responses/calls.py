@@ -17,17 +17,9 @@ from interlingua.dialects.kernel.kept import NOTHING, Kept
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.kernel.words import ERROR_MARK, PLACEHOLDER
+from interlingua.dialects.openai_responses import tables
 from interlingua.dialects.openai_responses.hosted import MIXED, RESULTS, tell_marked, unmarked
-from interlingua.dialects.openai_responses.tables import (
-    CALLS,
-    FUNCTION,
-    ITEM_KEYS,
-    ITEM_OF,
-    NAME,
-    OUTPUTS,
-    TYPE_OF,
-    CallKind,
-)
+from interlingua.dialects.openai_responses.tables import CALLS, FUNCTION, ITEM_KEYS, NAME, CallKind
 from interlingua.dialects.openai_responses.text import (
     BREAKPOINT,
     form,
@@ -78,7 +70,7 @@ def read_call(item: Wire, seed: object, consumed: tuple[str, ...] = ()) -> tuple
     else:
         signature = None
     raw = item_raw(item, known, spelling, _NOTHING if "key" in spelling else ITEM_KEYS)
-    executor, call_type = _executor(item, word, kind), TYPE_OF.get(word)
+    executor, call_type = _executor(item, word, kind), tables.TYPE_OF.get(word)
     return ToolUseBlock(id, name, given, text, signature, executor, call_type, raw=raw), mode
 
 
@@ -142,7 +134,7 @@ def _other_id(item: Wire, key: str, name: str, seed: object, spelling: Wire) -> 
 
 def write_call(block: ToolUseBlock, recorder: LossRecorder) -> Wire | None:
     """None for calls that another provider ran; the report says so."""
-    word = ITEM_OF.get(block.call_type)
+    word = tables.ITEM_OF.get(block.call_type)
     if word is None:
         if block.executor != "client":
             recorder.dropped(block, "tools that a provider runs do not cross vendors")
@@ -230,7 +222,7 @@ def read_result(item: Wire, id: str, spelling: Wire) -> ToolResultBlock:
 
 def _read_result(item: Wire, id: str, spelling: Wire) -> ToolResultBlock:
     word: str = item["type"]
-    kept, id_key = Kept(form=spelling), OUTPUTS[word].id_key
+    kept, id_key = Kept(form=spelling), tables.OUTPUTS[word].id_key
     table = RESULTS[word]
     attrs = table.read(item, kept)
     beside = {key: item[key] for key in ITEM_KEYS if key in item and key not in table.keys}
@@ -307,7 +299,7 @@ def _write_result(
     spelling, tool = form(block.raw), block.tool_name
     item: Wire = {"type": word}
     if spelling.get("key", "") is not None:
-        item[OUTPUTS[word].id_key] = id
+        item[tables.OUTPUTS[word].id_key] = id
     if word == MIXED[0]:
         if tool is not None and (tool != name or "named" in spelling):
             item["name"] = tool

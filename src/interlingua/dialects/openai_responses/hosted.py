@@ -7,16 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from interlingua.dialects.kernel.fields import (
-    NOT_OURS,
-    QUIET,
-    Field,
-    Reading,
-    Table,
-    constant,
-    content,
-    plain,
-)
+from interlingua.dialects.kernel import fields
+from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, plain
 from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
@@ -46,10 +38,10 @@ from interlingua.model.blocks import (
 _TEXT = frozenset({"text"})
 _STDOUT = Table(TextBlock, plain("stdout", "text", str), blank=True)
 _PASSAGE = Table(TextBlock, plain("text", "text", str), blank=True)
-_LOGS = Table(TextBlock, plain("logs", "text", str), constant("type", "logs"), blank=True)
-_PICTURE = Table(ImageBlock, constant("type", "image"), silent=PICTURE, blank=True)
+_LOGS = Table(TextBlock, plain("logs", "text", str), fields.constant("type", "logs"), blank=True)
+_PICTURE = Table(ImageBlock, fields.constant("type", "image"), silent=PICTURE, blank=True)
 _NO_SHOT = {"type": "computer_screenshot"}
-_SHOT = Table(ImageBlock, constant("type", _NO_SHOT["type"]), silent=PICTURE, blank=True)
+_SHOT = Table(ImageBlock, fields.constant("type", _NO_SHOT["type"]), silent=PICTURE, blank=True)
 
 # -- marks of failure -----------------------------------------------------------------------------
 
@@ -181,19 +173,19 @@ MIXED = ("function_call_output", "custom_tool_call_output")
 """Outputs that are a text or parts, as in messages; `calls.py` has them."""
 
 
-def _result(word: str, *fields: Field) -> Table:
-    said = {field.key for field in fields}
+def _result(word: str, *keys: Field) -> Table:
+    said = {field.key for field in keys}
     beside = {"type", OUTPUTS[word].id_key, *ITEM_KEYS} - said
     silent = ["tool_use_id", "tool_name"]
     if word in MIXED:
         beside |= {"name", "output"} if word == MIXED[0] else {"output"}
         silent += ["content", "is_error", "cache"]
-    return Table(ToolResultBlock, *fields, beside=beside, silent=silent, blank=True)
+    return Table(ToolResultBlock, *keys, beside=beside, silent=silent, blank=True)
 
 
 RESULTS = {
-    word: _result(word, *fields)
-    for word, fields in {
+    word: _result(word, *keys)
+    for word, keys in {
         **dict.fromkeys(MIXED, ()),
         "computer_call_output": [
             Field("output", ("content",), _read_shot, _write_shot, fill=lambda _: dict(_NO_SHOT))
@@ -209,7 +201,7 @@ RESULTS = {
             *(_text("reason", demanded=False), _failed("approve", True, False)),
         ],
         "tool_search_output": [
-            content("tools", lambda _: []),
+            fields.content("tools", lambda _: []),
             Field("", ("content",), lambda _: {}, _drop_content),
         ],
         "program_output": [_text("result")],
@@ -252,7 +244,7 @@ def _write_output(part: ResultBlock, recorder: LossRecorder) -> Any:
 
 
 def _write_mcp_error(block: Any, recorder: LossRecorder) -> Wire:
-    said = {"type": "text", "text": text_of(block, QUIET)}
+    said = {"type": "text", "text": text_of(block, fields.QUIET)}
     return {"type": "mcp_tool_execution_error", "content": [said]}
 
 
@@ -268,8 +260,8 @@ def _write_list_error(block: Any, recorder: LossRecorder) -> str | None:
 
 
 _INSIDE = {
-    word: Table(ToolResultBlock, *fields, silent=("tool_use_id",), blank=True)
-    for word, fields in {
+    word: Table(ToolResultBlock, *keys, silent=("tool_use_id",), blank=True)
+    for word, keys in {
         "file_search_call": [_texts("results", "text", _PASSAGE)],
         "code_interpreter_call": [
             Field("outputs", ("content",), _read_outputs, _write_outputs, lambda _: [])
@@ -282,7 +274,7 @@ _INSIDE = {
             ),
         ],
         "mcp_list_tools": [
-            content("tools", lambda _: []),
+            fields.content("tools", lambda _: []),
             Field("error", ("content", "is_error"), _read_list_error, _write_list_error),
         ],
     }.items()

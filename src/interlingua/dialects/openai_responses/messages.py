@@ -18,17 +18,8 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import PLACEHOLDER, compaction_as_text
 from interlingua.dialects.logprobs import read_tokens, write_tokens
-from interlingua.dialects.openai_responses import calls, hosted, thinking, tools
-from interlingua.dialects.openai_responses.tables import (
-    ASIDES,
-    CALLS,
-    FILLED,
-    NAME,
-    OUTPUT_OF,
-    OUTPUTS,
-    PREFIXES,
-    ROLES,
-)
+from interlingua.dialects.openai_responses import calls, hosted, tables, thinking, tools
+from interlingua.dialects.openai_responses.tables import FILLED, NAME, OUTPUTS, ROLES
 from interlingua.dialects.openai_responses.text import (
     RESERVED,
     add,
@@ -349,7 +340,8 @@ class ItemReader(Turns):
         id = self.answered_id(item, index, spelling)
         call = self.calls.get(id)
         made = self.all_made or kind.provider or (call is not None and call.executor == "provider")
-        if OUTPUT_OF.get(call.call_type if call else None) != word or (made and call is None):
+        usual = tables.OUTPUT_OF.get(call.call_type if call else None)
+        if usual != word or (made and call is None):
             spelling["item"] = {"type": word}
         block = calls.read_result(item, id, spelling)
         self.answered.add(id)
@@ -421,9 +413,9 @@ class ItemReader(Turns):
 
 
 _ITEMS: dict[str, Callable[[ItemReader, Wire, int], None]] = {
-    **dict.fromkeys(CALLS, ItemReader.called),
+    **dict.fromkeys(tables.CALLS, ItemReader.called),
     **dict.fromkeys(OUTPUTS, ItemReader.result),
-    **dict.fromkeys(ASIDES, ItemReader.setting),
+    **dict.fromkeys(tables.ASIDES, ItemReader.setting),
     "reasoning": ItemReader.reasoning,
     "compaction": ItemReader.compaction,
     "item_reference": ItemReader.reference,
@@ -592,7 +584,7 @@ class ItemWriter:
             gone = form(block.raw).get("gone", ())
             for key in FILLED.get(item["type"], ()):
                 if key not in item and key not in gone:
-                    prefix = PREFIXES.get(item["type"], "out")
+                    prefix = tables.PREFIXES.get(item["type"], "out")
                     made = made_id(prefix, self.seed, len(self.items))
                     item[key] = made if key == "id" else "completed"
         self.items.append(item)
@@ -705,7 +697,7 @@ class ItemWriter:
             if made and (call_type in hosted.HOLDS_RESULT or foreign):
                 self.recorder.dropped(block, "tools that a provider runs do not cross vendors")
                 return
-            word = OUTPUT_OF.get(call_type, "function_call_output")
+            word = tables.OUTPUT_OF.get(call_type, "function_call_output")
         if spelling.get("by") == "item":
             id = item_id or id
         item = calls.write_result(block, word, id, name, self.recorder)

@@ -4,31 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from interlingua.dialects.kernel import fields
 from interlingua.dialects.kernel.errors import ShapeError, want
-from interlingua.dialects.kernel.fields import (
-    NOT_OURS,
-    Attrs,
-    Field,
-    Reading,
-    Table,
-    inside,
-    plain,
-    together,
-)
+from interlingua.dialects.kernel.fields import NOT_OURS, Attrs, Field, Reading, plain
 from interlingua.dialects.kernel.kept import NOTHING, Kept, form_in
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.openai_responses.tables import (
-    EXTENSIONS,
-    FORMAT_NAME,
-    FORMATS,
-    LOGPROBS,
-    NAME,
-    SERVICE_TIERS,
-    SUMMARIES,
-    SUMMARY,
-    VERBOSITIES,
-)
+from interlingua.dialects.openai_responses import tables
+from interlingua.dialects.openai_responses.tables import NAME
 from interlingua.dialects.openai_responses.text import says_nothing
 from interlingua.losses import LossKind
 from interlingua.model.exchange import EFFORTS, Continues, Options, Reasoning, ResponseFormat
@@ -78,28 +61,28 @@ _SCHEMA: dict[str, type] = {"name": str, "schema": dict, "strict": bool, "descri
 
 def read_format(given: Any) -> Reading:
     word = given.get("type") if type(given) is dict else None
-    kind: Any = FORMATS.read(word) if type(word) is str else None
+    kind: Any = tables.FORMATS.read(word) if type(word) is str else None
     if kind is None:
         return NOT_OURS
     names = _SCHEMA if kind == "json_schema" else NOTHING
-    fields = {name: given[name] for name in names if type(given.get(name)) is names[name]}
-    return {"response_format": ResponseFormat(kind, **fields)}
+    said = {name: given[name] for name in names if type(given.get(name)) is names[name]}
+    return {"response_format": ResponseFormat(kind, **said)}
 
 
 def _write_format(options: Any, recorder: LossRecorder) -> Wire:
     wanted: ResponseFormat = options.response_format
-    if wanted.kind not in FORMATS.words.values():
+    if wanted.kind not in tables.FORMATS.words.values():
         recorder.lost(wanted, "kind")
     if wanted.kind != "json_schema":
         recorder.unwritten(wanted, frozenset({"kind"}))
-        return {"type": FORMATS.write(wanted.kind) or "text"}
+        return {"type": tables.FORMATS.write(wanted.kind) or "text"}
     for key, filler in _FILLERS.items():
         if getattr(wanted, key) is None:
             recorder.filled(wanted, key, str(filler))
     return format_of(wanted)
 
 
-_FILLERS: Wire = {"name": FORMAT_NAME, "schema": {}}
+_FILLERS: Wire = {"name": tables.FORMAT_NAME, "schema": {}}
 """What a schema demands."""
 
 
@@ -108,7 +91,7 @@ def format_of(wanted: ResponseFormat) -> Wire:
     said = {name: value for name, value in given.items() if value is not None}
     if wanted.kind == "json_schema":
         said = {**_FILLERS, **said}
-    return {"type": FORMATS.write(wanted.kind), **said}
+    return {"type": tables.FORMATS.write(wanted.kind), **said}
 
 
 def _read_reasoning(given: Any) -> Reading:
@@ -117,7 +100,7 @@ def _read_reasoning(given: Any) -> Reading:
     summary = given.get("summary", "")
     if summary is None:
         visible = False
-    elif type(summary) is str and summary in SUMMARIES:
+    elif type(summary) is str and summary in tables.SUMMARIES:
         visible = True
     if effort is None and visible is None:
         return NOT_OURS if any(not says_nothing(each) for each in given.values()) else {}
@@ -133,7 +116,7 @@ def _write_reasoning(options: Any, recorder: LossRecorder) -> Wire | None:
     elif reasoning.effort in EFFORTS:
         out["effort"] = reasoning.effort
     if reasoning.visible is not None:
-        out["summary"] = SUMMARY if reasoning.visible else None
+        out["summary"] = tables.SUMMARY if reasoning.visible else None
     if not out:
         recorder.lost(reasoning, None, "thinking is asked for by an effort only")
         return None
@@ -147,28 +130,28 @@ def _write_reasoning(options: Any, recorder: LossRecorder) -> Wire | None:
     return out
 
 
-OPTIONS = Table(
+OPTIONS = fields.Table(
     Options,
     plain("max_output_tokens", "max_output_tokens", int),
     plain("temperature", "temperature", float),
     plain("top_p", "top_p", float),
     plain("parallel_tool_calls", "parallel_tool_calls", bool),
     plain("stream", "stream", bool),
-    _word("service_tier", SERVICE_TIERS),
-    inside(
+    _word("service_tier", tables.SERVICE_TIERS),
+    fields.inside(
         "text",
         Field("format", ("response_format",), read_format, _write_format),
-        _word("verbosity", VERBOSITIES, lenient=True),
+        _word("verbosity", tables.VERBOSITIES, lenient=True),
     ),
     Field("reasoning", ("reasoning",), _read_reasoning, _write_reasoning),
-    together(
+    fields.together(
         ("safety_identifier", "user"),
         ("user",),
         _read_user,
         lambda options, _: {"safety_identifier": options.user},
     ),
     Field("metadata", ("metadata",), _read_metadata, lambda options, _: options.metadata),
-    *[_extension(key, kind) for key, kind in EXTENSIONS.items()],
+    *[_extension(key, kind) for key, kind in tables.EXTENSIONS.items()],
     beside=(
         *("model", "input", "instructions", "tools", "tool_choice", "include", "top_logprobs"),
         *("previous_response_id", "conversation", "prompt"),
@@ -209,7 +192,7 @@ def _read_logprobs(wire: Wire, attrs: Attrs, kept: Kept) -> None:
     (`$form.logprobs_at` is where the word stood, None for nowhere)."""
     include: Any = wire.get("include")
     number = wire.get("top_logprobs")
-    asks = type(include) is list and include.count(LOGPROBS) == 1
+    asks = type(include) is list and include.count(tables.LOGPROBS) == 1
     if number is not None:
         attrs["logprobs"] = want(number, int, ".top_logprobs")
         if number == 0:
@@ -217,9 +200,9 @@ def _read_logprobs(wire: Wire, attrs: Attrs, kept: Kept) -> None:
     elif "top_logprobs" in wire:
         kept.spell("top_logprobs", None)
     if asks:
-        if include[-1] != LOGPROBS:
-            kept.form["logprobs_at"] = include.index(LOGPROBS)
-        include = [each for each in include if each != LOGPROBS]
+        if include[-1] != tables.LOGPROBS:
+            kept.form["logprobs_at"] = include.index(tables.LOGPROBS)
+        include = [each for each in include if each != tables.LOGPROBS]
         attrs.setdefault("logprobs", 0)
     elif "logprobs" in attrs:
         kept.form["logprobs_at"] = None
@@ -237,7 +220,7 @@ def _write_logprobs(logprobs: int, out: Wire, mine: Wire) -> None:
     at = spelling.get("logprobs_at", -1)
     if at is not None or not numbered:
         include = list(mine.get("include", ()))
-        include.insert(len(include) if at is None or at < 0 else at, LOGPROBS)
+        include.insert(len(include) if at is None or at < 0 else at, tables.LOGPROBS)
         out["include"] = include
 
 
@@ -258,7 +241,7 @@ def _read_conversation(given: Any) -> Reading:
     return {"conversation_id": id}
 
 
-CONTINUES = Table(
+CONTINUES = fields.Table(
     Continues,
     plain("previous_response_id", "response_id", str),
     Field(

@@ -9,7 +9,7 @@ from interlingua.dialects.kernel.kept import Kept, fill
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import own_word
-from interlingua.dialects.openai_responses import errors
+from interlingua.dialects.openai_responses import errors, tables
 from interlingua.dialects.openai_responses.messages import (
     MADE,
     ItemReader,
@@ -17,13 +17,7 @@ from interlingua.dialects.openai_responses.messages import (
     put_logprobs,
     take_logprobs,
 )
-from interlingua.dialects.openai_responses.tables import (
-    FILLERS,
-    NAME,
-    RESPONSE,
-    STATUSES,
-    STOP_REASONS,
-)
+from interlingua.dialects.openai_responses.tables import FILLERS, NAME, STOP_REASONS
 from interlingua.dialects.openai_responses.text import form, is_kept, own, put_back, spare
 from interlingua.dialects.openai_responses.usage import read_usage, write_usage
 from interlingua.model.base import same
@@ -39,7 +33,7 @@ _NAMED = (("id", "response_id", "resp_0"), ("model", "response_model", ""))
 
 
 def read_response(wire: Any) -> Response:
-    return read_whole(RESPONSE, read_body, wire)
+    return read_whole(tables.RESPONSE, read_body, wire)
 
 
 def read_body(wire: Wire) -> Response:
@@ -131,7 +125,9 @@ def ending(
     status: str | None, reason: str | None, content: tuple[Block, ...]
 ) -> tuple[StopReason | None, MessageStatus]:
     """How a response with this status, reason and content ended."""
-    stop_reason, message_status = STATUSES.get(status, (StopReason.OTHER, MessageStatus.COMPLETE))
+    stop_reason, message_status = tables.STATUSES.get(
+        status, (StopReason.OTHER, MessageStatus.COMPLETE)
+    )
     if stop_reason is StopReason.END_TURN or stop_reason is None:
         for block in content:
             if type(block) is RefusalBlock:

@@ -18,17 +18,8 @@ from interlingua.dialects.kernel.kept import NOTHING, Kept, restore
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import compaction_as_text
-from interlingua.dialects.openai_responses.tables import (
-    CACHE_TTLS,
-    CITATIONS,
-    DETAILS,
-    FILE_NAME,
-    FILE_NAMES,
-    FILE_PROVIDER,
-    FOREIGN_FILES,
-    ITEM_KEYS,
-    NAME,
-)
+from interlingua.dialects.openai_responses import tables
+from interlingua.dialects.openai_responses.tables import ITEM_KEYS, NAME
 from interlingua.ids import synthetic_tool_id
 from interlingua.model.base import Raw
 from interlingua.model.blocks import (
@@ -139,12 +130,7 @@ def _put_back(out: Wire, mine: Wire) -> Wire:
 
 def put_item_back(out: Wire, raw: Raw | None) -> Wire:
     """The same for an item."""
-    if raw is None:
-        return out
-    mine, spelling = own(raw), form(raw)
-    if not (len(mine) == len(spelling) == 1 and "item" in spelling):
-        put_back(out, raw)
-    return add(out, spelling.get("item"))
+    return out if raw is None else add(put_back(out, raw), form(raw).get("item"))
 
 
 def add(out: Wire, kept: Wire | None) -> Wire:
@@ -195,17 +181,18 @@ def _read_cache(given: Any) -> Reading:
     match given:
         case {"mode": "explicit"} if len(given) == 1:
             return {"cache": Cache()}
-        case {"mode": "explicit", "ttl": str(ttl)} if len(given) == 2 and ttl in CACHE_TTLS:
+        case {"mode": "explicit", "ttl": str(ttl)} if len(given) == 2 and ttl in tables.CACHE_TTLS:
             return {"cache": Cache(ttl)}
     return NOT_OURS
 
 
 def write_cache(value: Any, recorder: LossRecorder) -> Wire:
     ttl = value.cache.ttl
-    if ttl in CACHE_TTLS:
+    if ttl in tables.CACHE_TTLS:
         return {"mode": "explicit", "ttl": ttl}
     if ttl is not None:
-        reason = f"lifetimes here are {' and '.join(sorted(CACHE_TTLS))}; its own default is used"
+        known = " and ".join(sorted(tables.CACHE_TTLS))
+        reason = f"lifetimes here are {known}; its own default is used"
         recorder.lost(value, "cache", reason, kind="approximated")
     return {"mode": "explicit"}
 
@@ -227,7 +214,7 @@ def _citation(keys: dict[str, tuple[str, type]]) -> Table:
     return Table(Citation, *fields, beside=("type",), blank=True)
 
 
-_CITATIONS = {kind: _citation(keys) for kind, keys in CITATIONS.items()}
+_CITATIONS = {kind: _citation(keys) for kind, keys in tables.CITATIONS.items()}
 _ANY_CITATION = Table(Citation)
 
 
@@ -383,7 +370,7 @@ def read_source(wire: Wire, *keys: str) -> tuple[str, Source, str | None] | None
         given = wire.get(key)
         if type(given) is str:
             if key == "file_id":
-                return key, Source("file_id", given, provider=FILE_PROVIDER), None
+                return key, Source("file_id", given, provider=tables.FILE_PROVIDER), None
             return key, *source_of_url(given)
     return None
 
@@ -402,9 +389,9 @@ def write_source(
         return {data_key: f"data:{block.media_type or default};base64,{data}"}
     if source.kind == "url":
         key = url_key
-    elif source.kind == "file_id" and source.provider not in FOREIGN_FILES:
+    elif source.kind == "file_id" and source.provider not in tables.FOREIGN_FILES:
         key = "file_id"
-        if source.provider not in (None, FILE_PROVIDER):
+        if source.provider not in (None, tables.FILE_PROVIDER):
             reason = "the wire does not say whose file it is"
             recorder.lost(block, "source.provider", reason, "approximated", "info")
     else:
@@ -425,7 +412,7 @@ _NO_SOURCE = {
 
 
 def _write_detail(block: Any, recorder: LossRecorder) -> str | None:
-    if block.detail in DETAILS:
+    if block.detail in tables.DETAILS:
         return str(block.detail)
     recorder.lost(block, "detail")
     return None
@@ -436,7 +423,7 @@ PICTURE = ("source", "media_type")
 _DETAIL = Field(
     "detail",
     ("detail",),
-    lambda given: {"detail": given} if type(given) is str and given in DETAILS else NOT_OURS,
+    lambda given: {"detail": given} if type(given) is str and given in tables.DETAILS else NOT_OURS,
     _write_detail,
     fill=lambda _: "auto",  # typed as required in messages
 )
@@ -494,7 +481,7 @@ def _write_file(block: DocumentBlock, recorder: LossRecorder) -> Wire | None:
         return None
     out = written(_FILE, "input_file", block, recorder, where)
     if "file_data" in where and "filename" not in out and not is_kept(block.raw, "filename"):
-        out["filename"] = name = FILE_NAMES.get(block.media_type, FILE_NAME)
+        out["filename"] = name = tables.FILE_NAMES.get(block.media_type, tables.FILE_NAME)
         recorder.filled(block, "name", name)
     return out
 
