@@ -189,5 +189,18 @@ def unsaid_changes(
             recorder.lost(message, f"changes.{name}")
 
 
+def placeholder(value: Message | ToolResultBlock, recorder: LossRecorder) -> str:
+    """The text of a message or result of which nothing can be said."""
+    reason = "nothing of it can be said; a placeholder stands in its place"
+    recorder.lost(value, "content", reason, kind="approximated")
+    return PLACEHOLDER
+
+
+def unmarked(text: str) -> tuple[str, bool]:
+    """A text without the mark of a failed result, and whether it had one."""
+    failed = text.startswith(ERROR_MARK)
+    return text[len(ERROR_MARK) :] if failed else text, failed
+
+
 def only_results(message: Message) -> bool:
     return message.role is Role.TOOL and all(type(b) is ToolResultBlock for b in message.content)

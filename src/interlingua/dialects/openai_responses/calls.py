@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from interlingua.arguments import recover, same, to_text
+from interlingua.arguments import to_text
+from interlingua.dialects.kernel.calls import read_arguments, write_arguments
 from interlingua.dialects.kernel.errors import ShapeError, take
 from interlingua.dialects.kernel.fields import Attrs
 from interlingua.dialects.kernel.kept import NOTHING, Kept
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.wire import Wire, encode
-from interlingua.dialects.kernel.words import ERROR_MARK, PLACEHOLDER
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import ERROR_MARK, placeholder, unmarked
 from interlingua.dialects.openai_responses import tables
-from interlingua.dialects.openai_responses.hosted import MIXED, RESULTS, tell_marked, unmarked
+from interlingua.dialects.openai_responses.hosted import MIXED, RESULTS, tell_marked
 from interlingua.dialects.openai_responses.tables import CALLS, FUNCTION, ITEM_KEYS, NAME, CallKind
 from interlingua.dialects.openai_responses.text import (
     BREAKPOINT,
@@ -98,9 +99,7 @@ def _read_arguments(item: Wire, spelling: Wire) -> tuple[Wire, str | None, str]:
     """Some hosts have an object in place of a text, or nothing."""
     given = item.get("arguments")
     if type(given) is str:
-        found, mode = recover(given)
-        plain = mode == "strict" and encode(found).decode() == given
-        return found, None if plain else given, mode
+        return read_arguments(given)
     if type(given) is dict:
         spelling["arguments"] = "object"
     elif given is None:
@@ -192,14 +191,6 @@ def _write_input(item: Wire, block: ToolUseBlock, kind: CallKind, recorder: Loss
                 item[key] = value
             else:
                 recorder.lost(block, f"input.{key}")
-
-
-def write_arguments(block: ToolUseBlock) -> str:
-    """The provider's own text, while reading it again gives the input."""
-    text = block.raw_arguments
-    if text is not None and same(recover(text).input, block.input):
-        return text
-    return to_text(block.input)
 
 
 # -- results --------------------------------------------------------------------------------------
@@ -330,10 +321,7 @@ def _write_mixed(
             item["output"] = None
         return
     parts = _write_parts(block, recorder)
-    if not parts and content:
-        reason = "nothing of it can be said; a placeholder stands in its place"
-        recorder.lost(block, "content", reason, kind="approximated")
-    item["output"] = parts if parts or not content else PLACEHOLDER
+    item["output"] = parts if parts or not content else placeholder(block, recorder)
 
 
 def _write_parts(block: ToolResultBlock, recorder: LossRecorder) -> list[Wire]:

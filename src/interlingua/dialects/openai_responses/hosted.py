@@ -12,7 +12,7 @@ from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, 
 from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import ERROR_MARK
+from interlingua.dialects.kernel.words import ERROR_MARK, unmarked
 from interlingua.dialects.openai_responses.tables import IMAGE_FORMATS, ITEM_KEYS, NAME, OUTPUTS
 from interlingua.dialects.openai_responses.text import (
     PICTURE,
@@ -44,12 +44,6 @@ _NO_SHOT = {"type": "computer_screenshot"}
 _SHOT = Table(ImageBlock, fields.constant("type", _NO_SHOT["type"]), silent=PICTURE, blank=True)
 
 # -- marks of failure -----------------------------------------------------------------------------
-
-
-def unmarked(text: str) -> tuple[str, bool]:
-    """A text without the mark of a failed result, and whether it had one."""
-    failed = text.startswith(ERROR_MARK)
-    return text[len(ERROR_MARK) :] if failed else text, failed
 
 
 def tell_marked(block: ToolResultBlock, recorder: LossRecorder) -> None:

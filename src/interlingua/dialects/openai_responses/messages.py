@@ -16,7 +16,7 @@ from interlingua.dialects.kernel.errors import ShapeError, want
 from interlingua.dialects.kernel.kept import NOTHING
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import PLACEHOLDER, compaction_as_text
+from interlingua.dialects.kernel.words import compaction_as_text, placeholder
 from interlingua.dialects.logprobs import read_tokens, write_tokens
 from interlingua.dialects.openai_responses import calls, hosted, tables, thinking, tools
 from interlingua.dialects.openai_responses.tables import FILLED, NAME, OUTPUTS, ROLES
@@ -498,13 +498,8 @@ class ItemWriter:
         else:
             written = [write_part(block, self.recorder) for block in content]
             parts = [part for part in written if part is not None]
-            item["content"] = parts if parts or not content else self.placeholder(message)
+            item["content"] = parts if parts or not content else placeholder(message, self.recorder)
         self.items.append(put_item_back(item, raw))
-
-    def placeholder(self, message: Message) -> str:
-        reason = "nothing of it can be said; a placeholder stands in its place"
-        self.recorder.lost(message, "content", reason, kind="approximated")
-        return PLACEHOLDER
 
     def tool(self, message: Message) -> None:
         self.tell_own_rest(message)
@@ -535,7 +530,7 @@ class ItemWriter:
         for each in asides[done:]:
             self.aside(each, raw)
         if len(self.items) == before and not self.whole:
-            text = self.placeholder(message) if content else ""
+            text = placeholder(message, self.recorder) if content else ""
             self.items.append({"role": "assistant", "content": text})
         self.parts = None
 
