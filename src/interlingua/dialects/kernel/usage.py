@@ -36,6 +36,13 @@ def counted(key: str, attr: str, filled: bool = False) -> Field:
     )
 
 
+def within(count: int | None, whole: int | None) -> int | None:
+    """A count that is not negative, and no larger than what it is a part of."""
+    if count is None:
+        return None
+    return max(count if whole is None else min(count, whole), 0)
+
+
 def fresh_input(total: int | None, cached: int | None, written: int | None) -> int | None:
     """The fresh part of a prompt whose total includes the cached and the written part."""
     return None if total is None else max(total - (cached or 0) - (written or 0), 0)

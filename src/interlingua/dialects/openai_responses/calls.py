@@ -71,7 +71,7 @@ def read_call(item: Wire, seed: object, consumed: tuple[str, ...] = ()) -> tuple
     else:
         signature = None
     raw = item_raw(item, known, spelling, _NOTHING if "key" in spelling else ITEM_KEYS)
-    executor, call_type = _executor(item, word, kind), tables.TYPE_OF.get(word)
+    executor, call_type = _executor(item, word, kind), tables.CALL_TYPES.read(word)
     return ToolUseBlock(id, name, given, text, signature, executor, call_type, raw=raw), mode
 
 
@@ -133,7 +133,7 @@ def _other_id(item: Wire, key: str, name: str, seed: object, spelling: Wire) -> 
 
 def write_call(block: ToolUseBlock, recorder: LossRecorder) -> Wire | None:
     """None for calls that another provider ran; the report says so."""
-    word = tables.ITEM_OF.get(block.call_type)
+    word = tables.CALL_TYPES.write(block.call_type) if block.call_type is not None else None
     if word is None:
         if block.executor != "client":
             recorder.dropped(block, "tools that a provider runs do not cross vendors")

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from interlingua.dialects.front import Filler, Front, NamedEnding, Stored, Wire
-from interlingua.dialects.openai_responses.tables import NAME
+from interlingua.dialects.openai_responses.tables import COMPLETED, FAILED, INCOMPLETE, NAME
 
 _RESPONSE: Wire = {
     "completed_at": None,
@@ -95,8 +95,8 @@ class ResponseFiller(Filler):
 
 
 class ResponseEnding(NamedEnding):
-    marks = (b"response.completed", b"response.incomplete", b"response.failed")
-    last = frozenset({"response.completed", "response.incomplete", "response.failed"})
+    last = frozenset({COMPLETED, INCOMPLETE, FAILED})
+    marks = tuple([name.encode() for name in sorted(last)])
 
 
 class _Plain(msgspec.Struct, forbid_unknown_fields=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from interlingua.dialects.kernel import fields
@@ -19,26 +20,17 @@ from interlingua.model.exchange import EFFORTS, Continues, Options, Reasoning, R
 # -- words, and what not every server has ---------------------------------------------------------
 
 
-def _word(key: str, words: frozenset[str], lenient: bool = False) -> Field:
-    """A word of a closed set; another only where it was read here."""
+def _word(key: str, words: Collection[str] = (), kind: type = str, lenient: bool = False) -> Field:
+    """A word of a closed set; another, or any number, is written only where it was read here."""
 
     def write(options: Any, recorder: LossRecorder) -> str | None:
         word: str = getattr(options, key)
         if word in words:
             return word
-        recorder.lost(options, key, f"{NAME} has no such word")
+        recorder.lost(options, key, f"{NAME} has no such word" if words else None)
         return None
 
-    return plain(key, key, str, lenient=lenient)._replace(write=write, kind=None, few=True)
-
-
-def _extension(key: str, kind: type) -> Field:
-    """Written only where it was read."""
-
-    def write(options: Any, recorder: LossRecorder) -> None:
-        recorder.lost(options, key)
-
-    return plain(key, key, kind, lenient=True)._replace(write=write, kind=None)
+    return plain(key, key, kind, lenient=lenient)._replace(write=write, kind=None, few=bool(words))
 
 
 def _read_metadata(given: Any) -> Reading:
@@ -151,7 +143,7 @@ OPTIONS = fields.Table(
         lambda options, _: {"safety_identifier": options.user},
     ),
     Field("metadata", ("metadata",), _read_metadata, lambda options, _: options.metadata),
-    *[_extension(key, kind) for key, kind in tables.EXTENSIONS.items()],
+    *[_word(key, (), kind, lenient=True) for key, kind in tables.EXTENSIONS.items()],
     beside=(
         *("model", "input", "instructions", "tools", "tool_choice", "include", "top_logprobs"),
         *("previous_response_id", "conversation", "prompt"),

@@ -98,13 +98,10 @@ CALLS: dict[str, CallKind] = {
 }
 """By the type of the item. `shell_call` is the provider's where its environment is a container,
 `tool_search_call` the client's where its execution says so."""
-ITEM_OF: dict[str | None, str] = {
-    **{word: word for word in CALLS if word not in (FUNCTION, CUSTOM)},
-    "custom": CUSTOM,
-}
-"""A call's `call_type` to the type of its item; a function has none."""
-TYPE_OF: dict[str, str | None] = {word: call_type for call_type, word in ITEM_OF.items()}
-"""And back."""
+CALL_TYPES: TwoWay[str, str] = TwoWay(
+    {CUSTOM: "custom", **{word: word for word in CALLS if word not in (FUNCTION, CUSTOM)}}
+)
+"""The type of an item to the `call_type` of its call; a function has none."""
 
 
 class OutputKind(NamedTuple):

@@ -10,7 +10,7 @@ from msgspec.structs import astuple
 from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, inside, plain
 from interlingua.dialects.kernel.kept import NOTHING, Kept, restore
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.usage import count, fresh_input
+from interlingua.dialects.kernel.usage import count, fresh_input, within
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_responses.tables import NAME
 from interlingua.dialects.openai_responses.text import form, is_kept, own
@@ -79,19 +79,14 @@ def read_usage(wire: Wire) -> tuple[Usage, list[Diagnostic]]:
 
 def _disjoint(counts: Counts) -> tuple[Usage, bool]:
     """Parts that add up; and whether the counts said otherwise."""
-    numbers = astuple(counts)
-    is_odd = any(number is not None and number < 0 for number in numbers)
-    if is_odd:
-        numbers = tuple([None if number is None else max(number, 0) for number in numbers])
-    total, output, _, cached, written, reasoning = numbers
-    if total is not None and (cached or 0) + (written or 0) > total:
-        is_odd = True
-        cached = None if cached is None else min(cached, total)
-        written = None if written is None else min(written, total - (cached or 0))
-    if output is not None and (reasoning or 0) > output:
-        is_odd = True
-        reasoning = output
-    return Usage(fresh_input(total, cached, written), output, cached, written, reasoning), is_odd
+    prompt, output = within(counts.prompt, None), within(counts.output, None)
+    cached = within(counts.cached, prompt)
+    written = within(counts.written, None if prompt is None else prompt - (cached or 0))
+    thought = within(counts.reasoning, output)
+    again = Counts(prompt, output, within(counts.total, None), cached, written, thought)
+    return Usage(fresh_input(prompt, cached, written), output, cached, written, thought), (
+        again != counts
+    )
 
 
 _GONE = {"input_tokens_details": {"absent": ["cache_write_tokens"]}}
