@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlingua.dialects.kernel.errors import ShapeError, below
-from interlingua.dialects.kernel.fields import QUIET, Field, Table, inside, plain, together
+from interlingua.dialects.kernel.fields import QUIET, Field, Table, inside, one_of, plain, together
 from interlingua.dialects.kernel.kept import Kept, mine_of, restore
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.words import TwoWay, snake_case
@@ -385,3 +385,24 @@ def test_other_names_are_kept_in_the_order_of_the_wire() -> None:
     assert list(kept.form["named"].items()) == [("dD", "d_d"), ("bB", "b_b")]
     assert table.usual({"aA": 4, "a_a": 5}, kept := Kept()) == {"aA": 4, "a_a": 5}
     assert kept.form == {}
+
+
+class Tier(msgspec.Struct):
+    tier: str | None = None
+
+
+@pytest.mark.parametrize(("words", "said"), [(("a", "b"), {"tier": "a"}), ((), {})])
+def test_a_word_of_others_is_written_only_if_it_is_known(words: Any, said: Any) -> None:
+    table, report = Table(Tier, one_of("tier", "tier", words)), Report(NAME)
+    out: dict[str, Any] = {}
+    table.write(Tier("a"), out, {}, LossRecorder(NAME, None, report))
+    assert (out, len(report)) == (said, 0 if said else 1)
+    for word in ("a", "odd"):
+        kept = Kept()
+        assert table.read({"tier": word}, kept) == {"tier": word}
+        home: dict[str, Any] = {}
+        table.write(
+            Tier(word), home, mine_of(NAME, kept.raw(NAME)), LossRecorder(NAME, None, report)
+        )
+        assert home == {"tier": word}
+    assert len(report) == (0 if said else 1)

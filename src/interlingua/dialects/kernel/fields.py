@@ -186,6 +186,21 @@ def word(
     return Field(key, (attr,), read, write, few=True)
 
 
+def one_of(
+    key: str, attr: str, words: Collection[Any], kind: type = str, *, lenient: bool = False
+) -> Field:
+    """A word of a closed set, which may be empty: another one is written only where it was read."""
+
+    def write(value: Any, recorder: LossRecorder) -> Any:
+        said = getattr(value, attr)
+        if said in words:
+            return said
+        recorder.lost(value, attr, f"{recorder.dialect} has no such word" if words else None)
+        return None
+
+    return plain(key, attr, kind, lenient=lenient)._replace(write=write, kind=None, few=True)
+
+
 def strings(key: str, attr: str, *, alone: bool = False) -> Field:
     """A list of strings. With `alone` the wire may have a single one in place of a list."""
 

@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 from interlingua.dialects.kernel import fields
 from interlingua.dialects.kernel.errors import ShapeError, want
-from interlingua.dialects.kernel.fields import NOT_OURS, Attrs, Field, Reading, plain
+from interlingua.dialects.kernel.fields import NOT_OURS, Attrs, Field, Reading, one_of, plain
 from interlingua.dialects.kernel.kept import NOTHING, Kept, form_in
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_responses import tables
-from interlingua.dialects.openai_responses.tables import NAME
 from interlingua.dialects.openai_responses.text import says_nothing
 from interlingua.losses import LossKind
 from interlingua.model.exchange import EFFORTS, Continues, Options, Reasoning, ResponseFormat
-
-# -- words, and what not every server has ---------------------------------------------------------
-
-
-def _word(key: str, words: Collection[str] = (), kind: type = str, lenient: bool = False) -> Field:
-    """A word of a closed set; another, or any number, is written only where it was read here."""
-
-    def write(options: Any, recorder: LossRecorder) -> str | None:
-        word: str = getattr(options, key)
-        if word in words:
-            return word
-        recorder.lost(options, key, f"{NAME} has no such word" if words else None)
-        return None
-
-    return plain(key, key, kind, lenient=lenient)._replace(write=write, kind=None, few=bool(words))
 
 
 def _read_metadata(given: Any) -> Reading:
@@ -129,11 +112,11 @@ OPTIONS = fields.Table(
     plain("top_p", "top_p", float),
     plain("parallel_tool_calls", "parallel_tool_calls", bool),
     plain("stream", "stream", bool),
-    _word("service_tier", tables.SERVICE_TIERS),
+    one_of("service_tier", "service_tier", tables.SERVICE_TIERS),
     fields.inside(
         "text",
         Field("format", ("response_format",), read_format, _write_format),
-        _word("verbosity", tables.VERBOSITIES, lenient=True),
+        one_of("verbosity", "verbosity", tables.VERBOSITIES, lenient=True),
     ),
     Field("reasoning", ("reasoning",), _read_reasoning, _write_reasoning),
     fields.together(
@@ -143,7 +126,7 @@ OPTIONS = fields.Table(
         lambda options, _: {"safety_identifier": options.user},
     ),
     Field("metadata", ("metadata",), _read_metadata, lambda options, _: options.metadata),
-    *[_word(key, (), kind, lenient=True) for key, kind in tables.EXTENSIONS.items()],
+    *[one_of(key, key, (), kind, lenient=True) for key, kind in tables.EXTENSIONS.items()],
     beside=(
         *("model", "input", "instructions", "tools", "tool_choice", "include", "top_logprobs"),
         *("previous_response_id", "conversation", "prompt"),

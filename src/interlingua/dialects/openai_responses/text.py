@@ -342,16 +342,6 @@ def _write_text(block: TextBlock, recorder: LossRecorder, made: bool) -> Wire:
     return written(_TEXTS[kind, made], kind, block, recorder)
 
 
-def read_refusal(part: Wire) -> RefusalBlock:
-    take(part, "refusal", str)
-    kept = Kept()
-    return RefusalBlock(**_REFUSAL.read(part, kept), raw=kept.raw(NAME))
-
-
-def write_refusal(block: RefusalBlock, recorder: LossRecorder) -> Wire:
-    return written(_REFUSAL, "refusal", block, recorder)
-
-
 # -- where the data is ----------------------------------------------------------------------------
 
 
@@ -528,7 +518,9 @@ def read_part(part: Any, made: bool = False) -> Block:
     if kind == "input_file":
         return _read_file(part, made) or UnknownBlock({NAME: part})
     if kind == "refusal":
-        return read_refusal(part)
+        take(part, "refusal", str)
+        kept = Kept()
+        return RefusalBlock(**_REFUSAL.read(part, kept), raw=kept.raw(NAME))
     return UnknownBlock({NAME: {**part, "$form": {"part": True}}} if made else {NAME: part})
 
 
@@ -542,7 +534,7 @@ def write_part(block: Block, recorder: LossRecorder, made: bool = False) -> Wire
         case DocumentBlock() if not made or form(block.raw).get("type"):
             return _write_file(block, recorder)
         case RefusalBlock() if made:
-            return write_refusal(block, recorder)
+            return written(_REFUSAL, "refusal", block, recorder)
         case CompactionBlock():
             text = compaction_as_text(block, recorder)
             return None if text is None else write_text(text, recorder, made)
