@@ -14,7 +14,7 @@ from typing import Any
 
 from interlingua.dialects.kernel.errors import ShapeError, take, want
 from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, lost, plain
-from interlingua.dialects.kernel.kept import NOTHING, Kept, restore
+from interlingua.dialects.kernel.kept import NOTHING, Kept, did_without, restore
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import compaction_as_text
@@ -143,15 +143,8 @@ def add(out: Wire, kept: Wire | None) -> Wire:
 
 def is_kept(raw: Raw | None, key: str) -> bool:
     """Whether `raw` knows what the wire had for a key, which may be nothing at all."""
-    if raw is None:
-        return False
-    spelling = form(raw)
-    return (
-        key in own(raw)
-        or key in spelling.get("absent", ())
-        or key in spelling.get("spelled", ())
-        or key in spelling.get("item", ())
-    )
+    mine = own(raw)
+    return key in mine or did_without(mine, key)
 
 
 def made_id(prefix: str, *parts: object) -> str:
