@@ -10,16 +10,14 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import Any
 
-from interlingua.dialects.kernel.errors import failed_answer
+from interlingua.dialects.kernel.errors import failed_answer, is_status
 from interlingua.dialects.kernel.fields import Attrs, Table, together
 from interlingua.dialects.kernel.kept import Kept, fill, form_in, mine_of, put_back, restore
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.openai_chat import tables
-from interlingua.dialects.openai_chat.tables import ERRORS, STATUS_KEYS, Tables
-from interlingua.model.exchange import ErrorKind, ProviderError, Response
-
-_VAGUE = frozenset({ErrorKind.INVALID_REQUEST, ErrorKind.OTHER})
+from interlingua.dialects.openai import ERROR_STATUS, ERRORS, error_kind
+from interlingua.dialects.openai_chat.tables import STATUS_KEYS, Tables
+from interlingua.model.exchange import ProviderError, Response
 
 
 def is_failure(wire: Wire) -> bool:
@@ -29,29 +27,6 @@ def is_failure(wire: Wire) -> bool:
     if "choices" in wire:
         return False
     return "detail" in wire or type(wire.get("message")) is str or "error" in wire
-
-
-def kind_of(message: str, code: str | None, status: int | None, word: str | None) -> ErrorKind:
-    """What went wrong: by the words of the body, then by the status, then by what it speaks of."""
-    said = [ERRORS.words[each] for each in (word, code) if each in ERRORS.words]
-    numbers = [int(each) for each in (code, word) if each and each.isdecimal() and len(each) == 3]
-    said += [_status_kind(number) for number in (status, *numbers) if number is not None]
-    found = next((k for k in said if k not in _VAGUE), said[0] if said else ErrorKind.OTHER)
-    speaks = message.lower()
-    if found in _VAGUE and any(sign in speaks for sign in tables.OVERFLOW_SIGNS):
-        return ErrorKind.CONTEXT_OVERFLOW
-    if not said and any(sign in speaks for sign in tables.AUTH_SIGNS):
-        return ErrorKind.AUTH
-    return found
-
-
-def _status_kind(status: int) -> ErrorKind:
-    known = tables.ERROR_STATUS.read(status)
-    if known is not None:
-        return known
-    if status >= 500:
-        return ErrorKind.SERVER_ERROR
-    return ErrorKind.INVALID_REQUEST if status >= 400 else ErrorKind.OTHER
 
 
 # -- the object -----------------------------------------------------------------------------------
@@ -70,18 +45,13 @@ def _read_words(t: Tables, given: Wire) -> Attrs:
     message, code, word = given.get("message", ""), given.get("code"), given.get("type")
     word = word if type(word) is str and word else None
     numbers = [given.get(key) for key in ("code", *STATUS_KEYS)]
-    status = next((number for number in numbers if _is_status(number)), None)
+    status = next((number for number in numbers if is_status(number)), None)
     if type(code) is not str:
         inner = given.get("metadata") if t.status_codes else None
         code = inner.get("error_type") if type(inner) is dict else None
         code = code if type(code) is str else None
-    kind = kind_of(message, code, status, word)
+    kind = error_kind(message, status, word, code)
     return {"kind": kind, "message": message, "code": code, "status": status}
-
-
-def _is_status(value: Any) -> bool:
-    """Whether this is an HTTP status, which some bodies repeat."""
-    return type(value) is int and 100 <= value < 600
 
 
 def _write_words(t: Tables, error: ProviderError, recorder: LossRecorder) -> Wire:
@@ -90,7 +60,7 @@ def _write_words(t: Tables, error: ProviderError, recorder: LossRecorder) -> Wir
         if error.code is not None:
             out["metadata"] = {"error_type": error.code}
         known = error.status is not None
-        out["code"] = error.status if known else tables.ERROR_STATUS.write(error.kind)
+        out["code"] = error.status if known else ERROR_STATUS.write(error.kind)
     elif error.code is not None:
         out["code"] = error.code
     if error.status is not None and not t.status_codes:
@@ -150,7 +120,7 @@ def _detail_text(detail: Any) -> str:
 
 def _plain(message: str, t: Tables, kept: Kept) -> ProviderError:
     """An error that is only its message."""
-    return ProviderError(kind_of(message, None, None, None), message, raw=kept.raw(t.name))
+    return ProviderError(error_kind(message, None), message, raw=kept.raw(t.name))
 
 
 # -- writing --------------------------------------------------------------------------------------
@@ -161,7 +131,7 @@ def write_failure(
 ) -> Wire:
     mine = mine_of(t.name, error.raw)
     shape = form_in(mine).get("shape")
-    bare = error.code is None and kind_of(error.message, None, None, None) is error.kind
+    bare = error.code is None and error_kind(error.message, None) is error.kind
     _account(response, error, recorder)
     if shape in ("string", "detail") and bare:
         recorder.unwritten(error, frozenset({"kind", "message", "code"}))

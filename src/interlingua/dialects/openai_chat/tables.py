@@ -13,9 +13,10 @@ from msgspec.structs import replace
 
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.words import TwoWay
+from interlingua.dialects.openai import ERROR_STATUS as ERROR_STATUS
+from interlingua.dialects.openai import ERRORS as ERRORS
 from interlingua.dialects.record import Traits
 from interlingua.ids import IdGrammar
-from interlingua.model.exchange import ErrorKind
 from interlingua.model.message import Role
 from interlingua.model.metadata import StopReason
 
@@ -177,52 +178,8 @@ REPEATED_COUNTS: dict[str, str] = {
 }
 """Keys beside the usual ones under which hosts say a count, or say it again (recorded 2026-11)."""
 
-
-def _words(words: dict[ErrorKind, str]) -> TwoWay[str, ErrorKind]:
-    return TwoWay({word: kind for kind, listed in words.items() for word in listed.split()})
-
-
-ERRORS: TwoWay[str, ErrorKind] = _words(
-    {
-        ErrorKind.RATE_LIMIT: "rate_limit_error rate_limit_exceeded RateLimitReached "
-        "insufficient_quota too_many_requests",
-        ErrorKind.AUTH: "authentication_error invalid_api_key authentication permission_error "
-        "permission_denied forbidden",
-        ErrorKind.SERVER_ERROR: "server_error api_error internal_error server "
-        "provider_overloaded provider_unavailable",
-        ErrorKind.NETWORK: "network_error timeout",
-        ErrorKind.CONTEXT_OVERFLOW: "context_length_exceeded exceed_context_size_error "
-        "token_limit_exceeded payload_too_large",
-        ErrorKind.CANCELLED: "cancelled",
-        ErrorKind.INVALID_REQUEST: "invalid_request_error invalid_request model_not_found "
-        "invalid_model",
-        ErrorKind.OTHER: "unknown_error",
-    }
-)
-"""The `type` or `code` of an error."""
-
-ERROR_STATUS: TwoWay[int, ErrorKind] = TwoWay(
-    {
-        400: ErrorKind.INVALID_REQUEST,
-        401: ErrorKind.AUTH,
-        403: ErrorKind.AUTH,
-        408: ErrorKind.NETWORK,
-        413: ErrorKind.CONTEXT_OVERFLOW,
-        429: ErrorKind.RATE_LIMIT,
-        499: ErrorKind.CANCELLED,
-        500: ErrorKind.SERVER_ERROR,
-        520: ErrorKind.OTHER,
-    }
-)
-"""HTTP statuses; others from 400 are invalid requests, from 500 server errors. One is written where
-a code must be a status and none is known."""
-
 STATUS_KEYS = ("raw_status_code", "status_code", "status")
 """Where bodies repeat the HTTP status, if `code` is none."""
-
-OVERFLOW_SIGNS = ("context length", "context size", "context window", "maximum context")
-AUTH_SIGNS = ("api key", "unauthorized", "authentication")
-"""What messages speak of, in lower case, where no word and no number says it."""
 
 
 class HostedKeys(NamedTuple):

@@ -9,8 +9,9 @@ from interlingua.dialects.kernel.fields import Attrs, Table, together
 from interlingua.dialects.kernel.kept import Kept, fill
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.openai import ERRORS, error_kind
 from interlingua.dialects.openai_responses import tables
-from interlingua.dialects.openai_responses.tables import ERRORS, NAME
+from interlingua.dialects.openai_responses.tables import NAME
 from interlingua.dialects.openai_responses.text import form, own, put_back, raw_of, spare, written
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 
@@ -24,37 +25,30 @@ _SAID = frozenset({"kind", "message", "code"})
 # -- error objects --------------------------------------------------------------------------------
 
 
-def _kind(code: Any, word: Any, status: int | None) -> ErrorKind:
-    for each in (code, word):
-        kind = ERRORS.read(each)
-        if kind is not None:
-            return kind
-    return ErrorKind.OTHER if status is None else tables.ERROR_STATUSES.get(status, ErrorKind.OTHER)
-
-
 def _read_words(given: Wire) -> Attrs:
     """Some servers have the HTTP status as the code."""
-    code, message, status = given.get("code"), given.get("message"), given.get(_BESIDE)
-    if status is None and is_status(code):
-        status = code
-    return {
-        "kind": _kind(code, given.get("type"), status),
-        "message": message if type(message) is str else "",
-        "code": code if type(code) is str else None,
-        "status": status,
-    }
+    words, status = [given.get(key) for key in ("message", "code", "type")], given.get(_BESIDE)
+    if status is None and is_status(words[1]):
+        status = words[1]
+    message, code, word = [each if type(each) is str else None for each in words]
+    kind = error_kind(message or "", status, code, word)
+    return {"kind": kind, "message": message or "", "code": code, "status": status}
 
 
 def _write_words(error: Any, recorder: LossRecorder) -> Wire:
-    word = ERRORS.write(error.kind) or tables.ERROR
+    other = error.kind is ErrorKind.OTHER
+    word = tables.ERROR if other else ERRORS.write(error.kind)
     if error.status is not None:
         recorder.lost(error, "status")
-    _tell_kind(error, _kind(error.code, word, None), recorder)
+    _tell_kind(error, recorder, None, error.code, word)
     code = {} if error.code is None else {"code": error.code}
     return {"message": error.message, **code, "type": word}
 
 
-def _tell_kind(error: ProviderError, again: ErrorKind, recorder: LossRecorder) -> None:
+def _tell_kind(
+    error: ProviderError, recorder: LossRecorder, status: int | None, *words: str | None
+) -> None:
+    again = error_kind(error.message, status, *words)
     if again is not error.kind:
         recorder.lost(error, "kind", f"reads as {again.value}", kind="approximated")
 
@@ -94,7 +88,7 @@ def write_failed(error: ProviderError, recorder: LossRecorder) -> Wire:
             recorder.lost(error, "code", "no code that a failed response may have")
         limited = error.kind is ErrorKind.RATE_LIMIT
         out["code"] = "rate_limit_exceeded" if limited else "server_error"
-        _tell_kind(error, _kind(out["code"], None, None), recorder)
+        _tell_kind(error, recorder, None, out["code"])
     return out
 
 
@@ -127,7 +121,7 @@ def _read_flat(wire: Wire) -> ProviderError:
     spelling = {"flat": key, "status": number, "spelled": spelled}
     raw = raw_of(rest, {word: item for word, item in spelling.items() if item})
     status = wire.get(number)
-    return ProviderError(_kind(code, None, status), wire[key], code, status, raw)
+    return ProviderError(error_kind(wire[key], status, code), wire[key], code, status, raw)
 
 
 def write_failure(response: Response, error: ProviderError, recorder: LossRecorder) -> Wire:
@@ -150,5 +144,5 @@ def _write_flat(error: ProviderError, recorder: LossRecorder) -> Wire:
     if number is not None and error.status is not None:
         out[number] = error.status
     recorder.unwritten(error, _SAID if number is None else _SAID | {"status"})
-    _tell_kind(error, _kind(error.code, None, error.status), recorder)
+    _tell_kind(error, recorder, error.status, error.code)
     return put_back(out, error.raw)

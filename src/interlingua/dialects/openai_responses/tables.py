@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from interlingua.dialects.kernel.words import TwoWay
+from interlingua.dialects.openai import ERRORS as ERRORS
 from interlingua.dialects.record import Counting, Traits
 from interlingua.ids import IdGrammar
 from interlingua.model.blocks import Executor
-from interlingua.model.exchange import ErrorKind
 from interlingua.model.message import Role
 from interlingua.model.metadata import MessageStatus, StopReason
 
@@ -265,35 +265,6 @@ FILLERS: dict[str, object] = {
 }
 """What every response has to say, where nobody knows better."""
 
-ERRORS: TwoWay[str, ErrorKind] = TwoWay(
-    {
-        word: kind
-        for kind, words in {
-            ErrorKind.RATE_LIMIT: (
-                *("rate_limit_error", "rate_limit_exceeded", "insufficient_quota", "tokens"),
-                *("requests", "too_many_requests"),
-            ),
-            ErrorKind.AUTH: (
-                *("authentication_error", "invalid_api_key", "permission_error"),
-                *("permission_denied", "invalid_authentication"),
-            ),
-            ErrorKind.SERVER_ERROR: (
-                *("server_error", "internal_error", "internal_server_error"),
-                *("service_unavailable", "vector_store_timeout"),
-            ),
-            ErrorKind.NETWORK: ("network_error",),
-            ErrorKind.CONTEXT_OVERFLOW: ("context_length_exceeded",),
-            ErrorKind.CANCELLED: ("cancelled",),
-            ErrorKind.INVALID_REQUEST: (
-                *("invalid_request_error", "invalid-argument", "invalid_prompt"),
-                *("model_not_found", "not_found", "not_found_error", "invalid_image"),
-                *("invalid_image_format", "invalid_base64_image", "invalid_image_url"),
-            ),
-        }.items()
-        for word in words
-    }
-)
-"""`code` and `type` of an error to its kind; `code` is looked at first, and `type` is written."""
 ERROR = "error"
 """The `type` of an error of no known kind, and of a stream's last frame where it fails."""
 
@@ -306,15 +277,6 @@ ERROR_CODES = frozenset(
     | {"empty_image_file", "failed_to_download_image", "image_file_not_found"}
 )
 """The codes that a failed response may have; an error in place of a response may have any."""
-
-ERROR_STATUSES: dict[int, ErrorKind] = {
-    **dict.fromkeys((400, 404, 422), ErrorKind.INVALID_REQUEST),
-    **dict.fromkeys((401, 403), ErrorKind.AUTH),
-    413: ErrorKind.CONTEXT_OVERFLOW,
-    429: ErrorKind.RATE_LIMIT,
-    **dict.fromkeys((500, 502, 503, 504, 529), ErrorKind.SERVER_ERROR),
-}
-"""Where the body repeats the HTTP status and has no other word for what went wrong."""
 
 # Streams -------------------------------------------------------------------------------------
 

@@ -1,0 +1,72 @@
+"""What Chat Completions and the Responses API say alike: what went wrong. Words are those of the
+Python package `openai` 3.49.0 and of recorded answers of other hosts (read 2026-11)."""
+
+from __future__ import annotations
+
+from interlingua.dialects.kernel.words import TwoWay
+from interlingua.model.exchange import ErrorKind
+
+_WORDS: dict[ErrorKind, str] = {
+    ErrorKind.RATE_LIMIT: "rate_limit_error rate_limit_exceeded RateLimitReached tokens requests "
+    "insufficient_quota too_many_requests",
+    ErrorKind.AUTH: "authentication_error invalid_api_key authentication invalid_authentication "
+    "permission_error permission_denied forbidden",
+    ErrorKind.SERVER_ERROR: "server_error api_error internal_error internal_server_error server "
+    "service_unavailable provider_overloaded provider_unavailable vector_store_timeout",
+    ErrorKind.NETWORK: "network_error timeout",
+    ErrorKind.CONTEXT_OVERFLOW: "context_length_exceeded exceed_context_size_error "
+    "token_limit_exceeded payload_too_large",
+    ErrorKind.CANCELLED: "cancelled",
+    ErrorKind.INVALID_REQUEST: "invalid_request_error invalid_request invalid-argument "
+    "invalid_prompt model_not_found invalid_model not_found not_found_error invalid_image "
+    "invalid_image_format invalid_base64_image invalid_image_url",
+    ErrorKind.OTHER: "unknown_error",
+}
+ERRORS: TwoWay[str, ErrorKind] = TwoWay(
+    {word: kind for kind, words in _WORDS.items() for word in words.split()}
+)
+"""The `type` or `code` of an error; the first of each kind is the `type` that is written."""
+
+ERROR_STATUS: TwoWay[int, ErrorKind] = TwoWay(
+    {
+        400: ErrorKind.INVALID_REQUEST,
+        401: ErrorKind.AUTH,
+        403: ErrorKind.AUTH,
+        408: ErrorKind.NETWORK,
+        413: ErrorKind.CONTEXT_OVERFLOW,
+        429: ErrorKind.RATE_LIMIT,
+        499: ErrorKind.CANCELLED,
+        500: ErrorKind.SERVER_ERROR,
+        520: ErrorKind.OTHER,
+    }
+)
+"""HTTP statuses; others from 400 are invalid requests, from 500 server errors."""
+
+OVERFLOW_SIGNS = ("context length", "context size", "context window", "maximum context")
+AUTH_SIGNS = ("api key", "unauthorized", "authentication")
+"""What messages speak of, in lower case, where no word and no number says it."""
+_VAGUE = frozenset({ErrorKind.INVALID_REQUEST, ErrorKind.OTHER})
+
+
+def error_kind(message: str, status: int | None, *words: str | None) -> ErrorKind:
+    """What went wrong: by the words of the body, in their order, then by the status, then by what
+    the message speaks of."""
+    said = [ERRORS.words[word] for word in words if word in ERRORS.words]
+    numbers = [int(word) for word in words if word and word.isdecimal() and len(word) == 3]
+    said += [_status_kind(number) for number in (status, *numbers) if number is not None]
+    found = next((k for k in said if k not in _VAGUE), said[0] if said else ErrorKind.OTHER)
+    speaks = message.lower()
+    if found in _VAGUE and any(sign in speaks for sign in OVERFLOW_SIGNS):
+        return ErrorKind.CONTEXT_OVERFLOW
+    if not said and any(sign in speaks for sign in AUTH_SIGNS):
+        return ErrorKind.AUTH
+    return found
+
+
+def _status_kind(status: int) -> ErrorKind:
+    known = ERROR_STATUS.read(status)
+    if known is not None:
+        return known
+    if status >= 500:
+        return ErrorKind.SERVER_ERROR
+    return ErrorKind.INVALID_REQUEST if status >= 400 else ErrorKind.OTHER
