@@ -200,3 +200,22 @@ def _request(history: list[Message]) -> Any:
     from interlingua.model.exchange import Request
 
     return Request(tuple(history))
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "shell_call_output", "call_id": "c", "output": [{"stdout": "x"}]},
+        {"type": "apply_patch_call_output", "call_id": "c", "status": "in_progress", "output": ""},
+        {"type": "mcp_approval_response", "approval_request_id": "c", "approve": 1, "reason": ""},
+        {"type": "local_shell_call_output", "id": "c", "output": "[tool error] no", "status": None},
+        {"type": "web_search_call", "id": "c", "action": {}, "": 1},
+        {"type": "mcp_list_tools", "id": "c", "server_label": "s", "tools": None, "error": "no"},
+    ],
+    ids=lambda item: item["type"],
+)
+def test_an_item_of_the_vendors_tools_goes_home_however_odd(item: Any) -> None:
+    wire = body(user(), item)
+    written = DIALECT.write_request(read(wire))
+    assert written.wire == wire
+    assert list(written.report) == []

@@ -63,8 +63,9 @@ def read_call(item: Wire, seed: object, consumed: tuple[str, ...] = ()) -> tuple
         id = _other_id(item, kind.id_key, name, seed, spelling)
     known: Collection[Any] = _KNOWN[word]
     if spelling or consumed:
-        gone = {kind.inside if "bare" in spelling else "", kind.id_key if "key" in spelling else ""}
-        known = {*known, *consumed, spelling.get("key")} - gone
+        gone = [kind.inside] if "bare" in spelling else []
+        gone += [kind.id_key] if "key" in spelling else []
+        known = {*known, *consumed, spelling.get("key")}.difference(gone)
     signature = item.get("fingerprint") if word == "program" else None
     if type(signature) is str:
         known = {*known, "fingerprint"}
@@ -77,7 +78,7 @@ def read_call(item: Wire, seed: object, consumed: tuple[str, ...] = ()) -> tuple
 
 _NOTHING = (*ITEM_KEYS, "call_id")
 _KNOWN = {
-    word: frozenset({"type", "" if kind.name else "name", kind.id_key, kind.inside, *kind.keys})
+    word: frozenset({"type", None if kind.name else "name", kind.id_key, kind.inside, *kind.keys})
     for word, kind in CALLS.items()
 }
 """The keys of an item that a block has."""

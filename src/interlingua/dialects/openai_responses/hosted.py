@@ -76,10 +76,12 @@ def text_of(block: Any, recorder: LossRecorder) -> str:
 
 
 def _text(key: str, demanded: bool = True) -> Field:
-    """One text."""
+    """One text; an empty one says nothing where there need be none."""
 
     def read(given: Any) -> Reading:
-        return {"content": _said(given)} if type(given) is str else NOT_OURS
+        if type(given) is not str:
+            return NOT_OURS
+        return {"content": _said(given)} if given or demanded else {}
 
     return Field(key, ("content",), read, text_of, fill=(lambda _: "") if demanded else None)
 
