@@ -406,7 +406,7 @@ def test_inspect_shows_a_stream_as_the_answer_that_it_tells() -> None:
     assert "text: Hi" in done.stdout
     cut = run("inspect", "--kind", "stream", "--from", "openai-chat", stdin=CUT)
     assert "text: Hi" in cut.stdout
-    assert "error: the stream ended before the message did" in cut.stdout
+    assert "error: stream ended before the message was complete" in cut.stdout
     assert json.loads(run("inspect", "--json", stdin=STREAM).stdout)["message"]["role"]
 
 
@@ -434,7 +434,7 @@ def test_check_takes_streams_and_messages_alone(data: bytes) -> None:
 def test_check_says_that_a_stream_was_cut() -> None:
     done = run("check", stdin=CUT)
     assert done.exit_code == 1
-    assert "its end: the stream ended before the message did" in done.stdout
+    assert "its end: stream ended before the message was complete" in done.stdout
 
 
 def test_check_takes_lines_as_they_come() -> None:

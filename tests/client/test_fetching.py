@@ -396,7 +396,7 @@ def test_a_host_that_is_not_there_is_told() -> None:
     with socket.socket() as taken:
         taken.bind((HERE, 0))
         url = f"http://{HERE}:{taken.getsockname()[1]}/a.png"
-        assert "no connection" in asyncio.run(problem_of(image(url)))
+        assert "connection failed" in asyncio.run(problem_of(image(url)))
 
 
 # -- in a call ------------------------------------------------------------------------------------

@@ -235,7 +235,7 @@ def test_gemini_pages_go_on_by_token_and_bedrock_is_signed(tmp_path: Path) -> No
     [
         ((401, {"error": "bad key"}), "answered with status 401"),
         (b"<html>", "its answer is not JSON"),
-        ([1], "its answer is no object"),
+        ([1], "the response is not a JSON object"),
         ({"models": []}, "no list 'data' in the answer"),
     ],
 )

@@ -387,7 +387,7 @@ def test_a_stream_is_used_once_and_has_nothing_before_it_began() -> None:
         with serving(served.streamed("anthropic")) as server:
             async with client_of(server, "stream-anthropic") as client:
                 stream = client.stream(SONNET, "Hello")
-                with pytest.raises(il.InterlinguaError, match="not begun"):
+                with pytest.raises(il.InterlinguaError, match="not started"):
                     stream.response()
                 async with stream:
                     pass

@@ -374,7 +374,7 @@ class AsyncClient:
     def begin(self, id: str) -> InFlight:
         """A call that can be cancelled from now on."""
         if id in self._calls:
-            raise InterlinguaError(f"a call {id!r} is already under way")
+            raise InterlinguaError(f"a call with id {id!r} is already in progress")
         flight = self._calls[id] = InFlight()
         return flight
 

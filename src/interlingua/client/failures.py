@@ -95,7 +95,7 @@ def of_reply(
         problem = redact(said.message[:_LONG], secrets)
     else:
         size = f"{len(body)} bytes of {_type(headers)}"
-        problem = redact(f"an error without a text we can read ({size})", secrets)
+        problem = redact(f"an error without a message we can read ({size})", secrets)
     error = CLASSES[kind_of(status, said.kind if said else None)](
         problem,
         status=status,
@@ -112,7 +112,7 @@ def of_provider(
     """The error that came in the body, or in the stream, of a reply with status 200."""
     kind = kind_of(said.status, said.kind) if said.status else said.kind
     error = CLASSES[kind](
-        redact(said.message[:_LONG], secrets) or "an error without a text",
+        redact(said.message[:_LONG], secrets) or "an error without a message",
         status=said.status,
         code=redact(said.code, secrets) if said.code else None,
         request_id=request_id(headers, secrets),
@@ -135,7 +135,7 @@ def unreadable(
     error: InterlinguaError, headers: Mapping[str, str], secrets: Iterable[str] = ()
 ) -> ProviderFailure:
     """An answer of status 200 that is none. The text of a `ReadError` names places, not content."""
-    problem = f"the answer ({_type(headers)}) cannot be read: {error}"
+    problem = f"could not parse the response ({_type(headers)}): {error}"
     return ProviderFailure(redact(problem, secrets), request_id=request_id(headers, secrets))
 
 

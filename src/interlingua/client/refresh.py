@@ -110,9 +110,9 @@ class _ListReader:
         try:
             return self._read(*await self._whole(request))
         except TransportError as error:
-            raise self._problem(f"cannot be asked: {error.problem}") from None
+            raise self._problem(f"request failed: {error.problem}") from None
         except TooLarge:
-            raise self._problem(f"a list of more than {MOST_BYTES} bytes") from None
+            raise self._problem(f"response too large: more than {MOST_BYTES} bytes") from None
 
     async def _whole(self, request: HttpRequest) -> tuple[int, bytes]:
         reply = await self._transport.send(request, Limits(10, 30, 30, 60))
@@ -128,9 +128,9 @@ class _ListReader:
         try:
             page = msgspec.json.decode(body)
         except msgspec.DecodeError as error:
-            raise self._problem(f"its answer is not JSON: {error}") from None
+            raise self._problem(f"the response is not JSON: {error}") from None
         if not isinstance(page, dict):
-            raise self._problem("its answer is no object")
+            raise self._problem("the response is not a JSON object")
         return page
 
     def _problem(self, problem: str) -> RefreshError:

@@ -60,7 +60,7 @@ class AsyncStream:
     async def __aenter__(self) -> Self:
         """Returns when the first event is there, so that what fails before fails here."""
         if self._flight is not None:
-            raise InterlinguaError("a stream is used once")
+            raise InterlinguaError("a stream can be used only once")
         client = self._client
         self._clock = Clock(None)
         self._flight = client.begin(self.call.id)
@@ -97,7 +97,9 @@ class AsyncStream:
         trace: TracebackType | None,
     ) -> None:
         if self._final is None and self._decoder is not None:
-            self._break_off(CallCancelledError("left before its end"), self._decoder.rest())
+            self._break_off(
+                CallCancelledError("stream closed before it was complete"), self._decoder.rest()
+            )
         if self._decoder is not None:
             if self._error is None and self._final is not None:
                 await self._decoder.drain()
@@ -161,7 +163,7 @@ class AsyncStream:
         if self._final is not None:
             return self._final
         if self._decoder is None:
-            raise InterlinguaError("the stream has not begun: use it with `async with`")
+            raise InterlinguaError("stream not started: use it with `async with`")
         return with_provenance(self._folder.response(), self._decoder.target)
 
     def message(self) -> Message:
@@ -176,7 +178,7 @@ class AsyncStream:
 
     def _opened(self) -> StreamDecoder:
         if self._decoder is None:
-            raise InterlinguaError("the stream has not begun: use it with `async with`")
+            raise InterlinguaError("stream not started: use it with `async with`")
         return self._decoder
 
     async def _open(self, model: str, clock: Clock) -> tuple[StreamDecoder, list[Event]]:
@@ -204,7 +206,7 @@ class AsyncStream:
         """Wait for more events."""
         decoder, flight = self._decoder, self._flight
         if decoder is None or flight is None:
-            raise InterlinguaError("the stream has not begun: use it with `async with`")
+            raise InterlinguaError("stream not started: use it with `async with`")
         try:
             events = await flight.wait(decoder.more())
         except NetworkError as error:

@@ -51,7 +51,9 @@ class StreamDecoder:
             chunk = await self.reply.chunk()
             self._left -= len(chunk)
             if self._left < 0:
-                raise TooLargeError(f"a stream of more than {self._limit} bytes")
+                raise TooLargeError(
+                    f"response too large: a stream of more than {self._limit} bytes"
+                )
             events: list[Event] = []
             read = self._reader.feed
             for frame in self._decoder.feed(chunk) if chunk else self._decoder.close():
@@ -71,7 +73,9 @@ class StreamDecoder:
                 return self._array(body)
             response = self.target.dialect.read_response(body)
         except TooLarge:
-            raise TooLargeError(f"an answer of more than {self._limit // STREAMS} bytes") from None
+            raise TooLargeError(
+                f"response too large: more than {self._limit // STREAMS} bytes"
+            ) from None
         except (TransportError, ReadError) as error:
             failed = self._opened.failure(error)
         else:

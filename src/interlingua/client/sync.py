@@ -244,7 +244,7 @@ class Stream:
 
     def __iter__(self) -> Iterator[Event]:
         if self._pump is None:
-            raise InterlinguaError("the stream has not begun: use it with `with`")
+            raise InterlinguaError("stream not started: use it with `with`")
         while True:
             events = self._ready.get()
             if isinstance(events, Exception):

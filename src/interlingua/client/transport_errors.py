@@ -46,10 +46,10 @@ def late_in(phase: str, begun: bool = False) -> TransportError:
 
 
 _LATE = {
-    "connect": "no connection in time",
-    "first_byte": "no answer in time",
-    "idle": "silent for too long",
-    "total": "not finished in time",
+    "connect": "timed out connecting",
+    "first_byte": "timed out waiting for the first byte",
+    "idle": "timed out waiting for more data",
+    "total": "timed out before the response was complete",
 }
 
 
@@ -59,29 +59,33 @@ def failure_of(error: Exception, late: str, begun: bool = False) -> TransportErr
     why = reason(error)
     match error:
         case http.ClientConnectorDNSError():
-            return TransportError("dns", f"the host is not found: {why}", sent=False)
+            return TransportError("dns", f"could not resolve the host: {why}", sent=False)
         case http.ClientProxyConnectionError() | http.ClientHttpProxyError():
-            return TransportError("proxy", f"the proxy does not let us through: {why}", sent=False)
+            return TransportError("proxy", f"proxy refused the connection: {why}", sent=False)
         case http.ClientSSLError() | http.ServerFingerprintMismatch() | ssl.SSLError():
-            return TransportError("tls", f"no secure connection: {why}", sent=False)
+            return TransportError("tls", f"TLS handshake failed: {why}", sent=False)
         case http.ConnectionTimeoutError():
             return late_in("connect")
         case http.ClientConnectorError():
-            return TransportError("connect", f"no connection: {why}", sent=False)
+            return TransportError("connect", f"connection failed: {why}", sent=False)
         case TimeoutError():
             return late_in(late, begun)
         case http.ClientConnectionResetError():
             # Raised before writing to a connection that is closed already.
-            return TransportError("write", f"the connection was closed: {why}", sent=False)
+            return TransportError(
+                "write", f"connection closed before the request was sent: {why}", sent=False
+            )
         case http.InvalidURL() | http.NonHttpUrlClientError():
-            return TransportError("connect", "the provider's URL is not valid", sent=False)
+            return TransportError("connect", "invalid provider URL", sent=False)
         case http.ClientResponseError():
-            problem = "the answer is no HTTP that we understand, or in an unknown encoding"
+            problem = "invalid HTTP response, or unsupported content encoding"
             return TransportError("read", problem, sent=True, begun=True)
         case http.ClientPayloadError() | ValueError():
-            return TransportError("read", "the answer broke off", sent=True, begun=True)
+            return TransportError(
+                "read", "connection closed before the response was complete", sent=True, begun=True
+            )
         case _:
-            return TransportError("read", f"the connection broke: {why}", sent=True, begun=begun)
+            return TransportError("read", f"connection lost: {why}", sent=True, begun=begun)
 
 
 def reason(error: Exception) -> str:

@@ -73,7 +73,9 @@ class Cut:
         if self.left:
             return self.left.pop(0)
         if self.how == "break":
-            raise TransportError("read", "the answer broke off", sent=True, begun=True)
+            raise TransportError(
+                "read", "connection closed before the response was complete", sent=True, begun=True
+            )
         return b""
 
     def close(self) -> None:

@@ -29,7 +29,7 @@ from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatu
 from interlingua.streams.frames import Frame
 from interlingua.streams.pieces import MANY, thin
 
-BROKEN_OFF = "the stream ended before the message did"
+BROKEN_OFF = "stream ended before the message was complete"
 
 
 def call_of(start: ToolUseStart, end: ToolUseEnd | None = None) -> ToolUseBlock:

@@ -6,7 +6,7 @@ from interlingua.dialects.front import Ending
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.model.exchange import ErrorKind, ProviderError
 
-BROKEN_OFF = ProviderError(ErrorKind.NETWORK, "the stream ended before the message did")
+BROKEN_OFF = ProviderError(ErrorKind.NETWORK, "stream ended before the message was complete")
 
 
 def ending(dialect: str, answers: int = 1) -> Ending:

@@ -26,8 +26,8 @@ HEADERS = 64 * 1024
 """Bytes of a reply's headers."""
 UNPACKED = 256 * 1024
 """Bytes of a packed reply that are unpacked at a time."""
-_BROKE = "the answer broke off"
-_ODD = "the answer is no HTTP that we understand"
+_BROKE = "connection closed before the response was complete"
+_ODD = "invalid HTTP response"
 
 
 class Reply:
@@ -279,7 +279,7 @@ class Connection(asyncio.BufferedProtocol):
             reply.wake()
             return
         begun = bool(reply.status)
-        why = _BROKE if begun else f"the connection broke: {_why(exc)}"
+        why = _BROKE if begun else f"connection lost: {_why(exc)}"
         reply.broke(TransportError("read", why, sent=True, begun=begun))
 
     def _break(self, error: TransportError) -> None:
@@ -293,7 +293,7 @@ class Connection(asyncio.BufferedProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         self._size += len(name) + len(value) + 4
         if self._size > HEADERS:
-            raise ValueError("the headers are too long")
+            raise ValueError("response headers too long")
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         before = self._headers.get(key)
         self._headers[key] = text if before is None else f"{before}, {text}"
@@ -305,7 +305,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         reply = self._reply
         if reply is None or reply.status:  # an answer that nobody has asked for
-            raise ValueError("one answer too many")
+            raise ValueError("unexpected extra response")
         chunked = "chunked" in headers.get("transfer-encoding", "").lower()
         self._to_the_end = not (chunked or "content-length" in headers or status in (204, 304))
         reply.headers, reply.status = headers, status
@@ -367,4 +367,4 @@ class Unpacker:
 
 
 def _why(exc: Exception | None) -> str:
-    return "closed by the provider" if exc is None else reason(exc)
+    return "closed by the server" if exc is None else reason(exc)

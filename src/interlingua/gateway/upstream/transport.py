@@ -185,7 +185,7 @@ def _head(place: Place, headers: Mapping[str, str]) -> bytes:
     lines = [place.start]
     for name, value in headers.items():
         if _UNSAFE.search(name) or ":" in name or _UNSAFE_VALUE.search(value):
-            raise TransportError("write", "a header that cannot be sent", sent=False)
+            raise TransportError("write", "invalid request header", sent=False)
         lines.append(f"{name}: {value}\r\n")
     return "".join(lines).encode("latin-1")
 
@@ -204,12 +204,12 @@ async def _reached(host: str, port: int) -> socket.socket:
 def _not_connected(error: Exception) -> TransportError:
     match error:
         case socket.gaierror():
-            return TransportError("dns", f"the host is not found: {reason(error)}", sent=False)
+            return TransportError("dns", f"could not resolve the host: {reason(error)}", sent=False)
         case ssl.SSLError():
-            return TransportError("tls", f"no secure connection: {reason(error)}", sent=False)
+            return TransportError("tls", f"TLS handshake failed: {reason(error)}", sent=False)
         case _:
-            return TransportError("connect", f"no connection: {reason(error)}", sent=False)
+            return TransportError("connect", f"connection failed: {reason(error)}", sent=False)
 
 
 def _no_url() -> TransportError:
-    return TransportError("connect", "the provider's URL is not valid", sent=False)
+    return TransportError("connect", "invalid provider URL", sent=False)
