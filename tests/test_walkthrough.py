@@ -400,7 +400,7 @@ def test_9_small_ones(with_keys: Terminal) -> None:
     (folder / "gateway.toml").write_text(settings)
     with_keys.types("interlingua keys issue laptop --model fast")
 
-    assert "no kind is called 'foo'" in with_keys.runs(KIND).out
+    assert "unknown kind 'foo'" in with_keys.runs(KIND).out
     demo = with_keys.types("interlingua demo").out
     assert all(f"\n{name}: " in demo for name in ("openai-chat", "anthropic", "gemini", "bedrock"))
     helped = with_keys.types("interlingua --help").out

@@ -70,7 +70,7 @@ def read(
         return _read_canonical(data, kind)
     if source in PRESETS:
         return _read_preset(parse(data, source), source, kind)
-    raise DetectError(f"no format is called {source!r}", names())
+    raise DetectError(f"unknown format {source!r}", names())
 
 
 def _read_preset(plain: Any, source: str, kind: str) -> Request | Response:
@@ -136,7 +136,7 @@ def write(
         return Written(codec.parse(codec.dumps(value), CANONICAL), Report(CANONICAL))
     if target in PRESETS:
         return _write_preset(value, target, source, model, profile, instructions)
-    raise DetectError(f"no format is called {target!r}", names())
+    raise DetectError(f"unknown format {target!r}", names())
 
 
 def _renamed(value: Request | Response, model: str) -> Request | Response:

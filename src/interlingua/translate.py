@@ -131,7 +131,7 @@ def _require_kind(kind: str) -> None:
     if kind == "stream":
         raise DetectError("a stream is converted by il.stream_convert, not by il.convert")
     if kind not in get_args(Kind):
-        raise DetectError(f"no kind is called {kind!r}", [*get_args(Kind)])
+        raise DetectError(f"unknown kind {kind!r}", [*get_args(Kind)])
 
 
 def plan(

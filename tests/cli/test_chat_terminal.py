@@ -209,7 +209,7 @@ def test_a_session_is_renamed_and_exported(provider: Provider, home: Path, store
         shown.wait("Write over out.json? [y/N]")
         shown.type("n")
         shown.type("/export out.txt --to nothing")
-        shown.wait("no format is called 'nothing'")
+        shown.wait("unknown format 'nothing'")
         shown.type("/rename The mill: a plan")
         shown.wait("is now The mill: a plan")
         for ending in ("html", "json", "md"):

@@ -234,7 +234,7 @@ def test_gemini_pages_go_on_by_token_and_bedrock_is_signed(tmp_path: Path) -> No
     ("answer", "said"),
     [
         ((401, {"error": "bad key"}), "answered with status 401"),
-        (b"<html>", "its answer is not JSON"),
+        (b"<html>", "the response is not JSON"),
         ([1], "the response is not a JSON object"),
         ({"models": []}, "no list 'data' in the answer"),
     ],
@@ -249,7 +249,7 @@ def test_what_is_no_list_is_an_error(answer: Any, said: str) -> None:
 def test_a_provider_that_is_not_there_or_says_only_names_is_an_error() -> None:
     with serving({}) as (url, _):
         pass
-    with pytest.raises(RefreshError, match="cannot be asked"):
+    with pytest.raises(RefreshError, match="request failed"):
         asyncio.run(listed_rules(provider("ollama"), {"OLLAMA_HOST": url}))
     with pytest.raises(RefreshError, match="no more than their names"):
         asyncio.run(listed_rules(provider("openai"), {}))

@@ -161,7 +161,7 @@ def test_a_broken_one_is_named_and_breaks_nothing(
     assert "dialect 'broken' cannot be loaded" in told[0]
     assert "dialect 'gone' cannot be loaded: No module named 'no_such'" in told[1]
     assert "dialect 'other' cannot be loaded: toy_dialect:DIALECT is no dialect" in told[2]
-    with pytest.raises(DetectError, match="no dialect is called 'broken'"):
+    with pytest.raises(DetectError, match="unknown dialect 'broken'"):
         il.dialect("broken")
     registry._load.cache_clear()
 

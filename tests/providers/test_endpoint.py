@@ -166,7 +166,7 @@ def test_what_is_missing_is_named() -> None:
         provider("antropic")
     with pytest.raises(ProviderSetupError, match="does not speak 'gemini', but openai-chat"):
         endpoint("openai:m", dialect="gemini")
-    with pytest.raises(ProviderSetupError, match="no address to count tokens"):
+    with pytest.raises(ProviderSetupError, match="no endpoint to count tokens"):
         endpoint("groq:m", "count_tokens")
     with pytest.raises(ProviderSetupError, match="is a model of 'groq'"):
         endpoint("groq:m", provider=provider("xai"))

@@ -80,7 +80,7 @@ def test_without_a_file_there_is_what_the_package_has(file: Path) -> None:
     [
         ("a = [", None, "not TOML"),
         ("\n[providers.acme\n", 2, "not TOML"),
-        ("[providers.acme]\nkey = 'k'", 1, "address is needed"),
+        ("[providers.acme]\nkey = 'k'", 1, "base URL is required"),
         ("[providers.acme]\nbase_url = 5", 2, "providers.acme.base_url: Expected `str"),
         ("[providers.acme]\n\nbase_url = 'mailto:x'", 3, "http or https"),
         ("[providers.openai]\nbase_ulr = 'https://x'", 2, "unknown field `base_ulr`"),

@@ -97,7 +97,7 @@ def test_kinds_can_be_chosen_and_texts_kept() -> None:
     assert redact(said, Rules(kinds=frozenset({"email"}))).value == f"[redacted:email:1] {KEY}"
     kept = Rules(keep=frozenset({"box17@mail.test.org"}))
     assert redact(said, kept).value == "box17@mail.test.org [redacted:openai-key:1]"
-    with pytest.raises(ValueError, match="no kind is called"):
+    with pytest.raises(ValueError, match="unknown kind"):
         Rules(kinds=frozenset({"emails"}))
 
 

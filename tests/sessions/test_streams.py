@@ -390,10 +390,10 @@ def test_resuming_after_a_question_without_an_answer(store: Store) -> None:
 
 def test_there_is_nothing_to_resume_after_a_whole_turn(store: Store) -> None:
     session = new_session(store)
-    with pytest.raises(TurnError, match="nothing to go on with"):
+    with pytest.raises(TurnError, match="nothing to resume"):
         session.resume()
     take_turn(session, "hi", 1)
-    with pytest.raises(TurnError, match="nothing to go on with"):
+    with pytest.raises(TurnError, match="nothing to resume"):
         opened(store, session.id).resume()
     assert not session.in_turn
 
@@ -404,7 +404,7 @@ def test_calls_that_were_given_up_earlier_are_not_resumed(store: Store) -> None:
     turn.call().complete(answer("anthropic", 1, calls=True))
     turn.end()
     take_turn(session, "never mind", 2)
-    with pytest.raises(TurnError, match="nothing to go on with"):
+    with pytest.raises(TurnError, match="nothing to resume"):
         session.resume()
     assert len(session.unanswered()) == 2, "they can still be answered"
 

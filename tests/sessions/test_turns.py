@@ -336,7 +336,7 @@ def test_the_next_request_waits_for_all_results(store: Store) -> None:
 def test_there_is_one_turn_at_a_time_and_one_answer_for_a_call(store: Store) -> None:
     session = new_session(store)
     turn = session.begin("hi")
-    with pytest.raises(TurnError, match="under way"):
+    with pytest.raises(TurnError, match="in progress"):
         session.begin("and?")
     call = turn.call()
     call.complete(hello())

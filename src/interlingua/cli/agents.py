@@ -56,7 +56,7 @@ def known_format(name: str, option: str) -> str:
 
     known = formats()
     if name not in known:
-        problem = f"no format is called {name!r}: {', '.join(known)}"
+        problem = f"unknown format {name!r}: {', '.join(known)}"
         raise click.BadParameter(problem, param_hint=option)
     return name
 

@@ -139,5 +139,5 @@ def _require_dialect(name: str) -> None:
     from interlingua.dialects.registry import dialects
 
     if name not in dialects():
-        problem = f"no dialect is called {name!r}: {', '.join(dialects())}"
+        problem = f"unknown dialect {name!r}: {', '.join(dialects())}"
         raise click.BadParameter(problem, param_hint="--dialect")

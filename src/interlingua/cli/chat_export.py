@@ -48,7 +48,7 @@ async def export(
         target = BY_ENDING.get(ending, stored_sessions.MARKDOWN)
     known = stored_sessions.targets()
     if target not in known:
-        raise InterlinguaError(f"no format is called {target!r}: {', '.join(known)}")
+        raise InterlinguaError(f"unknown format {target!r}: {', '.join(known)}")
     if path is not None and path.exists() and not await yes(f"Write over {path}?"):
         return
     data, report = await asyncio.to_thread(_written, talk, target)

@@ -66,7 +66,7 @@ def export_sessions(
     """Sessions by id, or all; gives the exit code."""
     known = [*stored_sessions.targets(), *export_transcripts.names()]
     if wanted.target not in known:
-        problem = f"no format is called {wanted.target!r}: {', '.join(known)}"
+        problem = f"unknown format {wanted.target!r}: {', '.join(known)}"
         raise click.BadParameter(problem, param_hint="--to")
     if wanted.trace and wanted.target != stored_sessions.JSONL:
         raise click.UsageError("--trace goes with --to jsonl only")

@@ -30,7 +30,7 @@ def required(name: str, option: str) -> None:
         known += PRESETS
     if name not in known:
         listed = ", ".join(known)
-        raise click.BadParameter(f"no format is called {name!r}: {listed}", param_hint=option)
+        raise click.BadParameter(f"unknown format {name!r}: {listed}", param_hint=option)
 
 
 def guessed(data: bytes, kind: str | None) -> tuple[str, str]:

@@ -54,7 +54,7 @@ def command(
 ) -> None:
     known = [reading.AUTO, *formats.names(), *transcript_formats()]
     if source not in known:
-        problem = f"no format is called {source!r}: {', '.join(known)}"
+        problem = f"unknown format {source!r}: {', '.join(known)}"
         raise click.BadParameter(problem, param_hint="--from")
     total = sum(path.stat().st_size for path in files if str(path) != reading.STDIN)
     failed = 0

@@ -68,7 +68,7 @@ def dialect(name: str) -> Dialect:
         return _LOADED[name]
     found = _others().get(name)
     if found is None:
-        raise DetectError(f"no dialect is called {name!r}", dialects())
+        raise DetectError(f"unknown dialect {name!r}", dialects())
     return found
 
 

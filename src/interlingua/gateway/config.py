@@ -89,7 +89,7 @@ def load(path: Path | None = None) -> Settings:
     except FileNotFoundError:
         if path is None:
             return Settings(default_model=DEFAULT_MODEL)
-        raise ConfigError(str(file), [Problem("file", "there is no such file")]) from None
+        raise ConfigError(str(file), [Problem("file", "no such file")]) from None
     except OSError as error:
         text = f"cannot be read: {error.strerror or error}"
         raise ConfigError(str(file), [Problem("file", text)]) from None
@@ -179,7 +179,7 @@ class _Reader:
                 self._add(f"{place}.model", "missing")
             dialect = self._value(said, "dialect", str, None, f"{place}.")
             if dialect is not None and dialect not in dialects():
-                self._add(f"{place}.dialect", f"no dialect is called {dialect!r}")
+                self._add(f"{place}.dialect", f"unknown dialect {dialect!r}")
                 dialect = None
             routes[name] = RouteSettings(
                 self._value(said, "model", str, "", f"{place}."),
@@ -219,7 +219,7 @@ class _Reader:
     def _known(self, table: Mapping[str, Any], place: str, names: Any) -> None:
         for name in table:
             if name not in names:
-                self._add(place + name, f"nothing of this name; known: {', '.join(names)}")
+                self._add(place + name, f"unknown setting; known: {', '.join(names)}")
 
     def _add(self, place: str, text: str) -> None:
         self.problems.append(Problem(place, text))

@@ -149,7 +149,7 @@ class Gateway:
         """Who serves a name, whatever the client speaks: names mean the same at every front."""
         name = name or self.settings.default_model
         if not name:
-            raise Refusal(400, ErrorKind.INVALID_REQUEST, "the request names no model")
+            raise Refusal(400, ErrorKind.INVALID_REQUEST, "the request does not name a model")
         known = self._routes.get((name, front.dialect))
         if known is None:
             if len(name) > LONGEST_NAME or not name.isprintable():
@@ -211,7 +211,7 @@ class Gateway:
         open = tuple([target for target in route.targets if target.model in allowed])
         if not open or open[0] is not route.targets[0]:
             model = route.targets[0].model
-            text = f"this key may not use {model}"
+            text = f"this key is not allowed to use {model}"
             raise Refusal(403, ErrorKind.AUTH, text, "model_not_allowed")
         if len(open) == len(route.targets):
             return route

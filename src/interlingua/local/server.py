@@ -168,7 +168,7 @@ def _start(path: Path, note: Path, log: Path, show: Show, seconds: float) -> Loc
     told = _spawn(path, note, log, key, seconds)
     lease = _take_lease(told["port"], key)
     if lease is None:
-        raise StartError("it started but does not answer", str(log))
+        raise StartError("it started but does not respond", str(log))
     _leave_note(note, {**told, "key": key})
     took = round((time.monotonic() - began) * 1000)
     logger.info("local model started", extra={"pid": told["pid"], "milliseconds": took})
@@ -219,7 +219,7 @@ def _understood(line: bytes, log: Path) -> dict[str, int]:
         if "error" not in told:
             return {"port": int(told["port"]), "pid": int(told["pid"])}
     except (ValueError, KeyError, TypeError):
-        raise StartError("its process ended or took too long", str(log)) from None
+        raise StartError("its process exited or timed out", str(log)) from None
     raise StartError(str(told["error"]), str(log))
 
 

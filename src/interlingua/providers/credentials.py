@@ -145,7 +145,7 @@ def _first(provider: Provider) -> Auth:
     """The way to go with a single key; a signature needs more than that."""
     ways = [auth for auth in provider.auth if auth.style not in ("aws-sigv4", "none")]
     if not ways:
-        raise ProviderSetupError(provider.key, "takes no key")
+        raise ProviderSetupError(provider.key, "does not take an API key")
     return ways[0]
 
 

@@ -125,7 +125,7 @@ def _path(provider: Provider, paths: Paths, kind: Kind, stream: bool, dialect: s
     path = provider.models if kind == "models" else paths.count_tokens
     if path is None:
         what = "list its models" if kind == "models" else f"count tokens in {dialect}"
-        raise ProviderSetupError(provider.key, f"there is no address to {what}")
+        raise ProviderSetupError(provider.key, f"no endpoint to {what}")
     return path
 
 
@@ -192,7 +192,7 @@ def _variables(
 def _wire_name(provider: Provider, dialect: str, name: str) -> str:
     name = name.removeprefix(traits_of(dialect).model_prefix)
     if _DOTS.fullmatch(name):
-        raise ProviderSetupError(provider.key, f"{name!r} is no name of a model")
+        raise ProviderSetupError(provider.key, f"{name!r} is not a model name")
     return name
 
 

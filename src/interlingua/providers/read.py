@@ -185,7 +185,7 @@ def _check(provider: Provider, at: tuple[str, ...]) -> None:
     if not provider.auth:
         raise _FieldError("expected at least one way; none is one", *at, "auth")
     if provider.base_url is None and not provider.base_url_env:
-        raise _FieldError("an address is needed", *at, "base_url")
+        raise _FieldError("a base URL is required", *at, "base_url")
     if provider.base_url is not None:
         _check_url(provider.base_url, at, "base_url")
     for value, url in (provider.elsewhere.urls if provider.elsewhere else {}).items():

@@ -60,7 +60,7 @@ class Rules(msgspec.Struct, frozen=True, dict=True):
 
     def __post_init__(self) -> None:
         if self.kinds is not None and (unknown := self.kinds - set(KINDS)):
-            raise ValueError(f"no kind is called {', '.join(sorted(unknown))}: {', '.join(KINDS)}")
+            raise ValueError(f"unknown kind {', '.join(sorted(unknown))}: {', '.join(KINDS)}")
 
     def wants(self, kind: str) -> bool:
         return self.kinds is None or kind in self.kinds

@@ -370,7 +370,7 @@ class CallCore:
     def _require_open(self) -> None:
         self.turn.require_open()
         if self.ended:
-            raise TurnError(f"call {self.id} has its answer already")
+            raise TurnError(f"call {self.id} already has its answer")
 
 
 def _says_something(message: Message) -> bool:

@@ -309,7 +309,7 @@ class Core:
         for message in messages:
             broken = validate(message.replace(session_id=None, id=None))
             if broken:
-                raise SessionError(f"session {self.id} takes no such message: {broken[0]}")
+                raise SessionError(f"session {self.id} rejects this message: {broken[0]}")
         if any(m.role is Role.TOOL for m in messages):
             open = open_calls(self.history)
             for message in messages:

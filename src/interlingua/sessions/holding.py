@@ -84,5 +84,5 @@ def free_turn(session_id: str, resuming: bool) -> Effects[str | None]:
     if row.turn is None:
         return None
     if is_under_way(row.turn, resuming):
-        raise ConflictError(f"of session {session_id}", "another program has a turn under way")
+        raise ConflictError(f"of session {session_id}", "another program has a turn in progress")
     return row.turn.id

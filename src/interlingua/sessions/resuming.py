@@ -26,7 +26,7 @@ def resume(core: Core, options: Options | None) -> Effects[TurnCore]:
     waiting = open_calls(recent)
     last = _last_said(recent)
     if last is None or not is_unfinished(history):
-        raise TurnError(f"session {core.id} has nothing to go on with")
+        raise TurnError(f"session {core.id} has nothing to resume")
     if last.metadata.status is MessageStatus.CANCELLED or (yield from _was_cancelled(core, last)):
         raise TurnError(f"the last turn of session {core.id} was cancelled; begin a new one")
     turn = yield from begin(core, Beginning(None, options=options))

@@ -76,7 +76,7 @@ def begin(core: Core, beginning: Beginning) -> Effects[TurnCore]:
     """Route, then store the user's message and say that the turn has started. If there is no model
     for it, nothing is stored and nothing has started, and the decision is in the trace."""
     if core.turn is not None:
-        raise TurnError(f"session {core.id} has a turn under way; end or cancel it first")
+        raise TurnError(f"session {core.id} has a turn in progress; end or cancel it first")
     if beginning.message is not None and beginning.message.role is not Role.USER:
         found = beginning.message.role.value
         raise TurnError(f"a turn begins with a message of the role user, not {found}")

@@ -313,4 +313,4 @@ def _os_error(where: str, error: OSError) -> StoreError:
 
     reason = {errno.ENOSPC: "full", errno.EACCES: "read_only", errno.EROFS: "read_only"}
     found = reason.get(error.errno or 0, "io")
-    return StoreError(where, f"the file cannot be made ({error.strerror})", found)  # type: ignore[arg-type]  # one of the words above
+    return StoreError(where, f"cannot create the database file ({error.strerror})", found)  # type: ignore[arg-type]  # one of the words above

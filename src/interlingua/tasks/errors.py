@@ -26,4 +26,4 @@ class NothingToDoError(TaskError):
     """There is nothing to go on with."""
 
     def __init__(self, id: str) -> None:
-        super().__init__(f"task {id} has nothing to go on with")
+        super().__init__(f"task {id} has nothing to resume")

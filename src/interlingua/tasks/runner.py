@@ -289,7 +289,7 @@ def error_words(error: Exception) -> tuple[str, str]:
         case ConflictError():
             return "conflict", "somebody else has changed the conversation"
         case StoreError():
-            return "store_unavailable", f"the store cannot do this now ({error.reason})"
+            return "store_unavailable", f"the store is unavailable ({error.reason})"
         case InterlinguaError():
             return "failed", str(error)[:2000]
         case _:

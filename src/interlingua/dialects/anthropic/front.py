@@ -103,7 +103,7 @@ FRONT = Front(
         "speed": "a dearer speed",
         "inference_geo": "a region that may cost more",
         "fallbacks": "models that the provider falls back to",
-        "thread": "a conversation that the provider keeps",
+        "thread": "a conversation stored at the provider",
         "compaction": "summaries that the provider makes",
         "context_management": "summaries that the provider makes",
     },

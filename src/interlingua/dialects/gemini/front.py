@@ -111,8 +111,8 @@ FRONT = Front(
     unbounded={
         "cachedContent": "a prompt that the provider keeps",
         "cached_content": "a prompt that the provider keeps",
-        "continuationToken": "a conversation that the provider keeps",
-        "continuation_token": "a conversation that the provider keeps",
+        "continuationToken": "a conversation stored at the provider",
+        "continuation_token": "a conversation stored at the provider",
     },
     says_twice=_says_twice,
     counted="totalTokens",

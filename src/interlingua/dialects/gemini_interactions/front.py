@@ -103,9 +103,9 @@ FRONT = Front(
         "agent": "an agent that works until it is done",
         "background": "work that goes on without the client",
         "cached_content": "a prompt that the provider keeps",
-        "continuation_token": "a conversation that the provider keeps",
+        "continuation_token": "a conversation stored at the provider",
         "environment": "a machine that the provider runs",
-        "previous_interaction_id": "a conversation that the provider keeps",
+        "previous_interaction_id": "a conversation stored at the provider",
     },
     stored=Stored(
         "previous_interaction_id",

@@ -136,7 +136,7 @@ FRONT = Front(
     unbounded={
         "web_search_options": "searches of the provider's own",
         "prediction": "a predicted answer, which is paid for where it was wrong",
-        "audio": "answers that are not text",
+        "audio": "output other than text",
         "plugins": "plugins of the provider's own",
         "models": "models that the provider falls back to",
     },

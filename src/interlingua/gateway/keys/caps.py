@@ -127,7 +127,7 @@ class Caps:
             return await self._batch.reserve(asked)
         except StoreError as error:
             logger.error("caps_unreadable", extra={"request": arrival.id, "why": error.reason})
-            text = "what this key has spent cannot be looked up at this moment"
+            text = "spending caps cannot be checked right now; try again"
             raise CodedRefusal(
                 arrival.front, 503, ErrorKind.SERVER_ERROR, text, "store_unavailable"
             ) from None
@@ -287,21 +287,25 @@ class Caps:
 def _unpriced(arrival: Arrival, targets: Sequence[Target]) -> CodedRefusal:
     models = " or ".join([target.model for target in targets])
     text = (
-        f"nobody knows what {models} costs, and this key has a cap; ask for a price to"
-        " be added, or for a key that may use models without one"
+        f"unknown price for {models}, and this key has a spending cap; ask for a price to be"
+        " added, or for a key that may use models without one"
     )
     return CodedRefusal(arrival.front, 403, ErrorKind.AUTH, text, "price_unknown")
 
 
 def _unbounded(arrival: Arrival, what: Sequence[str]) -> CodedRefusal:
     text = (
-        f"this key has a cap, and nobody can say what this may cost: {', '.join(what)}; leave it"
-        " out, or ask for a key that may (`--allow-unbounded`)"
+        f"this key has a spending cap, and the cost of this request has no bound:"
+        f" {', '.join(what)}; leave it out, or ask for a key that may (`--allow-unbounded`)"
     )
     return CodedRefusal(arrival.front, 403, ErrorKind.AUTH, text, "unbounded_request")
 
 
-_WHAT = {"requests": "requests a minute", "tokens": "tokens a minute", "concurrent": "at a time"}
+_WHAT = {
+    "requests": "requests per minute",
+    "tokens": "tokens per minute",
+    "concurrent": "requests at a time",
+}
 
 
 def _refusal(arrival: Arrival, over: Over, worst: Worst, now: datetime) -> CodedRefusal:
@@ -312,17 +316,17 @@ def _refusal(arrival: Arrival, over: Over, worst: Worst, now: datetime) -> Coded
         limit, current = str(usd(over.limit)), str(usd(over.current))
         facts |= {"limit_usd": limit, "current_usd": current}
         text = (
-            f"the {over.scope}'s cap for this {over.window} is ${limit}; ${current} of it are spent"
-            f" or set aside, and this request may cost ${usd(worst.cost or 0)} with its"
-            f" {worst.output_tokens} tokens of output"
+            f"the {over.scope}'s spending cap for this {over.window} is ${limit}; ${current} is"
+            f" spent or reserved, and this request may cost ${usd(worst.cost or 0)} with"
+            f" {worst.output_tokens} output tokens"
         )
         code = "quota_exceeded"
         headers.append(("x-should-retry", "false"))
     else:
         facts |= {"limit": str(over.limit), "current": str(over.current)}
-        text = f"this key may have {over.limit} {_WHAT[over.what]}, found {over.current}"
+        text = f"rate limit exceeded: {over.limit} {_WHAT[over.what]}, {over.current} used"
         if over.what == "tokens":
-            text += f", and this request may take {worst.output_tokens} of output"
+            text += f", and this request may need {worst.output_tokens} output tokens"
         code = "rate_limit_exceeded"
     return CodedRefusal(arrival.front, 429, ErrorKind.RATE_LIMIT, text, code, facts, tuple(headers))
 

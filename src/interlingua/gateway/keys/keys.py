@@ -62,11 +62,11 @@ class Verdict(NamedTuple):
 
 
 TEXTS = {
-    "missing_key": "no key was given",
-    "invalid_key": "this key is not known",
-    "key_revoked": "this key was revoked",
-    "key_expired": "this key has expired",
-    "owner_disabled": "the user or the team of this key is disabled",
+    "missing_key": "missing API key",
+    "invalid_key": "invalid API key",
+    "key_revoked": "this API key was revoked",
+    "key_expired": "this API key has expired",
+    "owner_disabled": "the user or the team of this API key is disabled",
 }
 """What a client is told, by code."""
 
@@ -138,7 +138,7 @@ class Keys:
             return await asyncio.shield(under_way)
         except StoreError as error:
             logger.error("keys_unreadable", extra={"why": error.reason})
-            text = "keys cannot be looked up at this moment"
+            text = "API keys cannot be checked right now; try again"
             raise Refusal(503, ErrorKind.SERVER_ERROR, text, "store_unavailable") from None
 
     def _asked(self, hashed: str, done: asyncio.Future[Verdict]) -> None:

@@ -55,7 +55,9 @@ class ReservationBatch:
         """What stands against it; None: it is set aside. Who is cancelled while waiting has
         nothing set aside in the end."""
         if len(self._reserves) >= WAITING:
-            raise BusyError(self._store.where, f"{WAITING} requests wait for their caps already")
+            raise BusyError(
+                self._store.where, f"{WAITING} requests are already waiting for their caps"
+            )
         if self._loop is None:  # once: it costs a system call
             self._loop = asyncio.get_running_loop()
         future: asyncio.Future[Over | None] = self._loop.create_future()

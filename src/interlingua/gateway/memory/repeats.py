@@ -138,7 +138,7 @@ class Repeats:
                 logger.error(
                     "repeat_unreadable", extra={"request": arrival.id, "why": error.reason}
                 )
-                text = "whether this request was answered before cannot be looked up at this moment"
+                text = "idempotency keys cannot be checked right now; try again"
                 raise refusal(
                     arrival, 503, text, "store_unavailable", ("retry-after", "1")
                 ) from None
@@ -259,20 +259,20 @@ class Repeats:
 
 def require_same(arrival: Arrival, known: str, claim: Claim) -> None:
     if known != claim.print:
-        text = "this idempotency key was used for another request"
+        text = "this idempotency key was already used for a different request"
         never = ("x-should-retry", "false")
         raise refusal(arrival, 422, text, "idempotency_key_reused", never)
 
 
 def under_way(arrival: Arrival) -> CodedRefusal:
-    text = "a request with this idempotency key is being answered; come back for its answer"
+    text = "a request with this idempotency key is still in progress; retry later for its answer"
     return refusal(arrival, 409, text, "idempotency_in_progress", ("retry-after", "1"))
 
 
 def not_kept(arrival: Arrival) -> CodedRefusal:
     text = (
-        "a request with this idempotency key was answered, and the answer is not kept here; to"
-        " ask again, use another key"
+        "a request with this idempotency key was answered, and its answer was not stored; use"
+        " another key to ask again"
     )
     never = ("x-should-retry", "false")
     return refusal(arrival, 409, text, "idempotency_not_kept", never)

@@ -22,16 +22,16 @@ from interlingua.tools.errors import WorkspaceError
 Kinds = type[InterlinguaError] | tuple[type[InterlinguaError], ...]
 
 _PLAIN: tuple[tuple[Kinds, int, str, str | None], ...] = (
-    (TaskBusyError, 409, "task_busy", "the task runs"),
-    (NothingToDoError, 409, "nothing_to_do", "the task has nothing to go on with"),
-    (WorkspaceError, 409, "folder_gone", "the folder of the task cannot be used here"),
+    (TaskBusyError, 409, "task_busy", "the task is already running"),
+    (NothingToDoError, 409, "nothing_to_do", "the task has nothing to resume"),
+    (WorkspaceError, 409, "folder_gone", "the task's folder is missing or cannot be used here"),
     (BusyError, 409, "turn_in_flight", None),
     (SwapError, 409, "swap_refused", None),
     ((OverrideError, UnknownModelError), 400, "unknown_model", None),
     (ProviderSetupError, 503, "provider_not_set_up", None),
     (TurnError, 409, "turn_in_flight", None),
     ((SessionError, ReadError), 400, "invalid_content", None),
-    (ConflictError, 409, "conflict", "somebody else has changed this; read it again"),
+    (ConflictError, 409, "conflict", "changed by someone else in the meantime; read it again"),
 )
 """Kinds of errors, and what they are answered with; None: their own words."""
 
@@ -49,14 +49,14 @@ def api_error(error: InterlinguaError) -> ApiError:
         case RoutingError():
             return ApiError(503, "routing_failed", str(error), {"tried": []})
         case NotFoundError():
-            return ApiError(404, "not_found", f"there is no such {error.what}")
+            return ApiError(404, "not_found", f"no such {error.what}")
         case StoreError():
-            text = f"the store cannot do this now ({error.reason})"
+            text = f"the store is unavailable ({error.reason})"
             return ApiError(503, "store_unavailable", text, headers={"retry-after": "1"})
         case CallError():
             return ApiError(502, "upstream_failed", error.problem)
         case _:
-            return ApiError(500, "internal_error", "the gateway itself failed; see its log")
+            return ApiError(500, "internal_error", "internal gateway error; see the gateway's log")
 
 
 def _tried(error: NoModelError) -> list[dict[str, str | None]]:

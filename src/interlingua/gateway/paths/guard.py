@@ -55,7 +55,11 @@ class Guard:
             if name == b"host":
                 hosts.append(value)
                 if value not in self._good and not self._is_ours(value):
-                    return 403, "host_not_allowed", "no gateway of this name is here"
+                    return (
+                        403,
+                        "host_not_allowed",
+                        "host not allowed: this gateway has another name",
+                    )
             elif name == b"origin":
                 origins.append(value)
             elif name == b"sec-fetch-site":
@@ -63,14 +67,22 @@ class Guard:
             elif name == b"sec-fetch-mode":
                 mode = value
             elif name == b"transfer-encoding" and not _is_chunked(value, scope):
-                return 400, "bad_encoding", "a body is sent whole or chunked"
+                return (
+                    400,
+                    "bad_encoding",
+                    "unsupported transfer encoding: only chunked is accepted",
+                )
         if len(hosts) != 1:
-            return 400, "bad_host", "a request names one host"
+            return 400, "bad_host", "exactly one Host header is required"
         is_foreign = site in _ELSEWHERE and mode != b"navigate" and not origins
         if is_foreign or not all(self._may_ask(origin, hosts[0]) for origin in origins):
-            return 403, "origin_not_allowed", "web pages may not ask this gateway"
+            return (
+                403,
+                "origin_not_allowed",
+                "origin not allowed: web pages may not call this gateway",
+            )
         if scope.get("http_version", "1.1") not in _VERSIONS:
-            return 505, "bad_version", "HTTP 1.0 and 1.1 are spoken here"
+            return 505, "bad_version", "unsupported HTTP version: only 1.0 and 1.1 are accepted"
         return None
 
     def _is_ours(self, value: bytes) -> bool:

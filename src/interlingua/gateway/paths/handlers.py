@@ -57,7 +57,7 @@ async def metrics(service: Service, request: Request, principal: Principal) -> R
 async def losses(service: Service, request: Request, principal: Principal) -> Response:
     kept = await service.losses.find(request.path_params["id"], principal)
     if kept is None:
-        text = "there is no report of this request; one without losses has none"
+        text = "no report for this request; a request without losses has none"
         raise ApiError(404, "report_not_found", text)
     return answer(kept.as_json())
 
@@ -140,7 +140,7 @@ async def ollama_show(service: Service, request: Request, principal: Principal) 
     try:
         name = said.model or said.name
         if name is None:
-            raise Refusal(400, ErrorKind.INVALID_REQUEST, "the body names no model")
+            raise Refusal(400, ErrorKind.INVALID_REQUEST, "the request body does not name a model")
         listed = await listing.models(service.gateway, principal)
         return answer(listing.shown(listing.find(service.gateway, listed, name, OLLAMA)))
     except Refusal as refused:

@@ -134,7 +134,7 @@ def find(gateway: Gateway, listed: Sequence[ListedModel], name: str, front: Fron
     for each in listed:
         if each.name in meant:
             return each
-    text = f"model {name[:200]!r} is not in the list"
+    text = f"model not found: {name[:200]!r}"
     raise Refusal(404, ErrorKind.INVALID_REQUEST, text, "model_not_found")
 
 
@@ -202,7 +202,7 @@ def _gemini_page(listed: Sequence[ListedModel], query: Mapping[str, str]) -> dic
     said = query.get("pageToken", "0")
     start = int(said[:9]) if said.isascii() and said.isdigit() else -1
     if not 0 <= start <= len(listed):
-        raise Refusal(400, ErrorKind.INVALID_REQUEST, "pageToken: none of ours")
+        raise Refusal(400, ErrorKind.INVALID_REQUEST, "pageToken: invalid page token")
     body: dict[str, Any] = {"models": [one(GEMINI, each) for each in listed[start : start + size]]}
     if start + size < len(listed):
         body["nextPageToken"] = str(start + size)

@@ -155,7 +155,7 @@ def _endpoint(service: Service, row: Row) -> Callable[[Request], Awaitable[Respo
         except Exception as inner:
             why = type(inner).__name__
             logger.error("request_failed", extra={"path": row.path, "why": why})
-            text = "the gateway itself failed; see its log"
+            text = "internal gateway error; see the gateway's log"
             return _error_response(row, request, ApiError(500, "internal_error", text))
 
     return endpoint
@@ -180,7 +180,7 @@ async def _not_here(request: Request, error: Exception) -> Response:
     """No such path, or not with this method."""
     status = error.status_code if isinstance(error, HTTPException) else 404
     code = "method_not_allowed" if status == 405 else "not_found"
-    text = "this path does not take this method" if status == 405 else "nothing is here"
+    text = "method not allowed for this endpoint" if status == 405 else "no such endpoint"
     allowed = None
     if status == 405:
         here = [each for each in request.app.routes if each.path_regex.match(request.url.path)]

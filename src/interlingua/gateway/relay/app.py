@@ -104,7 +104,9 @@ class App:
                 "request_failed", extra={"request": arrival.id, "why": type(error).__name__}
             )
             outcome.fail(500, ErrorKind.OTHER)
-            failure = Refusal(500, ErrorKind.SERVER_ERROR, "the gateway itself failed; see its log")
+            failure = Refusal(
+                500, ErrorKind.SERVER_ERROR, "internal gateway error; see the gateway's log"
+            )
             await _plain(client.send, refusal(exchange, found.front, failure))
             if self.gateway.settings.raises:
                 raise
@@ -180,7 +182,9 @@ class App:
                     if size > limits.body:
                         raise too_long(limits.body)
         except TimeoutError:
-            raise Refusal(408, ErrorKind.INVALID_REQUEST, "the body did not arrive") from None
+            raise Refusal(
+                408, ErrorKind.INVALID_REQUEST, "timed out waiting for the request body"
+            ) from None
         return b"".join(pieces)
 
     async def _reserve(self, exchange: Exchange, inbound: Inbound) -> None:
@@ -318,7 +322,7 @@ def _unwanted(opening: asyncio.Future[Stream]) -> None:
 
 
 def too_long(limit: int) -> Refusal:
-    text = f"the body has more than {limit} bytes"
+    text = f"request body too large: more than {limit} bytes"
     return Refusal(413, ErrorKind.INVALID_REQUEST, text, "request_too_large")
 
 

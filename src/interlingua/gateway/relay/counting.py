@@ -61,7 +61,7 @@ def request_of(match: Match, body: bytes) -> bytes:
     try:
         return match.front.to_count(body)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        text = f"the body is no request: {error}"
+        text = f"invalid request body: {error}"
         raise Refusal(400, ErrorKind.INVALID_REQUEST, text) from None
 
 

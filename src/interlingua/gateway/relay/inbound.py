@@ -109,10 +109,10 @@ def _opened(body: bytes) -> tuple[dict[str, msgspec.Raw], dict[str, Any]]:
         members = members_of(body)
         known = {name: read(members[name]) for name, read in _READERS.items() if name in members}
     except (msgspec.DecodeError, UnicodeError) as error:
-        text = f"the body is no request: {_problem(body) or error}"
+        text = f"invalid request body: {_problem(body) or error}"
         raise Refusal(400, ErrorKind.INVALID_REQUEST, text) from None
     except RecursionError:
-        text = "the body is nested too deeply"
+        text = "request body nested too deeply"
         raise Refusal(400, ErrorKind.INVALID_REQUEST, text) from None
     return members, known
 

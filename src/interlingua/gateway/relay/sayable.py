@@ -22,5 +22,5 @@ def require_sayable(request: Request) -> None:
                 continue
             text = block.raw_arguments
             if text is not None and recover(text).mode == "invalid":
-                why = f"the arguments of the call {block.id[:100]!r} are no JSON"
+                why = f"the arguments of the call {block.id[:100]!r} are not valid JSON"
                 raise Refusal(400, ErrorKind.INVALID_REQUEST, why, "invalid_arguments")

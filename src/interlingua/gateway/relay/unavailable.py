@@ -25,7 +25,7 @@ def unavailable(request_id: str, target: Target | None, error: InterlinguaError)
     """What the client hears. The log has the rest, since it may name files of this machine."""
     logger.warning("cannot_ask", extra={"request": request_id, "why": str(error)})
     model = target.model if target is not None else "the model"
-    text = f"{model} cannot be asked here: {_why(error)}"
+    text = f"{model} is not available: {_why(error)}"
     if isinstance(error, LocalModelError):
         return Refusal(503, ErrorKind.SERVER_ERROR, text, CODE)
     return Refusal(404, ErrorKind.INVALID_REQUEST, text, CODE)
@@ -34,7 +34,7 @@ def unavailable(request_id: str, target: Target | None, error: InterlinguaError)
 def _why(error: InterlinguaError) -> str:
     if isinstance(error, MissingSettingError):
         ways = f" ({' or '.join(error.variables)})" if error.variables else ""
-        return f"{error.provider} has no {error.what}{ways}"
+        return f"no {error.what} configured for {error.provider}{ways}"
     if isinstance(error, LocalModelError):
-        return "the local model does not start; the gateway's log says why"
+        return "the local model failed to start; see the gateway's log"
     return str(error)

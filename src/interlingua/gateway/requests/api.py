@@ -119,7 +119,7 @@ async def _row(service: Service, id: str, principal: Principal) -> RequestRow:
             whose = _whose(principal)
             if whose is None or row.tenant == whose:
                 return row
-    raise ApiError(404, "request_not_found", "there is no such request")
+    raise ApiError(404, "request_not_found", "no such request")
 
 
 async def _live(service: Service, request: Request, wanted: Wanted) -> Response:

@@ -20,7 +20,7 @@ TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"content-type: application/json\r\ncontent-length: 80\r\nconnection: close\r\n\r\n"
 )
-_BODY = b'{"error":{"code":"headers_too_large","message":"the headers are too many or long"}}'
+_BODY = b'{"error":{"code":"headers_too_large","message":"request headers too large"}}'
 TOO_LARGE = TOO_LARGE.replace(b"80", b"%d" % len(_BODY), 1) + _BODY
 FEW = 4
 """Requests that may wait behind another; beyond these, nothing more is read."""

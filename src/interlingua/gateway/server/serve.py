@@ -81,7 +81,7 @@ def taken(host: str, port: int, error: OSError) -> ListenError:
             f" (--port {port + 1 if port < 65535 else 0}, or --port 0 for any that is free)"
         )
     elif error.errno == errno.EACCES:
-        text += "; ports below 1024 are for administrators: choose another one with --port"
+        text += "; ports below 1024 need administrator rights: choose another one with --port"
     return ListenError(text)
 
 

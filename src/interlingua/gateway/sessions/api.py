@@ -112,7 +112,7 @@ async def remove(service: Service, request: Request, principal: Principal) -> Re
 async def turn(service: Service, request: Request, principal: Principal) -> Response:
     row = await session_row(service, request.path_params["id"], principal)
     if is_task(row):
-        text = "an agent works in this session: give it messages at /task/{id}/message"
+        text = "an agent is working in this session: send messages to /task/{id}/message"
         raise ApiError(409, "session_is_task", text)
     said = await read(request, NewTurn, service.limits)
     message = user_message(said.content)
@@ -160,7 +160,7 @@ async def messages(service: Service, request: Request, principal: Principal) -> 
     limit = number(query, "limit", PAGE, 1, MOST)
     asked = [name for name in ("before", "after", "around") if query.get(name) is not None]
     if len(asked) > 1:
-        text = f"{' and '.join(asked)} cannot all be given"
+        text = f"{' and '.join(asked)} cannot be combined"
         raise ApiError(400, "invalid_request", text)
     place = await _place(service, row, query[asked[0]]) if asked else row.message_count + 1
     start, end = _window(asked[0] if asked else "before", place, limit, row.message_count)
@@ -199,7 +199,7 @@ async def events(service: Service, request: Request, principal: Principal) -> Re
     types = [name for name in query.get("types", "").split(",") if name]
     for name in types:
         if name not in CATALOGUE and name not in LIVE:
-            raise ApiError(400, "invalid_filter", f"no event is called {name[:80]!r}")
+            raise ApiError(400, "invalid_filter", f"unknown event {name[:80]!r}")
     after = number(query, "after", 0, 0, 2**53)
     if "text/event-stream" not in request.headers.get("accept", ""):
         limit = number(query, "limit", PAGE, 1, 1000)
@@ -259,7 +259,7 @@ async def session_row(service: Service, id: str, principal: Principal) -> Sessio
         else:
             if _is_own(row, principal):
                 return row
-    raise ApiError(404, "session_not_found", "there is no such session")
+    raise ApiError(404, "session_not_found", "no such session")
 
 
 def _is_own(row: SessionRow, principal: Principal) -> bool:

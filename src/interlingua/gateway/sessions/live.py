@@ -89,7 +89,7 @@ class Hub:
         self._watchers: dict[str, list[Watcher]] = {}
         self.closed = asyncio.Event()
         self.is_local: Callable[[str], bool] = lambda session_id: False
-        """Whether this process has a turn under way in a session."""
+        """Whether this process has a turn in progress in a session."""
 
     def watch(self, session_id: str) -> Watcher:
         watcher = Watcher()

@@ -83,7 +83,7 @@ class Meter(Middleware):
     def _allow(self, exchange: Exchange) -> None:
         allowed, target = self.principal.allowed_models, exchange.decision.target
         if allowed is not None and target is not None and target.model not in allowed:
-            text = f"this key may not use {target.model}"
+            text = f"this key is not allowed to use {target.model}"
             raise Refusal(403, ErrorKind.AUTH, text, "model_not_allowed")
 
     async def _reserve(self, exchange: Exchange, request: Request) -> None:

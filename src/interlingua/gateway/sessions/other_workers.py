@@ -1,5 +1,5 @@
 """Turns of sessions in other workers and on other machines: all share one store, and so one can
-see there that another has a turn under way, and ask it through the store to stop.
+see there that another has a turn in progress, and ask it through the store to stop.
 
 Who has a turn says so every few seconds, also while its model thinks and nothing arrives; when one
 is no longer waited for, `sessions/holding.py` says.

@@ -142,9 +142,9 @@ class Turns:
         """Begin a turn; it goes on by itself when this returns. What stops it from beginning is
         raised here, and then nothing was stored."""
         if session_id in self._running:
-            raise BusyError(f"session {session_id} has a turn under way")
+            raise BusyError(f"session {session_id} has a turn in progress")
         if len(self._running) >= MOST:
-            raise FullError(f"{MOST} turns are under way")
+            raise FullError(f"too many turns in progress: {MOST}")
         client = MeteredClient(self.gateway, principal, session_id)
         self._running[session_id] = running = RunningTurn(_NOT_YET, client)
         try:
@@ -172,7 +172,7 @@ class Turns:
         session = running.session = cast(FollowedSession, opened)
         session._core.setting.gateway_key_id = principal.key_id
         if turn_of(session.row) is not None:
-            raise BusyError(f"session {session_id} has a turn under way in another worker")
+            raise BusyError(f"session {session_id} has a turn in progress in another worker")
         return session
 
     async def _begin(
@@ -189,7 +189,7 @@ class Turns:
             running.task.result()
         except ConflictError:
             raise BusyError(f"somebody else goes on in session {session.id}") from None
-        raise InterlinguaError("the turn did not begin")
+        raise InterlinguaError("the turn did not start")
 
     async def _hold(
         self,

@@ -89,14 +89,16 @@ async def _bytes(request: Request, limits: Limits) -> bytes:
                 if size > limits.body:
                     raise _too_long(limits)
     except TimeoutError:
-        raise ApiError(408, "request_timeout", "the body did not arrive") from None
+        raise ApiError(408, "request_timeout", "timed out waiting for the request body") from None
     except ClientDisconnect:
-        raise ApiError(499, "client_gone", "the client has left") from None
+        raise ApiError(499, "client_gone", "client closed the connection") from None
     return b"".join(pieces)
 
 
 def _too_long(limits: Limits) -> ApiError:
-    return ApiError(413, "request_too_large", f"the body has more than {limits.body} bytes")
+    return ApiError(
+        413, "request_too_large", f"request body too large: more than {limits.body} bytes"
+    )
 
 
 def user_message(content: Any) -> Message:
@@ -104,7 +106,7 @@ def user_message(content: Any) -> Message:
     client says what it wants to say itself."""
     if isinstance(content, str):
         if not content.strip() or "\x00" in content:
-            raise ApiError(400, "invalid_content", "a turn begins with something said")
+            raise ApiError(400, "invalid_content", "content: a turn needs some content")
         return Message.user(content)
     if not isinstance(content, list) or not content:
         raise ApiError(400, "invalid_content", "content: expected text or a list of blocks")
@@ -115,7 +117,7 @@ def user_message(content: Any) -> Message:
     for _, _, block in walk([message]):
         source = getattr(block, "source", None)
         if source is not None and source.kind == "file_ref":
-            text = "file_ref: files of the gateway's machine cannot be named"
+            text = "file_ref: files on the gateway's machine cannot be used"
             raise ApiError(400, "invalid_content", text)
     broken = validate(message)
     if broken:

@@ -41,18 +41,18 @@ def _found(request: Request, dialect: str, body: bytes) -> Iterator[str]:
         said = {name: value for name, value in _members(body).items() if name in words}
         yield from _of_members({name: _value(value) for name, value in said.items()}, words)
     if front is not None and front.says_twice is not None and front.says_twice(raw):
-        yield "limits that are said twice"
+        yield "a limit given twice"
     if request.continues is not None:
-        yield "a conversation that the provider keeps"
+        yield "a conversation stored at the provider"
     if any(tool.executor == "provider" for tool in request.tools):
-        yield "tools that the provider runs"
+        yield "tools run by the provider"
     options = request.options
     if options.service_tier is not None and options.service_tier not in TIERS:
-        yield "a tier of service that may cost more"
+        yield "a service tier that may cost more"
     if any(kind != "text" for kind in options.modalities or ()):
-        yield "answers that are not text"
+        yield "output other than text"
     if any(_is_unseen(block) for _, _, block in walk(request.messages)):
-        yield "documents, sounds or films that are only named"
+        yield "documents, audio or video given by reference"
 
 
 def _of_members(raw: Any, words: Mapping[str, str]) -> Iterator[str]:

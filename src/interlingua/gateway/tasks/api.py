@@ -133,7 +133,7 @@ async def _require_queue(service: Service, row: TaskRow) -> None:
     waiting = await service.store.task_queue(row.id) if row.queued else []
     size = sum(len(dumps(each.message)) for each in waiting)
     if len(waiting) >= MOST_WAITING or size >= MOST_WAITING_BYTES:
-        text = f"{len(waiting)} messages of {size} bytes wait for this task"
+        text = f"the queue of this task is full: {len(waiting)} messages, {size} bytes"
         raise ApiError(429, "queue_full", text)
 
 
@@ -143,7 +143,7 @@ async def unqueue(service: Service, request: Request, principal: Principal) -> R
     id = request.path_params["message"]
     taken = await service.store.unqueue_message(row.id, id, events.removed)
     if taken is None:
-        raise ApiError(404, "message_not_found", "no such message waits for this task")
+        raise ApiError(404, "message_not_found", "no such queued message")
     service.tasks.changed(row.id)
     return answer(output.queued([taken])[0])
 
@@ -161,7 +161,7 @@ async def cancel(service: Service, request: Request, principal: Principal) -> Re
     row = await _row(service, request, principal)
     pending = await service.tasks.stop(row)
     if pending is None:
-        error = {"code": IDLE, "message": "no run of this task is under way"}
+        error = {"code": IDLE, "message": "the task is not running"}
         return answer({"error": error}, 404)
     return answer({"pending_messages": output.queued(pending)})
 
@@ -193,9 +193,9 @@ async def confirm(service: Service, request: Request, principal: Principal) -> R
     try:
         asked, counts = await service.store.answer_confirmation(row.id, said.id, decision)
     except NotFoundError:
-        raise ApiError(404, "confirmation_not_found", "nothing of this id was asked") from None
+        raise ApiError(404, "confirmation_not_found", "no such confirmation") from None
     if not counts:
-        text = f"this was decided already: {asked.status}"
+        text = f"already decided: {asked.status}"
         raise ApiError(409, "already_decided", text, {"status": asked.status})
     service.tasks.asking.heard(row.id, said.id)
     service.tasks.changed(row.id)
@@ -287,7 +287,7 @@ async def _row_of(service: Service, id: str, principal: Principal) -> TaskRow:
         else:
             if row.owner == owner_of(principal):
                 return await service.tasks.seen(row)
-    raise ApiError(404, "task_not_found", "there is no such task")
+    raise ApiError(404, "task_not_found", "no such task")
 
 
 async def _detail(service: Service, request: Request, row: TaskRow) -> dict[str, Any]:

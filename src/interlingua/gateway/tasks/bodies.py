@@ -72,7 +72,7 @@ async def _said(request: Request, limits: Limits) -> tuple[Any, str]:
     if not isinstance(said, dict) or "role" not in said or "message" in said:
         return said, "$.message"
     for name in said.keys() - MEMBERS:
-        text = f"{name[:80]}: no member of a message; what is beside it goes around `message`"
+        text = f"{name[:80]}: unknown member of a message; other members go beside `message`"
         raise ApiError(400, "invalid_message", f"$.{text}")
     return said, "$"
 
@@ -91,7 +91,7 @@ def message_of(plain: Any, place: str) -> Message:
     except ReadError as error:
         raise ApiError(400, "invalid_message", str(error)[:500]) from None
     if message.role in (Role.USER, Role.SYSTEM) and not message.text.strip():
-        raise ApiError(400, "invalid_message", f"{place}.content: expected something said")
+        raise ApiError(400, "invalid_message", f"{place}.content: expected some content")
     broken = validate(message)
     if broken:
         raise ApiError(400, "invalid_message", f"{place}: {broken[0]}"[:500])

@@ -23,9 +23,11 @@ def folder_of(said: str | None, principal: Principal, settings: Settings) -> str
     path = home if said is None else _real(text_of(said, "cwd"), home)
     roots = _roots(principal, settings)
     if roots and not any(path == root or root in path.parents for root in roots):
-        raise ApiError(403, "workspace_not_allowed", "cwd: tasks of this caller are elsewhere")
+        raise ApiError(
+            403, "workspace_not_allowed", "cwd: outside the folders that this caller may use"
+        )
     if not os.path.isdir(path):
-        raise ApiError(400, "invalid_request", "cwd: there is no such folder on this machine")
+        raise ApiError(400, "invalid_request", "cwd: no such folder on this machine")
     return str(path)
 
 

@@ -134,7 +134,7 @@ class TaskRuns:
     async def _ready(self, row: TaskRow) -> None:
         """Everything that a run needs is there; if not, nothing was changed."""
         if row.id not in self._running and len(self._running) >= MOST:
-            raise FullError(f"{MOST} tasks run")
+            raise FullError(f"too many tasks running: {MOST}")
         Workspace(row.cwd)  # raises where the folder is gone
         await self.equipment.ready()
 

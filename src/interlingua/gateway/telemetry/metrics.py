@@ -64,7 +64,7 @@ class Metrics:
         self.cost = counter(
             "interlingua_cost_usd", "US dollars, where the price is known", ("target",)
         )
-        self.losses = counter("interlingua_losses", "Things that could not be said", by)
+        self.losses = counter("interlingua_losses", "Things lost in translation", by)
         self.repairs = counter(
             "interlingua_repairs", "Requests sent without what their model refuses", ("provider",)
         )
@@ -75,7 +75,7 @@ class Metrics:
             "interlingua_trace_dropped", "Requests that the trace could not take"
         )
         self.in_flight = Gauge(
-            "interlingua_in_flight", "Requests under way", registry=registry,
+            "interlingua_in_flight", "Requests in flight", registry=registry,
             multiprocess_mode="livesum",
         )  # fmt: skip
 
