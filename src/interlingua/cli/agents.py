@@ -25,7 +25,7 @@ SESSION = (
 home_option: Callable[[F], F] = click.option(
     "--home",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where the agents keep their files; your home folder, if not.",
+    help="The home folder in which the agents keep their files; default: yours.",
 )
 
 
@@ -42,10 +42,10 @@ def redact_options(command: F) -> F:
         "patterns",
         multiple=True,
         metavar="[NAME=]REGEX",
-        help="With --redact: this, too. May be given often.",
+        help="With --redact: also remove this pattern; repeatable.",
     )
     redact = click.option(
-        "--redact", is_flag=True, help="Without keys, addresses and home folders; says what."
+        "--redact", is_flag=True, help="Remove keys, addresses and home folders, and report them."
     )
     return redact(pattern(command))
 

@@ -17,34 +17,44 @@ MOST_PIPED = 20 * 1024 * 1024
 STOPPED = 130
 
 
-@click.command("chat", help="Talk to a model; with a question once, without one in a terminal.")
+@click.command("chat", help="Chat with a model; with a question, answer it and exit.")
 @click.argument("words", nargs=-1, metavar="[QUESTION]")
 @click.option("--model", "-m", metavar="MODEL", help="An alias or <provider>:<name>.")
-@click.option("--dialect", metavar="DIALECT", help="Speak to the model in another dialect.")
+@click.option("--dialect", metavar="DIALECT", help="Use another dialect of the model's provider.")
 @click.option("--system", "-s", metavar="TEXT", help="Instructions for the model.")
 @click.option(
-    "--attach", "-a", "files", multiple=True, metavar="PATH", help="A file; may be given often."
+    "--attach", "-a", "files", multiple=True, metavar="PATH", help="Attach a file; repeatable."
 )
 @click.option(
     "--schema",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A JSON Schema that the answer has to fit.",
+    help="A JSON Schema that the answer has to match.",
 )
-@click.option("--max-tokens", type=click.IntRange(1), help="Of an answer, at most.")
-@click.option("--temperature", type=click.FloatRange(0), help="0 for the likeliest words.")
-@click.option("--tools", is_flag=True, help="Files of this folder, and your MCP servers.")
-@click.option("--continue", "-c", "last", is_flag=True, help="Go on with the last session.")
-@click.option("--resume", "-r", metavar="ID", help="Go on with a session: its id or a beginning.")
-@click.option("--no-store", is_flag=True, help="Keep nothing.")
+@click.option("--max-tokens", type=click.IntRange(1), help="Maximum number of tokens in an answer.")
+@click.option(
+    "--temperature",
+    type=click.FloatRange(0),
+    help="Sampling temperature; 0 for the most likely words.",
+)
+@click.option(
+    "--tools", is_flag=True, help="Give the model the files of this folder and your MCP servers."
+)
+@click.option("--continue", "-c", "last", is_flag=True, help="Continue the last session.")
+@click.option(
+    "--resume", "-r", metavar="ID", help="Continue a session: its id, the start of it, or its name."
+)
+@click.option("--no-store", is_flag=True, help="Do not store the conversation.")
 @click.option(
     "--store",
     "address",
     metavar="URL",
-    help="A file, sqlite:///path or postgresql://…; without it, INTERLINGUA_STORE or your own.",
+    help="A file, sqlite:///path or postgresql://…; default: INTERLINGUA_STORE or your own store.",
 )
-@click.option("--json", "as_json", is_flag=True, help="The answer as a canonical message.")
-@click.option("--dry-run", is_flag=True, help="Print the request, send and store nothing.")
-@click.option("--hide-thinking", is_flag=True, help="Do not show what the model thinks.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as a canonical message.")
+@click.option(
+    "--dry-run", is_flag=True, help="Print the request without sending or storing anything."
+)
+@click.option("--hide-thinking", is_flag=True, help="Do not show the model's thinking.")
 def command(
     words: tuple[str, ...],
     model: str | None,

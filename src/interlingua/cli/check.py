@@ -24,15 +24,17 @@ if TYPE_CHECKING:
     from interlingua.streams.frames import Frame
 
 
-@click.command("check", help="Run the laws on a file of your own.")
+@click.command("check", help="Check that your own files survive reading and writing.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True), default="-")
-@click.option("-f", "--from", "source", default="auto", help="The format it is in; else found out.")
+@click.option(
+    "-f", "--from", "source", default="auto", help="The source format; detected if not given."
+)
 @click.option(
     "--kind",
     type=click.Choice(["request", "response", "stream"]),
-    help="Which of them it is; else found out.",
+    help="What the data is; detected if not given.",
 )
-@click.option("--lines", is_flag=True, help="Each line is one.")
+@click.option("--lines", is_flag=True, help="Treat each line as one conversation.")
 def command(file: str, source: str, kind: str | None, lines: bool) -> None:
     if source != formats.AUTO and source not in dialects():
         raise click.UsageError(NO_LAWS)

@@ -32,7 +32,7 @@ def _list_formats(context: click.Context, option: click.Parameter, wanted: bool)
 
 @click.command(
     "convert",
-    help="Say a conversation of one format in another.",
+    help="Convert a conversation from one format to another.",
     epilog="A request, a response, a recorded stream, JSON Lines, messages alone, batches; gzip or"
     " not. Several files, folders, patterns, and .parquet are converted row by row; a run that was"
     " killed goes on when it is started again. What could not be said is told on standard error."
@@ -40,40 +40,55 @@ def _list_formats(context: click.Context, option: click.Parameter, wanted: bool)
     " with --strict.",
 )
 @click.argument("files", nargs=-1, type=click.Path(allow_dash=True), metavar="[FILE]...")
-@click.option("-f", "--from", "source", default="auto", help="The format it is in; else found out.")
-@click.option("-t", "--to", "target", required=True, help="The format to say it in.")
-@click.option("-o", "--output", type=click.Path(), help="A file, or of many a folder, to write to.")
+@click.option(
+    "-f", "--from", "source", default="auto", help="The source format; detected if not given."
+)
+@click.option("-t", "--to", "target", required=True, help="The target format.")
+@click.option(
+    "-o", "--output", type=click.Path(), help="The output file, or the folder for several."
+)
 @click.option(
     "--kind",
     type=click.Choice(["request", "response", "stream"]),
-    help="Which of them it is; else found out.",
+    help="What the data is; detected if not given.",
 )
 @click.option(
-    "-m", "--model", help="Sets the model; fitted to what it takes where it is <provider>:<name>."
+    "-m",
+    "--model",
+    help="Set the model; with <provider>:<name>, adapt the request to what it accepts.",
 )
-@click.option("--report", "report_file", type=click.Path(dir_okay=False), help="Losses as JSON.")
-@click.option("--strict", is_flag=True, help="Exit with 3 if anything is lost.")
-@click.option("--lines", is_flag=True, help="Each line is one, and gives one; on all cores.")
+@click.option(
+    "--report",
+    "report_file",
+    type=click.Path(dir_okay=False),
+    help="Write the losses to a file, as JSON.",
+)
+@click.option("--strict", is_flag=True, help="Exit with code 3 if anything is lost.")
+@click.option("--lines", is_flag=True, help="Convert each line on its own, on all cores.")
 @click.option(
     "--envelope", is_flag=True, help='Lines of {"ok", "wire", "losses", "error"}, also for flaws.'
 )
-@click.option("--jobs", type=click.IntRange(1), help="Cores to use for lines and rows.")
+@click.option("--jobs", type=click.IntRange(1), help="Number of cores for lines and rows.")
 @click.option(
     "--as",
     "parts",
     type=click.Choice(["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]),
-    help="What the files of a folder are; else as the first that is read.",
+    help="What the files of a folder are; default: detected from the first one.",
 )
-@click.option("--bad", type=click.Path(dir_okay=False), help="A file for rows that are unreadable.")
-@click.option("--restart", is_flag=True, help="Do not go on with a run that was broken off.")
-@click.option("--pretty/--compact", default=None, help="Indented or not; indented on a terminal.")
+@click.option("--bad", type=click.Path(dir_okay=False), help="A file for unreadable rows.")
+@click.option(
+    "--restart", is_flag=True, help="Start over instead of continuing an interrupted run."
+)
+@click.option(
+    "--pretty/--compact", default=None, help="Indent the output; default: only on a terminal."
+)
 @click.option(
     "--list-formats",
     is_flag=True,
     is_eager=True,
     expose_value=False,
     callback=_list_formats,
-    help="All formats, and exit.",
+    help="List all formats and exit.",
 )
 def command(
     files: tuple[str, ...],

@@ -32,11 +32,15 @@ clients of the gateway."""
 
 @click.command("cost", help=HELP)
 @click.argument("files", nargs=-1, type=click.Path(exists=True, path_type=Path))
-@click.option("--transcripts", is_flag=True, help="In all sessions of agents on this machine.")
+@click.option(
+    "--transcripts", is_flag=True, help="Count the sessions of all agents on this machine."
+)
 @from_option("Of this agent only; may be given often.", many=True)
 @click.option("--by", "key", type=click.Choice(get_args(Key)), default="model", show_default=True)
 @click.option("--since", type=Moment(), help="From this day or time on; 7d is seven days ago.")
-@click.option("--until", type=Moment(end=True), help="Up to the end of this day, or a time.")
+@click.option(
+    "--until", type=Moment(end=True), help="Up to the end of this day, or up to this time."
+)
 @json_option
 @store_option
 @home_option

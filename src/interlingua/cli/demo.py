@@ -51,8 +51,8 @@ def in_each_dialect(request: Request) -> dict[str, Written]:
     return {name: write(request, name, CANONICAL, ASKED.get(name)) for name in dialects()}
 
 
-@click.command("demo", help="Show a conversion, with the example that is shipped.")
-@click.option("--json", "as_json", is_flag=True, help="The forms and their losses as JSON.")
+@click.command("demo", help="Show a conversion of the bundled example.")
+@click.option("--json", "as_json", is_flag=True, help="Print the results and their losses as JSON.")
 def command(as_json: bool) -> None:
     request = example_request()
     forms = in_each_dialect(request)

@@ -27,10 +27,10 @@ def tell_formats() -> None:
         click.echo(f"{name:<18} {says}: one conversation a row, or a file of them")
 
 
-@click.command("dialects", help="The formats, and what each can say.")
+@click.command("dialects", help="List the formats and what each supports.")
 @click.argument("name", required=False)
-@click.option("--matrix", is_flag=True, help="What survives from each to each.")
-@click.option("--json", "as_json", is_flag=True, help="The list as JSON.")
+@click.option("--matrix", is_flag=True, help="Show what survives between each pair of formats.")
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def command(name: str | None, matrix: bool, as_json: bool) -> None:
     from interlingua.dialects import describe
 

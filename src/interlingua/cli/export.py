@@ -27,15 +27,17 @@ if TYPE_CHECKING:
     from interlingua.store.base import Store
 
 
-@click.command("export", help="Write sessions to a file, to be imported elsewhere or sent on.")
+@click.command("export", help="Export sessions to a file, for import elsewhere or for sending.")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--to", "target", default="jsonl", show_default=True, help=TARGETS)
-@click.option("--output", "-o", type=click.Path(writable=True), help="The file, or a folder.")
-@click.option("--model", help="The model that is to go on with it; the session's own if not.")
-@click.option("--trace", is_flag=True, help="With the events of each session (jsonl only).")
+@click.option("--output", "-o", type=click.Path(writable=True), help="The output file or folder.")
+@click.option("--model", help="The model to continue with; default: the session's own.")
+@click.option("--trace", is_flag=True, help="Include the events of each session (jsonl only).")
 @redact_options
-@click.option("--report", type=click.Path(dir_okay=False), help="Losses as JSON, to a file.")
-@click.option("--strict", is_flag=True, help="Exit with 3 if anything is lost.")
+@click.option(
+    "--report", type=click.Path(dir_okay=False), help="Write the losses to a file, as JSON."
+)
+@click.option("--strict", is_flag=True, help="Exit with code 3 if anything is lost.")
 @store_option
 def command(
     ids: tuple[str, ...],

@@ -30,17 +30,17 @@ ROWS = ("openai-finetune", "hf-messages")
 """Rows of chat requests: without a word, they are taken for these."""
 
 
-@click.command("import", help="Make sessions of requests, responses, transcripts or exports.")
+@click.command("import", help="Import requests, responses, transcripts or exports as sessions.")
 @click.argument(
     "files",
     nargs=-1,
     required=True,
     type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
 )
-@click.option("--from", "source", default=reading.AUTO, help="The format; auto finds out.")
-@click.option("--model", help="The model, for formats that say it in the URL.")
-@click.option("--provider", help="Who served it; told by the format where it can be.")
-@click.option("--new-ids", is_flag=True, help="Exported sessions as copies with new ids.")
+@click.option("--from", "source", default=reading.AUTO, help="The format; auto detects it.")
+@click.option("--model", help="The model, for formats that have it in the URL.")
+@click.option("--provider", help="The provider, if the format does not tell.")
+@click.option("--new-ids", is_flag=True, help="Import exported sessions as copies with new ids.")
 @json_option
 @store_option
 def command(

@@ -21,17 +21,19 @@ from interlingua.model.rules import validate
 WIDTH = 100
 
 
-@click.command("inspect", help="Show a conversation, whatever format it is in.")
+@click.command("inspect", help="Show a conversation in any format.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True), default="-")
-@click.option("-f", "--from", "source", default="auto", help="The format it is in; else found out.")
+@click.option(
+    "-f", "--from", "source", default="auto", help="The source format; detected if not given."
+)
 @click.option(
     "--kind",
     type=click.Choice(["request", "response", "stream"]),
-    help="Which of them it is; else found out.",
+    help="What the data is; detected if not given.",
 )
-@click.option("--lines", is_flag=True, help="Each line is one.")
-@click.option("--full", is_flag=True, help="Whole texts, not only their beginnings.")
-@click.option("--json", "as_json", is_flag=True, help="The canonical form as JSON.")
+@click.option("--lines", is_flag=True, help="Treat each line as one conversation.")
+@click.option("--full", is_flag=True, help="Show full texts instead of their beginnings.")
+@click.option("--json", "as_json", is_flag=True, help="Print the canonical form as JSON.")
 def command(
     file: str, source: str, kind: str | None, lines: bool, full: bool, as_json: bool
 ) -> None:

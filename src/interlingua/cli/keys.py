@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from interlingua.store.reference import KeyRow
 
 F = TypeVar("F", bound=Callable[..., object])
-ID = "An id, the beginning of one, or a name."
+ID = "Takes an id, the start of one, or a name."
 
 
 @click.group("keys", help="Issue, list, change, rotate and revoke keys of the gateway.")
@@ -43,38 +43,60 @@ def command() -> None:
 def _terms(function: F) -> F:
     for option in (
         click.option(
-            "--model", "models", multiple=True, help="May use this model or route; repeat it."
+            "--model", "models", multiple=True, help="Allow this model or route; repeatable."
         ),
         click.option(
             "--config",
             type=click.Path(exists=True, dir_okay=False, path_type=Path),
-            help="The gateway's file, which has its routes; gateway.toml if not given.",
+            help="The gateway's settings file, which has the routes; default: gateway.toml.",
         ),
-        click.option("--daily", type=AMOUNT, help="Dollars for each day (UTC); `none` for no cap."),
-        click.option("--monthly", type=AMOUNT, help="Dollars for each month (UTC)."),
-        click.option("--requests-per-minute", type=COUNT, help="At most; `none` for no limit."),
-        click.option("--tokens-per-minute", type=COUNT, help="Of prompts and answers."),
-        click.option("--concurrent", type=COUNT, help="Requests at a time."),
-        click.option("--refuse-losses/--take-losses", default=None, help="Refuse lossy requests."),
-        click.option("--keep-content/--no-content", default=None, help="Store what is said."),
         click.option(
-            "--allow-unpriced/--only-priced", default=None, help="Caps let unknown prices through."
+            "--daily", type=AMOUNT, help="Cap in dollars per day (UTC); `none` for no cap."
+        ),
+        click.option("--monthly", type=AMOUNT, help="Cap in dollars per month (UTC)."),
+        click.option(
+            "--requests-per-minute",
+            type=COUNT,
+            help="Maximum requests per minute; `none` for no limit.",
+        ),
+        click.option(
+            "--tokens-per-minute",
+            type=COUNT,
+            help="Maximum tokens per minute, prompts and answers together.",
+        ),
+        click.option("--concurrent", type=COUNT, help="Maximum requests at a time."),
+        click.option(
+            "--refuse-losses/--take-losses",
+            default=None,
+            help="Reject requests that cannot be translated without loss.",
+        ),
+        click.option(
+            "--keep-content/--no-content", default=None, help="Allow message content to be stored."
+        ),
+        click.option(
+            "--allow-unpriced/--only-priced",
+            default=None,
+            help="With a cap: allow models with unknown prices.",
         ),
         click.option(
             "--allow-unbounded/--only-bounded",
             default=None,
-            help="Caps let through what nobody can limit: hosted tools, documents by address.",
+            help="With a cap: allow unbounded cost (hosted tools, documents by URL).",
         ),
         click.option(
-            "--read-metrics/--no-metrics", default=None, help="See what all keys spend together."
+            "--read-metrics/--no-metrics",
+            default=None,
+            help="Show the spending of all keys at /metrics.",
         ),
         click.option(
-            "--read-requests/--own-requests", default=None, help="See the requests of all keys."
+            "--read-requests/--own-requests", default=None, help="Show the requests of all keys."
         ),
         click.option(
-            "--fetch-media/--no-fetch", default=None, help="Media by URL is fetched for it, or not."
+            "--fetch-media/--no-fetch",
+            default=None,
+            help="Download media given by URL for this key, or never do.",
         ),
-        click.option("--expires", type=SPAN, help="In 90d, 12h, 4w; `none` for never."),
+        click.option("--expires", type=SPAN, help="Expires in 90d, 12h, 4w; `none` for never."),
     )[::-1]:
         function = option(function)
     return function
@@ -107,11 +129,11 @@ def _models(names: tuple[str, ...], file: Path | None) -> tuple[str, ...]:
     return tuple(f"{ROUTE}{name}" if name in routes else name for name in names)
 
 
-@command.command("issue", help="Make a key. Its token is shown once, and nobody can show it again.")
+@command.command("issue", help="Issue a key. Its token is shown only once.")
 @click.argument("name")
-@click.option("--workspace", help="The folder it stands for; the present one if not given.")
-@click.option("--user", help=f"Whose it is. {ID}")
-@click.option("--team", help=f"Whose it is. {ID}")
+@click.option("--workspace", help="The folder of its sessions and tasks; default: the current one.")
+@click.option("--user", help=f"The owner. {ID}")
+@click.option("--team", help=f"The owner. {ID}")
 @_terms
 @json_option
 @store_option
@@ -163,7 +185,7 @@ def _public(key: KeyRow) -> dict[str, Any]:
     return fields
 
 
-@command.command("list", help="All keys: whose they are, their caps, and what was spent of them.")
+@command.command("list", help="List all keys with their owners, caps and spending.")
 @json_option
 @store_option
 def list_(as_json: bool, address: str | None) -> None:
@@ -213,7 +235,7 @@ def state_of(key: KeyRow) -> str:
     return f"until {minute(until)}" if found == "ending" and until is not None else found
 
 
-@command.command("change", help=f"Change the terms of a key; its token stays. {ID}")
+@command.command("change", help=f"Change the options of a key; its token stays the same. {ID}")
 @click.argument("id")
 @_terms
 @json_option
@@ -229,9 +251,13 @@ def change(id: str, as_json: bool, address: str | None, **options: Any) -> None:
         click.echo(f"changed {key.id} ({cell(key.name)})", err=True)
 
 
-@command.command("rotate", help=f"Replace a key by a new one; the old one opens for a while. {ID}")
+@command.command(
+    "rotate", help=f"Replace a key with a new one; the old one stays valid for a while. {ID}"
+)
 @click.argument("id")
-@click.option("--grace", type=SPAN, default="24h", show_default=True, help="For how long.")
+@click.option(
+    "--grace", type=SPAN, default="24h", show_default=True, help="How long the old key stays valid."
+)
 @json_option
 @store_option
 def rotate(id: str, grace: timedelta | str, as_json: bool, address: str | None) -> None:
@@ -246,7 +272,7 @@ def rotate(id: str, grace: timedelta | str, as_json: bool, address: str | None) 
     _show_token(issued, as_json)
 
 
-@command.command("revoke", help=f"Make keys void, within seconds and for good. {ID}")
+@command.command("revoke", help=f"Revoke keys permanently, within seconds. {ID}")
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @json_option
 @store_option

@@ -18,36 +18,36 @@ if TYPE_CHECKING:
     import click
 
 COMMANDS: dict[str, str] = {
-    "convert": "Say a conversation of one format in another.",
-    "inspect": "Show a conversation, whatever format it is in.",
-    "check": "Run the laws on a file of your own.",
-    "dialects": "The formats, and what each can say.",
-    "demo": "Show a conversion, with the example that is shipped.",
-    "schema": "The JSON Schema of the canonical types.",
-    "chat": "Talk to a model; with a question once, without one in a terminal.",
-    "models": "Known models: what they can do and what they cost.",
+    "convert": "Convert a conversation from one format to another.",
+    "inspect": "Show a conversation in any format.",
+    "check": "Check that your own files survive reading and writing.",
+    "dialects": "List the formats and what each supports.",
+    "demo": "Show a conversion of the bundled example.",
+    "schema": "Print the JSON Schema of the canonical types.",
+    "chat": "Chat with a model; with a question, answer it and exit.",
+    "models": "List models with capabilities and prices.",
     "sessions": "List, show, search, fork, export and delete sessions.",
     "transcripts": "List, show, search and convert the sessions of other agents.",
-    "resume": "Go on with a session in another tool.",
-    "cost": "What was spent, by session, model, day, user, team or key.",
-    "requests": "What passed the gateway: list, follow, show one.",
-    "reprice": "Compute the costs of history again, by another price table.",
-    "serve": "Run the gateway: any official SDK in front, any provider behind.",
+    "resume": "Continue a session in another tool.",
+    "cost": "Show spending by session, model, day, user, team or key.",
+    "requests": "Show the gateway's request log: list, follow, show one.",
+    "reprice": "Recompute the cost of stored messages with another price table.",
+    "serve": "Run the gateway, which connects any official SDK to any provider.",
     "rules": "Check or show the rules that choose a model.",
-    "export": "Write sessions to a file, to be imported elsewhere or sent on.",
-    "import": "Make sessions of requests, responses or exported files.",
-    "keys": "Keys of the gateway: issue, list, change, rotate, revoke.",
-    "users": "Users of keys, and what they may spend.",
-    "teams": "Teams of keys, and what they may spend.",
+    "export": "Export sessions to a file, for import elsewhere or for sending.",
+    "import": "Import requests, responses, transcripts or exports as sessions.",
+    "keys": "Issue, list, change, rotate and revoke keys of the gateway.",
+    "users": "Manage the users of keys and their caps.",
+    "teams": "Manage teams of keys and their caps.",
 }
 HELP = """Reads a conversation in any LLM provider's format and writes it in any other's, and says
-what could not be said. Talks to models, keeps sessions, and serves a gateway."""
+what could not be said. Talks to models, stores sessions, and serves a gateway."""
 EPILOG = """\b
 What to do next:
   interlingua chat "How do whales sleep?"    ask a model on this machine; no key needed
-  interlingua convert FILE --to anthropic    say a request or an answer in another format
-  interlingua serve                          any SDK in front, any provider behind
-  interlingua demo                           look at a conversion first
+  interlingua convert FILE --to anthropic    convert a request or a response to another format
+  interlingua serve                          connect any SDK to any provider
+  interlingua demo                           see a conversion first
 
 `interlingua COMMAND --help` says more."""
 MODULES = {"import": "importing"}

@@ -30,19 +30,25 @@ ABLE = {
 """Capabilities that differ between models, and a word for each."""
 
 
-@click.command("models", help="Models that can be used now: what they can do and what they cost.")
+@click.command("models", help="List the models you can use now, with capabilities and prices.")
 @click.argument("name", required=False)
-@click.option("--provider", help="Of one provider only.")
-@click.option("--all", "every", is_flag=True, help="All that are known, with a key or without.")
-@click.option("--now", is_flag=True, help="Only what can be used now, also where NAME is given.")
-@click.option("--profile", is_flag=True, help="What one model takes, and which rules say so.")
-@click.option("--dialect", help="With --profile: where it is asked in another than its usual one.")
+@click.option("--provider", help="Only models of this provider.")
+@click.option("--all", "every", is_flag=True, help="List all known models, with or without a key.")
+@click.option("--now", is_flag=True, help="Only models you can use now, even if NAME is given.")
+@click.option(
+    "--profile", is_flag=True, help="Show what one model accepts, and which rules say so."
+)
+@click.option("--dialect", help="With --profile: for this dialect instead of the default one.")
 @click.option(
     "--refresh",
     metavar="PROVIDER",
-    help="Ask a provider what its models take, and keep that as rules of your own.",
+    help="Ask a provider what its models accept, and save that as your own rules.",
 )
-@click.option("--learned", is_flag=True, help="What models refused through the gateway, as rules.")
+@click.option(
+    "--learned",
+    is_flag=True,
+    help="Print rules for the parameters that models rejected through the gateway.",
+)
 @json_option
 def command(
     name: str | None,

@@ -101,15 +101,17 @@ class Result:
         return whole
 
 
-@click.command("reprice", help="Compute the costs of history again, by another price table.")
+@click.command("reprice", help="Recompute the cost of stored messages with another price table.")
 @click.option(
     "--version",
-    help="A table of the package, or one used before; else the newest and your own.",
+    help="A table of the package, or one used before; default: the newest, and your own prices.",
 )
 @click.option(
-    "--prices", type=click.Path(exists=True, dir_okay=False), help="A file, over the newest table."
+    "--prices",
+    type=click.Path(exists=True, dir_okay=False),
+    help="A price file on top of the newest table.",
 )
-@click.option("--dry-run", is_flag=True, help="Tell what would change, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would change, without changing anything.")
 @json_option
 @store_option
 def command(

@@ -48,13 +48,17 @@ Names = dict[str | None, str]
 
 @click.command("requests", help=HELP)
 @click.argument("id", required=False)
-@click.option("-f", "--follow", is_flag=True, help="Go on with what passes from now on.")
-@click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="How many.")
-@click.option("--model", help="Asked for by this name, or answered by this model.")
+@click.option("-f", "--follow", is_flag=True, help="Follow new requests as they finish.")
+@click.option(
+    "--limit", type=click.IntRange(0), default=20, show_default=True, help="Maximum number to show."
+)
+@click.option("--model", help="Requests for this name, or answered by this model.")
 @click.option("--status", help="ok, failed, a status like 429, or 4xx.")
-@click.option("--key", "key", help="Of this key: an id, the beginning of one, or a name.")
+@click.option("--key", "key", help="Requests of this key: an id, the start of one, or a name.")
 @click.option("--since", type=Moment(), help="From this day or time on; 12h is twelve hours ago.")
-@click.option("--until", type=Moment(end=True), help="Up to the end of this day, or a time.")
+@click.option(
+    "--until", type=Moment(end=True), help="Up to the end of this day, or up to this time."
+)
 @json_option
 @store_option
 def command(

@@ -36,15 +36,27 @@ TOLD = 12
 """Losses that are told one by one."""
 
 
-@click.command("resume", help=f"Go on with a session in another tool. {SESSION}")
+@click.command("resume", help=f"Continue a session in another tool. {SESSION}")
 @click.argument("session")
-@click.option("--in", "target", required=True, metavar="TOOL", help="codex, claude-code, …, chat.")
+@click.option(
+    "--in",
+    "target",
+    required=True,
+    metavar="TOOL",
+    help="The tool to continue in: codex, claude-code, …, chat.",
+)
 @from_option("The format, if it is not clear.")
-@click.option("--folder", type=click.Path(path_type=Path), help="Work there, not where it did.")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-@click.option("--run", is_flag=True, help="Go on at once; without it, the command is printed.")
-@click.option("--dry-run", is_flag=True, help="Tell what would be lost, and write nothing.")
-@click.option("--untested", is_flag=True, help="Also for a version that nobody has tried.")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    help="Continue in this folder instead of the original one.",
+)
+@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--run", is_flag=True, help="Start the tool; without this, the command is printed.")
+@click.option("--dry-run", is_flag=True, help="Show what would be lost, without writing anything.")
+@click.option(
+    "--untested", is_flag=True, help="Proceed even if this version of the tool is untested."
+)
 @redact_options
 @json_option
 @store_option

@@ -27,9 +27,7 @@ def command() -> None:
     pass
 
 
-@command.command(
-    "check", help="Everything that is wrong with a rules file; yours if none is named."
-)
+@command.command("check", help="List all problems in a rules file; default: your own.")
 @file_argument
 @json_option
 def check(file: Path | None, as_json: bool) -> None:
@@ -49,7 +47,7 @@ def _tell(path: Path, problems: list[Problem]) -> None:
     click.echo(cell(f"{path}: {plural(len(problems), 'problem')}"), err=True)
 
 
-@command.command("show", help="The rules in the order they are tried; yours if no file is named.")
+@command.command("show", help="Show the rules in the order they are tried; default: your own file.")
 @file_argument
 @json_option
 def show(file: Path | None, as_json: bool) -> None:

@@ -23,7 +23,7 @@ TYPES: dict[str, Any] = {
 }
 
 
-@click.command("schema", help="The JSON Schema of the canonical types.")
+@click.command("schema", help="Print the JSON Schema of the canonical types.")
 @click.argument("type", type=click.Choice(list(TYPES), case_sensitive=False), default="Message")
 def command(type: str) -> None:
     data = msgspec.json.encode(json_schema(TYPES[type]))

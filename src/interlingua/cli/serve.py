@@ -10,21 +10,27 @@ import msgspec
 from interlingua.cli.main import shown
 
 
-@click.command("serve", help="Run the gateway: any official SDK in front, any provider behind.")
+@click.command("serve", help="Run the gateway, which connects any official SDK to any provider.")
 @click.option(
     "--config",
     "path",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="A TOML file; without it, gateway.toml of your configuration folder, if there is one.",
+    help="A TOML file; default: gateway.toml in your configuration folder, if there is one.",
 )
-@click.option("--host", help="Where to listen; 127.0.0.1 unless the file says otherwise.")
-@click.option("--port", type=click.IntRange(0, 65535), help="8400 unless the file says otherwise.")
-@click.option("--workers", type=click.IntRange(1, 256), help="Processes; 1 unless told otherwise.")
+@click.option("--host", help="The address to listen on; default: from the file, or 127.0.0.1.")
 @click.option(
-    "--check", "only_check", is_flag=True, help="Say what is wrong, print the routes, and end."
+    "--port", type=click.IntRange(0, 65535), help="The port; default: from the file, or 8400."
 )
 @click.option(
-    "--json", "as_json", is_flag=True, help="What to try as one line of JSON, when it is ready."
+    "--workers",
+    type=click.IntRange(1, 256),
+    help="The number of processes; default: from the file, or 1.",
+)
+@click.option(
+    "--check", "only_check", is_flag=True, help="Check the settings, print the routes, and exit."
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the startup information as one line of JSON."
 )
 def command(
     path: Path | None,

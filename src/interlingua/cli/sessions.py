@@ -46,8 +46,10 @@ def command() -> None:
     pass
 
 
-@command.command("list", help="Sessions, the last changed first.")
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many.")
+@command.command("list", help="List sessions, most recently changed first.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=20, show_default=True, help="Maximum number to show."
+)
 @json_option
 @store_option
 def list_(limit: int, as_json: bool, address: str | None) -> None:
@@ -77,11 +79,13 @@ def _row(row: SessionRow) -> list[str]:
     return [row.id, row.name or "", count, row.active_model or "", minute(row.updated_at)]
 
 
-@command.command("show", help=f"A session and its last messages. {ID}")
+@command.command("show", help=f"Show a session and its last messages. {ID}")
 @click.argument("id")
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="How many.")
-@click.option("--full", is_flag=True, help="Whole texts, not only their beginnings.")
-@click.option("--raw", is_flag=True, help="Messages as they are stored, one JSON object a line.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=50, show_default=True, help="Maximum number to show."
+)
+@click.option("--full", is_flag=True, help="Show full texts instead of their beginnings.")
+@click.option("--raw", is_flag=True, help="Print messages as stored, one JSON object per line.")
 @json_option
 @store_option
 def show(id: str, limit: int, full: bool, raw: bool, as_json: bool, address: str | None) -> None:
@@ -131,10 +135,12 @@ def _show_message(number: int, message: Message, full: bool) -> None:
             say(f"    {line}" if line else "", "dim" if label else "")
 
 
-@command.command("search", help="Messages in which all the words occur; word* is a beginning.")
+@command.command("search", help="Find messages that contain all the words; word* matches a prefix.")
 @click.argument("words", nargs=-1, required=True)
-@click.option("--session", "id", help=f"In one session only. {ID}")
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many.")
+@click.option("--session", "id", help=f"Search one session only. {ID}")
+@click.option(
+    "--limit", type=click.IntRange(1), default=20, show_default=True, help="Maximum number to show."
+)
 @json_option
 @store_option
 def search(
@@ -160,9 +166,11 @@ def search(
     show_table(columns, rows)
 
 
-@command.command("fork", help=f"A new session with copies of another one's messages. {ID}")
+@command.command("fork", help=f"Create a session with copies of another one's messages. {ID}")
 @click.argument("id")
-@click.option("--at", "message", help="The last message to copy: its number, id or beginning.")
+@click.option(
+    "--at", "message", help="The last message to copy: its number, id or start of the id."
+)
 @click.option("--name", help="The new session's name.")
 @json_option
 @store_option
@@ -180,13 +188,15 @@ def fork(
         click.echo(f"{plural(child.message_count, 'message')} of {shown(row.id)}", err=True)
 
 
-@command.command("export", help=f"One session, in any format. {ID}")
+@command.command("export", help=f"Export one session in any format. {ID}")
 @click.argument("id")
 @click.option("--to", "target", default="jsonl", show_default=True, help=TARGETS)
-@click.option("--model", help="The model that is to go on with it; the session's own if not.")
+@click.option("--model", help="The model to continue with; default: the session's own.")
 @redact_options
-@click.option("--report", type=click.Path(dir_okay=False), help="Losses as JSON, to a file.")
-@click.option("--strict", is_flag=True, help="Exit with 3 if anything is lost.")
+@click.option(
+    "--report", type=click.Path(dir_okay=False), help="Write the losses to a file, as JSON."
+)
+@click.option("--strict", is_flag=True, help="Exit with code 3 if anything is lost.")
 @store_option
 def export(
     id: str,
@@ -206,9 +216,9 @@ def export(
     sys.exit(export_sessions((id,), wanted, None, report, strict, address))
 
 
-@command.command("delete", help=f"Remove sessions with all that belongs to them. {ID}")
+@command.command("delete", help=f"Delete sessions and everything that belongs to them. {ID}")
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @json_option
 @store_option
 def delete(ids: tuple[str, ...], yes: bool, as_json: bool, address: str | None) -> None:
@@ -226,11 +236,23 @@ def delete(ids: tuple[str, ...], yes: bool, as_json: bool, address: str | None) 
         put_json({"deleted": list(rows)})
 
 
-@command.command("prune", help="Remove old or large provider data that is kept with messages.")
+@command.command("prune", help="Remove old or large provider data stored with messages.")
 @click.argument("id", required=False)
-@click.option("--older-than", type=click.IntRange(0), metavar="DAYS", help="Of older messages.")
-@click.option("--larger-than", type=click.IntRange(0), metavar="BYTES", help="Larger than this.")
-@click.option("--dry-run", is_flag=True, help="Tell what would go, and change nothing.")
+@click.option(
+    "--older-than",
+    type=click.IntRange(0),
+    metavar="DAYS",
+    help="Only messages older than this many days.",
+)
+@click.option(
+    "--larger-than",
+    type=click.IntRange(0),
+    metavar="BYTES",
+    help="Only data larger than this many bytes.",
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Show what would be removed, without changing anything."
+)
 @json_option
 @store_option
 def prune_(

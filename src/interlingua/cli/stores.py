@@ -31,10 +31,10 @@ store_option: Callable[[F], F] = click.option(
     "--store",
     "address",
     metavar="URL",
-    help="A file, sqlite:///path or postgresql://…; without it, INTERLINGUA_STORE or your own.",
+    help="A file, sqlite:///path or postgresql://…; default: INTERLINGUA_STORE or your own store.",
 )
 json_option: Callable[[F], F] = click.option(
-    "--json", "as_json", is_flag=True, help="As JSON, for machines."
+    "--json", "as_json", is_flag=True, help="Print JSON, for programs."
 )
 
 

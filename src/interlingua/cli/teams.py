@@ -11,7 +11,7 @@ from interlingua.cli.stores import json_option, opened, store_option
 from interlingua.cli.terminal import put_json, say
 from interlingua.cli.users import save, show_owners
 
-ID = "An id, the beginning of one, or a name."
+ID = "Takes an id, the start of one, or a name."
 
 
 @click.group("teams", help="Add, list, change, disable and enable teams.")
@@ -19,11 +19,15 @@ def command() -> None:
     pass
 
 
-_daily = click.option("--daily", type=AMOUNT, help="Dollars a day over all keys (UTC).")
-_monthly = click.option("--monthly", type=AMOUNT, help="Dollars a month over all keys (UTC).")
+_daily = click.option(
+    "--daily", type=AMOUNT, help="Cap in dollars per day for all keys together (UTC)."
+)
+_monthly = click.option(
+    "--monthly", type=AMOUNT, help="Cap in dollars per month for all keys together (UTC)."
+)
 
 
-@command.command("add", help="A new team; its id goes to standard output.")
+@command.command("add", help="Add a team; prints its id.")
 @click.argument("name")
 @_daily
 @_monthly
@@ -41,7 +45,7 @@ def add(name: str, daily: Any, monthly: Any, as_json: bool, address: str | None)
         say(team.id)
 
 
-@command.command("list", help="All teams, and what was spent by them.")
+@command.command("list", help="List all teams and their spending.")
 @json_option
 @store_option
 def list_(as_json: bool, address: str | None) -> None:
@@ -51,7 +55,7 @@ def list_(as_json: bool, address: str | None) -> None:
     show_owners(rows, spent, as_json)
 
 
-@command.command("change", help=f"Other caps, or another name. {ID}")
+@command.command("change", help=f"Change caps or name. {ID}")
 @click.argument("id")
 @click.option("--name", help="The new name.")
 @_daily
@@ -61,14 +65,14 @@ def change(id: str, name: str | None, daily: Any, monthly: Any, address: str | N
     save(address, "team", id, name=name, daily=daily, monthly=monthly)
 
 
-@command.command("disable", help=f"All keys of this team are void until it is enabled again. {ID}")
+@command.command("disable", help=f"Disable all keys of this team until it is enabled again. {ID}")
 @click.argument("id")
 @store_option
 def disable(id: str, address: str | None) -> None:
     save(address, "team", id, status="disabled")
 
 
-@command.command("enable", help=f"The keys of this team open again. {ID}")
+@command.command("enable", help=f"Enable the keys of this team again. {ID}")
 @click.argument("id")
 @store_option
 def enable(id: str, address: str | None) -> None:

@@ -62,16 +62,22 @@ class Row(NamedTuple):
     unpriced: int
 
 
-@command.command("list", help="Sessions of all agents on this machine, the last changed first.")
-@from_option("Of this agent only; may be given often.", many=True)
-@click.option("--folder", type=click.Path(path_type=Path), help="Those that worked there.")
-@click.option("--title", help="Those with this in their title.")
-@click.option("--since", type=Moment(), help="From this day or time on; 7d is seven days ago.")
-@click.option("--helpers", is_flag=True, help="Sessions of helpers, too.")
-@click.option(
-    "--limit", type=click.IntRange(1), help=f"How many; on a terminal {FEW}, elsewhere all."
+@command.command(
+    "list", help="List the sessions of all agents on this machine, most recently changed first."
 )
-@click.option("--no-cache", is_flag=True, help="Look into every file again.")
+@from_option("Of this agent only; may be given often.", many=True)
+@click.option(
+    "--folder", type=click.Path(path_type=Path), help="Only sessions that worked in this folder."
+)
+@click.option("--title", help="Only sessions with this text in their title.")
+@click.option("--since", type=Moment(), help="From this day or time on; 7d is seven days ago.")
+@click.option("--helpers", is_flag=True, help="Include sessions of sub-agents.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    help=f"Maximum number to show; {FEW} on a terminal, otherwise all.",
+)
+@click.option("--no-cache", is_flag=True, help="Read every file again instead of using the cache.")
 @json_option
 @home_option
 def list_(
@@ -204,13 +210,13 @@ def _cost(row: Row) -> str:
     return f"{shown} + ?" if row.unpriced else shown
 
 
-@command.command("show", help=f"What was said in a session. {SESSION}")
+@command.command("show", help=f"Show the messages of a session. {SESSION}")
 @click.argument("session")
-@click.option("--limit", type=click.IntRange(1), help="The last messages only.")
-@click.option("--full", is_flag=True, help="Whole texts, not only their beginnings.")
-@click.option("--tools", is_flag=True, help="Calls and results unfolded.")
-@click.option("--branch", type=click.IntRange(1), help="Another way through it, by its number.")
-@click.option("--no-pager", is_flag=True, help="All at once, also on a terminal.")
+@click.option("--limit", type=click.IntRange(1), help="Show only the last messages.")
+@click.option("--full", is_flag=True, help="Show full texts instead of their beginnings.")
+@click.option("--tools", is_flag=True, help="Show calls and results in full.")
+@click.option("--branch", type=click.IntRange(1), help="Show another branch, by its number.")
+@click.option("--no-pager", is_flag=True, help="Do not use a pager.")
 @from_option("The format, if it is not clear.")
 @json_option
 @home_option
@@ -266,11 +272,17 @@ def _facts(transcript: Transcript) -> dict[str, Any]:
     }
 
 
-@command.command("search", help="Where this text was said, in the sessions of all agents.")
+@command.command("search", help="Search for a text in the sessions of all agents.")
 @click.argument("text")
 @from_option("Of this agent only; may be given often.", many=True)
-@click.option("--since", type=Moment(), help="In files changed from this day or time on.")
-@click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="How many.")
+@click.option("--since", type=Moment(), help="Only files changed since this day or time.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Maximum number to show.",
+)
 @json_option
 @home_option
 def search(
@@ -317,16 +329,26 @@ def search(
             click.echo(f"The first {limit:,}; there may be more: --limit", err=True)
 
 
-@command.command("convert", help=f"A session in another format. {SESSION}")
+@command.command("convert", help=f"Convert a session to another format. {SESSION}")
 @click.argument("session")
 @click.option(
-    "--to", "target", required=True, help="The format: codex, sharegpt, …; a wrong one lists all."
+    "--to",
+    "target",
+    required=True,
+    help="The target format: codex, sharegpt, …; an unknown one lists all.",
 )
-@click.option("--output", "-o", type=click.Path(path_type=Path), help="The file; else it is shown.")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    help="The output file; default: standard output.",
+)
 @from_option("The format, if it is not clear.")
 @redact_options
-@click.option("--report", type=click.Path(dir_okay=False), help="Losses as JSON, to a file.")
-@click.option("--strict", is_flag=True, help="Exit with 3 if anything is lost.")
+@click.option(
+    "--report", type=click.Path(dir_okay=False), help="Write the losses to a file, as JSON."
+)
+@click.option("--strict", is_flag=True, help="Exit with code 3 if anything is lost.")
 @home_option
 def convert(
     session: str,

@@ -21,13 +21,17 @@ def command() -> None:
     pass
 
 
-_daily = click.option("--daily", type=AMOUNT, help="Dollars a day over all keys (UTC).")
-_monthly = click.option("--monthly", type=AMOUNT, help="Dollars a month over all keys (UTC).")
+_daily = click.option(
+    "--daily", type=AMOUNT, help="Cap in dollars per day for all keys together (UTC)."
+)
+_monthly = click.option(
+    "--monthly", type=AMOUNT, help="Cap in dollars per month for all keys together (UTC)."
+)
 
 
-@command.command("add", help="A new user; its id goes to standard output.")
+@command.command("add", help="Add a user; prints its id.")
 @click.argument("name")
-@click.option("--email", help="The address.")
+@click.option("--email", help="The e-mail address.")
 @_daily
 @_monthly
 @json_option
@@ -51,7 +55,7 @@ def add(
         say(user.id)
 
 
-@command.command("list", help="All users, and what was spent by them.")
+@command.command("list", help="List all users and their spending.")
 @json_option
 @store_option
 def list_(as_json: bool, address: str | None) -> None:
@@ -95,10 +99,10 @@ def _row(row: Any, spent: dict[str, tuple[Decimal, Decimal]]) -> list[str]:
     return [row.id, row.name or "", row.status, *caps]
 
 
-@command.command("change", help=f"Other caps, another name or address. {ID}")
+@command.command("change", help=f"Change caps, name or e-mail address. {ID}")
 @click.argument("id")
 @click.option("--name", help="The new name.")
-@click.option("--email", help="The new address.")
+@click.option("--email", help="The new e-mail address.")
 @_daily
 @_monthly
 @store_option
@@ -108,14 +112,14 @@ def change(
     save(address, "user", id, name=name, email=email, daily=daily, monthly=monthly)
 
 
-@command.command("disable", help=f"All keys of this user are void until it is enabled again. {ID}")
+@command.command("disable", help=f"Disable all keys of this user until it is enabled again. {ID}")
 @click.argument("id")
 @store_option
 def disable(id: str, address: str | None) -> None:
     save(address, "user", id, status="disabled")
 
 
-@command.command("enable", help=f"The keys of this user open again. {ID}")
+@command.command("enable", help=f"Enable the keys of this user again. {ID}")
 @click.argument("id")
 @store_option
 def enable(id: str, address: str | None) -> None:
