@@ -119,7 +119,8 @@ class Twist:
             il.ToolResultBlock(self.pick(call.id, "call_0", "call_9"), self.said())
             for call in calls
         ]
-        match self.pick("as called", "reversed", "one missing", "twice", "in one", "with text"):
+        orders = ("reversed", "one missing", "twice", "in one", "with text", "with another", "late")
+        match self.pick("as called", *orders):
             case "reversed":
                 results.reverse()
             case "one missing":
@@ -130,6 +131,12 @@ class Twist:
                 return [il.Message(il.Role.TOOL, tuple(results))]
             case "with text":
                 return [il.Message(il.Role.TOOL, (each, il.TextBlock("a"))) for each in results]
+            case "with another":
+                other = il.ToolResultBlock("call_9", (IMAGE,))
+                return [il.Message(il.Role.TOOL, (each, other)) for each in results]
+            case "late":
+                told = [il.Message(il.Role.TOOL, (result,)) for result in results]
+                return [il.Message.user("meanwhile"), *told]
         return [il.Message(il.Role.TOOL, (result,)) for result in results]
 
     def history(self, calls: int, thinks: bool, system: bool) -> tuple[il.Message, ...]:
