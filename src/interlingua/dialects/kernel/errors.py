@@ -36,20 +36,6 @@ class ShapeError(Exception):
         return ReadError(what, f"${self.path}", self.expected, self.found)
 
 
-class inside:  # noqa: N801  # it reads as a word: `with inside(".item"):`
-    """What has the wrong shape in here has it inside of this place."""
-
-    def __init__(self, place: str) -> None:
-        self._place = place
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if isinstance(error, ShapeError):
-            error.inside(self._place)
-
-
 def want(value: Any, kind: type[T], path: str = "") -> T:
     """`value` if it is of this JSON type; whole floats are integers, and integers numbers."""
     if type(value) is kind:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.kernel.errors import ShapeError, each, inside, maybe, take, want
+from interlingua.dialects.kernel.errors import ShapeError, below, each, maybe, take, want
 from interlingua.dialects.kernel.stream_reader import (
     Spot,
     end_of_block,
@@ -645,8 +645,7 @@ class Choice:
             else:
                 self.is_snapshot = True
         if wire.get(key) is not None:
-            with inside(f".{key}"):
-                self._read_delta(want(wire[key], dict))
+            below(f".{key}", self._read_delta, wire[key])
         word = wire.get("finish_reason")
         if type(word) in (str, int, float, bool):
             self.word = word
@@ -665,7 +664,8 @@ class Choice:
         elif "logprobs" in wire:
             self._around.setdefault("logprobs", None)
 
-    def _read_delta(self, delta: Wire) -> None:
+    def _read_delta(self, given: Any) -> None:
+        delta = want(given, dict)
         merge(self._message, delta, _PASSING)
         if not THINKING.isdisjoint(delta):
             self._thoughts.read(delta)

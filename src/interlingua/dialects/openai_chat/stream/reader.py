@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from interlingua.dialects.kernel.errors import ShapeError, inside, want
+from interlingua.dialects.kernel.errors import ShapeError, below, want
 from interlingua.dialects.kernel.stream_reader import BROKEN_OFF, Pattern, Spot, pattern_of
 from interlingua.dialects.kernel.wire import Wire, parse
 from interlingua.dialects.openai_chat.errors import is_failure, read_failure
@@ -132,10 +132,11 @@ class StreamReader:
 
     def _read_choices(self, choices: list[Any], wire: Wire) -> None:
         for position, choice in enumerate(choices):
-            with inside(f".choices[{position}]"):
-                index = want(choice, dict).get("index")
-                number = index if type(index) is int else position
-                self._begin(number, wire).read(choice)
+            below(f".choices[{position}]", self._read_choice, choice, position, wire)
+
+    def _read_choice(self, choice: Any, position: int, wire: Wire) -> None:
+        index = want(choice, dict).get("index")
+        self._begin(index if type(index) is int else position, wire).read(choice)
 
     def _begin(self, number: int, wire: Wire) -> Choice:
         choice = self._answer.choices.get(number)

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from interlingua.arguments import to_text
-from interlingua.dialects.kernel.errors import ShapeError, inside
+from interlingua.dialects.kernel.errors import ShapeError, below
 from interlingua.dialects.kernel.kept import form_of
 from interlingua.dialects.kernel.stream_reader import call_of, end_of_block, failed, with_found
 from interlingua.dialects.kernel.wire import Wire
@@ -376,8 +376,8 @@ class Answer:
             wire = self._so_far(item) if number is None else item.filled(output[number])
             items.append(wire)
             if item.done is None or not item.parts:
-                with inside(f".output[{at if number is None else number}]"):
-                    events += self._end_item(item, wire, at)
+                place = f".output[{at if number is None else number}]"
+                events += below(place, self._end_item, item, wire, at)
         for part in self._parts():
             if not part.is_over:
                 events += part.end(self._state(part))

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.kernel.errors import ShapeError, inside, take, want
+from interlingua.dialects.kernel.errors import ShapeError, below, take, want
 from interlingua.dialects.kernel.stream_reader import BROKEN_OFF, UNREADABLE
 from interlingua.dialects.kernel.wire import Wire, parse
 from interlingua.dialects.openai_responses import tables as t
@@ -193,8 +193,7 @@ class StreamReader:
     def _ended(self, wire: Wire) -> list[Event]:
         given = take(wire, "response", dict)
         answer, events = self._begun(given)
-        with inside(".response"):
-            response, more = answer.finish(given)
+        response, more = below(".response", answer.finish, given)
         events += more
         told = response.message.metadata
         if told.stop_reason is not None:
@@ -223,8 +222,7 @@ class StreamReader:
     def _item_done(self, wire: Wire) -> list[Event]:
         given, at = take(wire, "item", dict), _number(wire, "output_index")
         answer, events = self._begun({})
-        with inside(".item"):
-            return events + answer.end(answer.place(at, given.get("id")), given)
+        return events + below(".item", answer.end, answer.place(at, given.get("id")), given)
 
     # -- parts ------------------------------------------------------------------------------------
 
