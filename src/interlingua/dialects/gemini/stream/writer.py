@@ -32,6 +32,7 @@ from interlingua.model.exchange import Response
 from interlingua.model.message import Message
 from interlingua.streams.frames import Frame
 
+_BLANK = "a text that says nothing is no block of a stream"
 _QUIET = quiet(NAME)
 _NOTHING: Wire = {"role": MODEL, "parts": [{"text": ""}]}
 """The content of a frame that only ends a candidate."""
@@ -83,9 +84,13 @@ class _Abroad(stream_writer.Abroad):
         if self._failed:
             return []
         frames = [frame for voice in self._voices.values() for frame in voice.close_all()]
-        recorder = LossRecorder(NAME, event.response, self._report)
-        response = _without_blanks(event.response, recorder)
+        response = event.response
+        recorder = LossRecorder(NAME, response, self._report)
         wire = write_response(response, recorder)
+        if blanks := _blanks_of(response):
+            wire = write_response(_without_blanks(response), _QUIET)
+        for block in blanks:
+            recorder.lost(block, None, _BLANK, severity="info")
         body = wire[0] if type(wire) is list else wire
         if not body.get("candidates"):
             body["promptFeedback"] = {"blockReason": _BLOCKED, **(body.get("promptFeedback") or {})}
@@ -118,22 +123,18 @@ class _Abroad(stream_writer.Abroad):
         return [spell(None, write_failure(failure, event.error, recorder))]
 
 
-def _without_blanks(response: Response, recorder: LossRecorder) -> Response:
-    """Texts that say nothing open no block of a stream."""
-    messages = [response.message, *response.alternatives]
-    if not any(_is_blank(block) for message in messages for block in message.content):
-        return response
-    for number, message in enumerate(messages):
-        content = tuple([block for block in message.content if not _is_blank(block)])
-        for block in filter(_is_blank, message.content):
-            reason = "a text that says nothing is no block of a stream"
-            recorder.lost(block, None, reason, severity="info")
-            WRITERS[type(block)](block, Turn(recorder, True, True))  # for what it reports
-        messages[number] = message.replace(content=content)
-        recorder.alias(messages[number], message)
-    said = response.replace(message=messages[0], alternatives=tuple(messages[1:]))
-    recorder.alias(said, response)
-    return said
+def _blanks_of(response: Response) -> list[Block]:
+    """Texts that say nothing, which open no block of a stream."""
+    messages = (response.message, *response.alternatives)
+    return [block for each in messages for block in each.content if _is_blank(block)]
+
+
+def _without_blanks(response: Response) -> Response:
+    message, *others = [
+        each.replace(content=tuple([block for block in each.content if not _is_blank(block)]))
+        for each in (response.message, *response.alternatives)
+    ]
+    return response.replace(message=message, alternatives=tuple(others))
 
 
 def _is_blank(block: Any) -> bool:
