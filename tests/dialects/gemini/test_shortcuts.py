@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interlingua as il
-from interlingua.dialects.gemini import calls, messages, response, text, usage
+from interlingua.dialects.gemini import calls, messages, response, text
 from interlingua.dialects.gemini.calls import Calls
 from interlingua.dialects.gemini.stream.reader import StreamReader
 from interlingua.dialects.gemini.text import Turn
@@ -126,7 +126,7 @@ USAGES = st.fixed_dictionaries(
 
 @given(USAGES)
 def test_counts_that_are_read_at_once(wire: Any) -> None:
-    assert outcome(usage.read_usage, wire) == outcome(usage._read_usage, wire)
+    assert outcome(response.read_usage, wire) == outcome(response._read_usage, wire)
 
 
 # -- frames ---------------------------------------------------------------------------------------

@@ -74,6 +74,7 @@ def test_a_changed_reason_is_another_status() -> None:
         {},
         None,
         {"total_tokens": 3},
+        {"total_tokens": 0},
         {"total_input_tokens": 3},
         {"total_output_tokens": 3, "total_tokens": 9},
         {"total_thought_tokens": 3},

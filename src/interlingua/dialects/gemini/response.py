@@ -1,4 +1,4 @@
-"""Answers: candidates, of which the first is the message and the rest are alternatives."""
+"""Answers: candidates, the first of which is the message, the others alternatives; and tokens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from interlingua.dialects.gemini.messages import (
 )
 from interlingua.dialects.gemini.tables import MODEL, NAME, NEAREST_STOPS, STOP_REASONS
 from interlingua.dialects.gemini.text import Turn
-from interlingua.dialects.gemini.usage import read_usage, write_usage
+from interlingua.dialects.google import Counts
 from interlingua.dialects.kernel.errors import below, each, read_whole, want
 from interlingua.dialects.kernel.fields import Attrs, Table, plain
 from interlingua.dialects.kernel.kept import (
@@ -30,12 +30,13 @@ from interlingua.dialects.kernel.kept import (
     restore,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.usage import count
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import own_word, snake_case
 from interlingua.model.blocks import Block, ToolUseBlock
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message, Role
-from interlingua.model.metadata import MessageMetadata, StopReason
+from interlingua.model.metadata import Diagnostic, MessageMetadata, StopReason, Usage
 
 _METADATA = ("groundingMetadata", "citationMetadata")
 BODY = Table(
@@ -49,6 +50,50 @@ BODY = Table(
 CANDIDATE = Table(
     None, beside=("index", "content", "finishReason", *_METADATA), also_named=snake_case
 )
+
+# -- tokens: the sums are those of both of Google's APIs (`dialects/google.py`) -------------------
+
+PROMPT, CACHED = "promptTokenCount", "cachedContentTokenCount"
+SAID, THOUGHT = "candidatesTokenCount", "thoughtsTokenCount"
+TOTAL, TOOLS = "totalTokenCount", "toolUsePromptTokenCount"
+COUNTS = Counts(PROMPT, CACHED, SAID, THOUGHT, TOTAL, TOOLS)
+_OURS = frozenset(COUNTS[:5])
+_SNAKES = frozenset(snake_case(name) for name in _OURS)
+USAGE = Table(None, beside=_OURS, also_named=snake_case)
+
+
+def quick_usage(wire: Wire) -> Usage | None:
+    """Counts in the plain spelling that nearly all have; None for any other."""
+    prompt, total, spoken = wire.get(PROMPT), wire.get(TOTAL), wire.get(SAID)
+    cached, thoughts, rest = wire.get(CACHED), wire.get(THOUGHT), {}
+    if type(prompt) is not int or type(total) is not int or prompt < 0:
+        return None
+    for key, item in wire.items():
+        if key in _OURS:
+            if type(item) is not int or item < 0:
+                return None
+        elif item is None or key in _SNAKES:
+            return None
+        else:
+            rest[key] = item
+    if (thoughts is not None and spoken is None) or (cached or 0) > prompt:
+        return None
+    output = None if spoken is None else spoken + (thoughts or 0)
+    if total != prompt + (output or 0) + (count(rest.get(TOOLS)) or 0):
+        return None
+    raw = {NAME: rest} if rest else None
+    return Usage(prompt - (cached or 0), output, cached, None, thoughts, raw=raw)
+
+
+def read_usage(wire: Wire) -> tuple[Usage, tuple[Diagnostic, ...]]:
+    usage = quick_usage(wire)
+    return _read_usage(wire) if usage is None else (usage, ())
+
+
+def _read_usage(wire: Wire) -> tuple[Usage, tuple[Diagnostic, ...]]:
+    kept = Kept()
+    return COUNTS.read(USAGE.usual(wire, kept), NAME, kept)
+
 
 # -- reading --------------------------------------------------------------------------------------
 
@@ -188,7 +233,7 @@ def _write_body(response: Response, mine: Wire, recorder: LossRecorder) -> Wire:
         messages = (response.message, *response.alternatives)
         body["candidates"] = [_write_candidate(m, at, recorder) for at, m in enumerate(messages)]
     if metadata.usage is not None:
-        body["usageMetadata"] = write_usage(metadata.usage, recorder)
+        body["usageMetadata"] = COUNTS.write(metadata.usage, recorder)
     if metadata.response_model is not None:
         body["modelVersion"] = metadata.response_model
     if metadata.response_id is not None:

@@ -11,10 +11,15 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from interlingua.dialects.gemini.response import BODY, CANDIDATE, read_response
+from interlingua.dialects.gemini.response import (
+    BODY,
+    CANDIDATE,
+    quick_usage,
+    read_response,
+    read_usage,
+)
 from interlingua.dialects.gemini.stream.answer import Candidate, Run, merge
 from interlingua.dialects.gemini.tables import NAME
-from interlingua.dialects.gemini.usage import quick_usage, read_usage
 from interlingua.dialects.kernel.errors import ShapeError, below, want
 from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.stream_reader import BROKEN_OFF, failed
