@@ -312,7 +312,8 @@ class Home:
         self._held = []
         self._count += len(kept["frames"])
         frames = [Frame(*frame) for frame in kept["frames"]]
-        self._frames += frames
+        if self._resume is not None:
+            self._frames += frames
         for text in self._grows:
             self._keeps_pieces |= any(text in frame.data for frame in frames)
         return frames

@@ -54,6 +54,9 @@ _ONE_MESSAGE = "a stream has one message"
 class Abroad(stream_writer.Abroad):
     """Events in, frames out. `by` is the protocol of whoever made what they say."""
 
+    grows = ('"logprobs":{', '"logprobs": {', '"function_call"')
+    """What pieces may say beside their text, and the end says again."""
+
     def __init__(self, t: Tables, report: Report, by: str) -> None:
         super().__init__(t.name, report)
         self._t = t
@@ -61,8 +64,6 @@ class Abroad(stream_writer.Abroad):
         self._head: Wire = {}
         self._choices: dict[int, ChoiceWriter] = {}
         self._is_over = False
-
-    grows = ('"logprobs":{', '"logprobs": {', '"function_call"')
 
     def resume(self, count: int, frames: list[Frame]) -> None:
         """What these have said is not said again at the end."""
