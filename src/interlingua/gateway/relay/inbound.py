@@ -68,6 +68,7 @@ class Inbound(NamedTuple):
     """A request that is understood: what it says, and who is to answer."""
 
     match: Match
+    front: Front
     body: bytes
     headers: Mapping[bytes, bytes]
     envelope: Envelope
@@ -82,10 +83,6 @@ class Inbound(NamedTuple):
     """Whether the body was written anew, without what it said twice."""
     to_keep: Request | None = None
     """The request as the client sent it, where its answer may have to be kept."""
-
-    @property
-    def front(self) -> Front:
-        return self.match.front
 
     @property
     def members(self) -> dict[str, msgspec.Raw] | None:
@@ -149,7 +146,10 @@ def parse_inbound(
             request = read_request(match, body)
     if request is None and route.common_dialect != dialect:
         request = read_request(match, body)
-    return Inbound(match, body, headers, said, route, request, most=most, respelled=respelled)
+    front = match.front
+    return Inbound(
+        match, front, body, headers, said, route, request, most=most, respelled=respelled
+    )
 
 
 def read_request(match: Match, body: bytes) -> Request:
