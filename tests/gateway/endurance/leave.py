@@ -31,6 +31,8 @@ BEHIND = 10**9
 UNREAD, GONE = 'target="none"', 'status="499"'
 """Labels of requests whose client left before we knew what it asked."""
 WARM = 300
+PATIENCE = 30.0
+"""Seconds that a busy machine may take to close what was left."""
 """Leavers before the count of what is open begins, so that what is opened once and kept is open."""
 IDLE = 120.0
 """Seconds after which no connection upstream is open any more that nobody uses."""
@@ -242,6 +244,9 @@ async def leave(
             objects = now["objects"] - before["objects"]
             kinds = Counter(now["kinds"]) - Counter(before["kinds"])
             require(objects < OBJECTS, f"{objects} objects more: {kinds.most_common(20)}")
+            end = time.monotonic() + PATIENCE
+            while _files(gateway, upstream) > files and time.monotonic() < end:
+                await asyncio.sleep(0.1)
             require(
                 _files(gateway, upstream) <= files,
                 f"{files} files before, now {_files(gateway, upstream)}",
