@@ -31,9 +31,9 @@ BEHIND = 10**9
 UNREAD, GONE = 'target="none"', 'status="499"'
 """Labels of requests whose client left before we knew what it asked."""
 WARM = 300
+"""Leavers before the count of what is open begins, so that what is opened once and kept is open."""
 PATIENCE = 30.0
 """Seconds that a busy machine may take to close what was left."""
-"""Leavers before the count of what is open begins, so that what is opened once and kept is open."""
 IDLE = 120.0
 """Seconds after which no connection upstream is open any more that nobody uses."""
 GROWTH, OBJECTS = 15 * MEGABYTE, 5000
@@ -109,7 +109,8 @@ class Held:
 
 
 class Leavers:
-    def __init__(self, gateway: Serving, upstream: Scripted, seed: int) -> None:
+    def __init__(self, gateway: Serving, upstream: Scripted, seed: int, at_once: float) -> None:
+        self.at_once = at_once
         self.gateway = gateway
         self.upstream = upstream
         self.left: dict[int, Left] = {}
@@ -179,7 +180,7 @@ class Leavers:
             left = self.left[number]
             late = told.asked - left.at - self._held.between(left.at, told.asked)
             require(
-                late < AT_ONCE,
+                late < self.at_once,
                 f"{left.moment}: upstream was asked {late * 1000:.0f} ms after its client left",
             )
             require(told.over is not None, f"{left.moment}: upstream is still at work")
@@ -189,7 +190,7 @@ class Leavers:
             if not told.whole:
                 times.append(late)
             require(
-                late < AT_ONCE,
+                late < self.at_once,
                 f"{left.moment}: upstream went on for {late * 1000:.0f} ms after its client left",
             )
         return times
@@ -224,13 +225,18 @@ class Leavers:
 
 
 async def leave(
-    home: Path, count: int, seed: int = 7, warm: int = WARM, idle: float | None = None
+    home: Path,
+    count: int,
+    seed: int = 7,
+    warm: int = WARM,
+    idle: float | None = None,
+    at_once: float = AT_ONCE,
 ) -> Seen:
     """So many clients leave; `WrongError` for the first law that does not hold. `idle`: how long
     the gateway may keep connections upstream that nobody uses; None: that is not looked at."""
     async with Scripted(lambda number: leavers.plan(number)) as upstream:
         with Serving(home, upstream.url) as gateway:
-            leavers = Leavers(gateway, upstream, seed)
+            leavers = Leavers(gateway, upstream, seed, at_once)
             await leavers.run(warm)
             rss, files, threads = gateway.rss(), _files(gateway, upstream), gateway.threads()
             before = await asyncio.to_thread(gateway.watched)

@@ -26,7 +26,7 @@ tests.gateway.endurance.slow` is for a quiet machine, and stricter."""
 
 
 def test_clients_that_leave_a_process_leave_nothing_behind(tmp_path: Path) -> None:
-    seen = asyncio.run(leave.leave(tmp_path, 300, warm=100))
+    seen = asyncio.run(leave.leave(tmp_path, 300, warm=100, at_once=BUSY))
     assert set(seen.moments) == set(leave.MOMENTS)
     assert seen.asked > 100
     assert seen.slowest_ms < BUSY * 1000
