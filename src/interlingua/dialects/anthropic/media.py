@@ -25,17 +25,9 @@ from interlingua.dialects.kernel.kept import NOTHING, Kept, form_of, mine_of
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import IMAGE_STARTS
+from interlingua.model import blocks as model
 from interlingua.model.base import Raw
-from interlingua.model.blocks import (
-    AudioBlock,
-    Block,
-    DocumentBlock,
-    ImageBlock,
-    Source,
-    TextBlock,
-    UnknownBlock,
-    VideoBlock,
-)
+from interlingua.model.blocks import Block, DocumentBlock, ImageBlock, Source, UnknownBlock
 
 Media = ImageBlock | DocumentBlock
 
@@ -67,7 +59,7 @@ def _read_source(part: Wire, kept: Kept) -> tuple[Source, str | None] | None:
 def _read_blocks(content: Any, kept: Kept) -> tuple[Block, ...]:
     if type(content) is str:
         kept.form["content"] = "string"
-        return (TextBlock(content),) if content else ()
+        return (model.TextBlock(content),) if content else ()
     if type(content) is not list:
         raise ShapeError("", "a string or a list", content)
     return read_parts(content, SOURCE)
@@ -298,5 +290,7 @@ _OTHERS = {
 }
 
 
-def write_nothing(block: AudioBlock | VideoBlock, place: Place, recorder: LossRecorder) -> None:
+def write_nothing(
+    block: model.AudioBlock | model.VideoBlock, place: Place, recorder: LossRecorder
+) -> None:
     recorder.dropped(block, "neither sound nor film can be sent")

@@ -31,22 +31,9 @@ from interlingua.dialects.kernel.kept import Kept, form_of, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import PLACEHOLDER, unsaid_changes
+from interlingua.model import blocks as model
 from interlingua.model.base import Raw
-from interlingua.model.blocks import (
-    AudioBlock,
-    Block,
-    CompactionBlock,
-    DocumentBlock,
-    ImageBlock,
-    RedactedThinkingBlock,
-    RefusalBlock,
-    TextBlock,
-    ThinkingBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-    VideoBlock,
-)
+from interlingua.model.blocks import Block, CompactionBlock, TextBlock, ToolResultBlock
 from interlingua.model.message import NO_METADATA, Message, Role
 from interlingua.model.metadata import MessageMetadata
 from interlingua.model.tools import ToolDefinition
@@ -55,7 +42,7 @@ READERS.update(
     {
         "text": text.read_text,
         "thinking": thinking.read_thinking,
-        "redacted_thinking": text.reader(RedactedThinkingBlock, thinking.REDACTED),
+        "redacted_thinking": text.reader(model.RedactedThinkingBlock, thinking.REDACTED),
         "compaction": text.reader(CompactionBlock, thinking.COMPACTION),
         "tool_use": calls.read_tool_use,
         "tool_result": calls.read_tool_result,
@@ -73,17 +60,17 @@ READERS.update(
 )
 _WRITERS: dict[type[Block], Any] = {
     TextBlock: text.write_text,
-    ThinkingBlock: thinking.write_thinking,
-    RedactedThinkingBlock: thinking.write_redacted,
-    RefusalBlock: text.write_refusal,
+    model.ThinkingBlock: thinking.write_thinking,
+    model.RedactedThinkingBlock: thinking.write_redacted,
+    model.RefusalBlock: text.write_refusal,
     CompactionBlock: thinking.write_compaction,
-    ToolUseBlock: calls.write_tool_use,
+    model.ToolUseBlock: calls.write_tool_use,
     ToolResultBlock: calls.write_tool_result,
-    ImageBlock: media.write_image,
-    DocumentBlock: media.write_document,
-    AudioBlock: media.write_nothing,
-    VideoBlock: media.write_nothing,
-    UnknownBlock: text.write_unknown,
+    model.ImageBlock: media.write_image,
+    model.DocumentBlock: media.write_document,
+    model.AudioBlock: media.write_nothing,
+    model.VideoBlock: media.write_nothing,
+    model.UnknownBlock: text.write_unknown,
 }
 WRITERS.update(_WRITERS)
 
@@ -433,5 +420,5 @@ def _report(message: Message, recorder: LossRecorder) -> None:
                 recorder.lost(message, "role", "results stand apart", kind="moved", severity="info")
         elif role is _TOOL:
             recorder.lost(message, "role", "said by the user", kind="downgraded", severity="info")
-        elif type(block) is ToolUseBlock and message.metadata.diagnostics and block.input:
+        elif type(block) is model.ToolUseBlock and message.metadata.diagnostics and block.input:
             tell_recovered(block, recorder)

@@ -15,15 +15,9 @@ from interlingua.dialects.kernel.fields import Attrs, Field, Table, lost, plain
 from interlingua.dialects.kernel.kept import Kept, form_of, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
+from interlingua.model import blocks as model
 from interlingua.model.base import Raw
-from interlingua.model.blocks import (
-    Block,
-    Cache,
-    Citation,
-    RefusalBlock,
-    TextBlock,
-    UnknownBlock,
-)
+from interlingua.model.blocks import Block, Citation, RefusalBlock, TextBlock, UnknownBlock
 
 # -- places and parts -----------------------------------------------------------------------------
 
@@ -140,7 +134,7 @@ def reader(cls: Callable[..., Block], table: Table) -> Callable[[Wire, Place], B
 
 def _read_cache(given: Any) -> Attrs:
     ttl = want(given, dict).get("ttl")
-    return {"cache": Cache(ttl if type(ttl) is str else None)}
+    return {"cache": model.Cache(ttl if type(ttl) is str else None)}
 
 
 def _write_cache(value: Any, recorder: LossRecorder) -> Wire:

@@ -10,7 +10,7 @@ import msgspec
 from interlingua import arguments
 from interlingua.dialects.bedrock.tables import EMPTY_ERROR, NAME
 from interlingua.dialects.bedrock.text import only_text
-from interlingua.dialects.kernel.calls import UNSIGNED, arguments_as_object
+from interlingua.dialects.kernel.calls import UNSIGNED, arguments_field
 from interlingua.dialects.kernel.errors import ShapeError, each, take, want
 from interlingua.dialects.kernel.fields import Field, Reading, Table, plain
 from interlingua.dialects.kernel.kept import Kept, form_in, form_of, mine_of, put_back
@@ -42,13 +42,7 @@ CALL = Table(
     ToolUseBlock,
     plain("toolUseId", "id", str),
     plain("name", "name", str),
-    Field(
-        "input",
-        ("input", "raw_arguments"),
-        _read_input,
-        arguments_as_object,
-        missing={"input": {}},
-    ),
+    arguments_field("input", _read_input),
     Field(
         "type",
         ("executor",),

@@ -16,15 +16,8 @@ from interlingua.dialects.kernel.kept import Kept, did_without, mine_of, put_bac
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import TwoWay
-from interlingua.model.blocks import (
-    AudioBlock,
-    Block,
-    DocumentBlock,
-    ImageBlock,
-    Source,
-    TextBlock,
-    VideoBlock,
-)
+from interlingua.model import blocks as model
+from interlingua.model.blocks import Block, DocumentBlock, Source, TextBlock
 
 # -- sources --------------------------------------------------------------------------------------
 
@@ -182,9 +175,9 @@ def _media(key: str, block: type[Any], formats: TwoWay[str, str]) -> Kind:
     return Kind(key, block, Table(block, source, _format(formats), silent=("cache",)))
 
 
-IMAGE = _media("image", ImageBlock, tables.IMAGE_FORMATS)
-VIDEO = _media("video", VideoBlock, tables.VIDEO_FORMATS)
-AUDIO = _media("audio", AudioBlock, tables.AUDIO_FORMATS)
+IMAGE = _media("image", model.ImageBlock, tables.IMAGE_FORMATS)
+VIDEO = _media("video", model.VideoBlock, tables.VIDEO_FORMATS)
+AUDIO = _media("audio", model.AudioBlock, tables.AUDIO_FORMATS)
 DOCUMENT = Kind(
     "document",
     DocumentBlock,

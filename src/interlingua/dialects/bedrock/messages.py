@@ -32,22 +32,9 @@ from interlingua.dialects.kernel.kept import (
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import PLACEHOLDER, unsaid_changes, write_unknown
+from interlingua.model import blocks as model
 from interlingua.model.base import Raw
-from interlingua.model.blocks import (
-    AudioBlock,
-    Block,
-    CompactionBlock,
-    DocumentBlock,
-    ImageBlock,
-    RedactedThinkingBlock,
-    RefusalBlock,
-    TextBlock,
-    ThinkingBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-    VideoBlock,
-)
+from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, UnknownBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
 
@@ -200,22 +187,22 @@ _INSIDE_READERS: dict[str, Reader] = {
 }
 _INSIDE_WRITERS: dict[type[Any], Writer] = {
     TextBlock: calls.write_text,
-    ImageBlock: media.write_media,
-    DocumentBlock: media.write_media,
-    VideoBlock: media.write_media,
+    model.ImageBlock: media.write_media,
+    model.DocumentBlock: media.write_media,
+    model.VideoBlock: media.write_media,
     UnknownBlock: _write_unknown,
 }
 """What a result may hold."""
 _WRITERS: dict[type[Any], Writer] = {
     **_INSIDE_WRITERS,
     TextBlock: text.write_text,
-    RefusalBlock: text.write_refusal,
-    CompactionBlock: text.write_compaction,
-    ThinkingBlock: thinking.write_thinking,
-    RedactedThinkingBlock: thinking.write_redacted,
-    ToolUseBlock: calls.write_call,
+    model.RefusalBlock: text.write_refusal,
+    model.CompactionBlock: text.write_compaction,
+    model.ThinkingBlock: thinking.write_thinking,
+    model.RedactedThinkingBlock: thinking.write_redacted,
+    model.ToolUseBlock: calls.write_call,
     ToolResultBlock: _write_result,
-    AudioBlock: media.write_media,
+    model.AudioBlock: media.write_media,
 }
 
 

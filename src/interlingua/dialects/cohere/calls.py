@@ -8,13 +8,14 @@ from interlingua.dialects.cohere.tables import NAME
 from interlingua.dialects.kernel import words
 from interlingua.dialects.kernel.calls import (
     UNSIGNED,
+    arguments_field,
     is_named,
     read_arguments,
     read_named,
     write_arguments,
 )
 from interlingua.dialects.kernel.errors import want
-from interlingua.dialects.kernel.fields import Field, Reading, Table, constant, inside, plain
+from interlingua.dialects.kernel.fields import Reading, Table, constant, inside, plain
 from interlingua.dialects.kernel.kept import Kept, form_of
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
@@ -38,13 +39,7 @@ CALL = Table(
     inside(
         "function",
         plain("name", "name", str),
-        Field(
-            "arguments",
-            ("input", "raw_arguments"),
-            _read_arguments,
-            lambda call, _: write_arguments(call),
-            missing={"input": {}},
-        ),
+        arguments_field("arguments", _read_arguments, lambda call, _: write_arguments(call)),
     ),
     *UNSIGNED,
     silent=("executor",),

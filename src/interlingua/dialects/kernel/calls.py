@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from interlingua import arguments
-from interlingua.dialects.kernel.fields import Attrs, Table, lost
+from interlingua.dialects.kernel.fields import Attrs, Field, Reading, Table, lost
 from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
@@ -101,6 +102,15 @@ def arguments_as_object(call: Any, recorder: LossRecorder) -> Wire:
         tell_recovered(call, recorder)
     input: Wire = call.input
     return input
+
+
+def arguments_field(
+    key: str,
+    read: Callable[[Any], Reading],
+    write: Callable[[Any, LossRecorder], Any] = arguments_as_object,
+) -> Field:
+    """The arguments of a call; without the key there are none."""
+    return Field(key, ("input", "raw_arguments"), read, write, missing={"input": {}})
 
 
 def is_named(call: Wire) -> bool:

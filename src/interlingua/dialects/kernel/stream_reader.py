@@ -283,7 +283,10 @@ class OpenParts(Blocks, Generic[Opened]):
         return failed(self.response().message, error)
 
 
-class PieceReader(MessageReader[A]):
+P = TypeVar("P", bound=OpenParts[Any])
+
+
+class PieceReader(MessageReader[P]):
     """The same for a wire whose pieces are frames of their own: once a reader has `learned` how
     those of a block are spelled, they are read alone, until another frame comes."""
 
@@ -307,6 +310,11 @@ class PieceReader(MessageReader[A]):
                 return [part.event(part.index, text)]
         self._before, self._live, self._fed = part, None, frame
         return self._feed(frame)
+
+    @property
+    def _open(self) -> dict[int, Any]:
+        """The blocks that have not ended."""
+        return {} if self._answer is None else self._answer.open
 
     def _feed(self, frame: Frame) -> list[Event]:
         """Any frame, the long way."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua import arguments
-from interlingua.dialects.kernel.calls import UNSIGNED, arguments_as_object, is_named, read_named
+from interlingua.dialects.kernel.calls import UNSIGNED, arguments_field, is_named, read_named
 from interlingua.dialects.kernel.errors import want
 from interlingua.dialects.kernel.fields import Field, Reading, Table, inside, plain, spelling
 from interlingua.dialects.kernel.kept import Kept
@@ -40,13 +40,7 @@ CALL = Table(
     inside(
         "function",
         plain("name", "name", str),
-        Field(
-            "arguments",
-            ("input", "raw_arguments"),
-            _read_arguments,
-            arguments_as_object,
-            missing={"input": {}},
-        ),
+        arguments_field("arguments", _read_arguments),
         spelling("index"),
     ),
     *UNSIGNED,

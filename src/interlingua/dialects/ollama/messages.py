@@ -35,18 +35,8 @@ from interlingua.dialects.ollama.text import (
     write_thinking,
 )
 from interlingua.ids import synthetic_tool_id
-from interlingua.model.blocks import (
-    Block,
-    CompactionBlock,
-    DocumentBlock,
-    ImageBlock,
-    RefusalBlock,
-    TextBlock,
-    ThinkingBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-)
+from interlingua.model import blocks as model
+from interlingua.model.blocks import Block, ImageBlock, TextBlock, ThinkingBlock, ToolResultBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata
 
@@ -199,7 +189,7 @@ def write_messages(messages: tuple[Message, ...], recorder: LossRecorder) -> lis
             continue
         written.append(write_message(message, recorder))
         for block in message.content:
-            if type(block) is ToolUseBlock:
+            if type(block) is model.ToolUseBlock:
                 calls.add(block.id, block.name)
     return written
 
@@ -241,12 +231,12 @@ _Writers = dict[type[Any], tuple[int, Callable[[Any, LossRecorder], Any]]]
 _WRITERS: _Writers = {
     ThinkingBlock: (0, write_thinking),
     TextBlock: (1, write_text),
-    RefusalBlock: (1, write_refusal),
-    CompactionBlock: (1, write_compaction),
-    DocumentBlock: (1, write_document),
+    model.RefusalBlock: (1, write_refusal),
+    model.CompactionBlock: (1, write_compaction),
+    model.DocumentBlock: (1, write_document),
     ImageBlock: (2, write_image),
-    ToolUseBlock: (3, write_call),
-    UnknownBlock: (3, write_unknown),
+    model.ToolUseBlock: (3, write_call),
+    model.UnknownBlock: (3, write_unknown),
 }
 _ANSWER_WRITERS: _Writers = {**_WRITERS, ImageBlock: (2, write_shown_image)}
 

@@ -28,7 +28,7 @@ from interlingua.errors import ReadError
 from interlingua.model import events as ev
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.events import Event
-from interlingua.model.exchange import ProviderError, Response
+from interlingua.model.exchange import Response
 from interlingua.model.metadata import Diagnostic
 from interlingua.streams.frames import Frame
 
@@ -166,7 +166,6 @@ class StreamReader(PieceReader[Answer]):
         self.waits = False
         """Anthropic's last frame is the last. Other hosts, whose messages have other ids, may send
         more after it, as OpenRouter's `[DONE]` (seen 2026-11)."""
-        self._open: dict[int, Part] = {}
 
     # -- frames -----------------------------------------------------------------------------------
 
@@ -209,9 +208,8 @@ class StreamReader(PieceReader[Answer]):
         return events
 
     def _begin(self, message: Wire) -> Answer:
-        self._answer = answer = Answer(message)
-        self._open, self.waits = answer.open, False
-        return answer
+        self._answer, self.waits = Answer(message), False
+        return self._answer
 
     def _begun(self) -> tuple[Answer, list[Event]]:
         """The message, also if it began without saying so."""
@@ -243,7 +241,7 @@ class StreamReader(PieceReader[Answer]):
         events: list[Event] = []
         for part in self._open.values():
             events += answer.close(part)
-        self._answer, self._open, self._complete = None, {}, True
+        self._answer, self._complete = None, True
         response = answer.response()
         self.waits = not (response.message.metadata.response_id or "").startswith(tables.OWN_IDS)
         return [*events, ev.MessageComplete(response)]
@@ -251,10 +249,6 @@ class StreamReader(PieceReader[Answer]):
     def _error(self, wire: Wire) -> list[Event] | None:
         response = read_response(wire)
         return None if response.error is None else [self._break_off(response.error)]
-
-    def _break_off(self, error: ProviderError) -> ev.StreamError:
-        self._open = {}
-        return super()._break_off(error)
 
     # -- blocks -----------------------------------------------------------------------------------
 

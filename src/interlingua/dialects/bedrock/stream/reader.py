@@ -30,19 +30,11 @@ from interlingua.dialects.kernel.stream_reader import (
     start_of_block,
 )
 from interlingua.dialects.kernel.wire import Wire, parse
+from interlingua.model import blocks as model
 from interlingua.model import events as ev
-from interlingua.model.blocks import (
-    Block,
-    ImageBlock,
-    RedactedThinkingBlock,
-    TextBlock,
-    ThinkingBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-)
+from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock, UnknownBlock
 from interlingua.model.events import Event
-from interlingua.model.exchange import ProviderError, Response
+from interlingua.model.exchange import Response
 from interlingua.model.metadata import Diagnostic
 from interlingua.streams.frames import Frame
 
@@ -100,7 +92,7 @@ class _Part:
         if self.kind is ThinkingBlock:
             signed = {} if self.signature is None else {"signature": self.signature}
             return {"reasoningContent": {"reasoningText": {"text": text, **signed}}}
-        if self.kind is RedactedThinkingBlock:
+        if self.kind is model.RedactedThinkingBlock:
             return {"reasoningContent": {"redactedContent": _joined(self.blobs)}}
         ((key, inner),) = self.wire.items()
         if key == "toolResult":
@@ -161,7 +153,6 @@ class StreamReader(PieceReader[_Answer]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._open: dict[int, _Part] = {}
         self._stopped = False
 
     def close(self) -> list[Event]:
@@ -189,7 +180,7 @@ class StreamReader(PieceReader[_Answer]):
         return self._begin(_Answer()), [ev.MessageStart()]
 
     def _begin(self, answer: _Answer) -> _Answer:
-        self._answer, self._open, self._stopped = answer, answer.open, False
+        self._answer, self._stopped = answer, False
         return answer
 
     def _start(self, wire: Wire) -> list[Event]:
@@ -223,7 +214,7 @@ class StreamReader(PieceReader[_Answer]):
 
     def _finish(self, answer: _Answer) -> list[Event]:
         events = answer.end_all()
-        self._answer, self._open, self._stopped, self._complete = None, {}, False, True
+        self._answer, self._stopped, self._complete = None, False, True
         return [*events, ev.MessageComplete(answer.response())]
 
     def _error(self, wire: Wire, kind: str | None) -> list[Event]:
@@ -233,10 +224,6 @@ class StreamReader(PieceReader[_Answer]):
         code = {} if kind is None else {"__type": kind[:1].upper() + kind[1:]}
         error = read_error({**code, **wire}).error
         return [] if error is None else [self._break_off(error)]
-
-    def _break_off(self, error: ProviderError) -> ev.StreamError:
-        self._open = {}
-        return super()._break_off(error)
 
     # -- blocks -----------------------------------------------------------------------------------
 
@@ -327,13 +314,13 @@ class StreamReader(PieceReader[_Answer]):
 
     def _result(self, at: int, given: Any) -> list[Event]:
         """The end of a result tells all of it."""
-        part = self._part(at, ToolResultBlock)
+        part = self._part(at, model.ToolResultBlock)
         if part is not None:
             part.items += want(given, list)
         return []
 
     def _image(self, at: int, given: Any) -> list[Event]:
-        part = self._part(at, ImageBlock)
+        part = self._part(at, model.ImageBlock)
         if part is not None:
             source = want(given, dict).get("source")
             if type(source) is dict and type(source.get("bytes")) is str:
