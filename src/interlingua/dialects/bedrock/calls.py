@@ -9,7 +9,7 @@ import msgspec
 
 from interlingua import arguments
 from interlingua.dialects.bedrock.tables import EMPTY_ERROR, NAME
-from interlingua.dialects.bedrock.text import only_text
+from interlingua.dialects.bedrock.text import TEXT, is_plain, only_text
 from interlingua.dialects.kernel.calls import UNSIGNED, arguments_field
 from interlingua.dialects.kernel.errors import ShapeError, each, take, want
 from interlingua.dialects.kernel.fields import Field, Reading, Table, plain
@@ -145,22 +145,16 @@ def _json_of(text: str) -> Wire | None:
 
 def write_text(block: TextBlock, recorder: LossRecorder, answer: bool) -> Wire | None:
     """A text in a result."""
-    if block.text and _is_plain(block):
+    if block.text and is_plain(block):
         return {"text": block.text}
     form = form_of(NAME, block.raw)
     if not block.text and "odd" not in form:
         recorder.dropped(block, "empty", "info")
         return None
-    if block.signature is not None:
-        recorder.lost(block, "signature", "signs no result")
     if block.citations:
         recorder.lost(block, "citations", "a result cites nothing")
-    if block.phase is not None:
-        recorder.lost(block, "phase")
+    out = TEXT.write_value(block, recorder)
     said = _json_of(block.text) if form.get("kind") == "json" else None
-    return put_back(said or {"text": block.text}, block, block.raw, recorder)
-
-
-def _is_plain(block: TextBlock) -> bool:
-    more = block.raw or block.citations or block.signature is not None or block.phase
-    return not more
+    if said is not None:
+        del out["text"]
+    return {**(said or {}), **out}

@@ -111,12 +111,8 @@ def write_parts(
     blocks: Iterable[Block], out: list[Wire], recorder: LossRecorder, answer: bool = False
 ) -> None:
     for block in blocks:
-        if type(block) is TextBlock and block.raw is None and block.text and not block.citations:
+        if type(block) is TextBlock and block.text and text.is_plain(block):
             out.append({"text": block.text})
-            if block.signature is not None:
-                recorder.lost(block, "signature", "signs no text here")
-            if block.phase is not None:
-                recorder.lost(block, "phase")
         else:
             part = write_part(block, recorder, answer)
             if part is None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from interlingua.dialects.bedrock.tables import DOCUMENT_LOCATIONS, NAME
 from interlingua.dialects.kernel.errors import each, want
-from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, plain
+from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, lost, plain
 from interlingua.dialects.kernel.kept import Kept, form_in, form_of, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
@@ -28,7 +28,8 @@ def kind_of(value: Any) -> Any:
 
 # -- text -----------------------------------------------------------------------------------------
 
-TEXT = Table(TextBlock, plain("text", "text", str))
+_UNSIGNED = lost("signature", "signs no text here")
+TEXT = Table(TextBlock, plain("text", "text", str), _UNSIGNED, silent=("citations", "cache"))
 
 
 def only_text(parts: Any) -> str | None:
@@ -42,18 +43,22 @@ def only_text(parts: Any) -> str | None:
     return text if type(text) is str and text else None
 
 
+def is_plain(block: TextBlock) -> bool:
+    """Whether a text has nothing to say but itself, and perhaps a cache point behind it."""
+    bare = block.raw is None and block.signature is None and block.phase is None
+    return bare and not block.citations
+
+
 def read_text(given: Any) -> TextBlock:
     return TextBlock(want(given, str), raw=None if given else ODD)
 
 
 def write_text(block: TextBlock, recorder: LossRecorder, answer: bool) -> Wire | None:
-    if block.signature is not None:
-        recorder.lost(block, "signature", "signs no text here")
-    if block.phase is not None:
-        recorder.lost(block, "phase")
     kind = kind_of(block)
     if kind == "guardContent":
-        return _write_guard(block, recorder)
+        if block.citations:
+            recorder.lost(block, "citations", "text for a guardrail cites nothing")
+        return {"guardContent": {"text": TEXT.write_value(block, recorder)}}
     if block.citations or kind == "citationsContent":
         cited = [write_citation(each, recorder) for each in block.citations]
         said: Wire = {"citations": cited} if cited else {}
@@ -61,7 +66,7 @@ def write_text(block: TextBlock, recorder: LossRecorder, answer: bool) -> Wire |
     if not block.text and not answer and "odd" not in form_of(NAME, block.raw):
         recorder.dropped(block, "empty", "info")
         return None
-    return put_back({"text": block.text}, block, block.raw, recorder)
+    return TEXT.write_value(block, recorder)
 
 
 def write_refusal(block: RefusalBlock, recorder: LossRecorder, answer: bool) -> Wire:
@@ -78,12 +83,6 @@ def read_guard(inner: Wire) -> TextBlock:
     """Text that a guardrail looks at."""
     kept = Kept(form={"kind": "guardContent"})
     return TEXT.read_value(TextBlock, inner, NAME, kept)
-
-
-def _write_guard(block: TextBlock, recorder: LossRecorder) -> Wire:
-    if block.citations:
-        recorder.lost(block, "citations", "text for a guardrail cites nothing")
-    return {"guardContent": {"text": put_back({"text": block.text}, block, block.raw, recorder)}}
 
 
 # -- text that cites ------------------------------------------------------------------------------
@@ -117,8 +116,9 @@ def _texts(key: str, attr: str, missing: Any = None) -> Field:
 CITED = Table(
     TextBlock,
     _texts("content", "text", missing=""),
+    _UNSIGNED,
     beside=("citations",),
-    silent=("citations", "signature", "phase", "cache"),
+    silent=("citations", "cache"),
 )
 CITATION = Table(
     Citation,
