@@ -40,7 +40,7 @@ def read_answer(wire: Wire) -> Response:
     fields: Wire = {"protocol": NAME}
     kept.miss_any(wire, _NEEDED)
     if (word := kept.scalar(wire, "stopReason")) is not None:
-        fields |= {"raw_stop_reason": word, "stop_reason": STOP_REASONS.read(word)}
+        fields["raw_stop_reason"], fields["stop_reason"] = word, STOP_REASONS.read(word)
     read_usage(wire, fields, kept)
     content = _read_output(wire, fields, kept)
     kept.add_others(wire, _BODY)

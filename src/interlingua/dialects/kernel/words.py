@@ -107,25 +107,32 @@ def own_word(metadata: MessageMetadata, *names: str) -> Any:
     return word if said_here else None
 
 
+Reads = Callable[[Any], StopReason | None]
+
+
 class StopWords(NamedTuple):
     """How a wire says why a message ended."""
 
-    read: Callable[[Any], StopReason | None]
+    read: Reads
     words: Mapping[StopReason, str]
     usual: str
     """Said for a reason that has no word."""
     cut: str
     """Said for one that nobody told: the message may be cut off."""
 
-    def of(self, message: Message, own: Any, recorder: LossRecorder) -> Any:
-        """The word for a message: its `own` one as long as that still says why it ended."""
+    def of(
+        self, message: Message, own: Any, recorder: LossRecorder, read: Reads | None = None
+    ) -> Any:
+        """The word for a message: its `own` one as long as that still says why it ended. `read` is
+        what a word says beside this message, where that depends on it."""
+        read = self.read if read is None else read
         reason = message.metadata.stop_reason
-        if own is not None and self.read(own) is reason:
+        if own is not None and read(own) is reason:
             return own
         word = self.usual if reason is None else self.words.get(reason, self.usual)
         if reason is StopReason.OTHER and ended_unsaid(message.metadata):
             word = self.cut
-        if self.read(word) is not reason:
+        if read(word) is not reason:
             severity: Severity = "info" if reason is None else "warning"
             said = f"said as {word}"
             recorder.lost(message, "metadata.stop_reason", said, "approximated", severity)

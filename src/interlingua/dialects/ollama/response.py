@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.kernel.errors import ShapeError, below, read_whole
+from interlingua.dialects.kernel.errors import ShapeError, inside, read_whole
 from interlingua.dialects.kernel.fields import QUIET, Table, content, plain
 from interlingua.dialects.kernel.kept import Kept, did_without, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
@@ -72,7 +72,7 @@ def read_answer(wire: Wire) -> Response:
         fields["status"] = MessageStatus.PARTIAL
     blocks = _read_message(wire, fields, kept, found)
     if (word := kept.scalar(wire, "done_reason")) is not None:
-        fields |= {"raw_stop_reason": word, "stop_reason": reason_of(word, blocks)}
+        fields["raw_stop_reason"], fields["stop_reason"] = word, reason_of(word, blocks)
     fields["usage"] = read_usage(wire, found)
     for key in USAGE.keys:
         if key in wire and wire[key] is None:
@@ -94,8 +94,9 @@ def _read_message(
     if given is None:
         return ()
     inner, time = Kept(), wire.get("created_at")
-    attrs, place = below(".message", ANSWER.read, given, inner), time if type(time) is str else 0
-    blocks = below(".message", read_blocks, attrs, place, found, True)
+    with inside(".message"):
+        attrs = ANSWER.read(given, inner)
+        blocks = read_blocks(attrs, time if type(time) is str else 0, found, is_answer=True)
     fields["provider_raw"] = inner.raw(NAME)
     return tuple(blocks)
 
@@ -137,5 +138,5 @@ def _write_reason(out: Wire, message: Message, recorder: LossRecorder) -> None:
     if message.metadata.stop_reason is None:
         return
     calls = (out.get("message") or {}).get("tool_calls")
-    words = STOP_WORDS._replace(read=lambda word: reason_of(word, message.content if calls else ()))
-    out["done_reason"] = words.of(message, own_word(message.metadata, NAME), recorder)
+    content, own = message.content if calls else (), own_word(message.metadata, NAME)
+    out["done_reason"] = STOP_WORDS.of(message, own, recorder, lambda w: reason_of(w, content))
