@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.kernel.errors import ShapeError, inside, read_whole
+from interlingua.dialects.kernel.errors import ShapeError, below, read_whole
 from interlingua.dialects.kernel.fields import QUIET, Table, content, plain
 from interlingua.dialects.kernel.kept import Kept, did_without, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
@@ -94,9 +94,8 @@ def _read_message(
     if given is None:
         return ()
     inner, time = Kept(), wire.get("created_at")
-    with inside(".message"):
-        attrs = ANSWER.read(given, inner)
-        blocks = read_blocks(attrs, time if type(time) is str else 0, found, is_answer=True)
+    attrs, place = below(".message", ANSWER.read, given, inner), time if type(time) is str else 0
+    blocks = below(".message", read_blocks, attrs, place, found, True)
     fields["provider_raw"] = inner.raw(NAME)
     return tuple(blocks)
 
