@@ -26,8 +26,8 @@ from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
 
-_NAMED = (("id", "response_id", "resp_0"), ("model", "response_model", ""))
-"""Keys, their fields, and what is said in their place."""
+_SAID = {"id": "resp_0", "model": "", **FILLERS}
+"""What every response says, where nobody knows better."""
 
 # -- reading --------------------------------------------------------------------------------------
 
@@ -37,25 +37,18 @@ def read_response(wire: Any) -> Response:
 
 
 def read_body(wire: Wire) -> Response:
-    """That a failed response is no error in place of one, and that the text stood there once more,
-    no field can tell (`$form.failed`, `$form.output_text`)."""
+    """That the text stood there once more, no field can tell (`$form.output_text`)."""
     if errors.is_failure(wire):
         return errors.read_failure(wire)
     message, tokens = take_logprobs(_read_output(wire))
     content, before = message.content, message.metadata
     metadata: Wire = {"diagnostics": before.diagnostics}
     kept, taken = Kept(), set() if wire.get("output") is None else {"output"}
-    for key, field, _ in _NAMED:
+    for key, field in (("id", "response_id"), ("model", "response_model")):
         if wire.get(key) is not None:
             metadata[field] = want(wire[key], str, f".{key}")
             taken.add(key)
-    error, usage = wire.get("error"), wire.get("usage")
-    error = errors.read_error(error) if type(error) is dict and error else None
-    if error is not None:
-        taken.add("error")
-        metadata["error_message"] = error.message
-        if "id" not in taken:
-            kept.form["failed"] = True
+    error, usage = _read_error(wire, metadata, kept, taken), wire.get("usage")
     if type(usage) is dict and usage:
         metadata["usage"], odd = read_usage(usage)
         metadata["diagnostics"] += tuple(odd)
@@ -71,6 +64,19 @@ def read_body(wire: Wire) -> Response:
     return Response(message.replace(metadata=told), error=error, raw=kept.raw(NAME))
 
 
+def _read_error(wire: Wire, metadata: Wire, kept: Kept, taken: set[str]) -> ProviderError | None:
+    """That a failed response is no error in place of one, no field can tell (`$form.failed`)."""
+    found = wire.get("error")
+    if type(found) is not dict or not found:
+        return None
+    error = errors.read_error(found)
+    metadata["error_message"] = error.message
+    taken.add("error")
+    if "id" not in taken:
+        kept.form["failed"] = True
+    return error
+
+
 def _keep(wire: Wire, taken: set[str], kept: Kept) -> None:
     """What no field has; what every response says by itself is not kept."""
     taken |= {key for key, usual in FILLERS.items() if key in wire and same(wire[key], usual)}
@@ -81,7 +87,7 @@ def _keep(wire: Wire, taken: set[str], kept: Kept) -> None:
     kept.miss_any(wire, _NEEDED)
 
 
-_NEEDED = ("id", "model", "output", "status", *FILLERS)
+_NEEDED = (*_SAID, "output", "status")
 
 
 def _read_output(wire: Wire) -> Message:
@@ -165,9 +171,10 @@ def _write(
 ) -> Wire:
     metadata, mine = message.metadata, own(response.raw)
     out: Wire = {}
-    for key, field, _ in _NAMED:
-        if getattr(metadata, field) is not None:
-            out[key] = getattr(metadata, field)
+    if metadata.response_id is not None:
+        out["id"] = metadata.response_id
+    if metadata.response_model is not None:
+        out["model"] = metadata.response_model
     _write_ending(out, response, message, recorder)
     writer = ItemWriter(recorder, whole=True, seed=metadata.response_id)
     writer.message(put_logprobs(message, recorder) if metadata.logprobs else message)
@@ -182,8 +189,7 @@ def _write(
     if response.raw is not None:
         recorder.unwritten_raw(response, response.raw)
         put_back(out, response.raw)
-    said = {key: usual for key, _, usual in _NAMED}
-    return fill(out, mine, {**said, **FILLERS, "tools": []})
+    return fill(out, mine, {**_SAID, "tools": []})
 
 
 def _write_ending(out: Wire, response: Response, message: Message, recorder: LossRecorder) -> None:
