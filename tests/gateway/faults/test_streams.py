@@ -70,7 +70,7 @@ def test_an_empty_answer_is_an_error(front: str) -> None:
         path = FRONTS[front].replace("back-gemini", f"back-{front}")
         status, told = await post(here.app, path, body_of(front, front))
         assert status == 502
-        assert b"ended before the message did" in told
+        assert b"ended before the message was complete" in told
 
     asyncio.run(work())
 
