@@ -13,7 +13,7 @@ from interlingua.dialects.kernel.kept import NOTHING, Kept, fill
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import unsaid_changes
-from interlingua.dialects.openai_responses.options import format_of, read_format
+from interlingua.dialects.openai_responses.options import format_of
 from interlingua.dialects.openai_responses.tables import (
     BARE_TOOLS,
     CHOICES,
@@ -27,7 +27,7 @@ from interlingua.dialects.openai_responses.tables import (
 from interlingua.dialects.openai_responses.text import form, own, put_back
 from interlingua.model.base import same
 from interlingua.model.blocks import Executor
-from interlingua.model.changes import EFFORTS, Changes
+from interlingua.model.changes import EFFORTS, Changes, ResponseFormat
 from interlingua.model.exchange import ToolChoice
 from interlingua.model.message import Message
 from interlingua.model.tools import Grammar, ToolDefinition
@@ -209,6 +209,7 @@ def _choose(name: str, kind: str) -> Wire:
 
 UPDATE = "configuration_update"
 _SETTINGS = frozenset({"reasoning", "text", "type"})
+_FORMAT = ("name", "schema", "strict", "description")
 
 
 def _brought(tool: ToolDefinition, number: int) -> ToolDefinition:
@@ -242,14 +243,20 @@ def read_update(item: Wire) -> tuple[Changes, Wire] | None:
     for."""
     reasoning, text = item.get("reasoning"), item.get("text")
     effort = reasoning.get("effort") if type(reasoning) is dict else None
-    wanted = read_format(text.get("format")) if type(text) is dict else {}
-    found: Any = {} if wanted is NOT_OURS else wanted
-    changes = Changes(effort=effort if effort in EFFORTS else None, **found)
+    wanted = _read_wanted(text.get("format")) if type(text) is dict else None
+    changes = Changes(effort=effort if effort in EFFORTS else None, response_format=wanted)
     keys = {key: value for key, value in item.items() if key not in _SETTINGS}
     said = _settings(changes)
     if not said or not same({"type": UPDATE, **keys, **said}, item):
         return None
     return changes, keys
+
+
+def _read_wanted(wire: Any) -> ResponseFormat | None:
+    """A format, whatever else is said beside its kind: a change has no losses of its own."""
+    if type(wire) is not dict or wire.get("type") not in ("text", "json_schema"):
+        return None
+    return ResponseFormat(wire["type"], **{name: wire[name] for name in _FORMAT if name in wire})
 
 
 def _settings(changes: Changes) -> Wire:
