@@ -94,9 +94,8 @@ class CallReader:
         taken.add("id")
         return want(id, str, ".id")
 
-    def _read_given(
-        self, inner: Wire, path: str, id: str, kept: Kept, taken: set[str]
-    ) -> dict[str, Any]:
+    def _read_given(self, inner: Wire, path: str, id: str, kept: Kept, taken: set[str]) -> Wire:
+        """The fields that hold what was given to the tool."""
         fields, mode = read_given(inner, path, kept, taken)
         if mode != "strict":
             self.diagnostics += (kernel.recovery(mode, id),)

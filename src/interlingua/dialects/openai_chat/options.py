@@ -6,17 +6,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from interlingua.dialects.kernel import fields as kernel
 from interlingua.dialects.kernel.errors import maybe, want
-from interlingua.dialects.kernel.fields import (
-    NOT_OURS,
-    Attrs,
-    Field,
-    Reading,
-    Table,
-    plain,
-    strings,
-    together,
-)
+from interlingua.dialects.kernel.fields import NOT_OURS, Attrs, Field, Reading, Table, plain
 from interlingua.dialects.kernel.kept import Kept, form_in
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
@@ -46,7 +38,7 @@ def _modalities(words: frozenset[str]) -> Field:
             recorder.lost(options, "modalities", "not all of them exist here", "approximated")
         return said if said or not options.modalities else None
 
-    return strings("modalities", "modalities")._replace(write=write)
+    return kernel.strings("modalities", "modalities")._replace(write=write)
 
 
 def _write_top_k(options: Any, recorder: LossRecorder) -> float:
@@ -364,9 +356,11 @@ def _options(t: Tables, limit: str) -> Table:
         *[plain(own, attr, NAMES[attr].kind) for attr, own in named.items()],
         *[plain(name, name, kind) for kind, names in tables.NUMBERS.items() for name in names],
         Field("top_k", ("top_k",), lambda given: {"top_k": want(given, float)}, _write_top_k),
-        strings("stop", "stop", alone=True),
+        kernel.strings("stop", "stop", alone=True),
         _bias(t.float_bias),
-        together(("logprobs", "top_logprobs"), ("logprobs",), _read_logprobs, _write_logprobs),
+        kernel.together(
+            ("logprobs", "top_logprobs"), ("logprobs",), _read_logprobs, _write_logprobs
+        ),
         _word("verbosity", t.words["verbosity"]),
         _word("service_tier", t.words["service_tier"]),
         _modalities(t.words["modalities"] or frozenset()),

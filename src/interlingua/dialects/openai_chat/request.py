@@ -10,16 +10,9 @@ from interlingua.dialects.kernel.kept import Kept, form_in, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_chat import options as how
+from interlingua.dialects.openai_chat import tables
 from interlingua.dialects.openai_chat.messages import read_messages, write_messages
-from interlingua.dialects.openai_chat.tables import (
-    HOSTS,
-    LIMITS,
-    TABLES,
-    Host,
-    Tables,
-    Target,
-    at_host,
-)
+from interlingua.dialects.openai_chat.tables import LIMITS, TABLES, Host, Tables, Target
 from interlingua.dialects.openai_chat.tools import read_legacy_tool, read_tool, write_tools
 from interlingua.model.base import Raw
 from interlingua.model.exchange import Options, Request
@@ -80,8 +73,8 @@ def write_request(request: Request, recorder: LossRecorder, host: str | Host | N
 
 @lru_cache(256)
 def _tables_at(host: str | Host) -> Tables:
-    known = HOSTS.get(host) if isinstance(host, str) else host
-    return TABLES if known is None else at_host(TABLES, known)
+    known = tables.HOSTS.get(host) if isinstance(host, str) else host
+    return TABLES if known is None else tables.at_host(TABLES, known)
 
 
 def _settle(wire: Wire, request: Request, host: Host, recorder: LossRecorder) -> None:

@@ -116,18 +116,8 @@ READ_STOPS: dict[str, StopReason] = {
 """The words of all hosts."""
 
 AUDIO_FORMATS: TwoWay[str, str] = TwoWay(
-    {
-        "wav": "audio/wav",
-        "mp3": "audio/mpeg",
-        "flac": "audio/flac",
-        "opus": "audio/opus",
-        "ogg": "audio/ogg",
-        "aac": "audio/aac",
-        "m4a": "audio/mp4",
-        "aiff": "audio/aiff",
-        "webm": "audio/webm",
-        "pcm16": "audio/pcm",
-    }
+    {word: f"audio/{word}" for word in ("wav", "flac", "opus", "ogg", "aac", "aiff", "webm")}
+    | {"mp3": "audio/mpeg", "m4a": "audio/mp4", "pcm16": "audio/pcm"}
 )
 
 MAGIC: dict[str, str] = {

@@ -7,17 +7,9 @@ from typing import Any
 
 from msgspec.structs import astuple
 
+from interlingua.dialects.kernel import fields
 from interlingua.dialects.kernel.errors import want
-from interlingua.dialects.kernel.fields import (
-    NOT_OURS,
-    Field,
-    Reading,
-    Table,
-    constant,
-    inside,
-    lost,
-    plain,
-)
+from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, plain
 from interlingua.dialects.kernel.kept import Kept, form_of
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
@@ -51,23 +43,16 @@ _FUNCTION = (
 _CUSTOM = (*_NAMED, Field("format", ("grammar",), _read_format, _write_format))
 _SILENT = ("kind", "executor", "cache")
 _DEFERRED = plain("defer_loading", "deferred", bool)
-LEGACY = Table(ToolDefinition, *_FUNCTION, lost("cache"), silent=_SILENT)
+LEGACY = Table(ToolDefinition, *_FUNCTION, fields.lost("cache"), silent=_SILENT)
 SERVER = Table(ToolDefinition, beside=("type", *MARKS), silent=("name", *_SILENT))
 
 
 @cache
 def _table(kind: str, can_defer: bool) -> Table:
     deferred = _DEFERRED if can_defer else _DEFERRED._replace(write=_not_deferred, kind=None)
-    key = constant("type", kind) if kind == "function" else None
-    fields = inside(kind, *(_FUNCTION if key else _CUSTOM))
-    return Table(
-        ToolDefinition,
-        *([key] if key else []),
-        fields,
-        deferred,
-        beside=MARKS if key else ("type", *MARKS),
-        silent=_SILENT,
-    )
+    inner = fields.inside(kind, *(_FUNCTION if kind == "function" else _CUSTOM))
+    key = fields.constant("type", kind)
+    return Table(ToolDefinition, key, inner, deferred, beside=MARKS, silent=_SILENT)
 
 
 def _not_deferred(tool: Any, recorder: LossRecorder) -> None:
@@ -166,8 +151,7 @@ def write_tool(tool: ToolDefinition, to: Target) -> Wire | None:
     if is_custom and not (t.custom_tools or form_of(t.name, tool.raw).get("stood")):
         to.recorder.lost(tool, None, "there are no tools that take free text")
         return None
-    wire: Wire = {"type": "custom"} if is_custom else {}
-    return _written(_table(tool.kind, t.deferred_tools), wire, tool, to)
+    return _written(_table(tool.kind, t.deferred_tools), {}, tool, to)
 
 
 def _written(table: Table, wire: Wire, tool: ToolDefinition, to: Target) -> Wire:
