@@ -208,9 +208,7 @@ def write_plainly(message: Message, to: Target) -> Wire | None:
     """The usual turn of an agent: one text, then calls, in a response after thinking; None for all
     others."""
     t = to.t
-    if message.metadata.provider_raw is not None or message.name is not None:
-        return None
-    if message.changes is not None or t.host.ids is not None or t.host.replay == "calls":
+    if not _may_be_plain(message, t):
         return None
     content: str | None = None
     thoughts: list[Block] = []
@@ -243,6 +241,12 @@ def write_plainly(message: Message, to: Target) -> Wire | None:
     if wanted:
         wire["tool_calls"] = wanted
     return wire
+
+
+def _may_be_plain(message: Message, t: Tables) -> bool:
+    if message.metadata.provider_raw is not None or message.name is not None:
+        return False
+    return message.changes is None and t.host.ids is None and t.host.replay != "calls"
 
 
 class Turn:
@@ -352,8 +356,7 @@ class Turn:
             case ThinkingBlock() | model.RedactedThinkingBlock():
                 return self._thinking_slot(block)
             case ToolUseBlock() if block.executor == "client":
-                is_legacy = not slots[_LEGACY] and calls.is_legacy(block, self.t)
-                return _LEGACY if is_legacy else _CALLS
+                return _LEGACY if not slots[_LEGACY] and calls.is_legacy(block, self.t) else _CALLS
             case model.RefusalBlock():
                 return _CONTENT if self._has_refusal_parts() else _REFUSAL
             case model.ImageBlock() if self.t.images_out:
