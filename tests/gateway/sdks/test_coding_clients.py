@@ -390,7 +390,7 @@ def test_an_agent_on_generate_content_is_heard(
 def test_a_model_is_shown_as_ollama_shows_it(place: Place) -> None:
     with ollama.Client(host=place.url) as client:
         shown = client.show("back-anthropic")
-        with pytest.raises(ollama.ResponseError, match="not in the list") as odd:
+        with pytest.raises(ollama.ResponseError, match="model not found") as odd:
             client.show("nobody-has-this")
     assert odd.value.status_code == 404
     assert {"completion", "tools", "vision"} <= set(shown.capabilities or ())
@@ -428,7 +428,7 @@ def test_a_path_that_is_not_served_is_refused_in_the_words_of_its_dialect(
     told = reply.json()
     for name in message:
         told = told[name]
-    assert told == "nothing is here"
+    assert told == "no such endpoint"
     is_anthropic = reply.json().get("type") == "error"
     assert is_anthropic == (path == "/v1/messages/batches" or bool(headers))
 
