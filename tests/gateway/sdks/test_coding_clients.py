@@ -444,7 +444,7 @@ def test_a_side_model_without_a_key_is_refused_once_and_clearly(
     with standing(chosen, Targets(environ={})) as here:
         with (
             anthropic.Anthropic(base_url=here.url, api_key="any", max_retries=2) as client,
-            pytest.raises(anthropic.NotFoundError, match="has no key") as odd,
+            pytest.raises(anthropic.NotFoundError, match="no key configured") as odd,
         ):
             client.messages.create(
                 model="claude-haiku-4-5",
@@ -455,5 +455,5 @@ def test_a_side_model_without_a_key_is_refused_once_and_clearly(
         assert str(tmp_path) not in str(odd.value), "files of the gateway are not the client's"
         with openai.OpenAI(base_url=f"{here.url}/v1", api_key="any", max_retries=2) as other:
             for stream in (False, True):
-                with pytest.raises(openai.NotFoundError, match="has no key"):
+                with pytest.raises(openai.NotFoundError, match="no key configured"):
                     other.responses.create(model="gpt-5-nano", input="hi", stream=stream)
