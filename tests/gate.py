@@ -34,20 +34,20 @@ SLOTS = 4
 
 GROUPS: dict[str, tuple[str, ...]] = {
     # The longest first. A path that stands nowhere is in `rest`.
-    "gateway-sdks": ("gateway/sdks",),
-    "gateway-serve": ("gateway/server", "gateway/sessions", "gateway/audits", "gateway/paths"),
+    "dialects": ("dialects", "replay", "cassettes", "streams"),
     "page": ("gateway/page",),
     "gateway": ("gateway",),
-    "laws": ("laws/test_laws.py", "laws/test_own.py"),
-    "laws-more": ("laws",),
-    "cli": ("cli", "test_walkthrough.py"),
-    "store": ("store", "bulk", "arrow"),
-    "local": ("local", "cli/test_chat_local.py", "gateway/sdks/test_local.py"),
-    "docs": ("docs", "test_docs.py", "test_pages.py"),
-    "dialects": ("dialects", "replay", "cassettes", "streams"),
-    "sessions": ("sessions", "tasks", "chat"),
-    "client": ("client", "providers", "routing"),
+    "gateway-serve": ("gateway/server", "gateway/sessions", "gateway/audits", "gateway/paths"),
     "values": ("model", "views", "transcripts", "tools"),
+    "store": ("store", "bulk", "arrow"),
+    "cli": ("cli", "test_walkthrough.py"),
+    "local": ("local", "cli/test_chat_local.py", "gateway/sdks/test_local.py"),
+    "sessions": ("sessions", "tasks", "chat"),
+    "laws-more": ("laws",),
+    "gateway-sdks": ("gateway/sdks",),
+    "client": ("client", "providers", "routing"),
+    "laws": ("laws/test_laws.py", "laws/test_own.py"),
+    "docs": ("docs", "test_docs.py", "test_pages.py"),
 }
 """What runs together: files and folders of `tests/`. The narrower pattern wins."""
 TWICE = ("page",)
