@@ -19,10 +19,13 @@ ROOMS = {
     *("__init__", "tables", "options", "tools", "usage", "errors"),
     *("text", "thinking", "calls", "media", "citations", "hosted"),
     *("messages", "request", "response", "stream", "quirks"),
-    *("front", "signs"),
+    *("front", "signs", "codec"),
 }
+"""A `codec` stands for `request`, `response` and `stream` where they are another dialect's with
+other tables."""
 STREAM_ROOMS = {"__init__", "reader", "writer", "answer"}
-NEEDED = {"__init__", "tables", "request", "response", "stream"}
+TRANSLATING = {"request", "response", "stream"}
+NEEDED = {"__init__", "tables"}
 OUTSIDE = ("interlingua.dialects.base", "interlingua.dialects.shape")
 """Where dialects look that are not on the kernel."""
 
@@ -38,6 +41,7 @@ def test_a_dialect_has_the_common_rooms_and_no_others(name: str) -> None:
     found = rooms_of(DIALECTS / name.replace("-", "_"))
     assert found - ROOMS == set()
     assert NEEDED - found == set()
+    assert found & (TRANSLATING | {"codec"}) in (TRANSLATING, {"codec"})
     stream = DIALECTS / name.replace("-", "_") / "stream"
     if stream.is_dir():
         assert rooms_of(stream) - STREAM_ROOMS == set()

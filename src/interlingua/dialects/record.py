@@ -135,15 +135,17 @@ class Traits(NamedTuple):
 class Dialect:
     """One wire format, two ways. The functions are pure: no I/O, no state between calls.
 
-    `folder` is the package that has them, in modules `request`, `response` and `stream`; each is
-    loaded when it is first needed."""
+    `folder` is the package that has them, in modules `request`, `response` and `stream`, or all of
+    them in the one that `room` names; each is loaded when it is first needed."""
 
-    def __init__(self, name: str, title: str, traits: Traits, folder: str) -> None:
+    def __init__(
+        self, name: str, title: str, traits: Traits, folder: str, room: str | None = None
+    ) -> None:
         self.name = name
         self.title = title
         self.traits = traits
         self.legal_id = traits.ids.matcher()
-        self.package = folder
+        self.package, self._room = folder, room
         self._request, self._response = f"{name} request", f"{name} response"
 
     # The real functions take these places as soon as one of them is called.
@@ -171,14 +173,17 @@ class Dialect:
         return count
 
     def _load(self, module: str, function: str) -> Callable[..., Any]:
-        found: Callable[..., Any] = getattr(import_module(f"{self.package}.{module}"), function)
+        found: Callable[..., Any] = getattr(import_module(self._module(module)), function)
         self.__dict__[f"_{function}"] = found
         return found
+
+    def _module(self, kind: str) -> str:
+        return f"{self.package}.{self._room or kind}"
 
     @cached_property
     def decoder(self) -> Callable[[], Decoder] | None:
         """What takes its streams apart, where they come framed in more than one way."""
-        if find_spec(f"{self.package}.stream") is None:
+        if find_spec(self._module("stream")) is None:
             return None
         make: Callable[[], Decoder] | None = getattr(self._stream, "make_decoder", None)
         return make
@@ -212,7 +217,7 @@ class Dialect:
 
     def load(self, kind: str) -> None:
         """Have the code for requests or responses at hand."""
-        import_module(f"{self.package}.{kind}")
+        import_module(self._module(kind))
 
     def __repr__(self) -> str:
         return f"<Dialect {self.name}>"
@@ -275,7 +280,7 @@ class Dialect:
 
     @cached_property
     def _stream(self) -> Any:
-        name = f"{self.package}.stream"
+        name = self._module("stream")
         if find_spec(name) is None:
             raise DetectError(f"{self.name} has no streams yet")
         return import_module(name)

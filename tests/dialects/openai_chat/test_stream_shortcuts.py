@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from interlingua.dialects.openai_chat import stream as chat
-from interlingua.dialects.openrouter import stream as openrouter
+from interlingua.dialects.openrouter import codec as openrouter
 from interlingua.errors import ReadError
 from interlingua.model.events import Event
 from interlingua.streams.frames import Frame

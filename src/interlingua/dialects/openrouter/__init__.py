@@ -3,4 +3,4 @@
 from interlingua.dialects.openrouter.tables import NAME, TITLE, TRAITS
 from interlingua.dialects.record import Dialect
 
-DIALECT = Dialect(NAME, TITLE, TRAITS, __name__)
+DIALECT = Dialect(NAME, TITLE, TRAITS, __name__, room="codec")
