@@ -93,7 +93,8 @@ DEVELOPER = re.compile(rb'"role"\s*:\s*"developer"')
 _ROLE = re.compile(rb'"role"\s*:\s*"([a-z]+)"')
 _STRICT = re.compile(rb'"strict"\s*:\s*true')
 _URL = re.compile(rb'"https?:', re.IGNORECASE)
-_MEDIA = re.compile(rb'"(?:image|document|file|video|audio|input_[a-z]+|image_url|inlineData)"')
+_MEDIA_WORDS = "image|document|file|video|audio|input_[a-z]+|image_url|inlineData"
+_MEDIA = re.compile(f'"(?:{_MEDIA_WORDS})"'.encode())
 
 
 class WatchedKeys(NamedTuple):
@@ -123,6 +124,8 @@ class WatchedKeys(NamedTuple):
     """Whether instructions may have one role only."""
     words: tuple[bytes, ...]
     """What stands before each piece of media."""
+    signs: re.Pattern[bytes]
+    """What a body has in it somewhere of which more than its keys has to be looked at."""
 
 
 @lru_cache(512)
@@ -154,7 +157,17 @@ def watched_keys(profile: Profile, dialect: str) -> WatchedKeys:
         bool(profile.turns.alternate) or profile.instructions.role == "user",
         profile.instructions.role == "system",
         _PIECES.get(dialect, _ALL_PIECES),
+        _signs(mark, dialect),
     )
+
+
+def _signs(mark: str | None, dialect: str) -> re.Pattern[bytes]:
+    """One look for all that is looked for in a body, since most have nothing of it."""
+    words = [b"ttl", _MEDIA_WORDS.encode()]
+    words += [re.escape(piece.strip(b'"')) for piece in _PIECES.get(dialect, _ALL_PIECES)]
+    words += [] if mark is None else [re.escape(mark.encode())]
+    role, strict = rb'role"\s*:\s*"(?:system|developer)"', rb'strict"\s*:\s*true'
+    return re.compile(rb'"(?:(?:%b)"|%b|%b)' % (b"|".join(words), role, strict))
 
 
 def _least(*limits: int | None) -> int:
@@ -188,6 +201,14 @@ def touches(
     for key in rules.limits:
         if key in members and not _is_within(members[key], rules):
             return True
+    turns = bytes(members.get("messages") or members.get("input") or b"")
+    if rules.signs.search(body) is not None and _shows(body, turns, rules):
+        return True
+    return (rules.prefill or rules.ends) and _end_matters(turns, rules)
+
+
+def _shows(body: bytes, turns: bytes, rules: WatchedKeys) -> bool:
+    """Whether there is something in the body, whatever its keys are, that a rule speaks of."""
     if rules.marks is not None and body.count(rules.marks[0]) > rules.marks[1]:
         return True
     if rules.ttls and _TTL in body:
@@ -200,8 +221,7 @@ def touches(
         return True
     if rules.sizes and _is_much(body, rules):
         return True
-    turns = members.get("messages") or members.get("input") or b""
-    return _turns_matter(bytes(turns), rules)
+    return rules.mid and _INSTRUCTIONS.search(turns) is not None
 
 
 def shows_media(body: bytes) -> bool:
@@ -238,18 +258,16 @@ def _is_within(value: msgspec.Raw, rules: WatchedKeys) -> bool:
     return not isinstance(number, (int, float)) or rules.least <= number <= rules.most
 
 
-def _turns_matter(turns: bytes, rules: WatchedKeys) -> bool:
-    if rules.mid and _INSTRUCTIONS.search(turns):
-        return True
-    if not rules.prefill and not rules.ends:
-        return False
-    roles = _ROLE.findall(turns, max(0, len(turns) - _TAIL)) or _ROLE.findall(turns)
-    if not roles:
-        return False
-    if roles[-1] == b"assistant":
+def _end_matters(turns: bytes, rules: WatchedKeys) -> bool:
+    last = _last_role(turns)
+    if last == b"assistant":
         return rules.prefill
-    return rules.ends and roles[-1] in (b"system", b"developer")
+    return rules.ends and last in (b"system", b"developer")
 
 
-_TAIL = 4096
-"""Bytes at the end in which the last role usually is."""
+def _last_role(turns: bytes) -> bytes | None:
+    found = _ROLE.match(turns, max(0, turns.rfind(b'"role"')))
+    if found is not None:
+        return found[1]
+    roles = _ROLE.findall(turns)
+    return roles[-1] if roles else None
