@@ -284,7 +284,7 @@ def _longly(listed: Any, recorder: LossRecorder) -> Any:
     first = leading.index(False) if False in leading else len(listed)
     if first:
         messages._write_system(listed[:first], out, recorder)
-    turns = messages._Turns(recorder, tools.Writing((), recorder))
+    turns = messages._Turns(recorder, messages._PLACEHOLDER, changes=tools.Writing((), recorder))
     for message in listed[first:]:
         turns._add(message)
     return {**out, "messages": turns.turns}

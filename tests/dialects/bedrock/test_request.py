@@ -157,7 +157,7 @@ def test_empty_text_is_not_sent_but_goes_home() -> None:
 def test_a_message_of_which_nothing_can_be_said_leaves_a_placeholder() -> None:
     wire, report = write(Message.user([TextBlock("")]))
     assert wire == body(user(text(PLACEHOLDER)))
-    assert losses(report)[-1] == ("approximated", "$.messages[0].content")
+    assert losses(report)[-1] == ("downgraded", "$.messages[0].content")
 
 
 def test_what_stands_beside_parts_goes_home() -> None:

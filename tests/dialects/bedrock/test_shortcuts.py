@@ -52,21 +52,6 @@ def test_a_text_that_is_read_at_once(part: Any, answer: bool) -> None:
     assert msgspec.json.encode(short) == msgspec.json.encode(long) or (answer and not part["text"])
 
 
-TURNS = st.fixed_dictionaries(
-    {"role": st.sampled_from(["user", "assistant", "system", "model"])},
-    optional={"content": st.lists(PARTS, max_size=2), "x": st.none()},
-)
-
-
-@given(TURNS)
-def test_a_turn_that_is_read_at_once(turn: Any) -> None:
-    short: list[Any] = []
-    long: list[Any] = []
-    if messages._read_plain(turn, turn["role"], short):
-        messages._read_turn(turn, False, False, long, frozenset())
-        assert msgspec.json.encode(short) == msgspec.json.encode(long)
-
-
 CALLS = st.fixed_dictionaries(
     {"toolUseId": IDS, "name": IDS},
     optional={"input": INPUTS, "type": st.sampled_from(["server_tool_use", "tool_use", None])},

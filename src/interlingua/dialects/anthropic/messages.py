@@ -2,15 +2,14 @@
 its own. Leading instructions have a field of their own, and neighbours of one role are joined.
 
 What is written for a history is repeated when it grows, so nothing here looks ahead. How the wire
-drew its turns no block can tell: `apart` (a new turn of the same role), `place` (instructions that
-stood among the turns), `bare` (a string in place of a turn) and `content` (how a turn's content
-was spelled) are words for it in the spelling of a message."""
+drew its turns no block can tell: beside the words that `kernel.turns` has for it in the spelling of
+a message, these are `bare` (a string in place of a turn) and `content` (how a turn's content was
+spelled)."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
-
-import msgspec
 
 from interlingua.dialects.anthropic import calls, media, text, thinking
 from interlingua.dialects.anthropic.tables import MARKERS, NAME
@@ -29,10 +28,19 @@ from interlingua.dialects.kernel.calls import tell_recovered
 from interlingua.dialects.kernel.errors import ShapeError, below
 from interlingua.dialects.kernel.kept import Kept, form_of, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.turns import (
+    Known,
+    Turns,
+    add_turn,
+    keep_place,
+    leading,
+    read_each,
+    role_in,
+    tell_speaker,
+)
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import PLACEHOLDER, unsaid_changes
 from interlingua.model import blocks as model
-from interlingua.model.base import Raw
 from interlingua.model.blocks import Block, CompactionBlock, TextBlock, ToolResultBlock
 from interlingua.model.message import NO_METADATA, Message, Role
 from interlingua.model.metadata import MessageMetadata
@@ -76,11 +84,7 @@ WRITERS.update(_WRITERS)
 
 _SYSTEM, _DEVELOPER = Role.SYSTEM, Role.DEVELOPER
 _USER, _ASSISTANT, _TOOL = Role.USER, Role.ASSISTANT, Role.TOOL
-_ROLES = {
-    "user": (_USER, USER),
-    "assistant": (_ASSISTANT, ASSISTANT),
-    "system": (_SYSTEM, SYSTEM),
-}
+_PLACES = {_USER: USER, _ASSISTANT: ASSISTANT, _SYSTEM: SYSTEM}
 _TURNS = {
     _ASSISTANT: ("assistant", ASSISTANT),
     _USER: ("user", USER),
@@ -89,8 +93,10 @@ _TURNS = {
     _DEVELOPER: ("system", SYSTEM),
 }
 _TURN = frozenset({"role", "content"})
+_PLACEHOLDER = {"type": "text", "text": PLACEHOLDER}
 
-_PLAIN, _MADE = MessageMetadata(), MessageMetadata(protocol=NAME)
+_PLAIN = MessageMetadata()
+_KNOWN = Known(NAME, _PLAIN)
 _LIST = MessageMetadata(provider_raw={NAME: {"$form": {"content": "list"}}})
 """Of instructions that could have been a string, as one text is written."""
 
@@ -108,66 +114,41 @@ def read_messages(wire: Wire, tools: list[ToolDefinition], kept: Kept) -> list[M
 
 
 def read_turns(turns: list[Any], tools: list[ToolDefinition]) -> list[Message]:
-    messages: list[Message] = []
-    before: str | None = None
-    place = 0
-    try:
-        for turn in turns:
-            before = _read_turn(turn, before, messages, tools)
-            place += 1
-    except ShapeError as error:
-        raise error.inside(f".messages[{place}]") from None
-    return messages
+    return read_each(turns, partial(_read_turn, tools))
 
 
 def _read_turn(
-    turn: Any, before: str | None, messages: list[Message], tools: list[ToolDefinition]
+    tools: list[ToolDefinition], turn: Any, before: str | None, messages: list[Message]
 ) -> str | None:
     """The role of the turn, for the next one."""
     if type(turn) is not dict:
         messages.append(_read_bare(turn))
         return None
-    name = turn.get("role")
-    if type(name) is not str or name not in _ROLES:
-        raise ShapeError(".role", "user, assistant or system", name)
-    role, place = _ROLES[name]
+    role = role_in(turn)
+    name: str = turn["role"]
     content = turn.get("content")
     if type(content) is list and content:
-        blocks = below(".content", read_parts, content, place)
+        blocks = below(".content", read_parts, content, _PLACES[role])
         if _is_usual(turn, before):
-            _add_turn(role, blocks, None, messages)
+            add_turn(_KNOWN, role, blocks, None, messages)
             return name
         kept = Kept()
     else:
         kept = Kept()
         blocks = _read_blank(turn, content, kept)
-    if name == before:
-        kept.form["apart"] = True
+    keep_place(turn, before, messages, kept)
+    changes = None
     if role is _SYSTEM:
-        if all(message.role is _SYSTEM for message in messages):
-            kept.form["place"] = "messages"
-        messages.append(_read_instructions(turn, blocks, kept, tools))
-        return name
-    if len(turn) > 2 or content is None:
+        blocks, changes = Changing(turn, kept, tools).read(blocks)
+    elif len(turn) > 2 or content is None:
         kept.add_others(turn, _TURN)
-    _add_turn(role, blocks, kept.raw(NAME), messages)
+    add_turn(_KNOWN, role, blocks, kept.raw(NAME), messages, changes)
     return name
 
 
 def _is_usual(turn: Wire, before: str | None) -> bool:
     """Whether a turn with parts says nothing beside them that is to be kept."""
     return len(turn) == 2 and turn["role"] != before and turn["role"] != "system"
-
-
-def _add_turn(
-    role: Role, blocks: tuple[Block, ...], raw: Raw | None, messages: list[Message]
-) -> None:
-    if role is _USER:
-        for block in blocks:
-            if type(block) is ToolResultBlock:
-                _split(blocks, raw, messages)
-                return
-    messages.append(Message(role, blocks, metadata=_metadata(role, raw)))
 
 
 def _read_bare(turn: Any) -> Message:
@@ -188,37 +169,6 @@ def _read_blank(turn: Wire, content: Any, kept: Kept) -> tuple[Block, ...]:
         raise ShapeError(".content", "a string or a list", content)
     kept.form["content"] = "list" if content == [] else "null" if "content" in turn else "none"
     return ()
-
-
-def _read_instructions(
-    turn: Wire, blocks: tuple[Block, ...], kept: Kept, tools: list[ToolDefinition]
-) -> Message:
-    """A system turn in mid-conversation, and what it changes."""
-    blocks, changes = Changing(turn, kept, tools).read(blocks)
-    metadata = _metadata(_SYSTEM, kept.raw(NAME))
-    return Message(_SYSTEM, blocks, metadata=metadata, changes=changes)
-
-
-def _metadata(role: Role, raw: Raw | None) -> MessageMetadata:
-    shared = _MADE if role is _ASSISTANT else _PLAIN
-    return shared if raw is None else shared.replace(provider_raw=raw)
-
-
-def _split(blocks: tuple[Block, ...], raw: Raw | None, messages: list[Message]) -> None:
-    """One message per result, one per run of other blocks; the first has what the turn says."""
-    start = 0
-    for index, block in enumerate(blocks):
-        if type(block) is not ToolResultBlock or "type" in form_of(NAME, block.raw):
-            continue
-        if start < index:
-            others = blocks[start:index]
-            messages.append(Message(_USER, others, metadata=_metadata(_USER, raw)))
-            raw = None
-        metadata = MessageMetadata(parent_tool_use_id=block.tool_use_id, provider_raw=raw)
-        messages.append(Message(_TOOL, (block,), metadata=metadata))
-        start, raw = index + 1, None
-    if start < len(blocks):
-        messages.append(Message(_USER, blocks[start:], metadata=_metadata(_USER, raw)))
 
 
 def _read_system(system: Any, kept: Kept) -> list[Message]:
@@ -252,14 +202,7 @@ def _plain_text(message: Message) -> str | None:
 
 def write_messages(messages: tuple[Message, ...], out: Wire, changes: Writing) -> None:
     """`system` and `messages` of a body."""
-    first = 0
-    for message in messages:
-        role, raw = message.role, message.metadata.provider_raw
-        if role is not _SYSTEM and role is not _DEVELOPER:
-            break
-        if raw is not None and "place" in form_of(NAME, raw):
-            break
-        first += 1
+    first = leading(messages, NAME)
     if first:
         plain = _plain_text(messages[0]) if first == 1 else None
         if plain and messages[0].role is _SYSTEM:
@@ -271,7 +214,7 @@ def write_messages(messages: tuple[Message, ...], out: Wire, changes: Writing) -
         if text:
             out["messages"] = [{"role": "user", "content": [{"type": "text", "text": text}]}]
             return
-    writer = _Turns(changes.recorder, changes)
+    writer = _Turns(changes.recorder, _PLACEHOLDER, changes=changes)
     for message in messages[first:] if first else messages:
         writer.add(message)
     out["messages"] = writer.turns
@@ -283,7 +226,7 @@ def _write_system(messages: tuple[Message, ...], out: Wire, recorder: LossRecord
     for message in messages:
         raw = message.metadata.provider_raw
         if message.name is not None or message.role is not _SYSTEM:
-            _report(message, recorder)
+            tell_speaker(message, recorder)
         if message.changes is not None:
             unsaid_changes(message, recorder)
         if raw is not None:
@@ -299,19 +242,12 @@ def _write_system(messages: tuple[Message, ...], out: Wire, recorder: LossRecord
         out["system"] = text or parts
 
 
-class _Turns(msgspec.Struct):
-    """The turns so far. A turn in list form may be joined, one that is a string may not."""
-
-    recorder: LossRecorder
+class _Turns(Turns, kw_only=True):
     changes: Writing
-    turns: list[Any] = []
-    role: str | None = None
-    """Of the last turn, if it may be joined; `parts` is its content."""
-    parts: list[Wire] = []
 
     def add(self, message: Message) -> None:
         if message.role is _USER and self.role != "user" and (text := _plain_text(message)):
-            self._open("user", [{"type": "text", "text": text}])
+            self.join("user", [{"type": "text", "text": text}])
         else:
             self._add(message)
 
@@ -324,36 +260,36 @@ class _Turns(msgspec.Struct):
                 self._add_changes(message, self.changes.parts(message, parts))
                 return
             unsaid_changes(message, self.recorder)
-        if by is not _ASSISTANT or message.name is not None or metadata.diagnostics:
-            _report(message, self.recorder)
+        if by is not _ASSISTANT or message.name is not None:
+            tell_speaker(message, self.recorder)
+        if metadata.diagnostics:
+            _tell_recovered(message, self.recorder)
         raw = metadata.provider_raw
         if raw is not None:
             self.recorder.unwritten_raw(message, raw, "metadata.provider_raw")
             if NAME in raw:
                 self._add_spelled(message, role, parts, form_of(NAME, raw))
                 return
-        if parts or self._fill(message, role, parts):
-            self._join(role, parts)
+        if parts or self.fill(message, role, parts):
+            self.join(role, parts)
 
     def _add_spelled(self, message: Message, role: str, parts: list[Wire], form: Wire) -> None:
         """A message that remembers how it was spelled."""
-        joins = role == self.role and not form.get("apart")
+        apart = bool(form.get("apart"))
         turn = _short(message, role, parts, form)
-        if turn is not None and not (joins and parts):
-            self._close(turn)
-        elif not parts and not self._fill(message, role, parts):
-            return
-        elif joins:
-            self.parts.extend(parts)
+        if turn is not None and (apart or role != self.role or not parts):
+            self.close(turn)
+        elif parts or self.fill(message, role, parts):
+            self.join(role, parts, apart)
         else:
-            self._open(role, parts)
+            return
         if type(self.turns[-1]) is dict:
             mine = mine_of(NAME, message.metadata.provider_raw)
             put_back(self.turns[-1], message, {NAME: mine}, self.recorder)
 
     def _add_changes(self, message: Message, parts: list[Wire]) -> None:
         """A system turn with what it changes: it stands alone."""
-        _report(message, self.recorder)
+        tell_speaker(message, self.recorder)
         keys, raw = self.changes.keys(message), message.metadata.provider_raw
         form = form_of(NAME, raw)
         turn = _short(message, "system", parts, form) if form else None
@@ -364,32 +300,7 @@ class _Turns(msgspec.Struct):
         if type(turn) is dict:
             turn.update(keys)
             put_back(turn, message, raw, self.recorder, "metadata.provider_raw")
-        self._close(turn)
-
-    def _join(self, role: str, parts: list[Wire]) -> None:
-        if role == self.role:
-            self.parts.extend(parts)
-        else:
-            self._open(role, parts)
-
-    def _open(self, role: str, parts: list[Wire]) -> None:
-        self.turns.append({"role": role, "content": parts})
-        self.role, self.parts = role, parts
-
-    def _close(self, turn: Any) -> None:
-        """A turn that no other may join."""
-        self.turns.append(turn)
-        self.role = None
-
-    def _fill(self, message: Message, role: str, parts: list[Wire]) -> bool:
-        """Something to say where nothing is left; False where there is no need of a turn."""
-        if not message.content or role == "system":
-            self.recorder.lost(message, None, "an empty turn is refused", severity="info")
-            return False
-        parts.append({"type": "text", "text": PLACEHOLDER})
-        reason = "a placeholder stands for it"
-        self.recorder.lost(message, "content", reason, kind="downgraded", severity="info")
-        return True
+        self.close(turn)
 
 
 def _short(message: Message, role: str, parts: list[Wire], form: Wire) -> Any:
@@ -407,18 +318,7 @@ def _short(message: Message, role: str, parts: list[Wire], form: Wire) -> Any:
     return {"role": role, "content": None if shape == "null" else []}
 
 
-def _report(message: Message, recorder: LossRecorder) -> None:
-    """What a message says and a turn cannot."""
-    if message.name is not None:
-        recorder.lost(message, "name")
-    role = message.role
-    if role is _DEVELOPER:
-        recorder.lost(message, "role", "said as system", kind="downgraded")
+def _tell_recovered(message: Message, recorder: LossRecorder) -> None:
     for block in message.content:
-        if type(block) is ToolResultBlock:
-            if role is _USER and not form_of(NAME, block.raw):
-                recorder.lost(message, "role", "results stand apart", kind="moved", severity="info")
-        elif role is _TOOL:
-            recorder.lost(message, "role", "said by the user", kind="downgraded", severity="info")
-        elif type(block) is model.ToolUseBlock and message.metadata.diagnostics and block.input:
+        if type(block) is model.ToolUseBlock and block.input:
             tell_recovered(block, recorder)

@@ -6,11 +6,12 @@ wire, and the `cache` of the block before it in the model."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from interlingua.dialects.bedrock import calls, media, text, thinking
-from interlingua.dialects.bedrock.tables import NAME
-from interlingua.dialects.bedrock.text import ODD, only_text
+from interlingua.dialects.bedrock.tables import NAME, ROLES
+from interlingua.dialects.bedrock.text import ODD
 from interlingua.dialects.bedrock.tools import (
     POINTS,
     points_in,
@@ -30,6 +31,16 @@ from interlingua.dialects.kernel.kept import (
     put_back,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.turns import (
+    Known,
+    Turns,
+    add_turn,
+    keep_place,
+    leading,
+    read_each,
+    role_in,
+    tell_speaker,
+)
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import PLACEHOLDER, unsaid_changes, write_unknown
 from interlingua.model import blocks as model
@@ -43,10 +54,9 @@ Reader = Callable[[Any], Block | None]
 Writer = Callable[[Any, LossRecorder, bool], Wire | None]
 """The flag says that it is an answer; gives None for a block that was left out."""
 
-_MADE_HERE = MessageMetadata(protocol=NAME)
+_KNOWN = Known(NAME)
 _TURN = frozenset({"role", "content"})
-# Bound once: looking up a member of an enum takes as long as writing a part.
-_USER, _ASSISTANT, _TOOL = Role.USER, Role.ASSISTANT, Role.TOOL
+_PLACEHOLDER = {"text": PLACEHOLDER}
 _SYSTEM, _DEVELOPER = Role.SYSTEM, Role.DEVELOPER
 
 
@@ -220,90 +230,36 @@ def read_turns(wire: Wire, kept: Kept, tools: frozenset[str]) -> list[Message]:
     turns = kept.may_take(wire, "messages", list, filled=True)
     if turns is None:
         return []
-    messages: list[Message] = []
-    last = None
-    leading = True
-    index = -1
-    try:
-        for turn in turns:
-            index += 1
-            role = want(turn, dict).get("role")
-            leading = leading and role == "system"
-            if role == last or leading or not _read_plain(turn, role, messages):
-                _read_turn(turn, role == last, leading, messages, tools)
-            last = role
-    except ShapeError as error:
-        raise error.inside(f".messages[{index}]") from None
-    return messages
-
-
-def _read_plain(turn: Wire, role: Any, messages: list[Message]) -> bool:
-    """What most turns are: one text. Gives False for any other."""
-    said = only_text(turn.get("content")) if len(turn) == 2 else None
-    if said is None or role not in ("user", "assistant"):
-        return False
-    if role == "user":
-        messages.append(Message(_USER, (TextBlock(said),)))
-    else:
-        messages.append(Message(_ASSISTANT, (TextBlock(said),), metadata=_MADE_HERE))
-    return True
+    return read_each(turns, partial(_read_turn, tools))
 
 
 def _read_turn(
-    turn: Wire, apart: bool, leading: bool, messages: list[Message], tools: frozenset[str]
-) -> None:
-    """The messages of one turn: results are messages of their own."""
-    role = turn.get("role")
+    tools: frozenset[str], turn: Any, before: str | None, messages: list[Message]
+) -> str | None:
+    """The role of the turn, for the next one."""
+    role = role_in(want(turn, dict))
+    name: str = turn["role"]
     blocks, ahead = read_parts(turn.get("content"), ".content")
     raw, changes = None, None
-    if len(turn) != 2 or ahead or apart or not blocks or role == "system":
-        kept = _around(turn, blocks, ahead, apart)
-        if leading:
-            kept.form["place"] = "messages"
-        if role == "system":
+    if len(turn) != 2 or ahead or name == before or not blocks or role is _SYSTEM:
+        kept = _around(turn, blocks, ahead)
+        keep_place(turn, before, messages, kept)
+        if role is _SYSTEM:
             blocks, changes = read_changes(blocks, kept.form, tools)
         raw = kept.raw(NAME)
-    if role == "assistant":
-        metadata = _MADE_HERE if raw is None else MessageMetadata(protocol=NAME, provider_raw=raw)
-        messages.append(Message(_ASSISTANT, tuple(blocks), metadata=metadata))
-        return
-    start = len(messages)
-    if role == "user":
-        _split(blocks, messages)
-    elif role == "system":
-        messages.append(Message(_SYSTEM, tuple(blocks), changes=changes))
-    else:
-        raise ShapeError(".role", "user, assistant or system", role)
-    if raw is not None:
-        first = messages[start]
-        messages[start] = first.replace(metadata=first.metadata.replace(provider_raw=raw))
+    add_turn(_KNOWN, role, tuple(blocks), raw, messages, changes)
+    return name
 
 
-def _around(turn: Wire, blocks: list[Block], ahead: list[Wire], apart: bool) -> Kept:
+def _around(turn: Wire, blocks: list[Block], ahead: list[Wire]) -> Kept:
     """What a turn says beside its parts."""
     kept = Kept()
     if not blocks:
         kept.respell("content", [])  # a message without blocks says nothing as a rule
-    if apart:
-        kept.form["apart"] = True
     if ahead:
         kept.rest[POINTS] = ahead
     kept.add_others(turn, _TURN)
     return kept
-
-
-def _split(blocks: list[Block], messages: list[Message]) -> None:
-    plain: list[Block] = []
-    for block in blocks:
-        if type(block) is ToolResultBlock:
-            if plain:
-                messages.append(Message(_USER, tuple(plain)))
-                plain = []
-            messages.append(Message.of_result(block))
-        else:
-            plain.append(block)
-    if plain or not blocks:
-        messages.append(Message(_USER, tuple(plain)))
 
 
 # -- writing turns --------------------------------------------------------------------------------
@@ -313,90 +269,43 @@ def write_messages(
     messages: tuple[Message, ...], tools: frozenset[str], recorder: LossRecorder
 ) -> tuple[list[Wire], list[Wire]]:
     """Instructions, and turns; `tools` are the names of those that are declared."""
+    first = leading(messages, NAME)
     system: list[Wire] = []
-    turns: list[Wire] = []
-    last = None
-    leading = True
-    for message in messages:
-        raw = message.metadata.provider_raw
+    for message in messages[:first]:
+        tell_speaker(message, recorder)
+        _write_instructions(message, system, recorder)
+    turns = Turns(recorder, _PLACEHOLDER)
+    for message in messages[first:] if first else messages:
+        raw, role = message.metadata.provider_raw, ROLES[message.role]
         form = NOTHING if raw is None else form_of(NAME, raw)
-        word = _word_of(message, recorder)
-        if word == "system" and leading and form.get("place") != "messages":
-            _write_instructions(message, system, recorder)
-            continue
-        leading = leading and word == "system"
+        tell_speaker(message, recorder)
         parts = _write_message(message, form, tools, recorder)
-        if parts is None:
-            continue
-        if word == last and not form.get("apart"):
-            turns[-1]["content"] += parts
-        else:
-            turns.append({"role": word, "content": parts})
-        last = word
-        if raw is not None:
-            put_back(turns[-1], message, raw, recorder, "metadata.provider_raw")
-    return system, turns
-
-
-def _word_of(message: Message, recorder: LossRecorder) -> str:
-    """The role of the turn in which a message is said."""
-    role = message.role
-    if message.name is not None:
-        recorder.lost(message, "name")
-    if role is _USER or role is _TOOL:
-        return "user"
-    if role is _ASSISTANT:
-        return "assistant"
-    if role is _DEVELOPER:
-        recorder.lost(message, "role", "instructions have one level", kind="downgraded")
-    return "system"
+        if parts or "content" in form.get("as", ()) or turns.fill(message, role, parts):
+            turns.join(role, parts, bool(form.get("apart")))
+            if raw is not None:
+                put_back(turns.turns[-1], message, raw, recorder, "metadata.provider_raw")
+        elif raw is not None:
+            recorder.unwritten_raw(message, raw, "metadata.provider_raw")
+    return system, turns.turns
 
 
 def _write_message(
     message: Message, form: Wire, tools: frozenset[str], recorder: LossRecorder
-) -> list[Wire] | None:
-    """The parts of a message; None where it says nothing at all."""
-    role, raw = message.role, message.metadata.provider_raw
-    if role is _TOOL or role is _USER:
-        for block in message.content:
-            if (type(block) is ToolResultBlock) is not (role is _TOOL):
-                _report_misplaced(block, recorder)
-    parts = [] if raw is None else points_in(mine_of(NAME, raw))
-    if message.changes is None:
-        write_parts(message.content, parts, recorder)
-    else:
-        _write_with_changes(message, form, tools, parts, recorder)
-    if parts or "content" in form.get("as", ()):
-        return parts
-    if message.content:
-        reason = "nothing of it can be said; a placeholder stands in its place"
-        recorder.lost(message, "content", reason, kind="approximated")
-        return [{"text": PLACEHOLDER}]
-    if raw is not None:
-        recorder.unwritten_raw(message, raw, "metadata.provider_raw")
-    return None
-
-
-def _write_with_changes(
-    message: Message, form: Wire, tools: frozenset[str], out: list[Wire], recorder: LossRecorder
-) -> None:
+) -> list[Wire]:
     """The parts of a message and those of its changes, where the wire had them."""
+    raw = message.metadata.provider_raw
+    out = [] if raw is None else points_in(mine_of(NAME, raw))
     done = 0
-    if message.role in (_SYSTEM, _DEVELOPER):
-        for at, part in write_changes(message, form, tools, recorder):
-            write_parts(message.content[done:at], out, recorder)
-            done = max(done, at)
-            out.append(part)
-    else:
-        unsaid_changes(message, recorder)
-    write_parts(message.content[done:], out, recorder)
-
-
-def _report_misplaced(block: Block, recorder: LossRecorder) -> None:
-    """User turns hold both roles, so what stands in the wrong one is told by its kind."""
-    if type(block) is not UnknownBlock:
-        reason = "in a user turn results are a tool's, and all else is the user's"
-        recorder.lost(block, None, reason, kind="moved", severity="info")
+    if message.changes is not None:
+        if message.role in (_SYSTEM, _DEVELOPER):
+            for at, part in write_changes(message, form, tools, recorder):
+                write_parts(message.content[done:at], out, recorder)
+                done = max(done, at)
+                out.append(part)
+        else:
+            unsaid_changes(message, recorder)
+    write_parts(message.content[done:] if done else message.content, out, recorder)
+    return out
 
 
 _INSTRUCTIONS = frozenset({"text", "guardContent", "cachePoint"})

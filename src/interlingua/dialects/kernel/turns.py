@@ -1,0 +1,184 @@
+"""Turns, as the wires have them that carry Claude: a role and parts, results among those of the
+user, and neighbours of one role joined. Here each result is a message of its own.
+
+How the wire drew its turns no block can tell. Words for it in the spelling of a message are `apart`
+(a new turn of the same role) and `place` (instructions that stood among the turns)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeGuard
+
+import msgspec
+
+from interlingua.dialects.kernel.errors import ShapeError
+from interlingua.dialects.kernel.kept import Kept, form_of
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.model.base import Raw
+from interlingua.model.blocks import Block, ToolResultBlock
+from interlingua.model.changes import Changes
+from interlingua.model.message import NO_METADATA, Message, Role
+from interlingua.model.metadata import MessageMetadata
+
+# Bound once: looking up a member of an enum takes as long as writing a part.
+_USER, _ASSISTANT, _TOOL = Role.USER, Role.ASSISTANT, Role.TOOL
+_SYSTEM, _DEVELOPER = Role.SYSTEM, Role.DEVELOPER
+_ROLES = {"user": _USER, "assistant": _ASSISTANT, "system": _SYSTEM}
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def read_each(
+    turns: list[Any], read: Callable[[Any, str | None, list[Message]], str | None]
+) -> list[Message]:
+    """The messages of all turns. `read` is told the role of the turn before, adds the messages of
+    one, and gives its role."""
+    messages: list[Message] = []
+    before: str | None = None
+    place = 0
+    try:
+        for turn in turns:
+            before = read(turn, before, messages)
+            place += 1
+    except ShapeError as error:
+        raise error.inside(f".messages[{place}]") from None
+    return messages
+
+
+def role_in(turn: Wire) -> Role:
+    name = turn.get("role")
+    if type(name) is not str or name not in _ROLES:
+        raise ShapeError(".role", "user, assistant or system", name)
+    return _ROLES[name]
+
+
+def keep_place(turn: Wire, before: str | None, messages: list[Message], kept: Kept) -> None:
+    """Keep where a turn stands, if other than usual."""
+    role = turn["role"]
+    if role == before:
+        kept.form["apart"] = True
+    if role == "system" and all(message.role is _SYSTEM for message in messages):
+        kept.form["place"] = "messages"
+
+
+class Known:
+    """What is known of every message of a dialect: of a model's, and of all others."""
+
+    def __init__(self, dialect: str, others: MessageMetadata = NO_METADATA) -> None:
+        self.dialect = dialect
+        self._models, self._others = MessageMetadata(protocol=dialect), others
+
+    def about(self, role: Role, raw: Raw | None) -> MessageMetadata:
+        known = self._models if role is _ASSISTANT else self._others
+        return known if raw is None else known.replace(provider_raw=raw)
+
+
+def add_turn(
+    known: Known,
+    role: Role,
+    blocks: tuple[Block, ...],
+    raw: Raw | None,
+    messages: list[Message],
+    changes: Changes | None = None,
+) -> None:
+    """Add the messages of a turn: one per result, one per run of other blocks. The first has `raw`,
+    what the turn says itself."""
+    if role is _USER:
+        for block in blocks:
+            if type(block) is ToolResultBlock:
+                _split(known, blocks, raw, messages)
+                return
+    metadata = known.about(role, raw)
+    messages.append(Message(role, blocks, metadata=metadata, changes=changes))
+
+
+def _split(
+    known: Known, blocks: tuple[Block, ...], raw: Raw | None, messages: list[Message]
+) -> None:
+    start = 0
+    for index, block in enumerate(blocks):
+        if not _is_result(block, known.dialect):
+            continue
+        if start < index:
+            messages.append(Message(_USER, blocks[start:index], metadata=known.about(_USER, raw)))
+            raw = None
+        metadata = MessageMetadata(parent_tool_use_id=block.tool_use_id, provider_raw=raw)
+        messages.append(Message(_TOOL, (block,), metadata=metadata))
+        start, raw = index + 1, None
+    if start < len(blocks):
+        messages.append(Message(_USER, blocks[start:], metadata=known.about(_USER, raw)))
+
+
+def _is_result(block: Block, dialect: str) -> TypeGuard[ToolResultBlock]:
+    """Whether a block is a result by its part's own word; another part is the user's."""
+    return type(block) is ToolResultBlock and "type" not in form_of(dialect, block.raw)
+
+
+# -- writing --------------------------------------------------------------------------------------
+
+
+def leading(messages: tuple[Message, ...], dialect: str) -> int:
+    """How many messages at the front are instructions that stand apart from the turns."""
+    first = 0
+    for message in messages:
+        role, raw = message.role, message.metadata.provider_raw
+        if role is not _SYSTEM and role is not _DEVELOPER:
+            break
+        if raw is not None and "place" in form_of(dialect, raw):
+            break
+        first += 1
+    return first
+
+
+class Turns(msgspec.Struct):
+    """The turns so far. One in list form may be joined, no other."""
+
+    recorder: LossRecorder
+    placeholder: Wire
+    """The part that stands for what cannot be said."""
+    turns: list[Any] = []
+    role: str | None = None
+    """Of the last turn, if it may be joined; `parts` is its content."""
+    parts: list[Wire] = []
+
+    def join(self, role: str, parts: list[Wire], apart: bool = False) -> None:
+        if role == self.role and not apart:
+            self.parts.extend(parts)
+        else:
+            self.turns.append({"role": role, "content": parts})
+            self.role, self.parts = role, parts
+
+    def close(self, turn: Any) -> None:
+        """A turn that no other may join."""
+        self.turns.append(turn)
+        self.role = None
+
+    def fill(self, message: Message, role: str, parts: list[Wire]) -> bool:
+        """Something to say where nothing is left; False where there is no need of a turn."""
+        if not message.content or role == "system":
+            self.recorder.lost(message, None, "an empty turn is refused", severity="info")
+            return False
+        parts.append(dict(self.placeholder))
+        reason = "a placeholder stands for it"
+        self.recorder.lost(message, "content", reason, kind="downgraded", severity="info")
+        return True
+
+
+def tell_speaker(message: Message, recorder: LossRecorder) -> None:
+    """What a message says about who speaks, and a turn cannot."""
+    role = message.role
+    if message.name is not None:
+        recorder.lost(message, "name")
+    if role is _DEVELOPER:
+        recorder.lost(message, "role", "said as system", kind="downgraded")
+    if role is not _USER and role is not _TOOL:
+        return
+    for block in message.content:
+        if type(block) is not ToolResultBlock:
+            if role is _TOOL:
+                reason = "said by the user"
+                recorder.lost(message, "role", reason, kind="downgraded", severity="info")
+        elif role is _USER and _is_result(block, recorder.dialect):
+            recorder.lost(message, "role", "results stand apart", kind="moved", severity="info")
