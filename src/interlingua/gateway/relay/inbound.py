@@ -43,17 +43,18 @@ class Envelope(_Fields, frozen=True):
 
 
 _fields = msgspec.json.Decoder(_Fields)
-_READERS: dict[str, Callable[[msgspec.Raw], Any]] = {
+_read_model = msgspec.json.Decoder(str | None).decode
+_read_stream = msgspec.json.Decoder(bool | None).decode
+_RARE: dict[str, Callable[[msgspec.Raw], Any]] = {
     name: msgspec.json.Decoder(kind).decode
     for name, kind in (
-        ("model", str | None),
-        ("stream", bool | None),
         ("stream_options", dict[str, Any] | None),
         ("previous_response_id", Any),
         ("previous_interaction_id", Any),
         ("n", Any),
     )
 }
+_RARE_NAMES = frozenset(_RARE)
 
 
 class HttpAnswer(NamedTuple):
@@ -91,27 +92,31 @@ class Inbound(NamedTuple):
 
 
 def envelope_of(match: Match, body: bytes) -> Envelope:
-    members, known = _opened(body)
-    known["model"] = match.model or known.get("model")
-    if match.stream is not None:
-        known["stream"] = match.stream
-    elif known.get("stream") is None:
-        known["stream"] = match.front.streams_by_default
-    return Envelope(**known, members=members)
-
-
-def _opened(body: bytes) -> tuple[dict[str, msgspec.Raw], dict[str, Any]]:
-    """The members of a body, and those that we have to know, read."""
     try:
-        members = members_of(body)
-        known = {name: read(members[name]) for name, read in _READERS.items() if name in members}
+        return _opened(match, body)
     except (msgspec.DecodeError, UnicodeError) as error:
         text = f"invalid request body: {_problem(body) or error}"
         raise Refusal(400, ErrorKind.INVALID_REQUEST, text) from None
     except RecursionError:
         text = "request body nested too deeply"
         raise Refusal(400, ErrorKind.INVALID_REQUEST, text) from None
-    return members, known
+
+
+def _opened(match: Match, body: bytes) -> Envelope:
+    """The members of a body, and those that we have to know, read. Most bodies have none of those
+    that are rare."""
+    members = members_of(body)
+    model = _read_model(members["model"]) if "model" in members else None
+    stream = _read_stream(members["stream"]) if "stream" in members else None
+    if match.stream is not None:
+        stream = match.stream
+    elif stream is None:
+        stream = match.front.streams_by_default
+    model = match.model or model
+    if _RARE_NAMES.isdisjoint(members):
+        return Envelope(model, stream, members=members)
+    rare = {name: read(members[name]) for name, read in _RARE.items() if name in members}
+    return Envelope(model, stream, **rare, members=members)
 
 
 def _problem(body: bytes) -> str | None:
@@ -147,9 +152,7 @@ def parse_inbound(
     if request is None and route.common_dialect != dialect:
         request = read_request(match, body)
     front = match.front
-    return Inbound(
-        match, front, body, headers, said, route, request, most=most, respelled=respelled
-    )
+    return Inbound(match, front, body, headers, said, route, request, False, most, respelled)
 
 
 def read_request(match: Match, body: bytes) -> Request:
