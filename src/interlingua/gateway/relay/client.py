@@ -77,7 +77,7 @@ async def with_client(scope: Scope, receive: Receive, work: Coroutine[Any, Any, 
 
     asking = None
     if direct is None:
-        asking = asyncio.ensure_future(_gone(receive, leave))
+        asking = task.get_loop().create_task(_gone(receive, leave))
     else:
         direct.tell(leave)
     try:

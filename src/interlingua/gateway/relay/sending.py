@@ -78,7 +78,8 @@ async def prepare(
 ) -> Upward:
     """The request as it goes up: untouched where both sides speak the same, else retold. `fetched`
     is the media that earlier attempts have got."""
-    exchange.decision = Decision(target, exchange.decision.report)
+    if exchange.decision.target is not target:
+        exchange.decision = Decision(target, exchange.decision.report)
     if gateway.targets.starts(target):
         await gateway.targets.start(target)
     arrival, recall, prepared = exchange.arrival, None, None
