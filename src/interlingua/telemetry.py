@@ -63,7 +63,10 @@ def tracing_here(name: str) -> Tracing:
 
 def trace_headers(headers: Mapping[bytes, bytes]) -> dict[str, str]:
     """Which trace a request says that it belongs to; nothing where that is no such thing."""
-    parent = headers.get(TRACEPARENT.encode(), b"").decode("latin-1")
+    said = headers.get(b"traceparent")
+    if said is None:
+        return {}
+    parent = said.decode("latin-1")
     found = _PARENT.match(parent)
     if found is None or (parent.startswith("00") and found.end() != len(parent)):
         return {}
