@@ -547,6 +547,8 @@ class ItemWriter:
                 seed = [self.seed, len(self.items)] if self.whole else None
                 self.put(thinking.write_reasoning(parts, self.recorder, seed), block)
                 return len(parts)
+            case RedactedThinkingBlock() if thinking.is_compaction(block):
+                self.put(thinking.write_compaction(block, self.recorder), block)
             case RedactedThinkingBlock():
                 self.recorder.dropped(block, "only its issuer can read it")
             case CompactionBlock():

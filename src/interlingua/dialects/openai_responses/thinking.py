@@ -9,7 +9,7 @@ from typing import Any
 
 from interlingua.dialects.kernel.errors import each, take, want
 from interlingua.dialects.kernel.fields import Table, constant, plain
-from interlingua.dialects.kernel.kept import Kept
+from interlingua.dialects.kernel.kept import NOTHING, Kept
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_responses.tables import NAME
@@ -25,7 +25,7 @@ from interlingua.dialects.openai_responses.text import (
     spare,
     written,
 )
-from interlingua.model.blocks import Block, CompactionBlock, ThinkingBlock
+from interlingua.model.blocks import Block, CompactionBlock, RedactedThinkingBlock, ThinkingBlock
 
 _LISTS = {
     key: Table(
@@ -174,7 +174,14 @@ def read_compaction(item: Wire) -> CompactionBlock:
     return CompactionBlock(data=data, raw=item_raw(item, _COMPACTION, {}))
 
 
-def write_compaction(block: CompactionBlock, recorder: LossRecorder) -> Wire:
+def is_compaction(block: RedactedThinkingBlock) -> bool:
+    """Whether it is one as messages of earlier versions of this package have it."""
+    return bool(form(block.raw).get("item", NOTHING).get("type") == "compaction")
+
+
+def write_compaction(
+    block: CompactionBlock | RedactedThinkingBlock, recorder: LossRecorder
+) -> Wire:
     """One that is sealed."""
     recorder.unwritten(block, _SEALED)
     return put_item_back({"type": "compaction", "encrypted_content": block.data}, block.raw)
