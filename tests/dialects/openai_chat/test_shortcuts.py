@@ -22,7 +22,6 @@ from interlingua.dialects.openai_chat import (
     text,
     thinking,
     tools,
-    usage,
 )
 from interlingua.dialects.openai_chat.tables import (
     ANSWER_TABLES,
@@ -220,74 +219,7 @@ def request_by_table(wire: Any, t: Tables) -> Any:
     return il.Request((), "m", options=Options(**attrs), raw=kept.raw(t.name))
 
 
-COUNTS = st.integers(-2, 9) | st.none() | st.sampled_from([3.0, "4", True])
-DETAILS = st.dictionaries(
-    st.sampled_from(["cached_tokens", "cache_write_tokens", "reasoning_tokens", "x"]),
-    COUNTS,
-    max_size=3,
-)
-SUMS = st.tuples(st.integers(0, 9), st.integers(0, 9)).map(
-    lambda both: {
-        "prompt_tokens": both[0],
-        "completion_tokens": both[1],
-        "total_tokens": both[0] + both[1],
-    }
-)
-FEW = st.integers(0, 4) | COUNTS
-INNER = st.fixed_dictionaries(
-    {},
-    optional={
-        "prompt_tokens_details": st.dictionaries(
-            st.sampled_from(["cached_tokens", "cache_write_tokens", "x"]), FEW, max_size=2
-        ),
-        "completion_tokens_details": st.dictionaries(
-            st.sampled_from(["reasoning_tokens", "x"]), FEW, max_size=2
-        ),
-    },
-)
-USAGES = st.one_of(
-    st.builds(lambda sums, inner: {**sums, **inner}, SUMS, INNER),
-    st.fixed_dictionaries(
-        {},
-        optional={
-            "prompt_tokens": COUNTS,
-            "completion_tokens": COUNTS,
-            "total_tokens": COUNTS | st.integers(0, 18),
-            "prompt_tokens_details": DETAILS | st.none(),
-            "cached_tokens": COUNTS,
-        },
-    ),
-)
-
-
-@given(USAGES)
-def test_usage_that_is_read_at_once(wire: Any) -> None:
-    plain = usage._read_plainly(wire, ANSWER_TABLES)
-    if plain is not None:
-        long, odd = usage._read_slowly(wire, ANSWER_TABLES)
-        assert msgspec.json.encode(plain) == msgspec.json.encode(long)
-        assert odd is None
-
-
 # -- writing --------------------------------------------------------------------------------------
-
-
-@given(USAGES, st.booleans(), st.sampled_from([None, "anthropic"]))
-def test_usage_that_is_written_at_once(wire: Any, timed: bool, other: str | None) -> None:
-    value = usage.read_usage(wire, ANSWER_TABLES)[0]
-    if timed:
-        value = value.replace(latency_ms=5)
-    if other is not None:
-        value = value.replace(raw={**(value.raw or {}), other: {"y": 1}})
-    mine = (value.raw or {}).get("openai-chat", {})
-    if "wire" in mine.get("$form", {}):
-        return  # goes home whole
-    said, losses = written(usage.write_usage, value, ANSWER_TABLES)
-    report = Report("x")
-    recorder = LossRecorder("openai-chat", None, report)
-    recorder.unwritten(value, usage._SAID)
-    assert said == usage._write_slowly(value, mine, mine.get("$form", {}))
-    assert losses == report.losses
 
 
 RARELY = st.sampled_from([None, None, None, "s"])

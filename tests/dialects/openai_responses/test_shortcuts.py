@@ -16,14 +16,12 @@ from interlingua.dialects.openai_responses import (
     messages,
     text,
     thinking,
-    usage,
 )
 from interlingua.losses import Report
 from interlingua.model.blocks import Cache, Citation, TextBlock, ThinkingBlock, ToolResultBlock
 
 NAME = "openai-responses"
 TEXTS = st.sampled_from(["", "a", "b", None, 5, []])
-COUNTS = st.sampled_from([0, 1, 5, 6, -1, 5.0, True, None, "5"])
 RAWS = st.sampled_from(
     [
         None,
@@ -262,46 +260,3 @@ def test_a_message_that_is_written_at_once(message: il.Message) -> None:
         return writer.items
 
     assert said(short, message) == said(long, message)
-
-
-# -- usage ----------------------------------------------------------------------------------------
-
-USAGES = st.fixed_dictionaries(
-    {},
-    optional={
-        "input_tokens": COUNTS,
-        "output_tokens": COUNTS,
-        "total_tokens": COUNTS | st.just(10) | st.just(6),
-        "input_tokens_details": st.none()
-        | st.fixed_dictionaries({}, optional={"cached_tokens": COUNTS, "more": COUNTS}),
-        "output_tokens_details": st.fixed_dictionaries({}, optional={"reasoning_tokens": COUNTS}),
-        "cost": COUNTS,
-    },
-)
-USUAL = st.builds(
-    lambda prompt, output, cached, thought, total: {
-        "input_tokens": prompt,
-        "input_tokens_details": {"cached_tokens": cached},
-        "output_tokens": output,
-        "output_tokens_details": {"reasoning_tokens": thought},
-        "total_tokens": prompt + output if total else 7,
-    },
-    *[st.sampled_from([0, 1, 5, True, 5.0]) for _ in range(4)],
-    st.booleans(),
-)
-
-
-@given(
-    USAGES | USUAL,
-    st.sampled_from([None, "output_tokens", "latency_ms", "input_tokens"]),
-    st.booleans(),
-)
-def test_counts_that_are_written_at_once(wire: Any, edited: str | None, foreign: bool) -> None:
-    found, _ = usage.read_usage(wire)
-    if foreign:
-        found = found.replace(raw=None)
-    if edited is not None:
-        found = found.replace(**{edited: 0})
-    short, long = said(usage.write_usage, found), said(usage._write_usage, found)
-    assert msgspec.json.encode(short[0]) == msgspec.json.encode(long[0])
-    assert short[1] == long[1]

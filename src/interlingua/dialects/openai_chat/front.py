@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from interlingua.dialects.front import Ending, Filler, Front, Peek, PlainTurn, Wire
-from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, NAME, STOP_REASONS
-from interlingua.dialects.openai_chat.usage import read_usage
+from interlingua.dialects.openai_chat.tables import COUNTS, NAME, STOP_REASONS
+from interlingua.dialects.openai_usage import read_usage
 from interlingua.model.metadata import StopReason
 
 _MESSAGE: Wire = {"content": None, "refusal": None}
@@ -116,7 +116,7 @@ def _peek(body: bytes) -> Peek | None:
     reason = STOP_REASONS.words.get(choice.finish_reason)
     if reason is StopReason.END_TURN and not choice.message.is_plain():
         return None
-    usage, odd = read_usage(said.usage, ANSWER_TABLES)
+    usage, odd = read_usage(said.usage, NAME, COUNTS)
     return None if reason is None or odd is not None else Peek(usage, reason)
 
 

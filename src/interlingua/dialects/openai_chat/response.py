@@ -15,9 +15,9 @@ from interlingua.dialects.logprobs import read_tokens, write_tokens
 from interlingua.dialects.openai_chat import calls, messages, tables
 from interlingua.dialects.openai_chat.errors import is_failure, read_failure, write_failure
 from interlingua.dialects.openai_chat.messages import Said, read_assistant, write_assistant
-from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, Tables, Target
+from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, COUNTS, Tables, Target
 from interlingua.dialects.openai_chat.text import with_form
-from interlingua.dialects.openai_chat.usage import read_usage, write_usage
+from interlingua.dialects.openai_usage import read_usage, write_usage
 from interlingua.model.base import JsonObject
 from interlingua.model.blocks import Block, RefusalBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Response
@@ -153,7 +153,7 @@ def _read(wire: Wire, t: Tables) -> Response:
         if wire.get(key) == t.fillers[key] and type(wire[key]) is type(t.fillers[key]):
             taken.add(key)
     if wire.get("usage") is not None:
-        fields["usage"], odd = read_usage(wire["usage"], t)
+        fields["usage"], odd = read_usage(wire["usage"], t.name, COUNTS)
         fields["diagnostics"] = (odd,) if odd else ()
         taken.add("usage")
     first, *others = _read_choices(wire.get("choices"), t, id, fields, kept)
@@ -243,7 +243,7 @@ def write_answer(response: Response, t: Tables, recorder: LossRecorder) -> Wire:
         wire["model"] = metadata.response_model
     wire["choices"] = _write_choices(response, mine, Target(t, recorder))
     if metadata.usage is not None:
-        usage = write_usage(metadata.usage, t, recorder)
+        usage = write_usage(metadata.usage, t.name, COUNTS, recorder)
         if usage is not None:
             wire["usage"] = usage
     return wire if response.raw is None else put_back(wire, response, response.raw, recorder)

@@ -15,6 +15,7 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.words import TwoWay
 from interlingua.dialects.openai import ERROR_STATUS as ERROR_STATUS
 from interlingua.dialects.openai import ERRORS as ERRORS
+from interlingua.dialects.openai_usage import Counts
 from interlingua.dialects.record import Traits
 from interlingua.ids import IdGrammar
 from interlingua.model.message import Role
@@ -167,6 +168,7 @@ REPEATED_COUNTS: dict[str, str] = {
     "reasoning_tokens": "reasoning_tokens",
 }
 """Keys beside the usual ones under which hosts say a count, or say it again (recorded 2026-11)."""
+COUNTS = Counts("prompt_tokens", "completion_tokens", REPEATED_COUNTS, apart=True)
 
 STATUS_KEYS = ("raw_status_code", "status_code", "status")
 """Where bodies repeat the HTTP status, if `code` is none."""

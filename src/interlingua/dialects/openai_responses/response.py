@@ -19,7 +19,7 @@ from interlingua.dialects.openai_responses.messages import (
 )
 from interlingua.dialects.openai_responses.tables import FILLERS, NAME, STOP_REASONS
 from interlingua.dialects.openai_responses.text import form, is_kept, own, put_back, spare
-from interlingua.dialects.openai_responses.usage import read_usage, write_usage
+from interlingua.dialects.openai_usage import read_usage, write_usage
 from interlingua.model.base import same
 from interlingua.model.blocks import Block, RefusalBlock, TextBlock, ToolUseBlock
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
@@ -50,8 +50,8 @@ def read_body(wire: Wire) -> Response:
             taken.add(key)
     error, usage = _read_error(wire, metadata, kept, taken), wire.get("usage")
     if type(usage) is dict and usage:
-        metadata["usage"], odd = read_usage(usage)
-        metadata["diagnostics"] += tuple(odd)
+        metadata["usage"], odd = read_usage(usage, NAME, tables.COUNTS)
+        metadata["diagnostics"] += () if odd is None else (odd,)
         taken.add("usage")
     _read_ending(wire, content, metadata, kept, taken)
     if wire.get("output_text") and wire["output_text"] == _text(content):
@@ -183,7 +183,7 @@ def _write(
     if error is not None:
         out["error"] = errors.write_failed(error, recorder)
     if metadata.usage is not None:
-        out["usage"] = write_usage(metadata.usage, recorder)
+        out["usage"] = write_usage(metadata.usage, NAME, tables.COUNTS, recorder)
     if "output_text" in form(response.raw):
         out["output_text"] = _text(message.content)
     if response.raw is not None:

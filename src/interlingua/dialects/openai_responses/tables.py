@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from interlingua.dialects.kernel.words import TwoWay
 from interlingua.dialects.openai import ERRORS as ERRORS
+from interlingua.dialects.openai_usage import Counts
 from interlingua.dialects.record import Counting, Traits
 from interlingua.ids import IdGrammar
 from interlingua.model.blocks import Executor
@@ -264,6 +265,8 @@ FILLERS: dict[str, object] = {
     "tools": [],
 }
 """What every response has to say, where nobody knows better."""
+
+COUNTS = Counts("input_tokens", "output_tokens", demanded=True)
 
 ERROR = "error"
 """The `type` of an error of no known kind, and of a stream's last frame where it fails."""

@@ -16,8 +16,8 @@ from interlingua.dialects.kernel.stream_reader import BROKEN_OFF, Pattern, Spot,
 from interlingua.dialects.kernel.wire import Wire, parse
 from interlingua.dialects.openai_chat.errors import is_failure, read_failure
 from interlingua.dialects.openai_chat.stream.answer import GROQ, PADS, TOLD, Answer, Choice, Item
-from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, DONE, Tables
-from interlingua.dialects.openai_chat.usage import read_usage
+from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, COUNTS, DONE, Tables
+from interlingua.dialects.openai_usage import read_usage
 from interlingua.errors import DepthError
 from interlingua.model import codec
 from interlingua.model import events as ev
@@ -153,7 +153,7 @@ class StreamReader:
         if not self._answer.choices:
             self._begin(0, wire)
         self._answer.usage = counts
-        usage, _ = read_usage(counts, self.tables)
+        usage, _ = read_usage(counts, self.tables.name, COUNTS)
         self._answer.events.append(ev.UsageUpdate(usage, choice=min(self._answer.choices)))
 
     def _finish(self, has_done: bool) -> None:

@@ -1,0 +1,293 @@
+"""Token counts as Chat Completions and the Responses API tell them. On the wire the prompt includes
+what was cached, and the output the reasoning; some hosts leave the reasoning out of the output,
+which the total tells."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from msgspec.structs import astuple
+
+from interlingua.dialects.kernel import kept as kernel
+from interlingua.dialects.kernel.errors import want
+from interlingua.dialects.kernel.kept import FORM, NOTHING, Kept, fill, form_in, mine_of, restore
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.usage import count, fresh_input, within
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.model.metadata import Diagnostic, Usage
+
+TOTAL = "total_tokens"
+_CACHED, _WRITTEN = "cached_input_tokens", "cache_creation_input_tokens"
+_INPUTS = {"cached_tokens": _CACHED, "cache_write_tokens": _WRITTEN}
+_OUTPUTS = {"reasoning_tokens": "reasoning_tokens"}
+_NO_MORE = astuple(Usage())[5:-1]
+_SAID = frozenset(Usage.__struct_fields__[:5])
+_NAMES = (*_INPUTS, *_OUTPUTS)
+_UNSAID = "cache_write_tokens"
+
+
+class Counts:
+    """How one of the two calls its counts. `repeated` are keys beside the usual ones under which
+    hosts say a count, or say it again; with `demanded`, all details have to be told, 0 where
+    nobody knows better; with `apart`, hosts leave the reasoning out of the output."""
+
+    def __init__(
+        self,
+        prompt: str,
+        output: str,
+        repeated: Mapping[str, str] = NOTHING,
+        demanded: bool = False,
+        apart: bool = False,
+    ) -> None:
+        self.prompt, self.output, self.sums = prompt, output, (prompt, output, TOTAL)
+        self.inputs, self.outputs = f"{prompt}_details", f"{output}_details"
+        self.details = {self.inputs: _INPUTS, self.outputs: _OUTPUTS}
+        self.repeated, self.apart = repeated, apart
+        self.demanded = _NAMES if demanded else ()
+        self.filled = [name for name in self.demanded if name != _UNSAID]
+        self.usual = {FORM: {"inside": {self.inputs: {"absent": [_UNSAID]}}}} if demanded else None
+        """What is kept of a usage without tokens written to the cache, as most are."""
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def read_usage(wire: Any, dialect: str, words: Counts) -> tuple[Usage, Diagnostic | None]:
+    """Usage, and a diagnostic where its numbers contradict each other."""
+    plain = _read_plainly(want(wire, dict, ".usage"), dialect, words)
+    return _read_slowly(wire, dialect, words) if plain is None else (plain, None)
+
+
+def _read_plainly(wire: Wire, dialect: str, words: Counts) -> Usage | None:
+    """Usage as OpenAI itself says it, with numbers that add up; None for any other."""
+    prompt, output, total = wire.get(words.prompt), wire.get(words.output), wire.get(TOTAL)
+    if not (type(prompt) is int and type(output) is int and total == prompt + output):
+        return None
+    if type(total) is not int:
+        return None
+    rest: Wire = {}
+    found: dict[str, int] = {}
+    there = 3
+    for key, names in words.details.items():
+        if key in wire:
+            there += 1
+            if not _read_inner(wire[key], key, names, found, rest):
+                return None
+        elif words.demanded:
+            return None
+    if len(wire) != there:
+        return None
+    cached, written, thought = [found.get(name) for name in _NAMES]
+    fresh = prompt - (cached or 0) - (written or 0)
+    if fresh < 0 or output < (thought or 0) or min(cached or 0, written or 0, thought or 0) < 0:
+        return None
+    if words.demanded and len(found) < len(_NAMES):
+        rest[FORM] = {"inside": _absent(words, found)}
+    return Usage(fresh, output, cached, written, thought, raw={dialect: rest} if rest else None)
+
+
+def _read_inner(
+    inner: Any, key: str, names: dict[str, str], found: dict[str, int], rest: Wire
+) -> bool:
+    """Take the counts of details, and keep others in `rest`; whether all of them are counts."""
+    if type(inner) is not dict or not inner:
+        return False
+    for name, value in inner.items():
+        if type(value) is not int:
+            return False
+        if name in names:
+            found[name] = value
+        else:
+            rest.setdefault(key, {})[name] = value
+    return True
+
+
+def _absent(words: Counts, found: dict[str, int]) -> Wire:
+    gone = {key: [n for n in names if n not in found] for key, names in words.details.items()}
+    return {key: {"absent": names} for key, names in gone.items() if names}
+
+
+def _read_slowly(wire: Wire, dialect: str, words: Counts) -> tuple[Usage, Diagnostic | None]:
+    kept = Kept()
+    prompt, output, total = sums = [count(wire.get(key)) for key in words.sums]
+    parts = _parts(wire, words, kept.form)
+    odd = _oddity(prompt, output, total, parts, words)
+    if odd is not None:
+        fields = _disjoint(prompt, output, parts)
+        raw = {dialect: {FORM: {"wire": wire}}}
+        return Usage(**fields, raw=raw), Diagnostic("usage_contradicts", odd)
+    if words.apart:
+        output = _whole(prompt, output, total, parts, kept.form)
+    extra = 0 if total is None else total - (prompt or 0) - (output or 0)
+    if extra:
+        kept.form["total"] = extra
+    fields = _disjoint(prompt, output, parts)
+    taken = {key for key, number in zip(words.sums, sums, strict=True) if number is not None}
+    taken |= _keep_details(wire, words, kept)
+    also = [key for key in words.repeated if _repeats(wire, key, fields, words)]
+    if also:
+        kept.form["also"] = also
+    kept.add_others(wire, taken.union(also), (*words.sums, *words.details))
+    kept.miss_any(wire, words.sums)
+    return Usage(**fields, raw=kept.raw(dialect)), None
+
+
+def _keep_details(wire: Wire, words: Counts, kept: Kept) -> set[str]:
+    """Keep what details say beside counts; those that there are."""
+    taken = set()
+    if words.demanded:
+        kept.miss_any(wire, words.details)
+    for key, names in words.details.items():
+        said = wire.get(key)
+        if type(said) is dict and said:
+            taken.add(key)
+            inner = Kept()
+            inner.add_others(said, {n for n in names if count(said.get(n)) is not None}, said)
+            if words.demanded:
+                inner.miss_any(said, names)
+            kept.absorb(key, inner)
+    return taken
+
+
+def _repeats(wire: Wire, key: str, fields: dict[str, Any], words: Counts) -> bool:
+    said = fields[words.repeated[key]]
+    return said is not None and key in wire and count(wire[key]) == said
+
+
+def _parts(wire: Wire, words: Counts, form: Wire) -> dict[str, int]:
+    """Counts of parts by their fields: the first who says one is believed. Those that no details
+    say stand aside."""
+    parts: dict[str, int] = {}
+    for key, names in (*words.details.items(), (None, words.repeated)):
+        inner: Any = wire if key is None else wire.get(key)
+        known = set(parts)
+        for name, field in names.items() if type(inner) is dict else ():
+            tokens = count(inner.get(name))
+            if tokens is not None and field not in parts and field != "input_tokens":
+                parts[field] = tokens
+        if key is None and parts.keys() > known:
+            form["aside"] = [field for field in parts if field not in known]
+    return parts
+
+
+def _oddity(
+    prompt: int | None, output: int | None, total: int | None, parts: dict[str, int], words: Counts
+) -> str | None:
+    """What is odd about the numbers."""
+    prompt, output = prompt or 0, output or 0
+    if min(prompt, output, *parts.values()) < 0:
+        return "a count is negative"
+    if parts.get(_CACHED, 0) + parts.get(_WRITTEN, 0) > prompt:
+        return "more of the prompt was cached than there is"
+    thought = parts.get("reasoning_tokens", 0)
+    if thought > output and not (words.apart and total == prompt + output + thought):
+        return "more was reasoned than said"
+    return None
+
+
+def _whole(
+    prompt: int | None, output: int | None, total: int | None, parts: dict[str, int], form: Wire
+) -> int | None:
+    """The output with the reasoning that it leaves out, if the total counts it."""
+    if prompt is None or output is None or (total or 0) <= prompt + output:
+        return output
+    missing = (total or 0) - prompt - output
+    if "reasoning_tokens" not in parts:  # Google: in the total alone (recorded 2026-11)
+        form["reasoning"] = "hidden"
+        parts["reasoning_tokens"] = missing
+    elif parts["reasoning_tokens"] == missing:  # xAI (recorded 2026-11)
+        form["reasoning"] = "apart"
+    else:
+        return output
+    return output + missing
+
+
+def _disjoint(prompt: int | None, output: int | None, parts: dict[str, int]) -> dict[str, Any]:
+    """The canonical counts, clamped."""
+    prompt, output = within(prompt, None), within(output, None)
+    cached = within(parts.get(_CACHED), prompt)
+    written = within(parts.get(_WRITTEN), None if prompt is None else prompt - (cached or 0))
+    return {
+        "input_tokens": fresh_input(prompt, cached, written),
+        "output_tokens": output,
+        _CACHED: cached,
+        _WRITTEN: written,
+        "reasoning_tokens": within(parts.get("reasoning_tokens"), output),
+    }
+
+
+# -- writing --------------------------------------------------------------------------------------
+
+
+def write_usage(usage: Usage, dialect: str, words: Counts, recorder: LossRecorder) -> Wire | None:
+    """The wire's usage; None where nothing is known of it."""
+    known = usage.input_tokens is not None and usage.output_tokens is not None
+    if known and (usage.reasoning_tokens or 0) > (usage.output_tokens or 0):
+        reason = "reasoning is a part of the output, and larger"
+        recorder.lost(usage, "reasoning_tokens", reason, kind="approximated")
+    mine, is_all = mine_of(dialect, usage.raw), astuple(usage)[5:-1] == _NO_MORE
+    if known and is_all and (usage.raw is None or (mine == words.usual and len(usage.raw) == 1)):
+        return _write_plainly(usage, words, words.filled if mine else words.demanded)
+    if known and mine.keys() <= words.details.keys() and not words.demanded:
+        if not mine or len(usage.raw or ()) > 1 or not is_all:
+            recorder.unwritten(usage, _SAID)
+        return restore(_write_plainly(usage, words, ()), mine)
+    form = form_in(mine)
+    if "wire" in form and read_usage(form["wire"], dialect, words)[0] == usage:
+        wire: Wire = form["wire"]
+        return wire
+    recorder.unwritten(usage, _SAID)
+    return _write_slowly(usage, mine, form, words)
+
+
+def _write_plainly(usage: Usage, words: Counts, filled: Collection[str]) -> Wire:
+    """Nothing but counts; `filled` are those that are 0 where nobody knows them."""
+    fresh, output, cached, written, thought = astuple(usage)[:5]
+    prompt = fresh + (cached or 0) + (written or 0)
+    wire: Wire = {words.prompt: prompt, words.output: output, TOTAL: prompt + output}
+    inputs: Wire = {}
+    if cached is not None or "cached_tokens" in filled:
+        inputs["cached_tokens"] = cached or 0
+    if written is not None or "cache_write_tokens" in filled:
+        inputs["cache_write_tokens"] = written or 0
+    if inputs:
+        wire[words.inputs] = inputs
+    if thought is not None or "reasoning_tokens" in filled:
+        wire[words.outputs] = {"reasoning_tokens": thought or 0}
+    return wire
+
+
+def _write_slowly(usage: Usage, mine: Wire, form: Wire, words: Counts) -> Wire | None:
+    prompt, output = usage.prompt_tokens, usage.output_tokens
+    if prompt is None and output is None and not (mine or words.demanded):
+        return None
+    apart = (usage.reasoning_tokens or 0) if "reasoning" in form else 0
+    out: Wire = {}
+    if usage.input_tokens is not None:  # a count of cached tokens alone is no prompt
+        out[words.prompt] = prompt
+    if output is not None:
+        out[words.output] = max(output - apart, 0)
+    extra = form.get("total")
+    total = (prompt or 0) + (output or 0) + (extra if type(extra) is int else 0)
+    fill(out, mine, {words.prompt: prompt or 0, words.output: 0, TOTAL: total})
+    _write_details(usage, out, mine, form, words)
+    for key in form.get("also", ()):
+        out[key] = getattr(usage, words.repeated[key])
+    return restore(out, mine)
+
+
+def _write_details(usage: Usage, out: Wire, mine: Wire, form: Wire, words: Counts) -> None:
+    hidden = {"reasoning_tokens"} if form.get("reasoning") == "hidden" else set()
+    unsaid = hidden.union(form.get("aside", ()))
+    for key, names in words.details.items():
+        found = {name: getattr(usage, field) for name, field in names.items()}
+        said = {n: v for n, v in found.items() if v is not None and names[n] not in unsaid}
+        if words.demanded and not _is_gone(mine, key):
+            out[key] = fill(said, kernel.mine_inside(mine, key), dict.fromkeys(names, 0))
+        elif said:
+            out[key] = said
+
+
+def _is_gone(mine: Wire, key: str) -> bool:
+    return kernel.did_without(mine, key) or type(mine.get(key, NOTHING)) is not dict

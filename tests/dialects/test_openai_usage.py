@@ -1,0 +1,89 @@
+"""Counts of Chat Completions and of the Responses API: what is read and written at once is what the
+long way gives, and what is read goes home."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlingua.dialects import openai_usage as usage
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.openai_chat import tables as chat
+from interlingua.dialects.openai_responses import tables as responses
+from interlingua.dialects.openai_usage import Counts
+from interlingua.losses import Report
+from interlingua.model.metadata import Usage
+
+NAME = "openai-chat"
+COUNTS = st.sampled_from([0, 1, 3, 5, -1, None, True, 5.0, "x"])
+FEW = st.integers(0, 4) | COUNTS
+API = st.sampled_from([chat.COUNTS, responses.COUNTS])
+
+
+@st.composite
+def asked(draw: Any) -> tuple[Counts, Any]:
+    """Counts with the words of one API: mostly those that add up, some without sense."""
+    words = draw(API)
+    prompt, output = draw(st.integers(0, 9)), draw(st.integers(0, 9))
+    wire = dict(zip(words.sums, (prompt, output, prompt + output), strict=True))
+    if draw(st.booleans()):
+        wire = {key: draw(COUNTS | st.just(10)) for key in (*wire, "cost") if draw(st.booleans())}
+    for key, names in words.details.items():
+        inner = st.dictionaries(st.sampled_from([*names, "x"]), FEW, max_size=3)
+        if draw(st.booleans()):
+            wire[key] = draw(inner | inner | st.none())
+    if draw(st.booleans()) and draw(st.booleans()):
+        wire["cached_tokens"] = draw(COUNTS)
+    return words, wire
+
+
+def written(value: Usage, words: Counts) -> tuple[Any, Report]:
+    report = Report(NAME)
+    return usage.write_usage(value, NAME, words, LossRecorder(NAME, None, report)), report
+
+
+@given(asked())
+def test_usage_that_is_read_at_once(given: Any) -> None:
+    words, wire = given
+    plain = usage._read_plainly(wire, NAME, words)
+    if plain is not None:
+        long, odd = usage._read_slowly(wire, NAME, words)
+        assert msgspec.json.encode(plain) == msgspec.json.encode(long)
+        assert odd is None
+
+
+@given(asked(), st.sampled_from([None, "latency_ms", "output_tokens"]), st.booleans())
+def test_usage_that_is_written_at_once(given: Any, edited: str | None, foreign: bool) -> None:
+    words, wire = given
+    value = usage.read_usage(wire, NAME, words)[0]
+    if edited is not None:
+        value = value.replace(**{edited: 5})
+    if foreign:
+        value = value.replace(raw={**(value.raw or {}), "anthropic": {"y": 1}})
+    mine = (value.raw or {}).get(NAME, {})
+    if "wire" in mine.get("$form", {}):
+        return  # goes home whole
+    said, losses = written(value, words)
+    report = Report(NAME)
+    LossRecorder(NAME, None, report).unwritten(value, usage._SAID)
+    long = usage._write_slowly(value, mine, mine.get("$form", {}), words)
+    assert msgspec.json.encode(said) == msgspec.json.encode(long)
+    assert losses.losses == report.losses
+
+
+@given(asked())
+def test_usage_goes_home_as_it_came(given: Any) -> None:
+    words, wire = given
+    said, losses = written(usage.read_usage(wire, NAME, words)[0], words)
+    assert said == wire or (said is None and not wire)
+    assert not losses.losses
+
+
+@pytest.mark.parametrize("words", [chat.COUNTS, responses.COUNTS])
+def test_more_reasoning_than_output_is_reported(words: Counts) -> None:
+    _, losses = written(Usage(1, 2, reasoning_tokens=3), words)
+    assert [loss.path for loss in losses] == ["$.reasoning_tokens"]
