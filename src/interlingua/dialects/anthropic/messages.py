@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from interlingua.dialects.anthropic import calls, media, text, thinking
-from interlingua.dialects.anthropic.tables import MARKERS, NAME
+from interlingua.dialects.anthropic.tables import MARKERS, NAME, ROLES
 from interlingua.dialects.anthropic.text import (
     ASSISTANT,
     READERS,
@@ -82,16 +82,9 @@ _WRITERS: dict[type[Block], Any] = {
 }
 WRITERS.update(_WRITERS)
 
-_SYSTEM, _DEVELOPER = Role.SYSTEM, Role.DEVELOPER
-_USER, _ASSISTANT, _TOOL = Role.USER, Role.ASSISTANT, Role.TOOL
-_PLACES = {_USER: USER, _ASSISTANT: ASSISTANT, _SYSTEM: SYSTEM}
-_TURNS = {
-    _ASSISTANT: ("assistant", ASSISTANT),
-    _USER: ("user", USER),
-    _TOOL: ("user", USER),
-    _SYSTEM: ("system", SYSTEM),
-    _DEVELOPER: ("system", SYSTEM),
-}
+_SYSTEM, _USER, _ASSISTANT = Role.SYSTEM, Role.USER, Role.ASSISTANT
+_PLACES = {"user": USER, "assistant": ASSISTANT, "system": SYSTEM}
+_TURNS = {role: (word, _PLACES[word]) for role, word in ROLES.items()}
 _TURN = frozenset({"role", "content"})
 _PLACEHOLDER = {"type": "text", "text": PLACEHOLDER}
 
@@ -128,7 +121,7 @@ def _read_turn(
     name: str = turn["role"]
     content = turn.get("content")
     if type(content) is list and content:
-        blocks = below(".content", read_parts, content, _PLACES[role])
+        blocks = below(".content", read_parts, content, _PLACES[name])
         if _is_usual(turn, before):
             add_turn(_KNOWN, role, blocks, None, messages)
             return name

@@ -389,6 +389,9 @@ class InPieces(Abroad, Voice[S]):
 class PieceWriter(InPieces[OpenBlock]):
     """The same for wires whose errors stand alone: how a stream ends that fails."""
 
+    says_starts = False
+    """Whether a block that is told in pieces has said something before the first of them."""
+
     def _fail(self, event: StreamError) -> list[Frame]:
         """What was said before the end is no loss; what still waited is, and so is a call that was
         not whole."""
@@ -417,7 +420,9 @@ class PieceWriter(InPieces[OpenBlock]):
     def _untold(self) -> set[int]:
         """The blocks of which nothing was said."""
         block = self._current
-        return {*self._waiting, *([block.index] if block is not None and not block.length else ())}
+        if block is None or (block.kind is not None if self.says_starts else block.length):
+            return {*self._waiting}
+        return {*self._waiting, block.index}
 
     @abstractmethod
     def _failure(self, response: Response, recorder: LossRecorder) -> Frame: ...

@@ -58,6 +58,8 @@ class Abroad(PieceWriter):
     """Events in, frames out. One block is open at a time; what others say meanwhile waits. Usage
     and stop reason are said at the end, and losses are counted there."""
 
+    says_starts = True
+
     def _begin_anew(self) -> None:
         super()._begin_anew()
         self._opened: list[Wire] = []
@@ -103,11 +105,6 @@ class Abroad(PieceWriter):
 
     def _account(self, partial: Message, recorder: LossRecorder) -> None:
         write_parts(partial.content, ANSWER, recorder)
-
-    def _untold(self) -> set[int]:
-        """A block that is told in pieces has said something with its start."""
-        block = self._current
-        return {*self._waiting, *([block.index] if block and block.kind is None else ())}
 
     # -- blocks -----------------------------------------------------------------------------------
 

@@ -63,6 +63,8 @@ class Abroad(PieceWriter):
     """Events in, frames out. One block is open at a time; what others say meanwhile waits. Usage
     and stop reason are said at the end, and losses are counted there."""
 
+    says_starts = True
+
     def _begin_anew(self) -> None:
         super()._begin_anew()
         self._count = 0
@@ -92,13 +94,6 @@ class Abroad(PieceWriter):
 
     def _failure(self, response: Response, recorder: LossRecorder) -> Frame:
         return spell(*write_exception(response, recorder))
-
-    def _untold(self) -> set[int]:
-        block = self._current
-        return {
-            *self._waiting,
-            *([block.index] if block is not None and block.kind is None else ()),
-        }
 
     def _account(self, partial: Message, recorder: LossRecorder) -> None:
         write_parts(partial.content, [], recorder, answer=True)

@@ -64,6 +64,8 @@ class Abroad(PieceWriter):
     """Events in, frames out. One step is open at a time; what others say meanwhile waits. Usage
     and status are said at the end, and losses are counted there."""
 
+    says_starts = True
+
     def _begin_anew(self) -> None:
         super()._begin_anew()
         self._steps = 0
@@ -101,11 +103,6 @@ class Abroad(PieceWriter):
 
     def _account(self, partial: Message, recorder: LossRecorder) -> None:
         write_answer(partial, recorder)
-
-    def _untold(self) -> set[int]:
-        """A block that is told in pieces has said something with its start."""
-        block = self._current
-        return {*self._waiting, *([block.index] if block and block.kind is None else ())}
 
     # -- blocks -----------------------------------------------------------------------------------
 
