@@ -83,6 +83,11 @@ def test_usage_goes_home_as_it_came(given: Any) -> None:
     assert not losses.losses
 
 
+def test_a_total_that_was_stored_beside_its_sum_goes_home() -> None:
+    value = Usage(1, 2, raw={NAME: {"$form": {"total": [3, 7]}}})
+    assert written(value, responses.COUNTS)[0]["total_tokens"] == 7
+
+
 @pytest.mark.parametrize("words", [chat.COUNTS, responses.COUNTS])
 def test_more_reasoning_than_output_is_reported(words: Counts) -> None:
     _, losses = written(Usage(1, 2, reasoning_tokens=3), words)

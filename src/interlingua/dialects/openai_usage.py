@@ -268,8 +268,10 @@ def _write_slowly(usage: Usage, mine: Wire, form: Wire, words: Counts) -> Wire |
         out[words.prompt] = prompt
     if output is not None:
         out[words.output] = max(output - apart, 0)
-    extra = form.get("total")
-    total = (prompt or 0) + (output or 0) + (extra if type(extra) is int else 0)
+    extra = form.get("total", 0)
+    if type(extra) is list:  # stored values of Responses may have the sum and the total
+        extra = extra[1] - (extra[0] or 0)
+    total = (prompt or 0) + (output or 0) + extra
     fill(out, mine, {words.prompt: prompt or 0, words.output: 0, TOTAL: total})
     _write_details(usage, out, mine, form, words)
     for key in form.get("also", ()):
