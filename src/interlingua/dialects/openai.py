@@ -1,9 +1,11 @@
-"""What Chat Completions and the Responses API say alike: what went wrong. Words are those of the
-Python package `openai` 3.49.0 and of recorded answers of other hosts (read 2026-11)."""
+"""What Chat Completions and the Responses API say alike: what went wrong, and which text is plain.
+Words are those of the Python package `openai` 3.49.0 and of recorded answers of other hosts (read
+2026-11)."""
 
 from __future__ import annotations
 
 from interlingua.dialects.kernel.words import TwoWay
+from interlingua.model.blocks import Block, TextBlock
 from interlingua.model.exchange import ErrorKind
 
 _WORDS: dict[ErrorKind, str] = {
@@ -70,3 +72,10 @@ def _status_kind(status: int) -> ErrorKind:
     if status >= 500:
         return ErrorKind.SERVER_ERROR
     return ErrorKind.INVALID_REQUEST if status >= 400 else ErrorKind.OTHER
+
+
+def is_plain(block: Block) -> bool:
+    """Text with nothing about it that a string could not say."""
+    if type(block) is not TextBlock or block.raw is not None or block.cache is not None:
+        return False
+    return not block.citations and block.signature is None and block.phase is None

@@ -14,6 +14,7 @@ from interlingua.dialects.kernel import words
 from interlingua.dialects.kernel.errors import ShapeError, each, maybe, want
 from interlingua.dialects.kernel.kept import Kept, fill, form_in, mine_of, put_back, restore
 from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.openai import is_plain
 from interlingua.dialects.openai_chat import calls, text, thinking
 from interlingua.dialects.openai_chat.tables import AUDIO_ID, EXECUTED, MARKS, ROLES, Tables, Target
 from interlingua.model import blocks as model
@@ -225,7 +226,7 @@ def write_plainly(message: Message, to: Target) -> Wire | None:
         elif wanted or content is not None:
             return None
         elif kind is TextBlock:
-            if not said.text or not text.is_plain(said):
+            if not said.text or not is_plain(said):
                 return None
             content = said.text
         elif kind is ThinkingBlock and t.answer:
@@ -628,7 +629,7 @@ def _write_turn(message: Message, to: Target) -> Wire:
     content, raw, word = message.content, message.metadata.provider_raw, _WORDS[message.role]
     if raw is None and len(content) == 1 and message.name is None and message.changes is None:
         only = content[0]  # a text: what most messages are
-        if type(only) is TextBlock and only.text and text.is_plain(only) and word in _ALWAYS_KNOWN:
+        if type(only) is TextBlock and only.text and is_plain(only) and word in _ALWAYS_KNOWN:
             return {"role": word, "content": only.text}
     return _write_any_turn(message, word, to)
 

@@ -17,6 +17,7 @@ from interlingua.dialects.kernel.kept import NOTHING, Kept, fill, form_in, form_
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.kernel.words import PLACEHOLDER, compaction_as_text
+from interlingua.dialects.openai import is_plain
 from interlingua.dialects.openai_chat import media
 from interlingua.dialects.openai_chat.media import Fields, Part, part_of
 from interlingua.dialects.openai_chat.tables import MARKS, Tables, Target
@@ -165,13 +166,6 @@ def write_parts(
         else:
             parts.extend(write_part(block, granted, to, aside))
     return parts
-
-
-def is_plain(block: TextBlock) -> bool:
-    """Nothing but text."""
-    if block.raw is not None or block.cache is not None or block.citations:
-        return False
-    return block.signature is None and block.phase is None
 
 
 def write_part(block: Block, granted: Granted, to: Target, aside: Granted = _NONE) -> list[Any]:

@@ -13,11 +13,11 @@ from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import ERROR_MARK, unmarked
+from interlingua.dialects.openai import is_plain
 from interlingua.dialects.openai_responses.tables import IMAGE_FORMATS, ITEM_KEYS, NAME, OUTPUTS
 from interlingua.dialects.openai_responses.text import (
     PICTURE,
     form,
-    is_plain,
     item_raw,
     own,
     put_back,

@@ -8,6 +8,7 @@ from interlingua.dialects.kernel.errors import ShapeError, read_whole, want
 from interlingua.dialects.kernel.kept import NOTHING, Kept
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.openai import is_plain
 from interlingua.dialects.openai_responses.messages import ItemReader, ItemWriter
 from interlingua.dialects.openai_responses.options import (
     CONTINUES,
@@ -16,7 +17,7 @@ from interlingua.dialects.openai_responses.options import (
     write_options,
 )
 from interlingua.dialects.openai_responses.tables import NAME, REQUEST
-from interlingua.dialects.openai_responses.text import form, is_plain, is_string, own, put_back
+from interlingua.dialects.openai_responses.text import form, is_string, own, put_back
 from interlingua.dialects.openai_responses.tools import (
     plain_choice,
     read_choice,

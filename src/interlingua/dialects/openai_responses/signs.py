@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from interlingua.dialects import signs
 from interlingua.dialects.registry import Kind
-from interlingua.dialects.signs import (
-    Holds,
-    Sign,
-    Wire,
-    all_have,
-    error_has,
-    is_word,
-    of_type,
-    word,
-)
+from interlingua.dialects.signs import Holds, Sign, Wire, all_have
 
 
 def _input_items(data: Wire) -> bool:
@@ -59,36 +51,28 @@ def _output_there(data: Wire) -> bool:
     )
 
 
-BODIES: dict[Kind, Holds] = {
-    "request": _input_there,
-    "response": _output_there,
-}
+def _own_keys(data: Wire) -> bool:
+    there = any(key in data for key in ("instructions", "previous_response_id", "conversation"))
+    return there and "messages" not in data and "contents" not in data
+
+
+def _stored_prompt(data: Wire) -> bool:
+    return isinstance(data.get("prompt"), dict) and "id" in data["prompt"]
+
+
+BODIES: dict[Kind, Holds] = {"request": _input_there, "response": _output_there}
 """Whether there is something that could be the conversation."""
 
 SIGNS = (
     Sign("request", 6, "input", _input_items),
-    Sign(
-        "request",
-        5,
-        "keys of Responses",
-        lambda data: (
-            any(key in data for key in ("instructions", "previous_response_id", "conversation"))
-            and "messages" not in data
-            and "contents" not in data
-        ),
-    ),
-    Sign(
-        "request",
-        5,
-        "a stored prompt",
-        lambda data: isinstance(data.get("prompt"), dict) and "id" in data["prompt"],
-    ),
-    Sign("response", 9, "object response", is_word("object", "response")),
-    Sign("response", 5, "an output list", of_type("output", list)),
-    Sign("response", 5, "an error with type and message", error_has("type")),
+    Sign("request", 5, "keys of Responses", _own_keys),
+    Sign("request", 5, "a stored prompt", _stored_prompt),
+    Sign("response", 9, "object response", signs.is_word("object", "response")),
+    Sign("response", 5, "an output list", signs.of_type("output", list)),
+    Sign("response", 5, "an error with type and message", signs.error_has("type")),
 )
 
 
 def is_frame(data: Wire) -> bool:
     """Whether a stream with such a frame is one of these."""
-    return (word(data.get("type")) or "").startswith("response.")
+    return (signs.word(data.get("type")) or "").startswith("response.")

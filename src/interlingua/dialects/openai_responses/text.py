@@ -18,6 +18,7 @@ from interlingua.dialects.kernel.kept import NOTHING, Kept, did_without, restore
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import compaction_as_text
+from interlingua.dialects.openai import is_plain
 from interlingua.dialects.openai_responses import tables
 from interlingua.dialects.openai_responses.tables import ITEM_KEYS, NAME
 from interlingua.ids import synthetic_tool_id
@@ -292,18 +293,6 @@ def _read_text(part: Wire, made: bool) -> TextBlock:
     kind = part["type"]
     kept = Kept(form={} if kind == _USUAL[made] else {"type": kind})
     return TextBlock(**_TEXTS[kind, made].read(part, kept), raw=kept.raw(NAME))
-
-
-def is_plain(block: Block) -> bool:
-    """Text with nothing about it that a string could not say."""
-    return (
-        type(block) is TextBlock
-        and block.raw is None
-        and block.cache is None
-        and not block.citations
-        and block.signature is None
-        and block.phase is None
-    )
 
 
 def is_string(blocks: tuple[Any, ...]) -> bool:
