@@ -67,7 +67,8 @@ def retell(
     if not images:
         pass  # somebody has to look for them
     elif type(value) is Response:
-        answer = _plain_answer(value, _listener(value, to, model, provider, strict_issuer, source))
+        hearer = Listener(to, model, provider, strict_issuer, True, source)
+        answer = _plain_answer(value, hearer)
         if answer is not None:
             return answer
     elif type(value) is Request and _is_simple(value):

@@ -16,6 +16,7 @@ from interlingua.retell import retell
 from interlingua.say import Fitting, Instructions, host_of, named, profile_for, renamed, say
 
 Kind = Literal["request", "response"]
+_KINDS = get_args(Kind)
 
 
 def convert(
@@ -130,8 +131,8 @@ def _between(
 def _require_kind(kind: str) -> None:
     if kind == "stream":
         raise DetectError("a stream is converted by il.stream_convert, not by il.convert")
-    if kind not in get_args(Kind):
-        raise DetectError(f"unknown kind {kind!r}", [*get_args(Kind)])
+    if kind not in _KINDS:
+        raise DetectError(f"unknown kind {kind!r}", [*_KINDS])
 
 
 def plan(

@@ -222,15 +222,20 @@ def _disjoint(prompt: int | None, output: int | None, parts: dict[str, int]) -> 
 
 def write_usage(usage: Usage, dialect: str, words: Counts, recorder: LossRecorder) -> Wire | None:
     """The wire's usage; None where nothing is known of it."""
-    known = usage.input_tokens is not None and usage.output_tokens is not None
-    if known and (usage.reasoning_tokens or 0) > (usage.output_tokens or 0):
+    counts = astuple(usage)
+    fresh, output, _, _, thought = counts[:5]
+    known = fresh is not None and output is not None
+    if known and thought is not None and thought > output:
         reason = "reasoning is a part of the output, and larger"
         recorder.lost(usage, "reasoning_tokens", reason, kind="approximated")
-    mine, is_all = mine_of(dialect, usage.raw), astuple(usage)[5:-1] == _NO_MORE
-    if known and is_all and (usage.raw is None or (mine == words.usual and len(usage.raw) == 1)):
+    is_all, raw = counts[5:-1] == _NO_MORE, usage.raw
+    if known and is_all and raw is None:
+        return _write_plainly(usage, words, words.demanded)
+    mine = mine_of(dialect, raw)
+    if known and is_all and raw is not None and mine == words.usual and len(raw) == 1:
         return _write_plainly(usage, words, words.filled if mine else words.demanded)
     if known and mine.keys() <= words.details.keys() and not words.demanded:
-        if not mine or len(usage.raw or ()) > 1 or not is_all:
+        if not mine or len(raw or ()) > 1 or not is_all:
             recorder.unwritten(usage, _SAID)
         return restore(_write_plainly(usage, words, ()), mine)
     form = form_in(mine)

@@ -33,7 +33,7 @@ _WRITTEN = sorted({*_FIELDS, *_CONSTANT} - {"content"})
 
 
 def read_response(wire: Any) -> Response:
-    return read_whole(f"{NAME} response", _read, wire)
+    return read_whole(_WHAT, _read, wire)
 
 
 def _read(wire: Wire) -> Response:
@@ -60,6 +60,7 @@ def _read(wire: Wire) -> Response:
     return Response(Message(_ASSISTANT, blocks, metadata=metadata), raw=raw)
 
 
+_WHAT = f"{NAME} response"
 _COUNT = len(_FIELDS) + len(_CONSTANT)
 
 

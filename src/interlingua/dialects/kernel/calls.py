@@ -28,22 +28,14 @@ _SHALLOW = 2 * arguments.MAX_DEPTH
 def read_arguments(text: str) -> tuple[JsonObject, str | None, arguments.Mode]:
     """What arguments that came as text say, the text where they alone do not give it, and how it
     was understood."""
-    value = _strict(text)
-    if value is None:
-        found = arguments.recover(text)
-        return found.input, text, found.mode
-    return value, None if _is_compact(text, value) else text, "strict"
-
-
-def _strict(text: str) -> JsonObject | None:
-    """The object that a text is in strict JSON, unless it may be too deep."""
     try:
         value = _decode(text)
     except _BAD:
-        return None
+        value = None
     if type(value) is not dict or text.count("{") + text.count("[") > arguments.MAX_DEPTH:
-        return None
-    return value
+        found = arguments.recover(text)
+        return found.input, text, found.mode
+    return value, None if _is_compact(text, value) else text, "strict"
 
 
 def _is_compact(text: str, value: JsonObject) -> bool:
@@ -55,14 +47,12 @@ def _is_compact(text: str, value: JsonObject) -> bool:
 
 
 def write_arguments(block: ToolUseBlock) -> str:
-    """The text that was read while it still says the input; else the input as compact JSON."""
-    given, text = block.input, block.raw_arguments
-    return text if text is not None and _says(text, given) else _compact(given)
-
-
-def _compact(given: JsonObject) -> str:
-    """The input as compact JSON. For a short text it is quicker to look at what was written than at
-    each value; numbers that JSON cannot hold are written as null."""
+    """The text that was read while it still says the input; else the input as compact JSON. For a
+    short text it is quicker to look at what was written than at each value; numbers that JSON
+    cannot hold are written as null."""
+    given, told = block.input, block.raw_arguments
+    if told is not None and _says(told, given):
+        return told
     try:
         data = _encode(given)
     except (TypeError, ValueError, RecursionError):

@@ -212,7 +212,7 @@ def write_plainly(message: Message, to: Target) -> Wire | None:
     if not _may_be_plain(message, t):
         return None
     content: str | None = None
-    thoughts: list[Block] = []
+    thoughts: list[ThinkingBlock] = []
     wanted: list[Wire] = []
     said: Any
     for said in message.content:
@@ -237,8 +237,7 @@ def write_plainly(message: Message, to: Target) -> Wire | None:
         return None
     wire: Wire = {"role": "assistant", "content": content}
     if thoughts:
-        places = thinking.usual_places(thoughts, t, bool(wanted), own=True)
-        thinking.write_thinking(wire, thoughts, places, to, message.metadata.protocol or t.name)
+        thinking.write_answered(wire, thoughts, to, message.metadata.protocol or t.name)
     if wanted:
         wire["tool_calls"] = wanted
     return wire

@@ -7,7 +7,15 @@ from typing import Any
 
 from interlingua.dialects.kernel import kept as kernel
 from interlingua.dialects.kernel.errors import below, each, maybe, read_whole, want
-from interlingua.dialects.kernel.kept import Kept, fill, form_in, mine_of, put_back, restore
+from interlingua.dialects.kernel.kept import (
+    NOTHING,
+    Kept,
+    fill,
+    form_in,
+    mine_of,
+    put_back,
+    restore,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import ended_unsaid, own_word
@@ -235,7 +243,8 @@ def write_answer(response: Response, t: Tables, recorder: LossRecorder) -> Wire:
     if response.error is not None:
         return write_failure(response, response.error, t, recorder)
     metadata = response.message.metadata
-    mine = mine_of(t.name, response.raw)
+    raw = response.raw
+    mine = NOTHING if raw is None else mine_of(t.name, raw)
     wire = fill({}, mine, t.fillers) if mine else t.fillers.copy()
     if metadata.response_id is not None:
         wire["id"] = metadata.response_id
@@ -246,7 +255,7 @@ def write_answer(response: Response, t: Tables, recorder: LossRecorder) -> Wire:
         usage = write_usage(metadata.usage, t.name, COUNTS, recorder)
         if usage is not None:
             wire["usage"] = usage
-    return wire if response.raw is None else put_back(wire, response, response.raw, recorder)
+    return wire if raw is None else put_back(wire, response, raw, recorder)
 
 
 def _write_choices(response: Response, mine: Wire, to: Target) -> list[Wire]:
@@ -266,7 +275,7 @@ def _write_plain_choice(message: Message, to: Target) -> Wire | None:
     reason = metadata.stop_reason
     if metadata.logprobs or metadata.status is not _COMPLETE:
         return None
-    if own_word(metadata, to.t.name) in to.t.stops.words:
+    if metadata.protocol == to.t.name and own_word(metadata, to.t.name) in to.t.stops.words:
         return None
     said = messages.write_plainly(message, to)
     if said is None:

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from msgspec.structs import astuple
+
 from interlingua.dialects.kernel.errors import each, maybe, want
 from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of, restore
 from interlingua.dialects.kernel.recorder import LossRecorder
@@ -24,9 +26,12 @@ from interlingua.model.blocks import Block, RedactedThinkingBlock, ThinkingBlock
 
 BLOCKS, KEY = "thinking_blocks", "reasoning_details"
 STRINGS = ("reasoning_content", "reasoning")
+_STRING = [(key,) for key in STRINGS]
 KEYS = frozenset({BLOCKS, KEY, *STRINGS})
 TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary"}
 _BLOCKS_OF = "anthropic"
+_TEXT = frozenset({"text"})
+_TEXT_ALONE = astuple(ThinkingBlock(""))[1:]
 _FILLED = ("format", "index")
 _MAY_BE_EMPTY = ("text", "summary", "signature", "id", "format")
 
@@ -104,6 +109,15 @@ def write_thinking(
             wire[key] = said
 
 
+def write_answered(wire: Wire, blocks: Sequence[ThinkingBlock], to: Target, by: str) -> None:
+    """The thinking of a response, where it usually stands: as a rule one text under one key."""
+    first, keys = blocks[0], to.t.plain_thinking
+    if len(blocks) == 1 and keys in _STRING and first.text and astuple(first)[1:] == _TEXT_ALONE:
+        wire[keys[0]] = first.text
+    else:
+        write_thinking(wire, blocks, _places_of_answer(blocks, to.t), to, by)
+
+
 def _account(blocks: Sequence[Block], has_place: bool, recorder: LossRecorder) -> None:
     """What strings alone do not say."""
     first = True
@@ -111,7 +125,8 @@ def _account(blocks: Sequence[Block], has_place: bool, recorder: LossRecorder) -
         if type(block) is not ThinkingBlock or not has_place or not block.text:
             recorder.dropped(block)
             continue
-        recorder.unwritten(block, frozenset({"text"}))
+        if astuple(block)[1:] != _TEXT_ALONE:
+            recorder.unwritten(block, _TEXT)
         if not first:
             recorder.lost(block, None, "joined with the thinking before it", "approximated", "info")
         first = False
