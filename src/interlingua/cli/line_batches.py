@@ -6,13 +6,11 @@ A line that cannot be read is reported with its number, and the rest is converte
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager
 from functools import lru_cache
 from io import BytesIO
 from itertools import chain, islice
@@ -24,6 +22,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from interlingua.batches import row_of
+from interlingua.bulk.convert import few_collections
 from interlingua.bulk.tally import Tally, add
 from interlingua.errors import InterlinguaError, ReadError
 
@@ -93,7 +92,7 @@ def convert_lines(
     themselves."""
     workers = jobs or os.cpu_count() or 1
     first = 1
-    with _few_collections():
+    with few_collections():
         todo = stretches(file, path) if path else batches(file)
         first_two = list(islice(todo, 2))
         alone = workers == 1 or len(first_two) < 2
@@ -104,17 +103,6 @@ def convert_lines(
                 lost=[(first + line, losses) for line, losses in done.lost],
             )
             first += done.ends
-
-
-@contextmanager
-def _few_collections() -> Iterator[None]:
-    """Converting makes many objects and no circles: garbage is looked for less often."""
-    before = gc.get_threshold()
-    gc.set_threshold(20_000, 20, 20)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def _in_one(todo: Iterator[Batch], job: Job) -> Iterator[BatchResult]:
