@@ -76,8 +76,8 @@ def test_a_type_that_begins_like_the_live_stream_is_found(prefix: str) -> None:
 
 
 def test_a_type_outside_the_domains_or_twice_is_found() -> None:
-    assert "no domain" in problems_of([EventType("weather.changed", TraceSwept, "")])[0]
-    assert "no domain" in problems_of([EventType("turn.", TraceSwept, "")])[0]
+    assert "none of the domains" in problems_of([EventType("weather.changed", TraceSwept, "")])[0]
+    assert "none of the domains" in problems_of([EventType("turn.", TraceSwept, "")])[0]
     assert "twice" in problems_of([TYPES[0], TYPES[0]])[0]
     assert {each.name.split(".")[0] for each in TYPES} | {"skill", "memory", "eval"} == set(DOMAINS)
 

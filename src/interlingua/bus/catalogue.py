@@ -53,84 +53,134 @@ def _types(actor: Actor, *rows: tuple[str, type[Payload], Sensitivity, str]) -> 
 TYPES: tuple[EventType, ...] = (
     *_types(
         Actor.USER,
-        ("session.created", conversation.SessionCreated, _PRIVATE, "a session was made"),
-        ("session.resumed", conversation.SessionResumed, _PSEUDONYMOUS, "it was opened again"),
-        ("session.ended", conversation.SessionEnded, _PSEUDONYMOUS, "it ended"),
-        ("turn.started", conversation.TurnStarted, _PRIVATE, "a user message began a turn"),
-        ("turn.cancelled", conversation.TurnCancelled, _PSEUDONYMOUS, "a turn was stopped"),
+        ("session.created", conversation.SessionCreated, _PRIVATE, "a session was created"),
+        ("session.resumed", conversation.SessionResumed, _PSEUDONYMOUS, "a session was reopened"),
+        ("session.ended", conversation.SessionEnded, _PSEUDONYMOUS, "a session ended"),
+        ("turn.started", conversation.TurnStarted, _PRIVATE, "a user message started a turn"),
+        ("turn.cancelled", conversation.TurnCancelled, _PSEUDONYMOUS, "a turn was cancelled"),
     ),
     *_types(
         Actor.AGENT,
-        ("turn.completed", conversation.TurnCompleted, _PSEUDONYMOUS, "a turn came to its end"),
-        ("llm.call_started", conversation.LlmCallStarted, _PSEUDONYMOUS, "a model was asked"),
-        ("llm.call_completed", conversation.LlmCallCompleted, _PSEUDONYMOUS, "it answered"),
-        ("llm.call_failed", conversation.LlmCallFailed, _PRIVATE, "it did not answer"),
+        ("turn.completed", conversation.TurnCompleted, _PSEUDONYMOUS, "a turn completed"),
+        ("llm.call_started", conversation.LlmCallStarted, _PSEUDONYMOUS, "a model call started"),
+        (
+            "llm.call_completed",
+            conversation.LlmCallCompleted,
+            _PSEUDONYMOUS,
+            "a model call succeeded",
+        ),
+        ("llm.call_failed", conversation.LlmCallFailed, _PRIVATE, "a model call failed"),
         ("tool.called", tools.ToolCalled, _USER, "a tool is about to run"),
     ),
     *_types(
         Actor.TOOL,
-        ("tool.completed", tools.ToolCompleted, _PRIVATE, "a tool has run"),
-        ("tool.failed", tools.ToolFailed, _PRIVATE, "a tool has not run to its end"),
+        ("tool.completed", tools.ToolCompleted, _PRIVATE, "a tool succeeded"),
+        ("tool.failed", tools.ToolFailed, _PRIVATE, "a tool failed"),
     ),
     *_types(
         Actor.SYSTEM,
-        ("tool.input_invalid", tools.ToolInputInvalid, _PRIVATE, "input did not fit the schema"),
+        (
+            "tool.input_invalid",
+            tools.ToolInputInvalid,
+            _PRIVATE,
+            "tool input does not match its schema",
+        ),
         (
             "tool.confirmation_requested",
             tools.ToolConfirmationRequested,
             _USER,
-            "a person was asked whether a tool may run",
+            "the user was asked whether a tool may run",
         ),
-        ("tool.confirmation_resolved", tools.ToolConfirmationResolved, _USER, "the answer to that"),
-        ("route.decided", routes.RouteDecided, _USER, "the model of a turn, once per turn"),
-        ("route.overridden", routes.RouteOverridden, _PSEUDONYMOUS, "a person chose the model"),
-        ("routing.policy_invalid", routes.PolicyInvalid, _PRIVATE, "a rules file was refused"),
+        (
+            "tool.confirmation_resolved",
+            tools.ToolConfirmationResolved,
+            _USER,
+            "the user's answer to that",
+        ),
+        (
+            "route.decided",
+            routes.RouteDecided,
+            _USER,
+            "the model of a turn was chosen; once per turn",
+        ),
+        ("route.overridden", routes.RouteOverridden, _PSEUDONYMOUS, "a user chose the model"),
+        ("routing.policy_invalid", routes.PolicyInvalid, _PRIVATE, "a rules file was rejected"),
         (
             "routing.provider_unavailable",
             routes.ProviderUnavailable,
             _AGGREGATABLE,
-            "a provider or one of its models is passed over from now on",
+            "routing skips a provider or model from now on",
         ),
-        ("routing.provider_recovered", routes.ProviderRecovered, _AGGREGATABLE, "no longer so"),
+        (
+            "routing.provider_recovered",
+            routes.ProviderRecovered,
+            _AGGREGATABLE,
+            "routing uses it again",
+        ),
         (
             "routing.constraint_failure",
             routes.ConstraintFailure,
             _PSEUDONYMOUS,
-            "a change of model was refused because of what the session holds",
+            "a change of model was refused because of the session's content",
         ),
-        ("pattern.recorded", routes.PatternRecorded, _USER, "how a kind of turn went"),
-        ("pattern.matched", routes.PatternMatched, _USER, "a turn was of a known kind"),
-        ("pattern.evicted", routes.PatternEvicted, _USER, "a kind of turn was forgotten"),
+        (
+            "pattern.recorded",
+            routes.PatternRecorded,
+            _USER,
+            "the outcome of a kind of turn was recorded",
+        ),
+        ("pattern.matched", routes.PatternMatched, _USER, "a turn matched a known kind"),
+        ("pattern.evicted", routes.PatternEvicted, _USER, "a kind of turn was evicted"),
         (
             "pattern.override_dismissed",
             routes.PatternOverrideDismissed,
             _USER,
-            "a person's choice was not taken as a lesson",
+            "a user's choice was not learned from",
         ),
-        ("provider.degraded", service.ProviderDegraded, _AGGREGATABLE, "a provider does badly"),
+        (
+            "provider.degraded",
+            service.ProviderDegraded,
+            _AGGREGATABLE,
+            "a provider's service is degraded",
+        ),
     ),
     *_types(
         Actor.WORKER,
-        ("delegate.started", routes.DelegateStarted, _USER, "a worker session began"),
-        ("delegate.completed", routes.DelegateCompleted, _PSEUDONYMOUS, "it came to its end"),
-        ("delegate.failed", routes.DelegateFailed, _PSEUDONYMOUS, "it failed"),
+        ("delegate.started", routes.DelegateStarted, _USER, "a worker session started"),
+        (
+            "delegate.completed",
+            routes.DelegateCompleted,
+            _PSEUDONYMOUS,
+            "a worker session completed",
+        ),
+        ("delegate.failed", routes.DelegateFailed, _PSEUDONYMOUS, "a worker session failed"),
     ),
     *_types(
         Actor.USER,
-        ("feedback.explicit", service.FeedbackExplicit, _PRIVATE, "a person judged an answer"),
-        ("feedback.implicit", service.FeedbackImplicit, _USER, "what a person did with an answer"),
+        ("feedback.explicit", service.FeedbackExplicit, _PRIVATE, "a user rated an answer"),
+        ("feedback.implicit", service.FeedbackImplicit, _USER, "what a user did with an answer"),
     ),
     *_types(
         Actor.SYSTEM,
-        ("bus.subscriber_registered", service.SubscriberRegistered, _AGGREGATABLE, "one listens"),
-        ("bus.subscriber_unregistered", service.SubscriberUnregistered, _AGGREGATABLE, "one left"),
+        (
+            "bus.subscriber_registered",
+            service.SubscriberRegistered,
+            _AGGREGATABLE,
+            "a subscriber was added",
+        ),
+        (
+            "bus.subscriber_unregistered",
+            service.SubscriberUnregistered,
+            _AGGREGATABLE,
+            "a subscriber was removed",
+        ),
         ("bus.gap_detected", service.GapDetected, _AGGREGATABLE, "a slow subscriber missed events"),
-        ("gateway.key_issued", service.KeyIssued, _PSEUDONYMOUS, "a key was made"),
-        ("gateway.key_revoked", service.KeyRevoked, _PSEUDONYMOUS, "a key is void from now on"),
+        ("gateway.key_issued", service.KeyIssued, _PSEUDONYMOUS, "a key was issued"),
+        ("gateway.key_revoked", service.KeyRevoked, _PSEUDONYMOUS, "a key was revoked"),
         ("gateway.key_rotated", service.KeyRotated, _PSEUDONYMOUS, "a key was replaced"),
         ("gateway.auth_failed", service.AuthFailed, _PSEUDONYMOUS, "a request had no valid key"),
         ("gateway.quota_exceeded", service.QuotaExceeded, _PSEUDONYMOUS, "a hard cap was reached"),
-        ("quota.alert", service.QuotaAlert, _PSEUDONYMOUS, "a soft limit was passed"),
+        ("quota.alert", service.QuotaAlert, _PSEUDONYMOUS, "a soft limit was exceeded"),
         ("trace.swept", service.TraceSwept, _AGGREGATABLE, "old events were deleted"),
     ),
 )
@@ -142,13 +192,13 @@ def problems_of(types: Iterable[EventType]) -> list[str]:
     seen: set[str] = set()
     for each in types:
         if each.name in seen:
-            problems.append(f"{each.name} is there twice")
+            problems.append(f"{each.name} is listed twice")
         seen.add(each.name)
         if each.name.startswith(LIVE_PREFIXES):
-            problems.append(f"{each.name} begins like an event of the live stream")
+            problems.append(f"{each.name} has a prefix of the live stream")
         domain, dot, rest = each.name.partition(".")
         if domain not in DOMAINS or not dot or not rest:
-            problems.append(f"{each.name} is in no domain: {', '.join(DOMAINS)}")
+            problems.append(f"{each.name} is in none of the domains {', '.join(DOMAINS)}")
     return problems
 
 

@@ -14,7 +14,7 @@ BEGIN, END = "<!-- catalogue -->", "<!-- end of catalogue -->"
 
 def table() -> str:
     """One row per type, with the marks around it."""
-    rows = ["| type | says | payload | floor | actor |", "| --- | --- | --- | --- | --- |"]
+    rows = ["| type | meaning | payload | floor | actor |", "| --- | --- | --- | --- | --- |"]
     for each in TYPES:
         fields = ", ".join(
             f"`{field.name}`{'' if field.required else '?'}"

@@ -53,8 +53,8 @@ def page(text: str) -> str:
 def _fields() -> str:
     lines = [
         "\n## Fields\n",
-        "All optional; absent is no rule.\n",
-        "| field | values | says |",
+        "All fields are optional; a missing field means no rule.\n",
+        "| field | values | meaning |",
         "| --- | --- | --- |",
     ]
     for group, kind in GROUPS.items():
@@ -83,7 +83,7 @@ def _values(kind: Any) -> str:
             return ", ".join(_values(each) for each in inner)
 
 
-_WORDS: dict[Any, str] = {bool: "true, false", int: "a number", float: "a number", str: "a text"}
+_WORDS: dict[Any, str] = {bool: "true, false", int: "a number", float: "a number", str: "a string"}
 
 
 def _docs(kind: type) -> dict[str, str]:
@@ -104,11 +104,11 @@ def _docs(kind: type) -> dict[str, str]:
 
 
 def _models() -> str:
-    head = ["model", "sampling", "reasoning", "off", "tool choice", "later instructions", "prefill"]
-    head += ["schema", "output tokens"]
+    head = ["model", "sampling", "reasoning", "thinking off", "tool choice"]
+    head += ["mid-conversation instructions", "prefill", "output schema", "output tokens"]
     lines = [
         "\n## Some models at a glance\n",
-        "By the package's own rules; `interlingua models ID --profile` prints any other.\n",
+        "From the package's own rules; `interlingua models ID --profile` prints any other model.\n",
         f"| {' | '.join(head)} |",
         f"|{' --- |' * len(head)}",
     ]
@@ -153,7 +153,7 @@ def _list(values: Any) -> str:
 def _rules() -> str:
     lines = [
         "\n## All rules\n",
-        "| rule | holds for | says | sure | since |",
+        "| rule | applies to | sets | certainty | since |",
         "| --- | --- | --- | --- | --- |",
     ]
     for rule in bundled().rules:

@@ -56,220 +56,220 @@ class Speaks(Group, frozen=True):
     """In which dialects a model is asked."""
 
     dialect: str | None = None
-    """The usual one."""
+    """The default dialect."""
     tools_dialect: str | None = None
-    """The one for requests with function tools, where it is another."""
+    """The dialect for requests with function tools, if it differs."""
     server_dialect: str | None = None
-    """The one for requests with tools that a provider runs, where it is another."""
+    """The dialect for requests with provider-executed tools, if it differs."""
     dialects: tuple[str, ...] | None = None
-    """All of them; None: whatever its provider speaks."""
+    """All dialects of the model; default: those of its provider."""
 
 
 class Sampling(Group, frozen=True):
     temperature: When | None = None
-    """When it may be said; `one` takes the default alone."""
+    """When it may be sent; `one`: only the default value 1."""
     top_p: When | None = None
     top_k: When | None = None
     min_p: When | None = None
     temperature_range: Span | None = None
-    """What is beyond is clamped."""
+    """Values outside the range are clamped."""
     one_of: tuple[str, ...] | None = None
-    """Options of which at most one may stand; the first of those given stays."""
+    """At most one of these options may be sent; the first one given is kept."""
     thinking_temperature: When | None = None
     """While the model thinks."""
     thinking_top_p: Span | None = None
-    """While the model thinks: what it may be."""
+    """The allowed range while the model thinks."""
     thinking_top_k: When | None = None
     """While the model thinks."""
     penalties: When | None = None
-    """Frequency and presence."""
+    """Frequency and presence penalties."""
     repetition_penalty: When | None = None
     logprobs: When | None = None
     logit_bias: When | None = None
     seed: When | None = None
     n: int | None = None
-    """The most answers that may be asked for."""
+    """The maximum number of choices."""
 
 
 class ReasoningRules(Group, frozen=True):
     carrier: Carrier | None = None
-    """How reasoning is asked for."""
+    """How reasoning is requested."""
     efforts: tuple[Effort, ...] | None = None
-    """Those it takes, lowest first. Another is said as the next lower one, else as the next higher,
-    never as `none`."""
+    """The accepted efforts, lowest first. Any other is sent as the next lower one, else as the next
+    higher, never as `none`."""
     budget: Sizes | None = None
-    """The least and the most tokens."""
+    """The minimum and maximum budget in tokens."""
     budget_too: bool | None = None
-    """Takes a budget beside the efforts of its carrier."""
+    """Also accepts a budget besides the efforts of its carrier."""
     inside_max_tokens: bool | None = None
-    """The budget is a part of the longest answer, and must be smaller."""
+    """The budget counts towards the output limit and must be smaller than it."""
     default: Literal["off", "on"] | Effort | None = None
-    """What it does when nothing is said."""
+    """What the model does if the request says nothing."""
     effort_thinks: bool | None = None
-    """False: an effort alone does not make it think, so thinking has to be asked for beside it."""
+    """False: an effort alone does not turn thinking on, so it must be requested, too."""
     off: bool | None = None
-    """Whether thinking can be switched off."""
+    """Whether thinking can be turned off."""
     off_as: str | None = None
-    """What stands for `off` where it cannot be: an effort, `lowest`, `between_tools`, or
+    """What is sent for `off` if it cannot be turned off: an effort, `lowest`, `between_tools`, or
     `budget:128`."""
     off_to: Effort | None = None
-    """The highest effort that may be said while thinking is off."""
+    """The highest effort that may be sent while thinking is off."""
     between_tools: bool | None = None
-    """Knows thinking between calls only."""
+    """Supports thinking only between tool calls."""
     visible: Literal["display", "includeThoughts", "summary", "exclude", "none"] | None = None
-    """The switch that shows the thinking."""
+    """The parameter that makes thinking visible."""
     shown: bool | None = None
-    """Whether the thinking is shown when nothing is said."""
+    """Whether thinking is visible by default."""
 
 
 class ToolRules(Group, frozen=True):
     calls: bool | None = None
-    """Whether it calls tools at all."""
+    """Whether the model supports tool calls."""
     parallel: bool | None = None
-    """May call several tools at once."""
+    """Whether it may call several tools at once."""
     choice: tuple[Choice, ...] | None = None
-    """Choices that it takes; another is said as `auto`."""
+    """The accepted tool choices; any other is sent as `auto`."""
     thinking_choice: tuple[Choice, ...] | None = None
-    """The choices while the model thinks."""
+    """The accepted tool choices while the model thinks."""
     budget_choice: tuple[Choice, ...] | None = None
-    """The choices while it thinks on a budget of tokens."""
+    """The accepted tool choices while it thinks with a token budget."""
     effort: Literal["absent", "none"] | None = None
-    """Which effort may stand beside function tools: none at all, or `none`, which must be said."""
+    """The effort allowed with function tools: `absent`, or an explicit `none`."""
     parallel_switch: Literal["yes", "no", "tools"] | None = None
-    """Whether parallel calls can be switched; `tools`: only where there are tools."""
+    """Whether parallel calls can be turned on and off; `tools`: only with tools."""
     names: Grammar | None = None
-    """Which names its tools may have; others are renamed, and named back in answers."""
+    """The allowed tool names; others are renamed, and restored in answers."""
     root_object: bool | None = None
-    """An input schema must itself be an object's."""
+    """The root of an input schema must be an object."""
     schema_without: tuple[str, ...] | None = None
-    """Keywords of input schemas that are refused."""
+    """Keywords that are rejected in input schemas."""
     strict_closed: bool | None = None
-    """Under `strict`, objects are closed and require all that they have."""
+    """With `strict`, objects must be closed and require all properties."""
     strict_without: tuple[str, ...] | None = None
-    """Keywords that are refused under `strict`."""
+    """Keywords that are rejected with `strict`."""
     strict_tools: int | None = None
-    """The most strict tools in a request."""
+    """The maximum number of strict tools in a request."""
     strict_optional: int | None = None
-    """The most optional properties in all strict schemas together."""
+    """The maximum number of optional properties in all strict schemas together."""
     strict_unions: int | None = None
-    """The most unions in all strict schemas together."""
+    """The maximum number of unions in all strict schemas together."""
     with_json: Literal["yes", "no", "auto"] | None = None
-    """Function tools beside JSON output; `auto`: unless a call is forced."""
+    """Whether function tools work with JSON output; `auto`: unless a call is forced."""
     with_server: Literal["yes", "no"] | None = None
-    """Function tools beside the provider's own."""
+    """Whether function tools work with the provider's own tools."""
     result_media: tuple[Kind, ...] | None = None
-    """What a result may hold beside text."""
+    """What a tool result may contain besides text."""
     server: dict[str, str] | None = None
-    """The provider's own tools that it has, by concept, and the word for each."""
+    """The provider's own tools that the model supports: concept and wire name."""
     call_signature: Literal["required"] | None = None
-    """Calls of earlier turns must have their signatures."""
+    """Tool calls of earlier turns must have their signatures."""
 
 
 class Instructions(Group, frozen=True):
     role: Literal["developer", "system", "user"] | None = None
-    """The role of instructions."""
+    """The role that carries instructions."""
     listed: bool | None = None
-    """Instructions are messages among the others, rather than a field of their own."""
+    """Instructions are messages in the list, not a separate field."""
     mid: Literal["any", "after-user", "user", "fold"] | None = None
-    """Instructions in mid-conversation: anywhere; right behind a user's turn and before a model's;
-    as a marked user's turn; or folded into the first ones."""
+    """Instructions in mid-conversation: anywhere; only after a user turn and before a model turn;
+    as a marked user turn; or merged into the first instructions."""
 
 
 class Turns(Group, frozen=True):
     prefill: Literal["yes", "no", "prefix"] | None = None
-    """Whether the last turn may be the model's own; `prefix`: with a mark that says so."""
+    """Whether the last turn may be the model's own; `prefix`: with a prefix flag."""
     alternate: bool | None = None
-    """Turns of user and model must alternate."""
+    """User and model turns must alternate."""
     last: tuple[Literal["user", "tool", "assistant", "system"], ...] | None = None
-    """Roles that the last message may have."""
+    """The roles that the last message may have."""
 
 
 class OutputRules(Group, frozen=True):
     schema: Literal["native", "tool", "json", "none"] | None = None
-    """How a schema for the answer is said: as such, as a tool that must be called, as plain JSON
-    output with the schema in words, or not at all."""
+    """How an output schema is sent: natively, as a tool with a forced call, as plain JSON output
+    with the schema in the prompt, or not at all."""
     json: bool | None = None
-    """Knows JSON output without a schema."""
+    """Supports JSON output without a schema."""
     closed: bool | None = None
-    """Objects must be closed."""
+    """Objects must be closed (`additionalProperties: false`)."""
     without: tuple[str, ...] | None = None
-    """Keywords of a schema that are refused."""
+    """Keywords that are rejected in output schemas."""
     formats: tuple[str, ...] | None = None
-    """The `format`s of strings that it knows; others are refused."""
+    """The accepted string `format`s; others are rejected."""
     strict_closed: bool | None = None
-    """Under `strict`, objects are closed and require all that they have."""
+    """With `strict`, objects must be closed and require all properties."""
     const_as_enum: bool | None = None
-    """Does not know `const`, but an `enum` of one."""
+    """Rejects `const`; an `enum` with one value is sent instead."""
     verbosity: tuple[str, ...] | None = None
-    """Words that it takes; none: it has no such option."""
+    """The accepted values; an empty list: not supported."""
 
 
 class Limits(Group, frozen=True):
     """Numbers that a request may not exceed."""
 
     output: int | None = None
-    """The most tokens of an answer."""
+    """The maximum number of output tokens."""
     default_output: int | None = None
-    """The tokens of an answer when nothing is said."""
+    """The output limit if the request sets none."""
     min_output: int | None = None
     context: int | None = None
-    """Tokens of prompt and answer together."""
+    """Tokens of prompt and output together."""
     stop: int | None = None
-    """Stop sequences; 0: none are taken."""
+    """The maximum number of stop sequences; 0: not supported."""
     stop_length: int | None = None
     cache_marks: int | None = None
-    """The most cache marks in a request; 0: none are taken."""
+    """The maximum number of cache breakpoints in a request; 0: not supported."""
     cache_min: int | None = None
-    """Tokens that a prefix must have to be cached."""
+    """The minimum number of tokens in a cached prefix."""
     request_bytes: int | None = None
-    """Bytes of a body; media that does not go into it is left out, the oldest first."""
+    """Size of the request body in bytes; media beyond it is dropped, oldest first."""
     images: int | None = None
-    """Images in a request; of more, the last ones are said."""
+    """Images in a request; if there are more, the last ones are kept."""
     documents: int | None = None
     media: int | None = None
-    """Images and documents together."""
+    """Images and documents in a request together."""
     turn_images: int | None = None
     """Images in one turn."""
     turn_documents: int | None = None
     image_bytes: int | None = None
-    """Bytes of one image, before it is encoded."""
+    """Size of one image in bytes, before encoding."""
     image_pixels: int | None = None
-    """Pixels of an image's longer side."""
+    """The longer side of an image, in pixels."""
     document_bytes: int | None = None
     tools: int | None = None
 
 
 class CacheRules(Group, frozen=True):
     prompts: bool | None = None
-    """Prompts are cached, by themselves or by marks."""
+    """Prompts are cached, automatically or at breakpoints."""
     mark: str | None = None
-    """The wire's word for a mark."""
+    """The wire name of a cache breakpoint."""
     places: tuple[Literal["tools", "system", "messages"], ...] | None = None
-    """Where marks may stand."""
+    """Where cache breakpoints may be set."""
     ttls: tuple[str, ...] | None = None
-    """How long a mark may last, the shortest first; another is said as the next shorter one."""
+    """The accepted lifetimes, shortest first; any other is sent as the next shorter one."""
     longest_first: bool | None = None
-    """A mark may not last longer than one before it."""
+    """A breakpoint may not live longer than an earlier one."""
 
 
 class MediaRules(Group, frozen=True):
     image: bool | None = None
     pdf: bool | None = None
     document: bool | None = None
-    """Documents that are no PDF."""
+    """Documents other than PDF."""
     audio: bool | None = None
     video: bool | None = None
     image_types: tuple[str, ...] | None = None
     by_url: Literal["yes", "no", "fetch"] | None = None
-    """Media at an address of http or https; `fetch`, like `no`: it has to come with its data."""
+    """Media by http or https URL; `fetch`, like `no`: the data itself must be sent."""
     image_by_s3: bool | None = None
-    """Images at an address of s3."""
+    """Images by s3 URL."""
 
 
 class Words(Group, frozen=True):
-    """Keys of a body where a wire has several, or a host takes none."""
+    """Field names of a body, where a wire format has several or a host accepts none."""
 
     max_tokens: Literal["max_tokens", "max_completion_tokens"] | None = None
-    """The key for the longest answer, where the other one is refused or overlooked."""
+    """The field for the output limit, if the other one is rejected or ignored."""
     user: bool | None = None
-    """Whether the end user's id is taken."""
+    """Whether the end user's id is accepted."""
