@@ -204,6 +204,12 @@ def test_a_call_that_comes_whole_is_told_in_one_piece() -> None:
     ]
 
 
+@pytest.mark.parametrize("start", [TEXT, THINKING, called()])
+def test_a_delta_that_does_not_say_its_kind_says_nothing_and_goes_home(start: Any) -> None:
+    events = goes_home(talk(block(0, start, {"text": "Hello"})))
+    assert Other in [type(event) for event in events]
+
+
 def test_a_call_whose_text_is_no_json_is_kept_and_marked() -> None:
     wires = talk(block(0, called(), *given('{"city": "Os')), word="max_tokens")
     goes_home(wires)

@@ -211,6 +211,13 @@ def test_text_and_signature_may_come_together() -> None:
     assert il.fold(goes_home(wires)).message.content == (il.ThinkingBlock("Hm", "sig"),)
 
 
+def test_a_call_that_comes_whole_is_told_in_one_piece() -> None:
+    events = goes_home(talk(called(0, input={"a": 1})))
+    (piece,) = [event for event in events if isinstance(event, ToolUseInputDelta)]
+    (end,) = [event for event in events if isinstance(event, ToolUseEnd)]
+    assert (piece.text, end.input) == ('{"a":1}', {"a": 1})
+
+
 def test_a_call_whose_text_is_no_json_is_kept_and_marked() -> None:
     message = il.fold(goes_home(talk(called(0, '{"city": "Os'), word="max_tokens"))).message
     (block,) = message.tool_calls

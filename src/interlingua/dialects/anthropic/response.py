@@ -12,7 +12,7 @@ from interlingua.dialects.anthropic.text import ANSWER, read_parts, write_parts
 from interlingua.dialects.anthropic.usage import read_usage, write_usage
 from interlingua.dialects.kernel.calls import tell_recovered
 from interlingua.dialects.kernel.claude import own_stop_word
-from interlingua.dialects.kernel.errors import ShapeError, below, maybe, read_whole
+from interlingua.dialects.kernel.errors import ShapeError, below, maybe, read_whole, scalar
 from interlingua.dialects.kernel.kept import Kept, form_in, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
@@ -44,9 +44,7 @@ def _read(wire: Wire) -> Response:
         raise ShapeError(".content", "a list", content)
     blocks = below(".content", read_parts, content, ANSWER)
     usage, diagnostics = read_usage(wire.get("usage"))
-    word = wire.get("stop_reason")
-    if type(word) is dict or type(word) is list:
-        raise ShapeError(".stop_reason", "a string", word)
+    word = scalar(wire, "stop_reason")
     metadata = MessageMetadata(
         protocol=NAME,
         response_model=maybe(wire, "model", str),

@@ -73,6 +73,14 @@ def may_take(wire: Wire, key: str, kind: type[T], spelled: Wire) -> T | None:
     return None
 
 
+def scalar(wire: Wire, key: str) -> Any:
+    """A word that may be of any type but a list or an object."""
+    value = wire.get(key)
+    if type(value) is dict or type(value) is list:
+        raise ShapeError(f".{key}", "a string", value)
+    return value
+
+
 def each(items: Any, path: str, read: Callable[[Any], T]) -> list[T]:
     """`read` of every item of a list; an error says which."""
     out: list[T] = []

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from interlingua.dialects.kernel.errors import ShapeError, want
+from interlingua.dialects.kernel.errors import scalar, want
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.base import Raw, Value
@@ -115,13 +115,10 @@ class Kept(msgspec.Struct):
         return None
 
     def scalar(self, wire: Wire, key: str) -> Any:
-        """A word that may be of any type but a list or an object; None where it is null or not
-        there."""
-        value = wire.get(key)
+        """The same for a word that may be of any type but a list or an object."""
+        value = scalar(wire, key)
         if value is None and key in wire:
             self.spell(key, None)
-        if type(value) is dict or type(value) is list:
-            raise ShapeError(f".{key}", "a string", value)
         return value
 
     def add(self, key: str, value: Any) -> None:

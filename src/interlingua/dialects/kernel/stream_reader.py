@@ -26,8 +26,6 @@ from interlingua.model.events import (
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, StopReason
-from interlingua.streams.frames import Frame
-from interlingua.streams.pieces import MANY, thin
 
 BROKEN_OFF = "stream ended before the message was complete"
 
@@ -254,76 +252,3 @@ class ToldInPieces(Protocol):
     pieces: list[str]
     event: Any
     """Makes the event of a piece."""
-
-
-class OpenPart(ToldInPieces, Protocol):
-    def finish(self) -> tuple[Block, Diagnostic | None]:
-        """The block as reading a whole answer gives it, and what was odd about it."""
-
-
-Opened = TypeVar("Opened", bound=OpenPart)
-
-
-class OpenParts(Blocks, Generic[Opened]):
-    """The same, with those that have not ended, by their numbers on the wire."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: dict[int, Opened] = {}
-        self._count = 0
-
-    def response(self) -> Response:
-        """What reading the whole answer gives."""
-        raise NotImplementedError
-
-    def partial(self, error: ProviderError) -> Message:
-        """What there is of it when the stream fails."""
-        for part in self.open.values():
-            self.put(part.index, part.finish()[0])
-        return failed(self.response().message, error)
-
-
-P = TypeVar("P", bound=OpenParts[Any])
-
-
-class PieceReader(MessageReader[P]):
-    """The same for a wire whose pieces are frames of their own: once a reader has `learned` how
-    those of a block are spelled, they are read alone, until another frame comes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._live: ToldInPieces | None = None
-        """The block whose piece came last, if nothing has come since."""
-        self._before: ToldInPieces | None = None
-        self._pattern: Pattern | None = None
-        self._fed: Frame | None = None
-
-    def feed(self, frame: Frame) -> list[Event]:
-        part, pattern = self._live, self._pattern
-        if part is not None and pattern is not None and frame.event == self._fed.event:  # type: ignore[union-attr]  # it was learned of one
-            text = pattern.find(frame.data)
-            if text is not None:
-                pieces = part.pieces
-                pieces.append(text)
-                if len(pieces) > MANY:
-                    thin(pieces)
-                return [part.event(part.index, text)]
-        self._before, self._live, self._fed = part, None, frame
-        return self._feed(frame)
-
-    @property
-    def _open(self) -> dict[int, Any]:
-        """The blocks that have not ended."""
-        return {} if self._answer is None else self._answer.open
-
-    def _feed(self, frame: Frame) -> list[Event]:
-        """Any frame, the long way."""
-        raise NotImplementedError
-
-    def _learn(self, part: ToldInPieces, wire: Wire, spot: Spot, pad: str | None = None) -> None:
-        """The frame that is being read, with this JSON, has a piece of this block at the spot, and
-        says nothing else."""
-        if self._fed is not None:
-            if part is not self._before:
-                self._pattern = pattern_of(self._fed.data, wire, [spot], pad)
-            self._live = part

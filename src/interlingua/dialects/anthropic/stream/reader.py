@@ -14,16 +14,10 @@ from interlingua.dialects.anthropic.response import read_response
 from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.anthropic.text import ANSWER, read_citations, read_part
 from interlingua.dialects.anthropic.usage import read_usage
-from interlingua.dialects.kernel.errors import ShapeError, below, may_take, take
-from interlingua.dialects.kernel.stream_reader import (
-    OpenParts,
-    PieceReader,
-    end_of_block,
-    finish_call,
-    merge,
-    start_of_block,
-)
-from interlingua.dialects.kernel.wire import Wire, encode, parse
+from interlingua.dialects.kernel.errors import ShapeError, below, may_take, scalar, take
+from interlingua.dialects.kernel.numbered import NumberedReader, OpenParts
+from interlingua.dialects.kernel.stream_reader import finish_call, merge
+from interlingua.dialects.kernel.wire import Wire, parse
 from interlingua.errors import ReadError
 from interlingua.model import events as ev
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
@@ -64,11 +58,11 @@ _EVENTS: dict[Any, Any] = {
 class Part:
     """A block that is being told: how it began, and what came since."""
 
-    __slots__ = ("block", "citations", "event", "index", "piece", "pieces", "wire")
+    __slots__ = ("at", "block", "citations", "event", "index", "piece", "pieces", "wire")
 
-    def __init__(self, index: int, wire: Wire, block: Block) -> None:
+    def __init__(self, index: int, at: int, wire: Wire, block: Block) -> None:
         kind = wire.get("type")
-        self.index = index
+        self.index, self.at = index, at
         self.wire = dict(wire)
         self.block = block
         self.pieces: list[str] = []
@@ -91,13 +85,6 @@ class Part:
             wire["citations"] = [*(wire.get("citations") or ()), *self.citations]
             self.citations = []
         return read_part(wire, ANSWER), None
-
-    def end(self, block: Block) -> list[Event]:
-        """The events of its end. A call that came whole is told in one piece by then."""
-        end = end_of_block(self.index, block)
-        if type(block) is not ToolUseBlock or not block.input or any(self.pieces):
-            return [end]
-        return [ev.ToolUseInputDelta(self.index, encode(block.input).decode()), end]
 
     def tell(self, delta: Wire) -> Event | None:
         """What a delta says; None for nothing."""
@@ -137,17 +124,12 @@ class Answer(OpenParts[Part]):
         self.wire = {**wire, "content": []}
         self.usage: Wire = dict(wire.get("usage") or ())
 
-    def add(self, wire: Wire, block: Block) -> Part:
-        """A block that begins. The model that took over is the one that a whole answer names."""
-        part = Part(self._count, wire, block)
-        self._count += 1
+    def open_part(self, at: int, wire: Wire, block: Block) -> list[Event]:
+        """A block begins. The model that took over is the one that a whole answer names."""
         to = wire.get("to") if wire.get("type") == "fallback" else None
         if type(to) is dict and type(to.get("model")) is str:
             self.wire["model"] = to["model"]
-        return part
-
-    def close(self, part: Part) -> list[Event]:
-        return part.end(self.put(part.index, *part.finish()))
+        return self.begin(Part(self.count, at, wire, block))
 
     def response(self) -> Response:
         """What reading the whole answer gives."""
@@ -158,7 +140,7 @@ class Answer(OpenParts[Part]):
 # -- the stream -----------------------------------------------------------------------------------
 
 
-class StreamReader(PieceReader[Answer]):
+class StreamReader(NumberedReader[Answer]):
     """One stream of the Messages API. Several messages may follow each other in it."""
 
     def __init__(self) -> None:
@@ -203,26 +185,17 @@ class StreamReader(PieceReader[Answer]):
         if told.stop_reason is not None:
             events.append(ev.Stop(told.stop_reason, told.raw_stop_reason))
         for given, block in zip(message["content"], response.message.content, strict=True):
-            part = answer.add(given, block)
-            events += [start_of_block(part.index, block), *answer.close(part)]
-        return events
+            events += answer.open_part(0, given, block)
+        return [*events, *answer.end_all()]
 
     def _begin(self, message: Wire) -> Answer:
         self._answer, self.waits = Answer(message), False
         return self._answer
 
-    def _begun(self) -> tuple[Answer, list[Event]]:
-        """The message, also if it began without saying so."""
-        if self._answer is not None:
-            return self._answer, []
-        return self._begin({}), [ev.MessageStart()]
-
     def _change(self, wire: Wire) -> list[Event] | None:
         changes = may_take(wire, "delta", dict, {}) or {}
         counts = may_take(wire, "usage", dict, {})
-        word = changes.get("stop_reason")
-        if type(word) is dict or type(word) is list:
-            raise ShapeError(".delta.stop_reason", "a string", word)
+        word = below(".delta", scalar, changes, "stop_reason")
         answer, events = self._begun()
         merge(answer.wire, wire, _FIXED | _CHANGED)
         merge(answer.wire, changes, _FIXED)
@@ -238,9 +211,7 @@ class StreamReader(PieceReader[Answer]):
         answer = self._answer
         if answer is None:
             return None
-        events: list[Event] = []
-        for part in self._open.values():
-            events += answer.close(part)
+        events = answer.end_all()
         self._answer, self._complete = None, True
         response = answer.response()
         self.waits = not (response.message.metadata.response_id or "").startswith(tables.OWN_IDS)
@@ -253,36 +224,33 @@ class StreamReader(PieceReader[Answer]):
     # -- blocks -----------------------------------------------------------------------------------
 
     def _block_start(self, wire: Wire) -> list[Event]:
-        index, given = take(wire, "index", int), take(wire, "content_block", dict)
+        at, given = take(wire, "index", int), take(wire, "content_block", dict)
         block = below(".content_block", read_part, given, ANSWER)
         answer, events = self._begun()
-        if index in self._open:
-            events += answer.close(self._open.pop(index))
-        part = self._open[index] = answer.add(given, block)
-        return [*events, start_of_block(part.index, block)]
+        return events + answer.open_part(at, given, block)
 
     def _block_delta(self, wire: Wire) -> list[Event] | None:
-        index, delta = take(wire, "index", int), take(wire, "delta", dict)
-        part = self._open.get(index)
-        try:
-            if part is not None:
-                told = part.tell(delta)
-                if part.piece not in (None, _COMPACTION) and delta["type"] == part.piece[0]:
-                    self._learn(part, wire, (delta, part.piece[1]))
-                return None if told is None else [told]
-            for key, (given, block) in _UNOPENED.items():
-                if delta.get("type") == f"{key}_delta" and take(delta, key, str):
-                    answer, events = self._begun()
-                    part = self._open[index] = answer.add(given, block)
-                    start = start_of_block(part.index, block)
-                    return [*events, start, part.tell_text(key, delta)]
-        except ShapeError as error:
-            raise error.inside(".delta") from None
+        at, delta = take(wire, "index", int), take(wire, "delta", dict)
+        kind, part = delta.get("type"), self._open.get(at)
+        if part is None:
+            return below(".delta", self._open_unsaid, at, kind, delta)
+        told = below(".delta", part.tell, delta)
+        if part.piece not in (None, _COMPACTION) and kind == part.piece[0]:
+            self._learn(part, wire, (delta, part.piece[1]))
+        return None if told is None else [told]
+
+    def _open_unsaid(self, at: int, kind: Any, delta: Wire) -> list[Event] | None:
+        """A block whose first piece comes without a start."""
+        for key, (given, block) in _UNOPENED.items():
+            if kind == f"{key}_delta" and take(delta, key, str):
+                answer, events = self._begun()
+                events += answer.open_part(at, given, block)
+                return [*events, answer.open[at].tell_text(key, delta)]
         return None
 
     def _block_stop(self, wire: Wire) -> list[Event] | None:
-        part = self._open.pop(take(wire, "index", int), None)
-        return None if part is None or self._answer is None else self._answer.close(part)
+        part = self._open.get(take(wire, "index", int))
+        return None if part is None or self._answer is None else self._answer.end(part)
 
 
 _STEPS: dict[str, Callable[[StreamReader, Any], list[Event] | None]] = {

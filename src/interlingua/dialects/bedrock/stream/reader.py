@@ -19,16 +19,18 @@ from interlingua.dialects.bedrock.response import read_answer
 from interlingua.dialects.bedrock.tables import NAME
 from interlingua.dialects.bedrock.text import read_citation
 from interlingua.dialects.bedrock.usage import read_usage
-from interlingua.dialects.kernel.errors import ShapeError, below, read_whole, take, want
-from interlingua.dialects.kernel.kept import Kept
-from interlingua.dialects.kernel.stream_reader import (
-    OpenParts,
-    PieceReader,
-    end_of_block,
-    finish_call,
-    merge,
-    start_of_block,
+from interlingua.dialects.kernel.errors import (
+    ShapeError,
+    below,
+    maybe,
+    read_whole,
+    scalar,
+    take,
+    want,
 )
+from interlingua.dialects.kernel.kept import Kept
+from interlingua.dialects.kernel.numbered import NumberedReader, OpenParts
+from interlingua.dialects.kernel.stream_reader import finish_call, merge
 from interlingua.dialects.kernel.wire import Wire, parse
 from interlingua.model import blocks as model
 from interlingua.model import events as ev
@@ -118,25 +120,13 @@ def _joined(blobs: list[str]) -> str:
 class _Answer(OpenParts[_Part]):
     """The message of a stream, so far."""
 
-    def __init__(self, message: Wire | None = None) -> None:
+    def __init__(self, message: Wire) -> None:
         super().__init__()
         self.wire: Wire = {}
-        self.message = message or {}
+        self.message = message
 
-    def begin(self, at: int, block: Block, wire: Wire | None = None) -> list[Event]:
-        """A block that begins; one that has its number ends with that."""
-        events = [self.end(self.open[at])] if at in self.open else []
-        part = self.open[at] = _Part(self._count, at, block, wire)
-        self._count += 1
-        return [*events, start_of_block(part.index, block)]
-
-    def end(self, part: _Part) -> Event:
-        del self.open[part.at]
-        return end_of_block(part.index, self.put(part.index, *part.finish()))
-
-    def end_all(self) -> list[Event]:
-        """The ends of blocks that nothing has closed."""
-        return [self.end(part) for part in list(self.open.values())]
+    def open_part(self, at: int, block: Block, wire: Wire | None = None) -> list[Event]:
+        return self.begin(_Part(self.count, at, block, wire))
 
     def response(self) -> Response:
         """What reading the whole answer gives."""
@@ -147,7 +137,7 @@ class _Answer(OpenParts[_Part]):
 # -- frames ---------------------------------------------------------------------------------------
 
 
-class StreamReader(PieceReader[_Answer]):
+class StreamReader(NumberedReader[_Answer]):
     """One stream of Converse. Several messages may follow each other in it. A step gives no events
     for a frame that says nothing."""
 
@@ -173,15 +163,9 @@ class StreamReader(PieceReader[_Answer]):
         step = _STEPS.get(kind or "")
         return self._error(wire, kind) if step is None else step(self, wire)
 
-    def _begun(self) -> tuple[_Answer, list[Event]]:
-        """The message, also if it began without saying so."""
-        if self._answer is not None:
-            return self._answer, []
-        return self._begin(_Answer()), [ev.MessageStart()]
-
-    def _begin(self, answer: _Answer) -> _Answer:
-        self._answer, self._stopped = answer, False
-        return answer
+    def _begin(self, message: Wire) -> _Answer:
+        self._answer, self._stopped = _Answer(message), False
+        return self._answer
 
     def _start(self, wire: Wire) -> list[Event]:
         if wire.get("role") is not None:
@@ -190,13 +174,11 @@ class StreamReader(PieceReader[_Answer]):
             return []
         events = [] if self._answer is None else self._finish(self._answer)
         unsaid = ("p", "content", *(("role",) if wire.get("role") is None else ()))
-        self._begin(_Answer({key: item for key, item in wire.items() if key not in unsaid}))
+        self._begin({key: item for key, item in wire.items() if key not in unsaid})
         return [*events, ev.MessageStart()]
 
     def _stop(self, wire: Wire) -> list[Event]:
-        word = wire.get("stopReason")
-        if type(word) is dict or type(word) is list:
-            raise ShapeError(".stopReason", "a string", word)
+        word = scalar(wire, "stopReason")
         answer, events = self._begun()
         events += answer.end_all()
         self._stopped = True
@@ -233,7 +215,7 @@ class StreamReader(PieceReader[_Answer]):
             return []  # a text is to come, or not
         block = below(".start", _first_state, given)
         answer, events = self._begun()
-        return events + answer.begin(at, block, given)
+        return events + answer.open_part(at, block, given)
 
     def _block_delta(self, wire: Wire) -> list[Event]:
         at, delta = take(wire, "contentBlockIndex", int), take(wire, "delta", dict)
@@ -253,7 +235,7 @@ class StreamReader(PieceReader[_Answer]):
 
     def _block_stop(self, wire: Wire) -> list[Event]:
         part = self._open.get(take(wire, "contentBlockIndex", int))
-        return [] if part is None or self._answer is None else [self._answer.end(part)]
+        return [] if part is None or self._answer is None else self._answer.end(part)
 
     def _part(self, at: int, kind: type[Block]) -> _Part | None:
         """The open block of this number, if it is of this kind."""
@@ -266,7 +248,7 @@ class StreamReader(PieceReader[_Answer]):
         if part is not None:
             return part, []
         answer, events = self._begun()
-        events += answer.begin(at, block)
+        events += answer.open_part(at, block)
         return answer.open[at], events
 
     def _text(self, at: int, text: Any) -> list[Event]:
@@ -285,7 +267,7 @@ class StreamReader(PieceReader[_Answer]):
 
     def _reasoning(self, at: int, given: Any) -> list[Event]:
         want(given, dict)
-        text, signature = _may_take(given, "text"), _may_take(given, "signature")
+        text, signature = maybe(given, "text", str), maybe(given, "signature", str)
         if type(given.get("redactedContent")) is str:
             return self._redacted(at, given["redactedContent"])
         is_open = self._part(at, ThinkingBlock) is not None
@@ -364,10 +346,6 @@ def _unwrapped(name: str | None, wire: Any) -> tuple[str | None, Any]:
 
 def _is_kind(name: str) -> bool:
     return name in tables.FRAMES or name.endswith(tables.EXCEPTION)
-
-
-def _may_take(given: Wire, key: str) -> str | None:
-    return None if given.get(key) is None else take(given, key, str)
 
 
 def _first_state(given: Wire) -> Block:

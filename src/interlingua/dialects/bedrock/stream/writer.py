@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from interlingua.dialects.bedrock import tables
 from interlingua.dialects.bedrock.errors import write_exception
 from interlingua.dialects.bedrock.messages import write_part, write_parts
@@ -16,39 +14,16 @@ from interlingua.dialects.bedrock.usage import NO_USAGE
 from interlingua.dialects.kernel import stream_writer
 from interlingua.dialects.kernel.fields import QUIET
 from interlingua.dialects.kernel.kept import kept
+from interlingua.dialects.kernel.numbered import KINDS, THINKING, NumberedWriter
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.stream_reader import call_of
-from interlingua.dialects.kernel.stream_writer import (
-    PIECE,
-    OpenBlock,
-    PieceWriter,
-    before_pieces,
-    spell,
-)
-from interlingua.dialects.kernel.wire import Wire, encode
-from interlingua.model import events as ev
-from interlingua.model.blocks import (
-    Block,
-    Citation,
-    RefusalBlock,
-    TextBlock,
-    ThinkingBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-)
+from interlingua.dialects.kernel.stream_writer import PIECE, spell
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.model import blocks as model
+from interlingua.model.blocks import Block, Citation, TextBlock, ToolResultBlock
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message
 from interlingua.streams.frames import Frame
 
-_TEXT, _THINKING, _INPUT = 0, 1, 2
-_PIECES: tuple[Wire, ...] = (
-    {"text": PIECE},
-    {"reasoningContent": {"text": PIECE}},
-    {"toolUse": {"input": PIECE}},
-)
-_KINDS: dict[type[Block], int] = {TextBlock: _TEXT, RefusalBlock: _TEXT, ThinkingBlock: _THINKING}
-"""Blocks that are told in pieces. All others come whole."""
 _TOLD = frozenset({"text", "citationsContent", "reasoningContent"})
 _SAYABLE = frozenset({*_TOLD, "toolUse", "toolResult", "image"})
 """The kinds of part that a stream has."""
@@ -59,24 +34,15 @@ _STOPPED = ("stopReason", "additionalModelResponseFields")
 _NOT_STREAMED = "a stream has no place for it"
 
 
-class Abroad(PieceWriter):
-    """Events in, frames out. One block is open at a time; what others say meanwhile waits. Usage
-    and stop reason are said at the end, and losses are counted there."""
-
-    says_starts = True
-
-    def _begin_anew(self) -> None:
-        super()._begin_anew()
-        self._count = 0
-        self._open_as(0)
-        self._current = None
-
-    def _open_as(self, index: int, kind: int | None = None) -> OpenBlock:
-        block = self._current = OpenBlock(index, kind)
-        self._begun, self._citations = False, 0
-        if kind is not None:
-            block.spell_as(tables.DELTA, {"contentBlockIndex": self._count, "delta": _PIECES[kind]})
-        return block
+class Abroad(NumberedWriter):
+    opens_texts = False
+    told = _TOLD
+    pieces = (
+        {"text": PIECE},
+        {"reasoningContent": {"text": PIECE}},
+        {"toolUse": {"input": PIECE}},
+    )
+    frames = (tables.START, tables.DELTA, tables.STOP)
 
     # -- messages ---------------------------------------------------------------------------------
 
@@ -101,88 +67,35 @@ class Abroad(PieceWriter):
 
     # -- blocks -----------------------------------------------------------------------------------
 
-    def _delta_frame(self, delta: Wire) -> Frame:
-        self._begun = True
-        return spell(tables.DELTA, {"contentBlockIndex": self._count, "delta": delta})
+    def _part(self, block: Block) -> Wire | None:
+        return _part_of(block)
 
-    def _opening(self, part: Wire) -> Frame:
-        self._begun = True
+    def _step(self, name: str, said: Wire) -> tuple[str, Wire]:
+        return name, {"contentBlockIndex": self._count, **said}
+
+    def _start_of(self, part: Wire) -> Wire:
         told = {
             key: {name: item for name, item in inner.items() if name != _FILLED.get(key)}
             for key, inner in part.items()
         }
-        return spell(tables.START, {"contentBlockIndex": self._count, "start": told})
+        return {"start": told}
 
-    def _open(self, index: int, block: Any) -> list[Frame]:
-        """Text and reasoning begin with their first piece."""
-        kind = _KINDS.get(type(block))
-        if kind is not None and _TOLD.isdisjoint(_part_of(before_pieces(block)) or ()):
-            kind = None
-        said = self._open_as(index, kind)
-        return [] if kind is None else self._say(said, block.text)
-
-    def _open_call(self, event: ev.ToolUseStart) -> list[Frame]:
-        """Free text has to be put into an object first."""
-        part = _part_of(call_of(event)) if event.call_type is None else None
-        self._open_as(event.index, None if part is None else _INPUT).start = event
-        return [] if part is None else [self._opening(part)]
-
-    def _delta(self, said: OpenBlock, event: ev.BlockDelta) -> list[Frame]:
-        """A signature is said at the end of its block, whenever it came."""
-        is_citation = event.field == "citations" and said.kind == _TEXT
-        return [self._cite(event.value)] if is_citation else []
-
-    def _cite(self, value: Any) -> Frame:
-        """A citation; one that was stored with its event is plain JSON."""
-        self._citations += 1
-        citation = msgspec.convert(value, Citation)
-        return self._delta_frame({"citation": write_citation(citation, QUIET)})
-
-    def _end(self, said: OpenBlock, block: Any) -> list[Frame]:
-        """What was not said in pieces, and the end."""
-        if not (said.length or self._begun) and said.kind != _KINDS.get(type(block)):
-            self._open(said.index, block.replace(text="") if type(block) in _KINDS else block)
-            said = self._current or said
-        if said.kind is None:
-            return self._whole(said, block)
-        if type(block) not in _KINDS:
-            return self._close(said)
-        frames = self._say(said, block.text[said.length :])
-        frames += [self._cite(each) for each in getattr(block, "citations", ())[self._citations :]]
-        signature = block.signature if type(block) is ThinkingBlock else None
-        if signature or (said.length and signature is not None):
-            frames.append(self._delta_frame({"reasoningContent": {"signature": signature}}))
-        return frames + self._close(said)
-
-    def _end_call(self, said: OpenBlock, event: ev.ToolUseEnd) -> list[Frame]:
-        text = encode(event.input).decode()
-        if said.kind is not None:
-            return [*(self._say(said, text) if not said.length else ()), *self._close(said)]
-        part = _part_of(call_of(said.start, event)) if said.start is not None else None
-        if part is None:
-            return self._close(said)
-        said = self._open_as(said.index, _INPUT)
-        return [self._opening(part), *self._say(said, text), *self._close(said)]
-
-    def _whole(self, said: OpenBlock, block: Block) -> list[Frame]:
+    def _whole(self, block: Block) -> list[Frame]:
         kind, part = _sayable(_streamed(block))
-        frames: list[Frame] = []
         if kind == "reasoningContent":
-            frames = [self._delta_frame(part)]
-        elif kind in ("toolResult", "image"):
-            frames = [self._opening(part)]
-            told = part[kind]
-            told = told["content"] if kind == "toolResult" else {"source": told["source"]}
-            if told:
-                frames.append(self._delta_frame({kind: told}))
-        return frames + self._close(said)
-
-    def _close(self, said: OpenBlock) -> list[Frame]:
-        self._current = None
-        if not (said.length or self._begun):
+            return [self._say_delta(part)]
+        if kind not in ("toolResult", "image"):
             return []
-        self._count += 1
-        return [spell(tables.STOP, {"contentBlockIndex": self._count - 1})]
+        told = part[kind]
+        told = told["content"] if kind == "toolResult" else {"source": told["source"]}
+        delta = [self._say_delta({kind: told})] if told else []
+        return [self._opening(part), *delta]
+
+    def _citation(self, citation: Citation) -> Wire:
+        return {"citation": write_citation(citation, QUIET)}
+
+    def _signature(self, signature: str) -> Wire:
+        return {"reasoningContent": {"signature": signature}}
 
 
 def _part_of(block: Block) -> Wire | None:
@@ -198,16 +111,14 @@ def _sayable(block: Block) -> tuple[str | None, Wire]:
     say."""
     part = _part_of(block) or {}
     kind = next((key for key in part if key in _SAYABLE), None)
-    return None if isinstance(block, UnknownBlock) else kind, part
+    return None if isinstance(block, model.UnknownBlock) else kind, part
 
 
-def _is_empty(block: Block) -> bool:
+def _is_empty(block: Any) -> bool:
     """Without a start there is nothing that could say such a block."""
-    if isinstance(block, TextBlock):
-        return not (block.text or block.citations)
-    if isinstance(block, ThinkingBlock):
-        return not (block.text or block.signature)
-    return isinstance(block, RefusalBlock) and not block.text
+    kind = KINDS.get(type(block))
+    beside = "signature" if kind == THINKING else "citations"
+    return kind is not None and not (block.text or getattr(block, beside, None))
 
 
 def _streamed(block: Block) -> Block:
@@ -240,7 +151,7 @@ def _report_inside(block: Block, recorder: LossRecorder) -> None:
         for inner in block.content:
             if type(inner) is not TextBlock and _part_of(block.replace(content=(inner,))) != whole:
                 recorder.dropped(inner, _NOT_STREAMED)
-    elif not isinstance(block, ToolUseBlock):
+    elif not isinstance(block, model.ToolUseBlock):
         for key in kept(NAME, block.raw):
             recorder.lost(block, f"raw.{NAME}.{key}", _NOT_STREAMED, severity="info")
 

@@ -1,0 +1,297 @@
+"""Streams of numbered blocks, as the wires have them that carry Claude: a block has a start, pieces
+and a stop, each a frame with its number, and blocks of which there are no pieces come whole."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+import msgspec
+
+from interlingua.dialects.kernel.stream_reader import (
+    Blocks,
+    MessageReader,
+    Pattern,
+    Spot,
+    ToldInPieces,
+    call_of,
+    end_of_block,
+    failed,
+    pattern_of,
+    start_of_block,
+)
+from interlingua.dialects.kernel.stream_writer import (
+    OpenBlock,
+    PieceWriter,
+    before_pieces,
+    spell,
+)
+from interlingua.dialects.kernel.wire import Wire, encode
+from interlingua.model.blocks import (
+    Block,
+    Citation,
+    RefusalBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolUseBlock,
+)
+from interlingua.model.events import (
+    BlockDelta,
+    Event,
+    MessageStart,
+    ToolUseEnd,
+    ToolUseInputDelta,
+    ToolUseStart,
+)
+from interlingua.model.exchange import ProviderError, Response
+from interlingua.model.message import Message
+from interlingua.model.metadata import Diagnostic
+from interlingua.streams.frames import Frame
+from interlingua.streams.pieces import MANY, thin
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+class OpenPart(ToldInPieces, Protocol):
+    at: int
+    """Its number on the wire."""
+    block: Block
+    """How it began."""
+
+    def finish(self) -> tuple[Block, Diagnostic | None]:
+        """The block as reading a whole answer gives it, and what was odd about it."""
+
+
+Opened = TypeVar("Opened", bound=OpenPart)
+
+
+class OpenParts(Blocks, Generic[Opened]):
+    """The blocks of an answer, with those that have not ended, by their numbers on the wire."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: dict[int, Opened] = {}
+        self.count = 0
+        """How many blocks have begun."""
+
+    def begin(self, part: Opened) -> list[Event]:
+        """A block that begins; one that has its number ends with that."""
+        events = self.end(self.open[part.at]) if part.at in self.open else []
+        self.open[part.at] = part
+        self.count += 1
+        return [*events, start_of_block(part.index, part.block)]
+
+    def end(self, part: Opened) -> list[Event]:
+        """A call that came whole is told in one piece by then."""
+        del self.open[part.at]
+        block = self.put(part.index, *part.finish())
+        end = end_of_block(part.index, block)
+        if type(block) is not ToolUseBlock or not block.input or any(part.pieces):
+            return [end]
+        return [ToolUseInputDelta(part.index, encode(block.input).decode()), end]
+
+    def end_all(self) -> list[Event]:
+        """The ends of blocks that nothing has closed."""
+        return [event for part in list(self.open.values()) for event in self.end(part)]
+
+    def response(self) -> Response:
+        """What reading the whole answer gives."""
+        raise NotImplementedError
+
+    def partial(self, error: ProviderError) -> Message:
+        """What there is of it when the stream fails."""
+        for part in self.open.values():
+            self.put(part.index, part.finish()[0])
+        return failed(self.response().message, error)
+
+
+P = TypeVar("P", bound=OpenParts[Any])
+
+
+class NumberedReader(MessageReader[P]):
+    """A wire whose pieces are frames of their own: once a reader has `learned` how those of a block
+    are spelled, they are read alone, until another frame comes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._live: ToldInPieces | None = None
+        """The block whose piece came last, if nothing has come since."""
+        self._before: ToldInPieces | None = None
+        self._pattern: Pattern | None = None
+        self._fed: Frame | None = None
+
+    def feed(self, frame: Frame) -> list[Event]:
+        part, pattern = self._live, self._pattern
+        if part is not None and pattern is not None and frame.event == self._fed.event:  # type: ignore[union-attr]  # it was learned of one
+            text = pattern.find(frame.data)
+            if text is not None:
+                pieces = part.pieces
+                pieces.append(text)
+                if len(pieces) > MANY:
+                    thin(pieces)
+                return [part.event(part.index, text)]
+        self._before, self._live, self._fed = part, None, frame
+        return self._feed(frame)
+
+    @property
+    def _open(self) -> dict[int, Any]:
+        """The blocks that have not ended."""
+        return {} if self._answer is None else self._answer.open
+
+    def _begun(self) -> tuple[P, list[Event]]:
+        """The message, also if it began without saying so."""
+        if self._answer is not None:
+            return self._answer, []
+        return self._begin({}), [MessageStart()]
+
+    def _begin(self, message: Wire) -> P:
+        """A message begins, of which this is known."""
+        raise NotImplementedError
+
+    def _feed(self, frame: Frame) -> list[Event]:
+        """Any frame, the long way."""
+        raise NotImplementedError
+
+    def _learn(self, part: ToldInPieces, wire: Wire, spot: Spot, pad: str | None = None) -> None:
+        """The frame that is being read, with this JSON, has a piece of this block at the spot, and
+        says nothing else."""
+        if self._fed is not None:
+            if part is not self._before:
+                self._pattern = pattern_of(self._fed.data, wire, [spot], pad)
+            self._live = part
+
+
+# -- writing --------------------------------------------------------------------------------------
+
+TEXT, THINKING, INPUT = 0, 1, 2
+KINDS: dict[type[Block], int] = {TextBlock: TEXT, RefusalBlock: TEXT, ThinkingBlock: THINKING}
+"""Blocks that are told in pieces. All others come whole."""
+
+
+class NumberedWriter(PieceWriter):
+    """Events in, frames out. One block is open at a time; what others say meanwhile waits. Usage
+    and stop reason are said at the end, and losses are counted there."""
+
+    says_starts = True
+    opens_texts: ClassVar[bool]
+    """Whether text and thinking have a start; else they begin with their first piece."""
+    told: ClassVar[frozenset[str]]
+    """Keys that tell a part of which there are pieces."""
+    pieces: ClassVar[Sequence[Wire]]
+    """How text, thinking and arguments go on, with `PIECE` where the piece stands."""
+    frames: ClassVar[tuple[str, str, str]]
+    """The names of a block's start, of a delta and of its stop."""
+
+    def _begin_anew(self) -> None:
+        super()._begin_anew()
+        self._count = 0
+        """The number of the open block."""
+        self._begun = False
+        """Whether a frame has said anything of it, pieces apart."""
+        self._cited = 0
+        """How many of its citations were said."""
+
+    def _open_as(self, index: int, kind: int | None = None) -> OpenBlock:
+        said = self._current = OpenBlock(index, kind)
+        self._begun, self._cited = False, 0
+        if kind is not None:
+            said.spell_as(*self._step(self.frames[1], {"delta": self.pieces[kind]}))
+        return said
+
+    def _open(self, index: int, block: Any) -> list[Frame]:
+        kind = KINDS.get(type(block))
+        part = None if kind is None else self._part(before_pieces(block))
+        if part is None or self.told.isdisjoint(part):
+            self._open_as(index)
+            return []
+        said = self._open_as(index, kind)
+        start = [self._opening(part)] if self.opens_texts else []
+        return [*start, *self._say(said, block.text)]
+
+    def _open_call(self, event: ToolUseStart) -> list[Frame]:
+        """Free text has to be put into an object first, and whose a hosted tool is may be told at
+        the end only."""
+        part = self._part(call_of(event)) if event.call_type is None else None
+        self._open_as(event.index, None if part is None else INPUT).start = event
+        return [] if part is None else [self._opening(part)]
+
+    def _delta(self, said: OpenBlock, event: BlockDelta) -> list[Frame]:
+        """A signature is said at the end of its block, whenever it came. A citation that was stored
+        with its event is plain JSON."""
+        is_citation = event.field == "citations" and said.kind == TEXT
+        return self._cite(msgspec.convert(event.value, Citation)) if is_citation else []
+
+    def _cite(self, citation: Citation) -> list[Frame]:
+        self._cited += 1
+        delta = self._citation(citation)
+        return [] if delta is None else [self._say_delta(delta)]
+
+    def _opening(self, part: Wire) -> Frame:
+        self._begun = True
+        return spell(*self._step(self.frames[0], self._start_of(part)))
+
+    def _say_delta(self, delta: Wire) -> Frame:
+        self._begun = True
+        return spell(*self._step(self.frames[1], {"delta": delta}))
+
+    def _end(self, said: OpenBlock, block: Any) -> list[Frame]:
+        """What was not said in pieces, and the end."""
+        kind = KINDS.get(type(block))
+        if said.kind != kind and not (said.length or self._begun):
+            self._open(said.index, block if kind is None else block.replace(text=""))
+            said = self._current or said
+        if said.kind is None:
+            return [*self._whole(block), *self._close(said)]
+        if said.kind != kind:
+            return self._close(said)
+        frames = self._say(said, block.text[said.length :])
+        for citation in getattr(block, "citations", ())[self._cited :]:
+            frames += self._cite(citation)
+        signature = block.signature if kind == THINKING else None
+        if signature or (said.length and signature is not None):
+            frames.append(self._say_delta(self._signature(signature)))
+        return frames + self._close(said)
+
+    def _end_call(self, said: OpenBlock, event: ToolUseEnd) -> list[Frame]:
+        frames: list[Frame] = []
+        if said.kind is None and said.start is not None:
+            part = self._part(call_of(said.start, event).replace(input={}))
+            if part is not None:
+                said = self._open_as(said.index, INPUT)
+                frames.append(self._opening(part))
+        if not said.length:
+            frames += self._say(said, encode(event.input).decode())
+        return frames + self._close(said)
+
+    def _close(self, said: OpenBlock) -> list[Frame]:
+        self._current = None
+        if not (said.length or self._begun):
+            return []
+        frame = spell(*self._step(self.frames[2], {}))
+        self._count += 1
+        return [frame]
+
+    @abstractmethod
+    def _part(self, block: Block) -> Wire | None:
+        """The block as a whole answer has it; None where it has no place."""
+
+    @abstractmethod
+    def _step(self, name: str, said: Wire) -> tuple[str, Wire]:
+        """The name and the JSON of a frame of the open block."""
+
+    @abstractmethod
+    def _start_of(self, part: Wire) -> Wire:
+        """What the start of a part says."""
+
+    @abstractmethod
+    def _whole(self, block: Block) -> list[Frame]:
+        """A block that has no pieces."""
+
+    @abstractmethod
+    def _citation(self, citation: Citation) -> Wire | None:
+        """The delta that says it; None where it has no place."""
+
+    @abstractmethod
+    def _signature(self, signature: str) -> Wire:
+        """The delta that says it."""
