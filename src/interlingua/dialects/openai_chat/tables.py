@@ -170,9 +170,6 @@ REPEATED_COUNTS: dict[str, str] = {
 """Keys beside the usual ones under which hosts say a count, or say it again (recorded 2026-11)."""
 COUNTS = Counts("prompt_tokens", "completion_tokens", REPEATED_COUNTS, apart=True)
 
-STATUS_KEYS = ("raw_status_code", "status_code", "status")
-"""Where bodies repeat the HTTP status, if `code` is none."""
-
 
 class HostedKeys(NamedTuple):
     """Where an item of a tool that the service ran has its parts; `place` is what `$form.in` says

@@ -39,7 +39,7 @@ def read_response(wire: Any) -> Response:
 def read_body(wire: Wire) -> Response:
     """That the text stood there once more, no field can tell (`$form.output_text`)."""
     if errors.is_failure(wire):
-        return errors.read_failure(wire)
+        return errors.BODIES.read_failure(wire)
     message, tokens = take_logprobs(_read_output(wire))
     content, before = message.content, message.metadata
     metadata: Wire = {"diagnostics": before.diagnostics}
@@ -69,7 +69,7 @@ def _read_error(wire: Wire, metadata: Wire, kept: Kept, taken: set[str]) -> Prov
     found = wire.get("error")
     if type(found) is not dict or not found:
         return None
-    error = errors.read_error(found)
+    error = errors.BODIES.read(found)
     metadata["error_message"] = error.message
     taken.add("error")
     if "id" not in taken:
@@ -154,15 +154,16 @@ def _text(content: tuple[Block, ...]) -> str:
 
 def write_response(response: Response, recorder: LossRecorder) -> Wire:
     message, error = response.message, response.error
-    for other in response.alternatives:
-        recorder.lost(other, None, f"{NAME} has one answer only")
-    if error is None and message.metadata.error_message is not None:
-        error = ProviderError(ErrorKind.OTHER, message.metadata.error_message)
-    elif error is not None and message.metadata.error_message not in (None, error.message):
-        recorder.lost(message, "metadata.error_message")
+    told = message.metadata.error_message
+    if error is None and told is not None:
+        error = ProviderError(ErrorKind.OTHER, told)
     is_begun = message.content or message.metadata.response_id is not None
     if error is not None and not (is_begun or "failed" in form(response.raw)):
-        return errors.write_failure(response, error, recorder)
+        return errors.BODIES.write_failure(response, error, recorder)
+    for other in response.alternatives:
+        recorder.lost(other, None, f"{NAME} has one answer only")
+    if error is not None and told not in (None, error.message):
+        recorder.lost(message, "metadata.error_message")
     return _write(response, message, error, recorder)
 
 

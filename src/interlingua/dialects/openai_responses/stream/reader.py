@@ -14,7 +14,7 @@ from interlingua.dialects.kernel.errors import ShapeError, below, take, want
 from interlingua.dialects.kernel.stream_reader import BROKEN_OFF, UNREADABLE
 from interlingua.dialects.kernel.wire import Wire, parse
 from interlingua.dialects.openai_responses import tables as t
-from interlingua.dialects.openai_responses.errors import is_failure, read_failure
+from interlingua.dialects.openai_responses.errors import BODIES, is_failure
 from interlingua.dialects.openai_responses.stream.answer import Answer, Part, blank, kind_of
 from interlingua.dialects.openai_responses.tables import NAME, Piece
 from interlingua.dialects.openai_responses.text import read_citation
@@ -207,7 +207,7 @@ class StreamReader:
 
     def _error(self, wire: Wire) -> list[Event]:
         body = {key: item for key, item in wire.items() if key not in ("type", "sequence_number")}
-        error = read_failure(body).error if is_failure(body) else None
+        error = BODIES.read_failure(body).error if is_failure(body) else None
         self._failure = self._broken(error or ProviderError(ErrorKind.OTHER, ""))
         self._is_over = True
         return []

@@ -24,7 +24,7 @@ from interlingua.dialects.kernel.stream_writer import (
 )
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.openai_responses import tables as t
-from interlingua.dialects.openai_responses.errors import is_failure, read_failure
+from interlingua.dialects.openai_responses.errors import BODIES, is_failure
 from interlingua.dialects.openai_responses.hosted import HOLDS_RESULT
 from interlingua.dialects.openai_responses.messages import ItemWriter
 from interlingua.dialects.openai_responses.response import write_response
@@ -461,7 +461,7 @@ def _error_frame(error: ProviderError, body: Wire) -> Wire:
     if error.raw is not None and NAME in error.raw:
         return {"type": t.ERROR, **body}
     wire: Wire = {"type": t.ERROR, "code": error.code, "message": error.message, "param": None}
-    again = read_failure(wire).error
+    again = BODIES.read_failure(wire).error
     return wire if again is not None and again.kind is error.kind else wire | body
 
 
