@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from interlingua.client import budget
+from tests import authorities
 from tests.effort import examples
 
 pytest_plugins = ["pytester", "tests.plugin_requirements"]
@@ -30,6 +31,9 @@ settings.register_profile(
 )
 settings.register_profile("random", deadline=None, suppress_health_check=_SLOW)
 settings.load_profile("random" if os.environ.get("INTERLINGUA_RANDOM") else "gate")
+
+
+authorities.leave_out()
 
 
 # What is collected stays to the end: to look through it for garbage again and again takes a quarter
