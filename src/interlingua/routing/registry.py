@@ -35,7 +35,7 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True):
 def is_model_id(text: str) -> bool:
     """Whether this has the form of a model id."""
     provider, colon, name = text.partition(":")
-    return bool(provider and colon and name) and not any(mark.isspace() for mark in text)
+    return bool(provider and colon and name) and text.split() == [text]
 
 
 def provider_of(model: str) -> str:

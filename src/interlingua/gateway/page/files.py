@@ -58,10 +58,11 @@ def page() -> Response:
     return _file(INDEX)
 
 
-def routes() -> list[Route]:
+@cache
+def routes() -> tuple[Route, ...]:
     """One route for each file that the page asks for."""
     names = sorted(contents().keys() - {INDEX})
-    return [Route(f"/page/{name}", _serving(name), methods=["GET"]) for name in names]
+    return tuple(Route(f"/page/{name}", _serving(name), methods=["GET"]) for name in names)
 
 
 def _serving(name: str) -> Callable[[Request], Awaitable[Response]]:

@@ -54,6 +54,8 @@ class Server(uvicorn.Server):
         self._reload = reload
         self._tick = tick
         self._behind = behind
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._signalled = asyncio.Event()
         self._reloading: asyncio.Task[None] | None = None
 
     @property
@@ -64,6 +66,8 @@ class Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self.signals += 1
         self.should_exit = True
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._signalled.set)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
@@ -76,12 +80,16 @@ class Server(uvicorn.Server):
             self._reloading = asyncio.ensure_future(self._reload())
 
     async def main_loop(self) -> None:
+        """As uvicorn's, which sees a signal at its next tick; this one is woken by it."""
+        self._loop = asyncio.get_running_loop()
+        signalled = asyncio.ensure_future(self._signalled.wait())
         counter = 0
         while not await self.on_tick(counter):
             if self._tick is not None and counter % 10 == 0:
                 self._tick(self.under_way)
             counter = (counter + 1) % 864000
-            await asyncio.sleep(0.1)
+            await asyncio.wait([signalled], timeout=0.1)
+        signalled.cancel()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._going()
