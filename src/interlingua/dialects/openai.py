@@ -1,12 +1,18 @@
-"""What Chat Completions and the Responses API say alike: what went wrong, and which text is plain.
-Words are those of the Python package `openai` 3.49.0 and of recorded answers of other hosts (read
-2026-11)."""
+"""What Chat Completions and the Responses API say alike: what went wrong, what an answer or a free
+text has to look like, and which text is plain. Words are those of the Python package `openai`
+3.49.0 and of recorded answers of other hosts (read 2026-11)."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import TwoWay
 from interlingua.model.blocks import Block, TextBlock
-from interlingua.model.exchange import ErrorKind
+from interlingua.model.exchange import ErrorKind, ResponseFormat
+from interlingua.model.tools import Grammar
 
 _WORDS: dict[ErrorKind, str] = {
     ErrorKind.RATE_LIMIT: "rate_limit_error rate_limit_exceeded RateLimitReached tokens requests "
@@ -79,3 +85,69 @@ def is_plain(block: Block) -> bool:
     if type(block) is not TextBlock or block.raw is not None or block.cache is not None:
         return False
     return not block.citations and block.signature is None and block.phase is None
+
+
+# -- the shape of an answer, and of free text -----------------------------------------------------
+# What a shape says stands beside the word for it in Responses, and inside an object under that word
+# in Chat Completions.
+
+FORMATS: TwoWay[str, str] = TwoWay(
+    {"text": "text", "json_object": "json", "json_schema": "json_schema"}
+)
+FORMAT_KEYS: dict[str, type] = {"name": str, "schema": dict, "strict": bool, "description": str}
+FORMAT_NAME = "response"
+"""The name of a JSON schema that has none; the wire demands one."""
+
+
+def format_field(key: str, *, inside: bool, fillers: Wire) -> Field:
+    """The `response_format` of options; `fillers` are what a schema demands."""
+
+    def read(given: Any) -> Reading:
+        """One of which a part has the wrong type is content."""
+        if given == {}:
+            return {}
+        word = given.get("type") if type(given) is dict else None
+        kind: Any = FORMATS.read(word) if type(word) is str else None
+        if kind is None or kind != "json_schema":
+            return NOT_OURS if kind is None else {"response_format": ResponseFormat(kind)}
+        said = given.get(word) if inside else given
+        if type(said) is not dict:
+            return NOT_OURS
+        found = {name: said[name] for name in FORMAT_KEYS if said.get(name) is not None}
+        if any(type(each) is not FORMAT_KEYS[name] for name, each in found.items()):
+            return NOT_OURS
+        return {"response_format": ResponseFormat(kind, **found)}
+
+    def write(options: Any, recorder: LossRecorder) -> Wire:
+        wanted: ResponseFormat = options.response_format
+        if wanted.kind != "json_schema":
+            recorder.unwritten(wanted, frozenset({"kind"}))
+            return {"type": FORMATS.write(wanted.kind)}
+        for name, filler in fillers.items():
+            if getattr(wanted, name) is None:
+                recorder.filled(wanted, name, str(filler))
+        given = {name: getattr(wanted, name) for name in FORMAT_KEYS}
+        said = {**fillers, **{name: each for name, each in given.items() if each is not None}}
+        return {"type": wanted.kind, wanted.kind: said} if inside else {"type": wanted.kind, **said}
+
+    return Field(key, ("response_format",), read, write)
+
+
+def grammar_field(*, inside: bool) -> Field:
+    """What the free text that a tool takes has to look like; that it may be any is spelling."""
+
+    def read(given: Any) -> Reading:
+        if given == {"type": "text"}:
+            return {}
+        said = given.get("grammar") if inside and type(given) is dict else given
+        match said:
+            case {"syntax": str(syntax), "definition": str(text)}:
+                found = Grammar(syntax, text)
+                return {"grammar": found} if given == spelled(found) else NOT_OURS
+        return NOT_OURS
+
+    def spelled(grammar: Grammar) -> Wire:
+        said = {"syntax": grammar.syntax, "definition": grammar.definition}
+        return {"type": "grammar", "grammar": said} if inside else {"type": "grammar", **said}
+
+    return Field("format", ("grammar",), read, lambda tool, _: spelled(tool.grammar))

@@ -7,15 +7,16 @@ from functools import lru_cache
 from typing import Any
 
 from interlingua.dialects.kernel import fields as kernel
-from interlingua.dialects.kernel.errors import maybe, want
+from interlingua.dialects.kernel.errors import want
 from interlingua.dialects.kernel.fields import NOT_OURS, Attrs, Field, Reading, Table, plain
 from interlingua.dialects.kernel.kept import Kept, form_in
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.openai import FORMAT_NAME, format_field
 from interlingua.dialects.openai_chat import tables
 from interlingua.dialects.openai_chat.tables import CHOICES, MARKS, NAMES, Tables, Target
 from interlingua.dialects.openai_chat.text import read_cache, write_cache
-from interlingua.model.exchange import EFFORTS, Options, Reasoning, ResponseFormat, ToolChoice
+from interlingua.model.exchange import EFFORTS, Options, Reasoning, ToolChoice
 
 # -- words, lists and numbers ---------------------------------------------------------------------
 
@@ -77,40 +78,6 @@ def _read_logprobs(given: Wire) -> Reading:
 def _write_logprobs(options: Any, recorder: LossRecorder) -> Wire:
     most: int = options.logprobs
     return {"logprobs": True, "top_logprobs": most} if most else {"logprobs": True}
-
-
-# -- the shape of the answer ----------------------------------------------------------------------
-
-
-def _read_format(given: Any) -> Reading:
-    kind = want(given, dict).get("type")
-    if not given:
-        return {}
-    if kind in ("text", "json_object") and len(given) == 1:
-        return {"response_format": ResponseFormat("json" if kind == "json_object" else "text")}
-    inner = given.get("json_schema")
-    if kind != "json_schema" or type(inner) is not dict:
-        return NOT_OURS
-    fields = {key: maybe(inner, key, type_, ".json_schema") for key, type_ in _SCHEMA.items()}
-    return {"response_format": ResponseFormat("json_schema", **fields)}
-
-
-def _write_format(options: Any, recorder: LossRecorder) -> Wire:
-    wanted: ResponseFormat = options.response_format
-    if wanted.kind != "json_schema":
-        for key in _SCHEMA:
-            if getattr(wanted, key) is not None:
-                recorder.lost(options, f"response_format.{key}")
-        return {"type": "json_object" if wanted.kind == "json" else "text"}
-    said = {key: getattr(wanted, key) for key in _SCHEMA}
-    inner = {key: value for key, value in said.items() if value is not None}
-    if wanted.name is None:
-        inner["name"] = tables.FORMAT_NAME
-        recorder.filled(options, "response_format.name", tables.FORMAT_NAME)
-    return {"type": "json_schema", "json_schema": inner}
-
-
-_SCHEMA: dict[str, type[Any]] = {"name": str, "schema": dict, "strict": bool, "description": str}
 
 
 # -- which tools may be called --------------------------------------------------------------------
@@ -365,7 +332,7 @@ def _options(t: Tables, limit: str) -> Table:
         _word("service_tier", t.words["service_tier"]),
         _modalities(t.words["modalities"] or frozenset()),
         _choice(t),
-        Field("response_format", ("response_format",), _read_format, _write_format),
+        format_field("response_format", inside=True, fillers={"name": FORMAT_NAME}),
         plain("metadata", "metadata", dict, fits=_is_all_text),
     ]
     others = {own: _other(own, attr) for attr, own in named.items()}

@@ -139,8 +139,6 @@ WEB = ("https://", "http://", "data:")
 
 FILENAME = "unnamed"
 """The name of a file that has none; read as no name."""
-FORMAT_NAME = "response"
-"""The name of an output schema that has none; read as no name."""
 CHUNK = "chat.completion.chunk"
 DONE = "[DONE]"
 """The last frame of a stream."""

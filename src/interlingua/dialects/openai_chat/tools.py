@@ -9,30 +9,14 @@ from msgspec.structs import astuple
 
 from interlingua.dialects.kernel import fields
 from interlingua.dialects.kernel.errors import want
-from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, plain
+from interlingua.dialects.kernel.fields import Table, plain
 from interlingua.dialects.kernel.kept import Kept, form_of
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.openai import grammar_field
 from interlingua.dialects.openai_chat.tables import MARKS, Tables, Target
 from interlingua.dialects.openai_chat.text import read_cache, write_cache
-from interlingua.model.tools import Grammar, ToolDefinition
-
-
-def _read_format(given: Any) -> Reading:
-    """What free text has to look like; that it may be any is spelling."""
-    match given:
-        case {"type": "text"} if len(given) == 1:
-            return {}
-        case {"type": "grammar", "grammar": {"syntax": str(syntax), "definition": str(text)} as of}:
-            if len(given) == len(of) == 2:
-                return {"grammar": Grammar(syntax, text)}
-    return NOT_OURS
-
-
-def _write_format(tool: Any, recorder: LossRecorder) -> Wire:
-    said = {"syntax": tool.grammar.syntax, "definition": tool.grammar.definition}
-    return {"type": "grammar", "grammar": said}
-
+from interlingua.model.tools import ToolDefinition
 
 _NAMED = (plain("name", "name", str), plain("description", "description", str))
 _FUNCTION = (
@@ -40,7 +24,7 @@ _FUNCTION = (
     plain("parameters", "input_schema", dict),
     plain("strict", "strict", bool),
 )
-_CUSTOM = (*_NAMED, Field("format", ("grammar",), _read_format, _write_format))
+_CUSTOM = (*_NAMED, grammar_field(inside=True))
 _SILENT = ("kind", "executor", "cache")
 _DEFERRED = plain("defer_loading", "deferred", bool)
 LEGACY = Table(ToolDefinition, *_FUNCTION, fields.lost("cache"), silent=_SILENT)

@@ -10,10 +10,11 @@ from interlingua.dialects.kernel.fields import NOT_OURS, Attrs, Field, Reading, 
 from interlingua.dialects.kernel.kept import NOTHING, Kept, form_in
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.openai import FORMAT_KEYS, format_field
 from interlingua.dialects.openai_responses import tables
 from interlingua.dialects.openai_responses.text import says_nothing
 from interlingua.losses import LossKind
-from interlingua.model.exchange import EFFORTS, Continues, Options, Reasoning, ResponseFormat
+from interlingua.model.exchange import EFFORTS, Continues, Options, Reasoning
 
 
 def _read_metadata(given: Any) -> Reading:
@@ -31,42 +32,7 @@ def _read_user(given: Wire) -> Reading:
 
 # -- `text` and `reasoning` -----------------------------------------------------------------------
 
-_SCHEMA: dict[str, type] = {"name": str, "schema": dict, "strict": bool, "description": str}
-
-
-def read_format(given: Any) -> Reading:
-    word = given.get("type") if type(given) is dict else None
-    kind: Any = tables.FORMATS.read(word) if type(word) is str else None
-    if kind is None:
-        return NOT_OURS
-    names = _SCHEMA if kind == "json_schema" else NOTHING
-    said = {name: given[name] for name in names if type(given.get(name)) is names[name]}
-    return {"response_format": ResponseFormat(kind, **said)}
-
-
-def _write_format(options: Any, recorder: LossRecorder) -> Wire:
-    wanted: ResponseFormat = options.response_format
-    if wanted.kind not in tables.FORMATS.words.values():
-        recorder.lost(wanted, "kind")
-    if wanted.kind != "json_schema":
-        recorder.unwritten(wanted, frozenset({"kind"}))
-        return {"type": tables.FORMATS.write(wanted.kind) or "text"}
-    for key, filler in _FILLERS.items():
-        if getattr(wanted, key) is None:
-            recorder.filled(wanted, key, str(filler))
-    return format_of(wanted)
-
-
-_FILLERS: Wire = {"name": tables.FORMAT_NAME, "schema": {}}
-"""What a schema demands."""
-
-
-def format_of(wanted: ResponseFormat) -> Wire:
-    given = {name: getattr(wanted, name) for name in _SCHEMA}
-    said = {name: value for name, value in given.items() if value is not None}
-    if wanted.kind == "json_schema":
-        said = {**_FILLERS, **said}
-    return {"type": tables.FORMATS.write(wanted.kind), **said}
+FORMAT = format_field("format", inside=False, fillers=tables.FORMAT_FILLERS)
 
 
 def _read_reasoning(given: Any) -> Reading:
@@ -115,7 +81,7 @@ OPTIONS = fields.Table(
     one_of("service_tier", "service_tier", tables.SERVICE_TIERS),
     fields.inside(
         "text",
-        Field("format", ("response_format",), read_format, _write_format),
+        FORMAT,
         one_of("verbosity", "verbosity", tables.VERBOSITIES, lenient=True),
     ),
     Field("reasoning", ("reasoning",), _read_reasoning, _write_reasoning),
@@ -143,7 +109,7 @@ def read_options(wire: Wire, kept: Kept) -> Attrs:
     if "text" in kept.form.get("inside", NOTHING):
         spelled = kept.form["inside"]["text"].get("as", NOTHING)
         more: Wire = {}
-        _keep_more(wire["text"], "format", ("type", *_SCHEMA), spelled, more)
+        _keep_more(wire["text"], "format", ("type", *FORMAT_KEYS), spelled, more)
         if more:
             kept.rest["text"] = {**kept.rest.get("text", NOTHING), **more}
     if "include" in wire or "top_logprobs" in wire:

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from interlingua.dialects.kernel.words import TwoWay
 from interlingua.dialects.openai import ERRORS as ERRORS
+from interlingua.dialects.openai import FORMAT_NAME
+from interlingua.dialects.openai import FORMATS as FORMATS
 from interlingua.dialects.openai_usage import Counts
 from interlingua.dialects.record import Counting, Traits
 from interlingua.ids import IdGrammar
@@ -178,9 +180,6 @@ VERBOSITIES = frozenset({"low", "medium", "high"})
 SERVICE_TIERS = frozenset({"auto", "default", "flex", "scale", "priority", "fast", "ultrafast"})
 DETAILS = frozenset({"auto", "low", "high", "original"})
 CACHE_TTLS = frozenset({"30m", "12h"})
-FORMATS: TwoWay[str, str] = TwoWay(
-    {"text": "text", "json_object": "json", "json_schema": "json_schema"}
-)
 CHOICES: TwoWay[str, str] = TwoWay({"auto": "auto", "none": "none", "required": "any"})
 EXTENSIONS: dict[str, type] = {
     **dict.fromkeys(("top_k", "min_p", "frequency_penalty", "presence_penalty"), float),
@@ -189,8 +188,8 @@ EXTENSIONS: dict[str, type] = {
 }
 """Options that are not OpenAI's but some compatible server's: written only where they were read."""
 
-FORMAT_NAME = "response"
-"""The name of a JSON schema that has none; the wire demands one."""
+FORMAT_FILLERS: dict[str, object] = {"name": FORMAT_NAME, "schema": {}}
+"""What a JSON schema demands."""
 FILE_NAMES: dict[str | None, str] = {"application/pdf": "document.pdf"}
 """The name of inline documents that have none; the wire demands one."""
 FILE_NAME = "document"

@@ -8,12 +8,13 @@ from typing import Any
 
 from interlingua.dialects.kernel.errors import ShapeError, take, want
 from interlingua.dialects.kernel.errors import each as each_of
-from interlingua.dialects.kernel.fields import NOT_OURS, QUIET, Field, Reading, Table, plain
+from interlingua.dialects.kernel.fields import NOT_OURS, QUIET, Table, plain
 from interlingua.dialects.kernel.kept import NOTHING, Kept, fill
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import unsaid_changes
-from interlingua.dialects.openai_responses.options import format_of
+from interlingua.dialects.openai import grammar_field
+from interlingua.dialects.openai_responses.options import FORMAT
 from interlingua.dialects.openai_responses.tables import (
     BARE_TOOLS,
     CHOICES,
@@ -27,35 +28,19 @@ from interlingua.dialects.openai_responses.tables import (
 from interlingua.dialects.openai_responses.text import form, own, put_back
 from interlingua.model.base import same
 from interlingua.model.blocks import Executor
-from interlingua.model.changes import EFFORTS, Changes, ResponseFormat
+from interlingua.model.changes import EFFORTS, Changes
 from interlingua.model.exchange import ToolChoice
 from interlingua.model.message import Message
-from interlingua.model.tools import Grammar, ToolDefinition
+from interlingua.model.tools import ToolDefinition
 
 # -- definitions ----------------------------------------------------------------------------------
-
-
-def _read_grammar(given: Any) -> Reading:
-    """What free text has to look like; that it may be any is spelling."""
-    match given:
-        case {"type": "text"} if len(given) == 1:
-            return {}
-        case {"type": "grammar", "syntax": str(syntax), "definition": str(text)}:
-            if len(given) == 3:
-                return {"grammar": Grammar(syntax, text)}
-    return NOT_OURS
-
-
-def _write_grammar(tool: Any, recorder: LossRecorder) -> Wire:
-    grammar: Grammar = tool.grammar
-    return {"type": "grammar", "syntax": grammar.syntax, "definition": grammar.definition}
 
 
 def _table(kind: str, *keys: str) -> Table:
     """Only functions are looked at so closely that a wrong type is an error."""
     fields = [plain(key, *TOOL_KEYS[key], lenient=kind != "function") for key in keys]
     if kind == "custom":
-        fields.append(Field("format", ("grammar",), _read_grammar, _write_grammar))
+        fields.append(grammar_field(inside=False))
     elif kind == "mcp":
         fields.append(plain("server_label", "name", str, lenient=True, missing=kind))
     silent = ("name", "executor", "kind")
@@ -209,7 +194,6 @@ def _choose(name: str, kind: str) -> Wire:
 
 UPDATE = "configuration_update"
 _SETTINGS = frozenset({"reasoning", "text", "type"})
-_FORMAT = ("name", "schema", "strict", "description")
 
 
 def _brought(tool: ToolDefinition, number: int) -> ToolDefinition:
@@ -243,20 +227,14 @@ def read_update(item: Wire) -> tuple[Changes, Wire] | None:
     for."""
     reasoning, text = item.get("reasoning"), item.get("text")
     effort = reasoning.get("effort") if type(reasoning) is dict else None
-    wanted = _read_wanted(text.get("format")) if type(text) is dict else None
-    changes = Changes(effort=effort if effort in EFFORTS else None, response_format=wanted)
+    found = FORMAT.read(text.get("format")) if type(text) is dict else NOT_OURS
+    attrs: Any = {} if found is NOT_OURS else found
+    changes = Changes(effort=effort if effort in EFFORTS else None, **attrs)
     keys = {key: value for key, value in item.items() if key not in _SETTINGS}
     said = _settings(changes)
     if not said or not same({"type": UPDATE, **keys, **said}, item):
         return None
     return changes, keys
-
-
-def _read_wanted(wire: Any) -> ResponseFormat | None:
-    """A format, whatever else is said beside its kind: a change has no losses of its own."""
-    if type(wire) is not dict or wire.get("type") not in ("text", "json_schema"):
-        return None
-    return ResponseFormat(wire["type"], **{name: wire[name] for name in _FORMAT if name in wire})
 
 
 def _settings(changes: Changes) -> Wire:
@@ -265,7 +243,7 @@ def _settings(changes: Changes) -> Wire:
         said["reasoning"] = {"effort": changes.effort}
     wanted = changes.response_format
     if wanted is not None and wanted.kind in ("text", "json_schema"):
-        said["text"] = {"format": format_of(wanted)}
+        said["text"] = {"format": FORMAT.write(changes, QUIET)}
     return said
 
 
