@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, NamedTuple
 
 import botocore.config  # type: ignore[import-untyped]  # it has no types
@@ -242,9 +243,15 @@ def _ollama_messages(messages: list[Any]) -> Heard:
 # -- Bedrock --------------------------------------------------------------------------------------
 
 
+@cache
+def _bedrock_session() -> Any:
+    """One, which reads the description of the service once."""
+    return botocore.session.Session()
+
+
 @contextmanager
 def bedrock_client(url: str) -> Iterator[Any]:
-    client = botocore.session.Session().create_client(
+    client = _bedrock_session().create_client(
         "bedrock-runtime",
         region_name="us-east-1",
         endpoint_url=url,

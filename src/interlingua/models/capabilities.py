@@ -15,7 +15,7 @@ import msgspec
 
 from interlingua.model.base import Value
 from interlingua.models.data_files import data_file
-from interlingua.models.names import KnownNames, UnknownModelError, model_name, unknown
+from interlingua.models.names import KnownNames, model_name, unknown
 
 if TYPE_CHECKING:
     from interlingua.models.profile import Profile, Rule
@@ -96,11 +96,7 @@ def capabilities(
     A model that we do not know is an `UnknownModelError`; `expected_capabilities` has what may be
     expected of it. A `profile` is that of the package's own rules unless given.
     """
-    data = _load()
-    id = find(model)
-    provider = model_name(id).provider
-    said = {**data.providers[provider], **data.models[id]}
-    return _record(model, said, dialect, profile)
+    return _record(model, _said(find(model)), dialect, profile)
 
 
 def expected_capabilities(
@@ -108,11 +104,11 @@ def expected_capabilities(
 ) -> Capabilities:
     """The same for any model. Of one that nobody has described we hope for the best, where no rule
     says otherwise: its provider will say what it does not take."""
-    try:
-        return capabilities(model, dialect, profile)
-    except UnknownModelError:
-        provider = _load().providers.get(model_name(model).provider, {})
-        return _record(model, {**_HOPED, **provider, **_HOPED_OF_ANY}, dialect, profile)
+    id = _listed(model)  # not `find`, whose error looks for names that come near
+    if id is not None:
+        return _record(model, _said(id), dialect, profile)
+    provider = _load().providers.get(model_name(model).provider, {})
+    return _record(model, {**_HOPED, **provider, **_HOPED_OF_ANY}, dialect, profile)
 
 
 def provider_capabilities(provider: str, dialect: str | None = None) -> Capabilities:
@@ -129,6 +125,12 @@ def find(model: str) -> str:
     if id is None:
         raise unknown(model, "the capability list", list(_known()))
     return id
+
+
+def _said(id: str) -> dict[str, Any]:
+    """What the list has of one of its models."""
+    data = _load()
+    return {**data.providers[model_name(id).provider], **data.models[id]}
 
 
 def _listed(model: str) -> str | None:
@@ -181,7 +183,7 @@ def known_rule(model: str, provider: str | None) -> Rule | None:
     if id is None:
         return None
     data = _load()
-    said = {**data.providers[str(provider)], **data.models[id]}
+    said = _said(id)
     images = said["supports_images"]
     reasoning = None
     if provider in _BLIND_IS_TOLD:

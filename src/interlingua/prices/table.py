@@ -237,6 +237,11 @@ class PriceTable:
 
 def versions() -> list[str]:
     """The versions of the tables in the package, oldest first."""
+    return list(_versions())
+
+
+@cache
+def _versions() -> list[str]:
     files = resources.files(__package__).joinpath("data").iterdir()
     return sorted(file.name.removesuffix(".json") for file in files if file.name.endswith(".json"))
 
