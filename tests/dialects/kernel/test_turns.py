@@ -6,12 +6,12 @@ from typing import Any
 
 import interlingua as il
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.turns import Known, Turns, add_turn, leading, tell_speaker
+from interlingua.dialects.kernel.turns import TurnReader, Turns, leading, tell_speaker
 from interlingua.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
 
-KNOWN = Known("toy")
+READER = TurnReader("toy")
 RESULT = il.ToolResultBlock("call_1", [il.TextBlock("4")])
 TEXT = il.TextBlock("Hi")
 
@@ -24,7 +24,7 @@ def recorded() -> tuple[LossRecorder, Report]:
 def test_each_result_is_a_message_and_the_first_has_what_the_turn_says() -> None:
     messages: list[Message] = []
     raw: Any = {"toy": {"x": 1}}
-    add_turn(KNOWN, Role.USER, (TEXT, RESULT, TEXT), raw, messages)
+    READER.add(Role.USER, (TEXT, RESULT, TEXT), raw, messages)
     assert [message.role for message in messages] == [Role.USER, Role.TOOL, Role.USER]
     assert [message.metadata.provider_raw for message in messages] == [raw, None, None]
     assert messages[1].metadata.parent_tool_use_id == "call_1"

@@ -28,16 +28,7 @@ from interlingua.dialects.kernel.calls import tell_recovered
 from interlingua.dialects.kernel.errors import ShapeError, below
 from interlingua.dialects.kernel.kept import Kept, form_of, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.turns import (
-    Known,
-    Turns,
-    add_turn,
-    keep_place,
-    leading,
-    read_each,
-    role_in,
-    tell_speaker,
-)
+from interlingua.dialects.kernel.turns import TurnReader, Turns, leading, tell_speaker
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import PLACEHOLDER, unsaid_changes
 from interlingua.model import blocks as model
@@ -89,7 +80,7 @@ _TURN = frozenset({"role", "content"})
 _PLACEHOLDER = {"type": "text", "text": PLACEHOLDER}
 
 _PLAIN = MessageMetadata()
-_KNOWN = Known(NAME, _PLAIN)
+_READER = TurnReader(NAME, _PLAIN)
 _LIST = MessageMetadata(provider_raw={NAME: {"$form": {"content": "list"}}})
 """Of instructions that could have been a string, as one text is written."""
 
@@ -107,7 +98,7 @@ def read_messages(wire: Wire, tools: list[ToolDefinition], kept: Kept) -> list[M
 
 
 def read_turns(turns: list[Any], tools: list[ToolDefinition]) -> list[Message]:
-    return read_each(turns, partial(_read_turn, tools))
+    return _READER.read_each(turns, partial(_read_turn, tools))
 
 
 def _read_turn(
@@ -117,25 +108,25 @@ def _read_turn(
     if type(turn) is not dict:
         messages.append(_read_bare(turn))
         return None
-    role = role_in(turn)
+    role = _READER.role_in(turn)
     name: str = turn["role"]
     content = turn.get("content")
     if type(content) is list and content:
         blocks = below(".content", read_parts, content, _PLACES[name])
         if _is_usual(turn, before):
-            add_turn(_KNOWN, role, blocks, None, messages)
+            _READER.add(role, blocks, None, messages)
             return name
         kept = Kept()
     else:
         kept = Kept()
         blocks = _read_blank(turn, content, kept)
-    keep_place(turn, before, messages, kept)
+    _READER.keep_place(turn, before, messages, kept)
     changes = None
     if role is _SYSTEM:
         blocks, changes = Changing(turn, kept, tools).read(blocks)
     elif len(turn) > 2 or content is None:
         kept.add_others(turn, _TURN)
-    add_turn(_KNOWN, role, blocks, kept.raw(NAME), messages, changes)
+    _READER.add(role, blocks, kept.raw(NAME), messages, changes)
     return name
 
 

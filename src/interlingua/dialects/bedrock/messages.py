@@ -31,16 +31,7 @@ from interlingua.dialects.kernel.kept import (
     put_back,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.turns import (
-    Known,
-    Turns,
-    add_turn,
-    keep_place,
-    leading,
-    read_each,
-    role_in,
-    tell_speaker,
-)
+from interlingua.dialects.kernel.turns import TurnReader, Turns, leading, tell_speaker
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import PLACEHOLDER, unsaid_changes, write_unknown
 from interlingua.model import blocks as model
@@ -54,7 +45,7 @@ Reader = Callable[[Any], Block | None]
 Writer = Callable[[Any, LossRecorder, bool], Wire | None]
 """The flag says that it is an answer; gives None for a block that was left out."""
 
-_KNOWN = Known(NAME)
+_READER = TurnReader(NAME)
 _TURN = frozenset({"role", "content"})
 _PLACEHOLDER = {"text": PLACEHOLDER}
 _SYSTEM, _DEVELOPER = Role.SYSTEM, Role.DEVELOPER
@@ -230,24 +221,24 @@ def read_turns(wire: Wire, kept: Kept, tools: frozenset[str]) -> list[Message]:
     turns = kept.may_take(wire, "messages", list, filled=True)
     if turns is None:
         return []
-    return read_each(turns, partial(_read_turn, tools))
+    return _READER.read_each(turns, partial(_read_turn, tools))
 
 
 def _read_turn(
     tools: frozenset[str], turn: Any, before: str | None, messages: list[Message]
 ) -> str | None:
     """The role of the turn, for the next one."""
-    role = role_in(want(turn, dict))
+    role = _READER.role_in(want(turn, dict))
     name: str = turn["role"]
     blocks, ahead = read_parts(turn.get("content"), ".content")
     raw, changes = None, None
     if len(turn) != 2 or ahead or name == before or not blocks or role is _SYSTEM:
         kept = _around(turn, blocks, ahead)
-        keep_place(turn, before, messages, kept)
+        _READER.keep_place(turn, before, messages, kept)
         if role is _SYSTEM:
             blocks, changes = read_changes(blocks, kept.form, tools)
         raw = kept.raw(NAME)
-    add_turn(_KNOWN, role, tuple(blocks), raw, messages, changes)
+    _READER.add(role, tuple(blocks), raw, messages, changes)
     return name
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
@@ -18,6 +18,7 @@ from interlingua.dialects.kernel.stream_reader import (
     call_of,
     end_of_block,
     failed,
+    finish_call,
     pattern_of,
     start_of_block,
 )
@@ -28,22 +29,17 @@ from interlingua.dialects.kernel.stream_writer import (
     spell,
 )
 from interlingua.dialects.kernel.wire import Wire, encode
+from interlingua.model import events as ev
 from interlingua.model.blocks import (
     Block,
     Citation,
+    CompactionBlock,
     RefusalBlock,
     TextBlock,
     ThinkingBlock,
     ToolUseBlock,
 )
-from interlingua.model.events import (
-    BlockDelta,
-    Event,
-    MessageStart,
-    ToolUseEnd,
-    ToolUseInputDelta,
-    ToolUseStart,
-)
+from interlingua.model.events import Event
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic
@@ -53,14 +49,46 @@ from interlingua.streams.pieces import MANY, thin
 # -- reading --------------------------------------------------------------------------------------
 
 
-class OpenPart(ToldInPieces, Protocol):
-    at: int
-    """Its number on the wire."""
-    block: Block
-    """How it began."""
+def _told_anew(index: int, text: str) -> ev.BlockDelta:
+    return ev.BlockDelta(index, "text", text)
+
+
+_PIECES: dict[type[Block], Any] = {
+    TextBlock: ev.TextDelta,
+    ThinkingBlock: ev.ThinkingDelta,
+    ToolUseBlock: ev.ToolUseInputDelta,
+    CompactionBlock: _told_anew,
+}
+"""The event that tells a piece of a block."""
+
+
+class OpenPart:
+    """A block that is being told: how it began, and what came since."""
+
+    def __init__(self, index: int, at: int, wire: Wire, block: Block) -> None:
+        self.index = index
+        self.at = at
+        """Its number on the wire."""
+        self.wire = dict(wire)
+        self.block = block
+        self.event: Any = _PIECES.get(type(block))
+        self.pieces: list[str] = []
+        self.citations: list[Wire] = []
+
+    def add(self, text: str) -> Event:
+        """A piece."""
+        self.pieces.append(text)
+        event: Event = self.event(self.index, text)
+        return event
 
     def finish(self) -> tuple[Block, Diagnostic | None]:
         """The block as reading a whole answer gives it, and what was odd about it."""
+        if type(self.block) is ToolUseBlock:
+            return finish_call(self.block, self.pieces)
+        return self._whole(), None
+
+    def _whole(self) -> Block:
+        raise NotImplementedError
 
 
 Opened = TypeVar("Opened", bound=OpenPart)
@@ -69,18 +97,17 @@ Opened = TypeVar("Opened", bound=OpenPart)
 class OpenParts(Blocks, Generic[Opened]):
     """The blocks of an answer, with those that have not ended, by their numbers on the wire."""
 
-    def __init__(self) -> None:
+    def __init__(self, made: type[Opened]) -> None:
         super().__init__()
         self.open: dict[int, Opened] = {}
-        self.count = 0
-        """How many blocks have begun."""
+        self._made, self._count = made, 0
 
-    def begin(self, part: Opened) -> list[Event]:
+    def begin(self, at: int, wire: Wire, block: Block) -> list[Event]:
         """A block that begins; one that has its number ends with that."""
-        events = self.end(self.open[part.at]) if part.at in self.open else []
-        self.open[part.at] = part
-        self.count += 1
-        return [*events, start_of_block(part.index, part.block)]
+        events = self.end(self.open[at]) if at in self.open else []
+        part = self.open[at] = self._made(self._count, at, wire, block)
+        self._count += 1
+        return [*events, start_of_block(part.index, block)]
 
     def end(self, part: Opened) -> list[Event]:
         """A call that came whole is told in one piece by then."""
@@ -89,7 +116,7 @@ class OpenParts(Blocks, Generic[Opened]):
         end = end_of_block(part.index, block)
         if type(block) is not ToolUseBlock or not block.input or any(part.pieces):
             return [end]
-        return [ToolUseInputDelta(part.index, encode(block.input).decode()), end]
+        return [ev.ToolUseInputDelta(part.index, encode(block.input).decode()), end]
 
     def end_all(self) -> list[Event]:
         """The ends of blocks that nothing has closed."""
@@ -143,7 +170,7 @@ class NumberedReader(MessageReader[P]):
         """The message, also if it began without saying so."""
         if self._answer is not None:
             return self._answer, []
-        return self._begin({}), [MessageStart()]
+        return self._begin({}), [ev.MessageStart()]
 
     def _begin(self, message: Wire) -> P:
         """A message begins, of which this is known."""
@@ -209,14 +236,14 @@ class NumberedWriter(PieceWriter):
         start = [self._opening(part)] if self.opens_texts else []
         return [*start, *self._say(said, block.text)]
 
-    def _open_call(self, event: ToolUseStart) -> list[Frame]:
+    def _open_call(self, event: ev.ToolUseStart) -> list[Frame]:
         """Free text has to be put into an object first, and whose a hosted tool is may be told at
         the end only."""
         part = self._part(call_of(event)) if event.call_type is None else None
         self._open_as(event.index, None if part is None else INPUT).start = event
         return [] if part is None else [self._opening(part)]
 
-    def _delta(self, said: OpenBlock, event: BlockDelta) -> list[Frame]:
+    def _delta(self, said: OpenBlock, event: ev.BlockDelta) -> list[Frame]:
         """A signature is said at the end of its block, whenever it came. A citation that was stored
         with its event is plain JSON."""
         is_citation = event.field == "citations" and said.kind == TEXT
@@ -253,7 +280,7 @@ class NumberedWriter(PieceWriter):
             frames.append(self._say_delta(self._signature(signature)))
         return frames + self._close(said)
 
-    def _end_call(self, said: OpenBlock, event: ToolUseEnd) -> list[Frame]:
+    def _end_call(self, said: OpenBlock, event: ev.ToolUseEnd) -> list[Frame]:
         frames: list[Frame] = []
         if said.kind is None and said.start is not None:
             part = self._part(call_of(said.start, event).replace(input={}))

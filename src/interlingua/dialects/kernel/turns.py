@@ -30,85 +30,83 @@ _ROLES = {"user": _USER, "assistant": _ASSISTANT, "system": _SYSTEM}
 # -- reading --------------------------------------------------------------------------------------
 
 
-def read_each(
-    turns: list[Any], read: Callable[[Any, str | None, list[Message]], str | None]
-) -> list[Message]:
-    """The messages of all turns. `read` is told the role of the turn before, adds the messages of
-    one, and gives its role."""
-    messages: list[Message] = []
-    before: str | None = None
-    place = 0
-    try:
-        for turn in turns:
-            before = read(turn, before, messages)
-            place += 1
-    except ShapeError as error:
-        raise error.inside(f".messages[{place}]") from None
-    return messages
-
-
-def role_in(turn: Wire) -> Role:
-    name = turn.get("role")
-    if type(name) is not str or name not in _ROLES:
-        raise ShapeError(".role", "user, assistant or system", name)
-    return _ROLES[name]
-
-
-def keep_place(turn: Wire, before: str | None, messages: list[Message], kept: Kept) -> None:
-    """Keep where a turn stands, if other than usual."""
-    role = turn["role"]
-    if role == before:
-        kept.form["apart"] = True
-    if role == "system" and all(message.role is _SYSTEM for message in messages):
-        kept.form["place"] = "messages"
-
-
-class Known:
-    """What is known of every message of a dialect: of a model's, and of all others."""
+class TurnReader:
+    """Turns to messages, and what is known of every message of a dialect: of a model's, and of all
+    others."""
 
     def __init__(self, dialect: str, others: MessageMetadata = NO_METADATA) -> None:
-        self.dialect = dialect
+        self._dialect = dialect
         self._models, self._others = MessageMetadata(protocol=dialect), others
 
-    def about(self, role: Role, raw: Raw | None) -> MessageMetadata:
+    def read_each(
+        self, turns: list[Any], read: Callable[[Any, str | None, list[Message]], str | None]
+    ) -> list[Message]:
+        """The messages of all turns. `read` is told the role of the turn before, adds the messages
+        of one, and gives its role."""
+        messages: list[Message] = []
+        before: str | None = None
+        place = 0
+        try:
+            for turn in turns:
+                before = read(turn, before, messages)
+                place += 1
+        except ShapeError as error:
+            raise error.inside(f".messages[{place}]") from None
+        return messages
+
+    def role_in(self, turn: Wire) -> Role:
+        name = turn.get("role")
+        if type(name) is not str or name not in _ROLES:
+            raise ShapeError(".role", "user, assistant or system", name)
+        return _ROLES[name]
+
+    def keep_place(
+        self, turn: Wire, before: str | None, messages: list[Message], kept: Kept
+    ) -> None:
+        """Keep where a turn stands, if other than usual."""
+        role = turn["role"]
+        if role == before:
+            kept.form["apart"] = True
+        if role == "system" and all(message.role is _SYSTEM for message in messages):
+            kept.form["place"] = "messages"
+
+    def add(
+        self,
+        role: Role,
+        blocks: tuple[Block, ...],
+        raw: Raw | None,
+        messages: list[Message],
+        changes: Changes | None = None,
+    ) -> None:
+        """Add the messages of a turn: one per result, one per run of other blocks. The first has
+        `raw`, what the turn says itself."""
+        if role is _USER:
+            for block in blocks:
+                if type(block) is ToolResultBlock:
+                    self._split(blocks, raw, messages)
+                    return
+        metadata = self._about(role, raw)
+        messages.append(Message(role, blocks, metadata=metadata, changes=changes))
+
+    def _about(self, role: Role, raw: Raw | None) -> MessageMetadata:
         known = self._models if role is _ASSISTANT else self._others
         return known if raw is None else known.replace(provider_raw=raw)
 
-
-def add_turn(
-    known: Known,
-    role: Role,
-    blocks: tuple[Block, ...],
-    raw: Raw | None,
-    messages: list[Message],
-    changes: Changes | None = None,
-) -> None:
-    """Add the messages of a turn: one per result, one per run of other blocks. The first has `raw`,
-    what the turn says itself."""
-    if role is _USER:
-        for block in blocks:
-            if type(block) is ToolResultBlock:
-                _split(known, blocks, raw, messages)
-                return
-    metadata = known.about(role, raw)
-    messages.append(Message(role, blocks, metadata=metadata, changes=changes))
-
-
-def _split(
-    known: Known, blocks: tuple[Block, ...], raw: Raw | None, messages: list[Message]
-) -> None:
-    start = 0
-    for index, block in enumerate(blocks):
-        if not _is_result(block, known.dialect):
-            continue
-        if start < index:
-            messages.append(Message(_USER, blocks[start:index], metadata=known.about(_USER, raw)))
-            raw = None
-        metadata = MessageMetadata(parent_tool_use_id=block.tool_use_id, provider_raw=raw)
-        messages.append(Message(_TOOL, (block,), metadata=metadata))
-        start, raw = index + 1, None
-    if start < len(blocks):
-        messages.append(Message(_USER, blocks[start:], metadata=known.about(_USER, raw)))
+    def _split(self, blocks: tuple[Block, ...], raw: Raw | None, messages: list[Message]) -> None:
+        start = 0
+        for index, block in enumerate(blocks):
+            if not _is_result(block, self._dialect):
+                continue
+            if start < index:
+                about = self._about(_USER, raw)
+                messages.append(Message(_USER, blocks[start:index], metadata=about))
+                raw = None
+            about = MessageMetadata(parent_tool_use_id=block.tool_use_id, provider_raw=raw)
+            messages.append(Message(_TOOL, (block,), metadata=about))
+            start, raw = index + 1, None
+        if start < len(blocks):
+            about = self._about(_USER, raw)
+            messages.append(Message(_USER, blocks[start:], metadata=about))
 
 
 def _is_result(block: Block, dialect: str) -> TypeGuard[ToolResultBlock]:

@@ -15,15 +15,14 @@ from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.anthropic.text import ANSWER, read_citations, read_part
 from interlingua.dialects.anthropic.usage import read_usage
 from interlingua.dialects.kernel.errors import ShapeError, below, may_take, scalar, take
-from interlingua.dialects.kernel.numbered import NumberedReader, OpenParts
-from interlingua.dialects.kernel.stream_reader import finish_call, merge
+from interlingua.dialects.kernel.numbered import NumberedReader, OpenPart, OpenParts
+from interlingua.dialects.kernel.stream_reader import merge
 from interlingua.dialects.kernel.wire import Wire, parse
 from interlingua.errors import ReadError
 from interlingua.model import events as ev
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.events import Event
 from interlingua.model.exchange import Response
-from interlingua.model.metadata import Diagnostic
 from interlingua.streams.frames import Frame
 
 WHAT = f"{NAME} stream"
@@ -42,40 +41,15 @@ _TEXT, _THINKING, _COMPACTION, _INPUT = tables.PIECES.values()
 # -- what is put together on the way --------------------------------------------------------------
 
 
-def _told_anew(index: int, text: str) -> ev.BlockDelta:
-    return ev.BlockDelta(index, "text", text)
-
-
-_EVENTS: dict[Any, Any] = {
-    _TEXT: ev.TextDelta,
-    _THINKING: ev.ThinkingDelta,
-    _INPUT: ev.ToolUseInputDelta,
-    _COMPACTION: _told_anew,
-}
-"""By the pieces of a part."""
-
-
-class Part:
-    """A block that is being told: how it began, and what came since."""
-
-    __slots__ = ("at", "block", "citations", "event", "index", "piece", "pieces", "wire")
+class Part(OpenPart):
+    """A block that is being told, as the wire has it whole."""
 
     def __init__(self, index: int, at: int, wire: Wire, block: Block) -> None:
-        kind = wire.get("type")
-        self.index, self.at = index, at
-        self.wire = dict(wire)
-        self.block = block
-        self.pieces: list[str] = []
-        self.citations: list[Wire] = []
+        super().__init__(index, at, wire, block)
+        kind = "tool_use" if type(block) is ToolUseBlock else wire.get("type")
         self.piece = tables.PIECES.get(kind) if type(kind) is str else None
-        if type(block) is ToolUseBlock:
-            self.piece = _INPUT
-        self.event: Any = _EVENTS.get(self.piece)
 
-    def finish(self) -> tuple[Block, Diagnostic | None]:
-        """The block as reading a whole answer gives it."""
-        if type(self.block) is ToolUseBlock:
-            return finish_call(self.block, self.pieces)
+    def _whole(self) -> Block:
         wire = self.wire
         if self.piece is not None and self.pieces:
             _, key = self.piece
@@ -84,14 +58,14 @@ class Part:
         if self.citations:
             wire["citations"] = [*(wire.get("citations") or ()), *self.citations]
             self.citations = []
-        return read_part(wire, ANSWER), None
+        return read_part(wire, ANSWER)
 
     def tell(self, delta: Wire) -> Event | None:
         """What a delta says; None for nothing."""
         kind = delta.get("type")
         if self.piece is not None and kind == self.piece[0]:
             is_said = self.piece is not _COMPACTION or self._begin_anew(delta)
-            return self.tell_text(self.piece[1], delta) if is_said else None
+            return self.add(take(delta, self.piece[1], str)) if is_said else None
         if kind == "citations_delta" and self.piece is _TEXT:
             (citation,) = read_citations([take(delta, "citation", dict)])
             self.citations.append(delta["citation"])
@@ -100,12 +74,6 @@ class Part:
             self.wire["signature"] = signature = take(delta, "signature", str)
             return ev.BlockDelta(self.index, "signature", signature)
         return None
-
-    def tell_text(self, key: str, delta: Wire) -> Event:
-        text = take(delta, key, str)
-        self.pieces.append(text)
-        event: Event = self.event(self.index, text)
-        return event
 
     def _begin_anew(self, delta: Wire) -> bool:
         """Compaction is told anew by each delta; False for one without text."""
@@ -120,16 +88,16 @@ class Answer(OpenParts[Part]):
     """The message of a stream, so far."""
 
     def __init__(self, wire: Wire) -> None:
-        super().__init__()
+        super().__init__(Part)
         self.wire = {**wire, "content": []}
         self.usage: Wire = dict(wire.get("usage") or ())
 
-    def open_part(self, at: int, wire: Wire, block: Block) -> list[Event]:
-        """A block begins. The model that took over is the one that a whole answer names."""
+    def begin(self, at: int, wire: Wire, block: Block) -> list[Event]:
+        """The model that took over is the one that a whole answer names."""
         to = wire.get("to") if wire.get("type") == "fallback" else None
         if type(to) is dict and type(to.get("model")) is str:
             self.wire["model"] = to["model"]
-        return self.begin(Part(self.count, at, wire, block))
+        return super().begin(at, wire, block)
 
     def response(self) -> Response:
         """What reading the whole answer gives."""
@@ -185,7 +153,7 @@ class StreamReader(NumberedReader[Answer]):
         if told.stop_reason is not None:
             events.append(ev.Stop(told.stop_reason, told.raw_stop_reason))
         for given, block in zip(message["content"], response.message.content, strict=True):
-            events += answer.open_part(0, given, block)
+            events += answer.begin(0, given, block)
         return [*events, *answer.end_all()]
 
     def _begin(self, message: Wire) -> Answer:
@@ -227,7 +195,7 @@ class StreamReader(NumberedReader[Answer]):
         at, given = take(wire, "index", int), take(wire, "content_block", dict)
         block = below(".content_block", read_part, given, ANSWER)
         answer, events = self._begun()
-        return events + answer.open_part(at, given, block)
+        return events + answer.begin(at, given, block)
 
     def _block_delta(self, wire: Wire) -> list[Event] | None:
         at, delta = take(wire, "index", int), take(wire, "delta", dict)
@@ -242,10 +210,10 @@ class StreamReader(NumberedReader[Answer]):
     def _open_unsaid(self, at: int, kind: Any, delta: Wire) -> list[Event] | None:
         """A block whose first piece comes without a start."""
         for key, (given, block) in _UNOPENED.items():
-            if kind == f"{key}_delta" and take(delta, key, str):
+            if kind == f"{key}_delta" and (text := take(delta, key, str)):
                 answer, events = self._begun()
-                events += answer.open_part(at, given, block)
-                return [*events, answer.open[at].tell_text(key, delta)]
+                events += answer.begin(at, given, block)
+                return [*events, answer.open[at].add(text)]
         return None
 
     def _block_stop(self, wire: Wire) -> list[Event] | None:

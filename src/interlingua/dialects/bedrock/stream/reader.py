@@ -29,15 +29,14 @@ from interlingua.dialects.kernel.errors import (
     want,
 )
 from interlingua.dialects.kernel.kept import Kept
-from interlingua.dialects.kernel.numbered import NumberedReader, OpenParts
-from interlingua.dialects.kernel.stream_reader import finish_call, merge
+from interlingua.dialects.kernel.numbered import NumberedReader, OpenPart, OpenParts
+from interlingua.dialects.kernel.stream_reader import merge
 from interlingua.dialects.kernel.wire import Wire, parse
 from interlingua.model import blocks as model
 from interlingua.model import events as ev
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock, UnknownBlock
 from interlingua.model.events import Event
 from interlingua.model.exchange import Response
-from interlingua.model.metadata import Diagnostic
 from interlingua.streams.frames import Frame
 
 WHAT = f"{NAME} stream"
@@ -47,46 +46,29 @@ _PADDING = ("p",)
 
 # -- an answer while a stream tells it ------------------------------------------------------------
 
-_PIECES: dict[type[Block], Any] = {
-    TextBlock: ev.TextDelta,
-    ThinkingBlock: ev.ThinkingDelta,
-    ToolUseBlock: ev.ToolUseInputDelta,
-}
-"""The event that tells a piece of a block."""
 
+class _Part(OpenPart):
+    """A block that is being told, with all that is no text."""
 
-class _Part:
-    """A block that is being told: how it began, and what came since."""
-
-    def __init__(self, index: int, at: int, block: Block, wire: Wire | None = None) -> None:
-        self.index = index
-        self.at = at
-        """Its number on the wire."""
-        self.block = block
+    def __init__(self, index: int, at: int, wire: Wire, block: Block) -> None:
+        super().__init__(index, at, wire, block)
         self.kind = type(block)
-        self.wire = wire or {}
-        self.event = _PIECES.get(self.kind)
-        self.pieces: list[str] = []
-        self.citations: list[Wire] = []
         self.items: list[Any] = []
         self.blobs: list[str] = []
         self.signature: str | None = None
 
-    def finish(self) -> tuple[Block, Diagnostic | None]:
-        """The block as reading a whole answer gives it."""
-        if type(self.block) is ToolUseBlock:
-            return finish_call(self.block, self.pieces)
+    def _whole(self) -> Block:
         if self.kind is UnknownBlock:
-            return self.block, None
+            return self.block
         if self.kind is TextBlock and not self.citations:
-            return TextBlock("".join(self.pieces)), None
-        wire = self._whole()
+            return TextBlock("".join(self.pieces))
+        wire = self._whole_wire()
         try:
-            return read_part(wire), None
+            return read_part(wire)
         except ShapeError:  # such as an image that could not be made
-            return UnknownBlock({NAME: wire}), None
+            return UnknownBlock({NAME: wire})
 
-    def _whole(self) -> Wire:
+    def _whole_wire(self) -> Wire:
         text = "".join(self.pieces)
         if self.kind is TextBlock:
             said = {"content": [{"text": text}]} if self.pieces else {}
@@ -121,12 +103,9 @@ class _Answer(OpenParts[_Part]):
     """The message of a stream, so far."""
 
     def __init__(self, message: Wire) -> None:
-        super().__init__()
+        super().__init__(_Part)
         self.wire: Wire = {}
         self.message = message
-
-    def open_part(self, at: int, block: Block, wire: Wire | None = None) -> list[Event]:
-        return self.begin(_Part(self.count, at, block, wire))
 
     def response(self) -> Response:
         """What reading the whole answer gives."""
@@ -215,7 +194,7 @@ class StreamReader(NumberedReader[_Answer]):
             return []  # a text is to come, or not
         block = below(".start", _first_state, given)
         answer, events = self._begun()
-        return events + answer.open_part(at, block, given)
+        return events + answer.begin(at, given, block)
 
     def _block_delta(self, wire: Wire) -> list[Event]:
         at, delta = take(wire, "contentBlockIndex", int), take(wire, "delta", dict)
@@ -225,11 +204,7 @@ class StreamReader(NumberedReader[_Answer]):
         events = below(f".delta.{key}", _DELTAS[key], self, at, delta[key])
         part = self._open.get(at)
         if part is not None and len(events) == 1 and type(events[0]) is part.event:
-            spot = (
-                (delta, key)
-                if key == "text"
-                else (delta[key], "input" if key == "toolUse" else "text")
-            )
+            spot = (delta[key], _INSIDE[key]) if key in _INSIDE else (delta, key)
             self._learn(part, wire, spot, "p" if type(wire.get("p")) is str else None)
         return events
 
@@ -248,22 +223,18 @@ class StreamReader(NumberedReader[_Answer]):
         if part is not None:
             return part, []
         answer, events = self._begun()
-        events += answer.open_part(at, block)
+        events += answer.begin(at, {}, block)
         return answer.open[at], events
 
     def _text(self, at: int, text: Any) -> list[Event]:
         if not want(text, str) and self._part(at, TextBlock) is None:
             return []
         part, events = self._fitting(at, TextBlock(""))
-        part.pieces.append(text)
-        return [*events, ev.TextDelta(part.index, text)]
+        return [*events, part.add(text)]
 
     def _input(self, at: int, given: Any) -> list[Event]:
         text, part = take(want(given, dict), "input", str), self._part(at, ToolUseBlock)
-        if part is None:
-            return []
-        part.pieces.append(text)
-        return [ev.ToolUseInputDelta(part.index, text)]
+        return [] if part is None else [part.add(text)]
 
     def _reasoning(self, at: int, given: Any) -> list[Event]:
         want(given, dict)
@@ -275,8 +246,7 @@ class StreamReader(NumberedReader[_Answer]):
             return []
         part, events = self._fitting(at, ThinkingBlock(""))
         if text is not None:
-            part.pieces.append(text)
-            events.append(ev.ThinkingDelta(part.index, text))
+            events.append(part.add(text))
         if signature is not None:
             part.signature = (part.signature or "") + signature
             events.append(ev.BlockDelta(part.index, "signature", part.signature))
@@ -328,6 +298,8 @@ _DELTAS: dict[str, Callable[[StreamReader, int, Any], list[Event]]] = {
     "toolResult": StreamReader._result,
     "image": StreamReader._image,
 }
+_INSIDE = {"toolUse": "input", "reasoningContent": "text"}
+"""The key of a piece in a delta that is an object."""
 
 
 def _unwrapped(name: str | None, wire: Any) -> tuple[str | None, Any]:
