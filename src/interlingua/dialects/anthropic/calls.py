@@ -29,14 +29,23 @@ from interlingua.dialects.kernel.kept import NOTHING, Kept, form_of, mine_of
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from interlingua.model.message import Message
 
 # -- calls ----------------------------------------------------------------------------------------
 
 
 def _tell_arguments(block: Any, recorder: LossRecorder) -> None:
-    """Those that were read all the same are told of where a diagnostic of the message says so."""
+    """Those that were read all the same are told of by `tell_repaired`."""
     if not block.input:
         tell_recovered(block, recorder)
+
+
+def tell_repaired(message: Message, recorder: LossRecorder) -> None:
+    """Arguments that were read although they were no strict JSON; a diagnostic of the message says
+    that there are some."""
+    for block in message.content if message.metadata.diagnostics else ():
+        if type(block) is ToolUseBlock and block.input:
+            tell_recovered(block, recorder)
 
 
 _CALLED = (

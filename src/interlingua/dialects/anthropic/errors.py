@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.anthropic.tables import ERRORS, NAME, NEAR_ERRORS, OVERFLOW
-from interlingua.dialects.kernel.errors import below, failed_answer, unwritten_answer, want
+from interlingua.dialects.kernel.errors import (
+    below,
+    failed_answer,
+    tell_error_word,
+    unwritten_answer,
+    want,
+)
 from interlingua.dialects.kernel.fields import Reading, Table, lost, together, usual
 from interlingua.dialects.kernel.kept import Kept, did_without, form_of, keep, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
@@ -39,10 +45,7 @@ def _write_words(error: Any, recorder: LossRecorder) -> Wire:
     if code is not None and code in ERRORS.words and _kind_of(code, message) is error.kind:
         return {"type": code, "message": message}
     word = NEAR_ERRORS.get(error.kind) or ERRORS.write(error.kind) or "api_error"
-    if _kind_of(word, message) is not error.kind:
-        recorder.lost(error, "kind", f"said as {word}", kind="approximated")
-    if code is not None:
-        recorder.lost(error, "code", f"said as {word}", kind="approximated")
+    tell_error_word(error, word, _kind_of, recorder)
     return {"type": word, "message": message}
 
 

@@ -24,7 +24,6 @@ from interlingua.dialects.anthropic.text import (
     write_parts,
 )
 from interlingua.dialects.anthropic.tools import Changing, Writing
-from interlingua.dialects.kernel.calls import tell_recovered
 from interlingua.dialects.kernel.errors import ShapeError, below
 from interlingua.dialects.kernel.kept import Kept, form_of, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
@@ -247,7 +246,7 @@ class _Turns(Turns, kw_only=True):
         if by is not _ASSISTANT or message.name is not None:
             tell_speaker(message, self.recorder)
         if metadata.diagnostics:
-            _tell_recovered(message, self.recorder)
+            calls.tell_repaired(message, self.recorder)
         raw = metadata.provider_raw
         if raw is not None:
             self.recorder.unwritten_raw(message, raw, "metadata.provider_raw")
@@ -300,9 +299,3 @@ def _short(message: Message, role: str, parts: list[Wire], form: Wire) -> Any:
     if shape == "none":
         return {"role": role}
     return {"role": role, "content": None if shape == "null" else []}
-
-
-def _tell_recovered(message: Message, recorder: LossRecorder) -> None:
-    for block in message.content:
-        if type(block) is model.ToolUseBlock and block.input:
-            tell_recovered(block, recorder)

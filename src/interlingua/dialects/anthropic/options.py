@@ -8,8 +8,8 @@ from msgspec.structs import astuple
 
 from interlingua.dialects.anthropic import tables
 from interlingua.dialects.anthropic.text import CACHE
-from interlingua.dialects.kernel.claude import effort_word, tell_unsaid, thinking_of
-from interlingua.dialects.kernel.errors import want
+from interlingua.dialects.kernel.claude import effort_word, read_thinking, tell_unsaid, thinking_of
+from interlingua.dialects.kernel.errors import below, want
 from interlingua.dialects.kernel.fields import (
     NOT_OURS,
     Attrs,
@@ -89,7 +89,8 @@ def _read_output(given: Wire) -> Reading:
     attrs: Attrs = {}
     fields: Attrs = {}
     if "thinking" in given:
-        fields = _read_thinking(want(given["thinking"], dict, ".thinking"))
+        thinking = want(given["thinking"], dict, ".thinking")
+        fields = below(".thinking", read_thinking, thinking)
     config = want(given.get("output_config", {}), dict, ".output_config")
     if type(config.get("effort")) is str and config["effort"] in _EFFORTS:
         fields["effort"] = config["effort"]
@@ -104,18 +105,6 @@ def _read_output(given: Wire) -> Reading:
 
 def is_format(wire: Any) -> bool:
     return type(wire) is dict and wire.get("type") == "json_schema"
-
-
-def _read_thinking(wire: Wire) -> Attrs:
-    kind = want(wire.get("type"), str, ".thinking.type")
-    mode, fields = tables.MODES.read(kind), {}
-    if mode is None:
-        return {}
-    fields["mode"] = mode
-    if mode == "on" and type(wire.get("budget_tokens")) is int:
-        fields["budget_tokens"] = wire["budget_tokens"]
-    visible = tables.DISPLAYS.read(wire.get("display", "")) if mode != "off" else None
-    return fields if visible is None else {**fields, "visible": visible}
 
 
 def _write_output(options: Any, recorder: LossRecorder) -> Wire:

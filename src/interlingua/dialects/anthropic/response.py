@@ -6,18 +6,17 @@ from typing import Any
 
 from interlingua.dialects.anthropic import messages as messages  # which knows all parts
 from interlingua.dialects.anthropic import tables
+from interlingua.dialects.anthropic.calls import tell_repaired
 from interlingua.dialects.anthropic.errors import is_error, read_error, write_error
 from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.anthropic.text import ANSWER, read_parts, write_parts
 from interlingua.dialects.anthropic.usage import read_usage, write_usage
-from interlingua.dialects.kernel.calls import tell_recovered
 from interlingua.dialects.kernel.claude import own_stop_word
 from interlingua.dialects.kernel.errors import ShapeError, below, maybe, read_whole, scalar
 from interlingua.dialects.kernel.kept import Kept, form_in, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.base import Raw
-from interlingua.model.blocks import ToolUseBlock
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus
@@ -113,7 +112,11 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
         out["usage"] = write_usage(metadata.usage, recorder)
     if metadata.logprobs:
         recorder.lost(message, "metadata.logprobs", severity="info")
-    _report(message, recorder)
+    if message.name is not None:
+        recorder.lost(message, "name")
+    if metadata.status is not MessageStatus.COMPLETE:
+        recorder.lost(message, "metadata.status", severity="info")
+    tell_repaired(message, recorder)
     if response.raw is not None:
         _leave_out(out, metadata, mine_of(NAME, response.raw))
         put_back(out, response, response.raw, recorder)
@@ -138,15 +141,3 @@ def _leave_out(out: Wire, metadata: MessageMetadata, mine: Wire) -> None:
     for key in (*form.get("absent", ()), *form.get("spelled", ()), *(_CONSTANT.keys() & mine)):
         if said.get(key) is None:
             out.pop(key, None)
-
-
-def _report(message: Message, recorder: LossRecorder) -> None:
-    metadata = message.metadata
-    if message.name is not None:
-        recorder.lost(message, "name")
-    if metadata.status is not MessageStatus.COMPLETE:
-        recorder.lost(message, "metadata.status", severity="info")
-    if metadata.diagnostics:
-        for block in message.content:
-            if type(block) is ToolUseBlock and block.input:
-                tell_recovered(block, recorder)

@@ -5,7 +5,13 @@ from __future__ import annotations
 
 from interlingua.dialects.bedrock import tables
 from interlingua.dialects.bedrock.tables import NAME
-from interlingua.dialects.kernel.errors import ShapeError, failed_answer, unwritten_answer, want
+from interlingua.dialects.kernel.errors import (
+    ShapeError,
+    failed_answer,
+    tell_error_word,
+    unwritten_answer,
+    want,
+)
 from interlingua.dialects.kernel.fields import Field, Table, lost, plain
 from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
@@ -74,7 +80,7 @@ def write_error(response: Response, recorder: LossRecorder) -> Wire:
         if code is None or kind_of(code, error.message) is not error.kind:
             code = tables.NEAR_ERRORS.get(error.kind) or tables.ERRORS.write(error.kind)
             out[TYPE] = code = code or "InternalServerException"
-        _report_code(error, code, recorder)
+        tell_error_word(error, code, kind_of, recorder)
     return _finish(out, response, error, recorder)
 
 
@@ -85,7 +91,7 @@ def write_exception(response: Response, recorder: LossRecorder) -> tuple[str, Wi
     code, out = error.code, _write(error, recorder)
     if code not in tables.STREAM_ERRORS or kind_of(code, error.message) is not error.kind:
         code = tables.NEAR_STREAM_ERRORS.get(error.kind, "InternalServerException")
-    _report_code(error, code, recorder)
+    tell_error_word(error, code, kind_of, recorder)
     wire = _finish(out, response, error, recorder)
     named = form_in(mine_of(NAME, error.raw)).get("named", {})
     wire.pop(named.get(TYPE, TYPE), None)
@@ -96,13 +102,6 @@ def _write(error: ProviderError, recorder: LossRecorder) -> Wire:
     out: Wire = {}
     ERROR.write(error, out, mine_of(NAME, error.raw), recorder)
     return out
-
-
-def _report_code(error: ProviderError, code: str, recorder: LossRecorder) -> None:
-    if error.code not in (None, code):
-        recorder.lost(error, "code", f"said as {code}", kind="approximated")
-    if kind_of(code, error.message) is not error.kind:
-        recorder.lost(error, "kind", f"said as {code}", kind="approximated")
 
 
 def _finish(out: Wire, response: Response, error: ProviderError, recorder: LossRecorder) -> Wire:

@@ -9,16 +9,17 @@ from typing import Any
 import msgspec
 
 from interlingua.dialects.bedrock import tables
-from interlingua.dialects.kernel.claude import effort_word, tell_unsaid, thinking_of
+from interlingua.dialects.kernel.claude import effort_word, read_thinking, tell_unsaid, thinking_of
 from interlingua.dialects.kernel.errors import want
 from interlingua.dialects.kernel.fields import (
-    NOT_OURS,
+    QUIET,
     Field,
     Reading,
     Table,
     inside,
     plain,
     strings,
+    word,
 )
 from interlingua.dialects.kernel.kept import Kept, form_in
 from interlingua.dialects.kernel.recorder import LossRecorder
@@ -43,8 +44,7 @@ def _share(key: str, attr: str) -> Field:
             recorder.lost(options, attr, "out of range", kind="approximated")
         return number
 
-    field = plain(key, attr, float, fits=lambda number: 0 <= number <= 1)
-    return field._replace(read=lambda given: {attr: want(given, float)}, write=write)
+    return plain(key, attr, float)._replace(write=write, fits=lambda number: 0 <= number <= 1)
 
 
 def _write_limit(options: Any, recorder: LossRecorder) -> int | None:
@@ -77,33 +77,19 @@ def _write_metadata(options: Any, recorder: LossRecorder) -> dict[str, str] | No
     return said or None
 
 
-def _read_tier(given: Any) -> Reading:
-    word = want(given, dict).get("type")
-    if len(given) == 1 and type(word) is str and word in tables.SERVICE_TIERS:
-        return {"service_tier": word}
-    return NOT_OURS if given else {}
-
-
-def _write_tier(options: Any, recorder: LossRecorder) -> Wire | None:
-    if options.service_tier in tables.SERVICE_TIERS:
-        return {"type": options.service_tier}
-    recorder.lost(options, "service_tier")
-    return None
-
-
 OPTIONS = Table(
     Options,
     inside(
         "inferenceConfig",
-        plain("maxTokens", "max_output_tokens", int, fits=lambda limit: limit >= 1)._replace(
-            read=lambda given: {"max_output_tokens": want(given, int)}, write=_write_limit
+        plain("maxTokens", "max_output_tokens", int)._replace(
+            write=_write_limit, fits=lambda limit: limit >= 1
         ),
         _share("temperature", "temperature"),
         _share("topP", "top_p"),
         strings("stopSequences", "stop")._replace(write=_write_stop),
     ),
     Field("requestMetadata", ("metadata",), _read_metadata, _write_metadata),
-    Field("serviceTier", ("service_tier",), _read_tier, _write_tier),
+    inside("serviceTier", word("type", "service_tier", tables.SERVICE_TIERS)),
     beside=("modelId", "messages", "system", "toolConfig", OUTPUT, ADDITIONAL),
     silent=("tool_choice", "response_format", "reasoning", "top_k", "stream"),
 )
@@ -163,22 +149,23 @@ def _keep_others(key: str, config: Wire, known: set[str], kept: Kept) -> None:
 
 def _read_format(wire: Any, form: Wire) -> ResponseFormat | None:
     """The schema is JSON in a text; a format that says more than we know stays as it is."""
-    if type(wire) is not dict or wire.keys() != {"type", "structure"}:
-        return None
-    structure = wire["structure"]
-    if wire["type"] != "json_schema" or type(structure) is not dict or len(structure) != 1:
-        return None
-    named = structure.get("jsonSchema")
-    if type(named) is not dict or not named.keys() <= {"schema", "name", "description"}:
-        return None
-    text = named.get("schema")
-    schema = _parse(text) if type(text) is str else None
-    if schema is None or not all(type(item) is str for item in named.values()):
+    match wire:
+        case {"structure": {"jsonSchema": {"schema": str(text)} as named}}:
+            schema, name, description = _parse(text), named.get("name"), named.get("description")
+        case _:
+            return None
+    is_known = wire == _format(text, name, description)
+    if schema is None or not is_known or not all(type(item) is str for item in named.values()):
         return None
     if _spell(schema) != text:
         form["schema"] = text
-    name, description = named.get("name"), named.get("description")
     return ResponseFormat("json_schema", name, schema, description=description)
+
+
+def _format(schema: str, name: str | None, description: str | None) -> Wire:
+    more = {"name": name, "description": description}
+    named = {"schema": schema, **{key: item for key, item in more.items() if item is not None}}
+    return {"type": "json_schema", "structure": {"jsonSchema": named}}
 
 
 def _put_format(
@@ -193,9 +180,7 @@ def _put_format(
     text = form.get("schema")
     if type(text) is not str or not same(_parse(text), given.schema):
         text = _spell(given.schema)
-    more = {"name": given.name, "description": given.description}
-    named = {"schema": text, **{key: item for key, item in more.items() if item is not None}}
-    output["textFormat"] = {"type": "json_schema", "structure": {"jsonSchema": named}}
+    output["textFormat"] = _format(text, given.name, given.description)
     if given.strict is not None:
         recorder.lost(options, "response_format.strict", "a schema always binds", severity="info")
 
@@ -245,24 +230,17 @@ def _read_additional(wire: Wire, attrs: Wire, reasoning: Wire, kept: Kept) -> No
 
 
 def _read_thinking(given: Any, reasoning: Wire) -> bool:
-    """Whether this is one of the shapes that fields can hold."""
-    if type(given) is not dict:
+    """Whether this is one of the shapes that fields can hold. A budget says by itself that thinking
+    is on; beside an effort, `on` would not be seen any more."""
+    is_named = type(given) is dict and type(given.get("type")) is str
+    found = read_thinking(given) if is_named else {}
+    if not found or thinking_of(Reasoning(**found), QUIET, on="enabled") != given:
         return False
-    more = {key: item for key, item in given.items() if key not in ("type", "display")}
-    visible = tables.DISPLAYS.read(given["display"]) if "display" in given else None
-    if "display" in given and visible is None:
+    if "budget_tokens" in found:
+        del found["mode"]
+    elif found["mode"] == "on" and "effort" in reasoning:
         return False
-    mode, budget = tables.MODES.read(given.get("type", "")), given.get("budget_tokens")
-    if mode == "on" and more.keys() == {"budget_tokens"} and type(budget) is int:
-        reasoning["budget_tokens"] = budget
-    elif mode is None or more or (mode == "off" and visible is not None):
-        return False
-    elif mode == "on" and "effort" in reasoning:
-        return False  # beside an effort, `on` would not be seen any more
-    else:
-        reasoning["mode"] = mode
-    if visible is not None:
-        reasoning["visible"] = visible
+    reasoning |= found
     return True
 
 

@@ -90,7 +90,9 @@ word, Claude (`output_config`) and OpenAI under `effort`, and Amazon's Nova 2 be
 service's own, and what is written where none of these was read."""
 NOVA_TYPES: TwoWay[str, ReasoningMode] = TwoWay({"enabled": "on", "disabled": "off"})
 
-SERVICE_TIERS = frozenset({"priority", "default", "flex", "reserved"})
+SERVICE_TIERS: TwoWay[str, str] = TwoWay(
+    {tier: tier for tier in ("priority", "default", "flex", "reserved")}
+)
 """`ServiceTierType` of the service's model (botocore 1.44.0, read 2026-11-15)."""
 
 IMAGE_FORMATS: TwoWay[str, str] = TwoWay(

@@ -11,7 +11,7 @@ from interlingua.dialects.bedrock.tables import NAME
 from interlingua.dialects.bedrock.text import kind_of
 from interlingua.dialects.kernel.claude import time_to_live
 from interlingua.dialects.kernel.errors import ShapeError, below, want
-from interlingua.dialects.kernel.fields import Field, Table, inside, plain
+from interlingua.dialects.kernel.fields import Table, inside, plain
 from interlingua.dialects.kernel.kept import NOTHING, Kept, did_without, form_in, mine_of
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.tools import DEFAULT_SCHEMA, schema_of
@@ -40,14 +40,7 @@ def _write_description(tool: Any, recorder: LossRecorder) -> str | None:
 TOOL = Table(
     ToolDefinition,
     plain("name", "name", str),
-    Field(
-        "description",
-        ("description",),
-        lambda given: {"description": want(given, str)},
-        _write_description,
-        kind=str,
-        fits=bool,
-    ),
+    plain("description", "description", str)._replace(write=_write_description, fits=bool),
     inside("inputSchema", plain("json", "input_schema", dict)),
     plain("strict", "strict", bool),
     silent=("executor", "kind", "cache"),

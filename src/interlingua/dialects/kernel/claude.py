@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from interlingua.dialects.kernel.errors import want
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import TwoWay, own_word
@@ -67,6 +68,19 @@ def effort_word(value: Any, field: str, effort: str, recorder: LossRecorder) -> 
     elif word != effort:
         recorder.lost(value, field, f"said as {word}", kind="approximated")
     return word
+
+
+def read_thinking(thinking: Wire) -> dict[str, Any]:
+    """What an object that asks for thinking says of `Reasoning`; nothing for a way to think that we
+    do not know."""
+    mode = MODES.read(want(thinking.get("type"), str, ".type"))
+    if mode is None:
+        return {}
+    fields: dict[str, Any] = {"mode": mode}
+    if mode == "on" and type(thinking.get("budget_tokens")) is int:
+        fields["budget_tokens"] = thinking["budget_tokens"]
+    visible = DISPLAYS.read(thinking.get("display", "")) if mode != "off" else None
+    return fields if visible is None else {**fields, "visible": visible}
 
 
 def thinking_of(reasoning: Reasoning, recorder: LossRecorder, on: str = "adaptive") -> Wire | None:

@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import WORDS, Wire
 from interlingua.errors import ReadError, found
-from interlingua.model.exchange import ProviderError, Response
+from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
 
@@ -135,6 +135,16 @@ def failed_answer(dialect: str, error: ProviderError) -> Response:
         error_message=error.message,
     )
     return Response(Message(Role.ASSISTANT, metadata=metadata), error=error)
+
+
+def tell_error_word(
+    error: Any, word: str, kind_of: Callable[[str, str], ErrorKind], recorder: LossRecorder
+) -> None:
+    """That an error is called by this word, where it says something else."""
+    if kind_of(word, error.message) is not error.kind:
+        recorder.lost(error, "kind", f"said as {word}", kind="approximated")
+    if error.code not in (None, word):
+        recorder.lost(error, "code", f"said as {word}", kind="approximated")
 
 
 def unwritten_answer(response: Response, recorder: LossRecorder) -> None:
