@@ -21,9 +21,8 @@ from interlingua.dialects.anthropic import (
     usage,
 )
 from interlingua.dialects.anthropic.stream.reader import StreamReader
-from interlingua.dialects.anthropic.text import ANSWER, ASSISTANT, RESULT, SYSTEM, USER
+from interlingua.dialects.anthropic.text import ANSWER, ASSISTANT, SYSTEM, USER
 from interlingua.dialects.kernel.errors import ShapeError
-from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.losses import Report
 from interlingua.model.blocks import Cache
@@ -146,19 +145,6 @@ def test_a_call_that_is_written_at_once(block: il.ToolUseBlock) -> None:
     short = written(calls.write_tool_use, block, ASSISTANT)
     long = written(lambda recorder: calls.CALL.write_value(block, recorder, {"type": "tool_use"}))
     assert short == long
-
-
-CONTENTS = st.sampled_from(["", "a", [], [{"type": "text", "text": "a"}], None, 5])
-
-
-@given(parts("tool_result", {"tool_use_id": TEXTS, "content": CONTENTS, "is_error": TEXTS}))
-def test_a_result_that_is_read_at_once(part: Any) -> None:
-    def long(part: Any) -> Any:
-        kept = Kept()
-        text.take(part, "tool_use_id", str)
-        return calls._read_tool_result(part, USER, calls._read_content(part, RESULT, kept), kept)
-
-    assert outcome(calls.read_tool_result, part, USER) == outcome(long, part)
 
 
 @given(

@@ -328,7 +328,7 @@ def test_marks_of_other_wires_say_nothing_here() -> None:
         (il.ErrorKind.INVALID_REQUEST, None, "validationException", []),
         (il.ErrorKind.AUTH, None, "validationException", ["$.error.kind"]),
         (il.ErrorKind.NETWORK, None, "serviceUnavailableException", ["$.error.kind"]),
-        (il.ErrorKind.OTHER, "X", "internalServerException", ["$.error.code", "$.error.kind"]),
+        (il.ErrorKind.OTHER, "X", "internalServerException", ["$.error.kind", "$.error.code"]),
     ],
 )
 def test_nothing_comes_after_an_error(

@@ -17,13 +17,14 @@ from interlingua.dialects.anthropic.text import (
     Place,
     is_odd,
     is_silent,
+    read_content,
     read_part,
     read_parts,
-    string_of,
+    write_content,
     write_parts,
 )
 from interlingua.dialects.kernel.calls import tell_recovered
-from interlingua.dialects.kernel.errors import ShapeError, below, take
+from interlingua.dialects.kernel.errors import below
 from interlingua.dialects.kernel.fields import Field, Table, lost, plain, usual
 from interlingua.dialects.kernel.kept import NOTHING, Kept, form_of, mine_of
 from interlingua.dialects.kernel.recorder import LossRecorder
@@ -120,16 +121,8 @@ HOSTED_RESULT = Table(
 
 
 def read_tool_result(part: Wire, place: Place) -> ToolResultBlock:
-    id, kept = take(part, "tool_use_id", str), Kept()
+    kept = Kept()
     content = _read_content(part, RESULT, kept)
-    if len(part) == 3 and content and place is USER:
-        return ToolResultBlock(id, content, raw=kept.raw(NAME))
-    return _read_tool_result(part, place, content, kept)
-
-
-def _read_tool_result(
-    part: Wire, place: Place, content: tuple[Any, ...], kept: Kept
-) -> ToolResultBlock:
     if place is not USER:
         kept.form["type"] = "tool_result"
     return ANSWERED.read_value(ToolResultBlock, part, NAME, kept, content=content)
@@ -145,8 +138,8 @@ def write_tool_result(block: ToolResultBlock, place: Place, recorder: LossRecord
         return None
     if block.cache is None and (block.raw is None or block.raw == _STRING):
         out: Wire = {"type": "tool_result", "tool_use_id": block.tool_use_id}
-        if block.content:
-            _put_content(out, block.content, form, RESULT, recorder)
+        if content := write_content(block.content, RESULT, form, recorder):
+            out["content"] = content
         if block.is_error:
             out["is_error"] = True
         return out
@@ -158,35 +151,18 @@ _STRING = {NAME: {"$form": {"content": "string"}}}
 
 def _write_tool_result(block: ToolResultBlock, form: Wire, recorder: LossRecorder) -> Wire:
     out: Wire = {"type": "tool_result"}
-    if block.content:
-        _put_content(out, block.content, form, RESULT, recorder)
+    if content := write_content(block.content, RESULT, form, recorder):
+        out["content"] = content
     return ANSWERED.write_value(block, recorder, out)
 
 
 def _read_content(part: Wire, place: Place, kept: Kept) -> tuple[Any, ...]:
-    """The content of a result. Whether it is a string no block can tell (`$form.content`)."""
     content = part.get("content")
-    if type(content) is str and content:
-        kept.form["content"] = "string"
-        return (TextBlock(content),)
-    if type(content) is list and content:
-        return below(".content", read_parts, content, place)
     if content is not None and content != "" and content != []:
-        raise ShapeError(".content", "a string or a list", content)
+        return below(".content", read_content, content, place, kept.form)
     if "content" in part:
         kept.spell("content", content)
     return ()
-
-
-def _put_content(
-    out: Wire, content: tuple[Block, ...], form: Wire, place: Place, recorder: LossRecorder
-) -> None:
-    parts = write_parts(content, place, recorder)
-    text = string_of(parts) if form.get("content") == "string" else None
-    if text is not None:
-        out["content"] = text
-    elif parts:
-        out["content"] = parts
 
 
 # -- results of hosted tools ----------------------------------------------------------------------
@@ -240,8 +216,8 @@ def _write_hosted_result(
     inner = mine_of(NAME, block.raw).get("content")
     if type(inner) is dict and "inner" in form:
         out["content"] = _write_inner(block, inner, form["inner"], recorder)
-    else:
-        _put_content(out, block.content, form, HOSTED, recorder)
+    elif content := write_content(block.content, HOSTED, form, recorder):
+        out["content"] = content
     if form.get("flagged"):
         out["is_error"] = block.is_error
     elif block.is_error is not _says_error(inner):

@@ -4,7 +4,7 @@ for a container, and what a hosted search found. Sound and film have no place he
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from interlingua.dialects.anthropic import tables
 from interlingua.dialects.anthropic.tables import NAME
@@ -15,19 +15,20 @@ from interlingua.dialects.anthropic.text import (
     SYSTEM,
     Place,
     is_odd,
+    read_content,
     read_parts,
-    string_of,
+    write_content,
     write_parts,
 )
-from interlingua.dialects.kernel.errors import ShapeError, below, take
+from interlingua.dialects.kernel.errors import below, take
 from interlingua.dialects.kernel.fields import Table, lost, plain
-from interlingua.dialects.kernel.kept import NOTHING, Kept, form_of, mine_of
+from interlingua.dialects.kernel.kept import Kept, did_without, form_of, mine_inside, mine_of
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import IMAGE_STARTS
 from interlingua.model import blocks as model
 from interlingua.model.base import Raw
-from interlingua.model.blocks import Block, DocumentBlock, ImageBlock, Source, UnknownBlock
+from interlingua.model.blocks import DocumentBlock, ImageBlock, Source, UnknownBlock
 
 Media = ImageBlock | DocumentBlock
 
@@ -42,8 +43,8 @@ def _read_source(part: Wire, kept: Kept) -> tuple[Source, str | None] | None:
     if kind is None:
         return None
     if kind == "blocks":
-        blocks = below(".source.content", _read_blocks, wire.get("content"), kept)
-        source = Source("blocks", content=blocks)
+        content = below(".source.content", read_content, wire.get("content"), SOURCE, kept.form)
+        source = Source("blocks", content=content)
     else:
         provider, data = NAME if kind == "file_id" else None, below(".source", take, wire, key, str)
         source = Source(kind, data, provider=provider)  # type: ignore[arg-type]  # of the table
@@ -56,21 +57,13 @@ def _read_source(part: Wire, kept: Kept) -> tuple[Source, str | None] | None:
     return source, media_type if typed else None
 
 
-def _read_blocks(content: Any, kept: Kept) -> tuple[Block, ...]:
-    if type(content) is str:
-        kept.form["content"] = "string"
-        return (model.TextBlock(content),) if content else ()
-    if type(content) is not list:
-        raise ShapeError("", "a string or a list", content)
-    return read_parts(content, SOURCE)
-
-
 def _write_source(block: Media, recorder: LossRecorder) -> Wire | None:
     """None where the kind has no place here, or nothing in it."""
     source = block.source
     word, key = _SPELLED.get(source.kind, (None, ""))
     if source.kind == "blocks" and source.content is not None:
-        return {"type": word, key: _write_blocks(source.content, block.raw, recorder)}
+        form = form_of(NAME, block.raw)
+        return {"type": word, key: write_content(source.content, SOURCE, form, recorder)}
     if word is None or source.data is None:
         return None
     if key != "data" or (block.media_type is None and _was_untyped(block.raw)):
@@ -81,17 +74,9 @@ def _write_source(block: Media, recorder: LossRecorder) -> Wire | None:
 _SPELLED = {kind: (word, key) for word, (kind, key) in tables.SOURCES.items()}
 
 
-def _write_blocks(content: tuple[Block, ...], raw: Raw | None, recorder: LossRecorder) -> Any:
-    parts = write_parts(content, SOURCE, recorder)
-    if form_of(NAME, raw).get("content") == "string":
-        return (string_of(parts) or parts) if parts else ""
-    return parts
-
-
 def _was_untyped(raw: Raw | None) -> bool:
-    form = form_of(NAME, raw).get("inside", NOTHING).get("source", NOTHING)
-    without = (*form.get("absent", ()), *form.get("spelled", ()))
-    return "media_type" in without or "media_type" in mine_of(NAME, raw).get("source", ())
+    source = mine_inside(mine_of(NAME, raw), "source")
+    return "media_type" in source or did_without(source, "media_type")
 
 
 def _media_type(block: Media) -> str:

@@ -108,6 +108,26 @@ def write_parts(blocks: Iterable[Block], place: Place, recorder: LossRecorder) -
     return parts
 
 
+def read_content(content: Any, place: Place, form: Wire) -> tuple[Block, ...]:
+    """Parts, or a string in place of them, which no block can tell (`$form.content`)."""
+    if type(content) is str:
+        form["content"] = "string"
+        return (TextBlock(content),) if content else ()
+    if type(content) is not list:
+        raise ShapeError("", "a string or a list", content)
+    return read_parts(content, place)
+
+
+def write_content(
+    blocks: Iterable[Block], place: Place, form: Wire, recorder: LossRecorder
+) -> list[Wire] | str:
+    parts = write_parts(blocks, place, recorder)
+    if form.get("content") != "string":
+        return parts
+    text = string_of(parts) if parts else ""
+    return parts if text is None else text
+
+
 def string_of(parts: list[Wire]) -> str | None:
     """The text that parts come to where a string can say them."""
     if len(parts) == 1 and len(parts[0]) == 2 and parts[0].get("type") == "text":

@@ -233,7 +233,9 @@ def _read_turn(
     blocks, ahead = read_parts(turn.get("content"), ".content")
     raw, changes = None, None
     if len(turn) != 2 or ahead or name == before or not blocks or role is _SYSTEM:
-        kept = _around(turn, blocks, ahead)
+        kept = kept_around(turn, ahead)
+        if not blocks:
+            kept.respell("content", [])  # a message without blocks says nothing as a rule
         _READER.keep_place(turn, before, messages, kept)
         if role is _SYSTEM:
             blocks, changes = read_changes(blocks, kept.form, tools)
@@ -242,13 +244,9 @@ def _read_turn(
     return name
 
 
-def _around(turn: Wire, blocks: list[Block], ahead: list[Wire]) -> Kept:
+def kept_around(turn: Wire, ahead: list[Wire]) -> Kept:
     """What a turn says beside its parts."""
-    kept = Kept()
-    if not blocks:
-        kept.respell("content", [])  # a message without blocks says nothing as a rule
-    if ahead:
-        kept.rest[POINTS] = ahead
+    kept = Kept(rest={POINTS: ahead} if ahead else {})
     kept.add_others(turn, _TURN)
     return kept
 

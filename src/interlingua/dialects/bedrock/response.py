@@ -5,13 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.bedrock.errors import read_error, write_error
-from interlingua.dialects.bedrock.messages import read_parts, write_parts
+from interlingua.dialects.bedrock.messages import kept_around, read_parts, write_parts
 from interlingua.dialects.bedrock.tables import DEFAULT_METRICS, NAME, STOP_REASONS, STOP_WORDS
-from interlingua.dialects.bedrock.tools import POINTS, points_in
+from interlingua.dialects.bedrock.tools import points_in
 from interlingua.dialects.bedrock.usage import NO_USAGE, read_usage, write_usage
 from interlingua.dialects.kernel.claude import own_stop_word
 from interlingua.dialects.kernel.errors import below, read_whole
-from interlingua.dialects.kernel.kept import NOTHING, Kept, did_without, form_in, mine_of, put_back
+from interlingua.dialects.kernel.kept import (
+    NOTHING,
+    Kept,
+    did_without,
+    form_in,
+    mine_inside,
+    mine_of,
+    put_back,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.exchange import Response
@@ -20,7 +28,6 @@ from interlingua.model.metadata import MessageMetadata
 
 _BODY = frozenset({"output", "stopReason", "usage"})
 _NEEDED = ("stopReason", "usage", "metrics")
-_MESSAGE = frozenset({"role", "content"})
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -60,21 +67,12 @@ def _read_output(wire: Wire, fields: Wire, kept: Kept) -> tuple[Any, ...]:
         return ()
     blocks, ahead = read_parts(message.get("content"), ".output.message.content", answer=True)
     if len(message) != 2 or message.get("role") != "assistant" or ahead:
-        fields["provider_raw"] = _around(message, ahead).raw(NAME)
+        around = kept_around(message, ahead)
+        if message.get("role", "assistant") != "assistant":
+            around.respell("role", message["role"])
+        around.miss_any(message, ("role",))
+        fields["provider_raw"] = around.raw(NAME)
     return tuple(blocks)
-
-
-def _around(message: Wire, ahead: list[Wire]) -> Kept:
-    """What a message says beside its parts."""
-    kept = Kept()
-    if "role" not in message:
-        kept.miss("role")
-    elif message["role"] != "assistant":
-        kept.respell("role", message["role"])
-    if ahead:
-        kept.rest[POINTS] = ahead
-    kept.add_others(message, _MESSAGE)
-    return kept
 
 
 # -- writing --------------------------------------------------------------------------------------
@@ -87,7 +85,8 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
     metadata = message.metadata
     out: Wire = {}
     written = _write_message(message, recorder)
-    if written["content"] or not _did_without_message(mine):
+    is_bare = did_without(mine, "output") or did_without(mine_inside(mine, "output"), "message")
+    if written["content"] or not is_bare:
         out["output"] = {"message": written}
     if metadata.stop_reason is not None or not did_without(mine, "stopReason"):
         own = own_stop_word(metadata, NAME, STOP_REASONS.words)
@@ -103,11 +102,6 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
     for other in response.alternatives:
         recorder.lost(other, None, "there is one answer only")
     return put_back(out, response, response.raw, recorder)
-
-
-def _did_without_message(mine: Wire) -> bool:
-    inner = form_in(mine).get("inside", {}).get("output", {})
-    return did_without(mine, "output") or did_without({"$form": inner}, "message")
 
 
 def _write_message(message: Message, recorder: LossRecorder) -> Wire:

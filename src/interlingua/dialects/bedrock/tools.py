@@ -12,7 +12,7 @@ from interlingua.dialects.bedrock.text import kind_of
 from interlingua.dialects.kernel.claude import time_to_live
 from interlingua.dialects.kernel.errors import ShapeError, below, want
 from interlingua.dialects.kernel.fields import Table, inside, plain
-from interlingua.dialects.kernel.kept import NOTHING, Kept, did_without, form_in, mine_of
+from interlingua.dialects.kernel.kept import Kept, did_without, mine_inside, mine_of
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.tools import DEFAULT_SCHEMA, schema_of
 from interlingua.dialects.kernel.wire import Wire
@@ -151,31 +151,24 @@ def write_tools(out: Wire, request: Request, mine: Wire, recorder: LossRecorder)
             tools.append(wire)
             if tool.cache is not None:
                 put_cache(tools, tool, recorder)
-    if not tools and not _did_without_tools(mine):
+    config = mine_inside(mine, CONFIG)
+    if not tools and not (did_without(mine, CONFIG) or did_without(config, "tools")):
         tools = stand_ins(request.messages)
         if tools:
             reason = "history has calls, so their tools are named without a schema"
             recorder.lost(request, "tools", reason, kind="approximated", severity="info")
     said: Wire = {"tools": tools} if tools else {}
     if request.options.tool_choice is not None:
-        _put_choice(said, request.options, request.options.tool_choice, mine, recorder)
+        _put_choice(said, request.options, request.options.tool_choice, config, recorder)
     if said:
         out[CONFIG] = said
 
 
-def _config_form(mine: Wire) -> Wire:
-    form: Wire = form_in(mine).get("inside", NOTHING).get(CONFIG, NOTHING)
-    return form
-
-
-def _did_without_tools(mine: Wire) -> bool:
-    return did_without(mine, CONFIG) or did_without({"$form": _config_form(mine)}, "tools")
-
-
 def _put_choice(
-    said: Wire, options: Options, choice: ToolChoice, mine: Wire, recorder: LossRecorder
+    said: Wire, options: Options, choice: ToolChoice, config: Wire, recorder: LossRecorder
 ) -> None:
-    if not said and not (CONFIG in mine or _config_form(mine)):
+    """`config` is what was kept of all that stands beside."""
+    if not said and not config:
         if choice.mode != "auto" or choice.names:
             recorder.lost(options, "tool_choice", "there is no tool to choose")
     elif choice.mode == "any" and len(choice.names) == 1:
