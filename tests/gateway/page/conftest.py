@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import pytest
 
@@ -19,6 +20,7 @@ NEEDED = "INTERLINGUA_PAGE"
 """Set it (`make page` does) where a browser that does not start is a failure."""
 PATIENCE = 60_000
 """Milliseconds that a busy machine may take for what is expected."""
+T = TypeVar("T")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 
 
@@ -58,15 +60,21 @@ def standing(
             thread.join(30)
 
 
+def apart(work: Coroutine[Any, Any, T]) -> T:
+    """Done in a thread of its own: in this one there may be the event loop of a browser."""
+    with ThreadPoolExecutor(1) as elsewhere:
+        return elsewhere.submit(asyncio.run, work).result()
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     with standing(tmp_path_factory.mktemp("page")) as (here, _):
         yield here
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
-    """Only for a module: as long as it is there, this thread has an event loop that runs."""
+    """As long as it is there, this thread has an event loop that runs: see `apart`."""
     api = pytest.importorskip(
         "playwright.sync_api", reason="playwright is not installed: `make page` installs it"
     )

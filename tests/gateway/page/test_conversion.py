@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 
 import interlingua as il
+from tests.gateway.page.conftest import apart
 from tests.gateway.serving import Served, served
 
 CHAT = '{"model": "gpt-4.1", "messages": [{"role": "user", "content": "hi"}], "seed": 7}'
@@ -23,7 +23,7 @@ def converted(home: Path, *bodies: dict[str, Any]) -> list[tuple[int, Any]]:
         async with served(home) as gateway:
             return await work(gateway)
 
-    return asyncio.run(serve())
+    return apart(serve())
 
 
 def test_a_body_is_recognised_and_said_in_another_form(tmp_path: Path) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 
-from tests.gateway.page.conftest import Place
+from tests.gateway.page.conftest import Place, apart
 from tests.gateway.page.scripts import AROUND, COUNT, payloads, unharmed
 
 pytest.importorskip("playwright", reason="playwright is not installed: `make page` installs it")
@@ -57,8 +56,7 @@ async def plant(place: Place, said: list[str]) -> tuple[str, str]:
 def test_no_script_in_what_is_shown_runs(page: Any, place: Place) -> None:
     said = payloads()
     assert len(set(said)) == COUNT
-    with ThreadPoolExecutor(1) as elsewhere:
-        task, tool = elsewhere.submit(lambda: asyncio.run(plant(place, said))).result()
+    task, tool = apart(plant(place, said))
     log = page.get_by_role("log", name="Conversation")
     page.goto(f"/#/tasks/{task}")
     page.get_by_role("button", name="Show everything from the beginning").click()

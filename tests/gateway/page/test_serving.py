@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 from interlingua.gateway.page.files import INDEX, contents
+from tests.gateway.page.conftest import apart
 from tests.gateway.serving import Served, key, served
 
 BROWSER = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
@@ -21,7 +21,7 @@ def run(home: Path, work: Callable[[Served], Awaitable[None]]) -> None:
         async with served(home) as gateway:
             await work(gateway)
 
-    asyncio.run(serve())
+    apart(serve())
 
 
 def test_browsers_get_the_page_and_all_others_what_they_got(tmp_path: Path) -> None:
