@@ -8,7 +8,6 @@ import os
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 import urllib.request
 from decimal import Decimal
@@ -17,6 +16,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from tests.gateway.endurance.watched import FILE
+from tests.gateway.forks import Fork
 from tests.gateway.serving import key
 
 ROOT = Path(__file__).parents[3]
@@ -63,12 +63,9 @@ class Serving:
         }
         for name in ("ANTHROPIC_BASE_URL", "INTERLINGUA_STORE"):
             environ.pop(name, None)
-        command = [sys.executable, "-m", "tests.gateway.endurance.watched", "serve", "--port", "0"]
-        command += ["--config", str(file)]
+        words = ["tests.gateway.endurance.watched", "serve", "--port", "0", "--config", str(file)]
         with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                command, env=environ, cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True
-            )
+            self.process = Fork(words, env=environ, cwd=ROOT, stderr=log)
         assert self.process.stdout is not None
         first = self.process.stdout.readline()
         if "http://" not in first:

@@ -8,8 +8,6 @@ and those who spent it say, and in the end nothing is set aside."""
 from __future__ import annotations
 
 import argparse
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -22,6 +20,7 @@ from interlingua.gateway.keys.key_admin import Terms, issue
 from interlingua.gateway.shared.principal import usd
 from interlingua.store.base import Store
 from interlingua.store.open import open_store
+from tests.gateway.forks import Fork
 from tests.store.conftest import Server, in_schema, new_schema
 from tests.store.places import ask
 
@@ -61,10 +60,9 @@ def crowd(address: str, count: int) -> tuple[int, list[str]]:
     return len(costs), wrong
 
 
-def _spender(address: str, token: str, each: int, seed: int) -> subprocess.Popen[str]:
+def _spender(address: str, token: str, each: int, seed: int) -> Fork:
     numbers = [str(TASKS), str(each), str(seed)]
-    command = [sys.executable, "-m", "tests.gateway.keys.spenders", address, token, *numbers]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    return Fork(["tests.gateway.keys.spenders", address, token, *numbers], cwd=ROOT)
 
 
 def _spent(store: Store, key: str) -> tuple[Decimal, Decimal]:

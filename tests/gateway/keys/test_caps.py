@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import random
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -47,6 +45,7 @@ from interlingua.store.errors import StoreError
 from interlingua.store.open import open_async_store, open_store
 from interlingua.store.sqlite import SqliteStore
 from tests.effort import examples
+from tests.gateway.forks import Fork
 from tests.gateway.keys.spenders import MOST, PROMPT
 from tests.gateway.loops import Client, ScriptedProvider, gateway_of, post
 from tests.gateway.loops import ask as talk
@@ -604,10 +603,9 @@ def test_a_process_that_was_only_asleep_still_settles(address: str) -> None:
     on(address, work, daily_cap_usd=Decimal(1), concurrent=1)
 
 
-def spender(address: str, token: str, tasks: int, requests: int, seed: int) -> Any:
+def spender(address: str, token: str, tasks: int, requests: int, seed: int) -> Fork:
     numbers = [str(number) for number in (tasks, requests, seed)]
-    command = [sys.executable, "-m", "tests.gateway.keys.spenders", address, token, *numbers]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    return Fork(["tests.gateway.keys.spenders", address, token, *numbers], cwd=ROOT)
 
 
 def test_processes_that_share_a_store_do_not_pass_a_cap_and_every_dollar_is_counted(

@@ -20,6 +20,7 @@ import pytest
 
 from interlingua.gateway.keys.key_admin import Terms, issue
 from interlingua.store.open import open_store
+from tests.gateway.forks import Fork
 from tests.gateway.sdks.clients import CLIENTS
 from tests.gateway.sdks.provider import CITIES, Upstream
 from tests.replay import faults
@@ -46,10 +47,8 @@ def gateway(home: Path, store: str, upstream: str) -> Iterator[str]:
         "GEMINI_API_KEY": "k-up",
         "GOOGLE_GEMINI_BASE_URL": f"{upstream}/v1beta",
     }
-    command = [sys.executable, "-m", "interlingua", "serve", "--port", "0"]
-    process = subprocess.Popen(
-        command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
+    words = ["interlingua", "serve", "--port", "0"]
+    process = Fork(words, env=environ, stderr=subprocess.DEVNULL)
     assert process.stdout is not None
     try:
         first = process.stdout.readline()

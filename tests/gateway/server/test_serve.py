@@ -20,22 +20,30 @@ import pytest
 
 import interlingua as il
 from interlingua.bus.event import NO_SESSION
+from tests.gateway.forks import Fork
 from tests.gateway.serving import ANTHROPIC, Upstream, asked
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 
 
-class Process:
-    """A gateway; `lines` are those of its log."""
+def whole_process(words: list[str], environ: dict[str, str]) -> subprocess.Popen[str]:
+    command, pipe = [sys.executable, "-m", *words], subprocess.PIPE
+    return subprocess.Popen(command, env=environ, stdout=pipe, stderr=pipe, text=True)
 
-    def __init__(self, home: Path, *arguments: str) -> None:
+
+class Process:
+    """A gateway; `lines` are those of its log. `whole` loads the package, as users do."""
+
+    def __init__(self, home: Path, *arguments: str, whole: bool = False) -> None:
         environ = {**os.environ, "INTERLINGUA_HOME": str(home), "PYTHONUNBUFFERED": "1"}
         for name in ("ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "INTERLINGUA_STORE"):
             environ.pop(name, None)
-        command = [sys.executable, "-m", "interlingua", "serve", "--port", "0", *arguments]
+        words = ["interlingua", "serve", "--port", "0", *arguments]
         self.home = home
-        self.process = subprocess.Popen(
-            command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        self.process: subprocess.Popen[str] | Fork = (
+            whole_process(words, environ)
+            if whole
+            else Fork(words, env=environ, stderr=subprocess.PIPE)
         )
         self.lines: list[dict[str, Any]] = []
         self.text = ""
@@ -136,7 +144,7 @@ def running(
 
 
 def test_it_says_where_it_is_and_serves_with_nothing_configured(tmp_path: Path) -> None:
-    process = Process(tmp_path)
+    process = Process(tmp_path, whole=True)
     try:
         assert process.ask("GET", "/health/ready")[0] == 200
         status, listed = process.ask("GET", "/v1/models")

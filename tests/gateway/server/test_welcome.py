@@ -28,6 +28,7 @@ from interlingua.gateway.keys.key_admin import issue
 from interlingua.gateway.server.welcome import Welcome
 from interlingua.gateway.settings import Settings
 from interlingua.local.weights import VARIABLE
+from tests.gateway.forks import Fork
 from tests.gateway.serving import ANTHROPIC, Upstream
 from tests.local.conftest import weights
 
@@ -38,6 +39,13 @@ ROOT = Path(__file__).parents[3]
 LAST = "Stop "
 
 
+def _made(command: list[str], environ: dict[str, str]) -> subprocess.Popen[str]:
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    return subprocess.Popen(
+        command, cwd=ROOT, env=environ, text=True, start_new_session=True, **streams
+    )
+
+
 class Run:
     """A command that says what to try; `text` is all that it said up to there, on any stream."""
 
@@ -45,14 +53,10 @@ class Run:
         variables = {**os.environ, "PYTHONUNBUFFERED": "1", **environment}
         for name in ("ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "INTERLINGUA_STORE", "MAKEFLAGS"):
             variables.pop(name, None)
-        self.process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env=variables,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
+        self.process: subprocess.Popen[str] | Fork = (
+            _made(command, variables)
+            if command[0] == "make"
+            else Fork(command, cwd=ROOT, env=variables, stderr=subprocess.STDOUT, own_session=True)
         )
         self.text = ""
         self._said = threading.Event()
@@ -99,7 +103,8 @@ def running(command: list[str], home: Path, **environment: str) -> Iterator[Run]
 
 
 def serve(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "interlingua", "serve", "--port", "0", *arguments]
+    """The words after `python -m`."""
+    return ["interlingua", "serve", "--port", "0", *arguments]
 
 
 def commands(text: str) -> list[str]:

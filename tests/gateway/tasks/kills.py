@@ -12,8 +12,6 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 from contextlib import suppress
@@ -23,6 +21,7 @@ from typing import Any
 import aiohttp
 
 from tests.gateway.endurance.outside import ROOT, require
+from tests.gateway.forks import Fork
 from tests.gateway.serving import ANTHROPIC, Upstream
 from tests.store.conftest import Server
 
@@ -51,12 +50,10 @@ class Gateway:
         self._environ.pop("INTERLINGUA_STORE", None)
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "interlingua", "serve", "--port", "0", "--json"]
-        command += ["--config", str(self.home / "gateway.toml")]
+        words = ["interlingua", "serve", "--port", "0", "--json"]
+        words += ["--config", str(self.home / "gateway.toml")]
         with (self.home / "log.txt").open("ab") as log:
-            self.process = subprocess.Popen(
-                command, env=self._environ, cwd=self.home, stdout=subprocess.PIPE, stderr=log
-            )
+            self.process = Fork(words, env=self._environ, cwd=self.home, stderr=log)
         assert self.process.stdout is not None
         first = self.process.stdout.readline()
         require(bool(first), "the gateway starts")
