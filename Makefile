@@ -13,11 +13,17 @@ ENGINES ?= .venv-engines
 WORKERS ?= 4
 
 # uv resolves and unpacks several times as quickly as pip; where it cannot be had, or finds less
-# than pip does, pip does the work.
+# than pip does, pip does the work. It is installed by the interpreter's own pip, if there is one, so
+# that the environment's need not be made first. Nothing is compiled before it is imported: most of
+# the SDKs' files never are.
 RUNTIME := .[cli,client,gateway,local,schema,store]
-INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check uv \
-	&& $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python -e '$(1)' \
-	|| $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '$(1)'
+UV := $(or $(shell command -v uv),$(BIN)/uv)
+PIP := -m pip --quiet --disable-pip-version-check
+BY_PIP = { $(BIN)/python -m ensurepip >/dev/null && $(BIN)/python $(PIP) install $(1); }
+GET_UV = test -x $(UV) || $(PYTHON) $(PIP) --python $(BIN)/python install uv 2>/dev/null \
+	|| $(call BY_PIP,uv)
+INSTALL = { $(GET_UV); } && $(UV) pip install --quiet --python $(BIN)/python pip -e '$(1)' \
+	|| $(call BY_PIP,-e '$(1)')
 
 # Tests are compiled once and kept, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
@@ -28,13 +34,13 @@ venv: $(DEV)
 
 # The stamps are older than pyproject.toml when an install has to be done again.
 $(DEV): pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	test -x $(BIN)/python || $(PYTHON) -m venv --without-pip $(VENV)
 	$(call INSTALL,.[dev])
 	touch $(RUN) $(DEV)
 
 # The runtime alone; a dev install includes it, and touches this stamp too.
 $(RUN): pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	test -x $(BIN)/python || $(PYTHON) -m venv --without-pip $(VENV)
 	$(call INSTALL,$(RUNTIME))
 	touch $(RUN)
 

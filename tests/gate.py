@@ -58,6 +58,7 @@ NAMED = "INTERLINGUA_POSTGRES"
 LOADED = (
     *("pytest", "hypothesis", "aiohttp", "anthropic", "botocore.session", "cohere"),
     *("google.genai.interactions", "mcp", "mistralai.client", "openai", "openrouter"),
+    *("interlingua.cli.main", "interlingua.gateway.service", "interlingua.store.sqlite"),
 )
 """What takes long to load, and is loaded once for all groups where it is there."""
 LOADED_BEFORE = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"
@@ -194,11 +195,21 @@ def load() -> None:
     """What the forks then need not load."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        gc.disable()  # what is loaded stays
         for name in LOADED:
             with suppress(ImportError):
                 import_module(name)
+        _load_dialects()
+    gc.enable()
     gc.collect()
     gc.freeze()  # forks need not look through it
+
+
+def _load_dialects() -> None:
+    from interlingua.dialects import registry
+
+    for name in registry.dialects():
+        registry.dialect(name)
 
 
 class Postgres:

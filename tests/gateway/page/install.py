@@ -29,10 +29,19 @@ def browser_path() -> str | None:
 
 def playwright(seconds: float) -> bool:
     if find_spec("playwright") is None:
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        _run([*pip, "--timeout", "10", "--retries", "1", "playwright>=1.49"], seconds)
+        _install("playwright>=1.49", seconds)
         invalidate_caches()
     return find_spec("playwright") is not None
+
+
+def _install(package: str, seconds: float) -> None:
+    """By uv, if it is there, which is quick; pip may find what it does not."""
+    python = Path(sys.executable)
+    uv = shutil.which("uv", path=f"{python.parent}{os.pathsep}{os.environ['PATH']}")
+    quick = [uv or "", "pip", "install", "--quiet", "--python", str(python), package]
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    if not uv or not _run(quick, seconds):
+        _run([*pip, "--timeout", "10", "--retries", "1", package], seconds)
 
 
 def browser(seconds: float) -> bool:
