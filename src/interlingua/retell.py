@@ -64,55 +64,51 @@ def retell(
     `hoist`ed to the front. `profile` says which tools of its provider's own the model has, so that
     another's can be said as those."""
     to = dialect_of(target) if isinstance(target, str) else target
-    if not images:
-        pass  # somebody has to look for them
-    elif type(value) is Response:
-        hearer = Listener(to, model, provider, strict_issuer, True, source)
-        answer = _plain_answer(value, hearer)
-        if answer is not None:
-            return answer
-    elif type(value) is Request and _is_simple(value):
-        report = Report(to.name)
-        scribe = LossRecorder(to.name, value, report)
-        wording = Wording(to.name, to.traits, scribe)
-        if source == to.name or all(map(wording.takes, value.messages)):
-            return Retold(value, report, scribe)
-    if isinstance(value, Message):
-        value = (value,)
-    if isinstance(value, (list, tuple)):
-        value = Request(tuple(value))
-        told = retell(
-            value,
-            to,
-            model,
-            provider=provider,
-            source=source,
-            strict_issuer=strict_issuer,
-            images=images,
-            instructions=instructions,
-            profile=profile,
-        )
-        return Retold(told.value.messages, told.report, told.scribe)
-    listener = _listener(value, to, model, provider, strict_issuer, source)
-    teller = Teller(value, listener, images, profile)
-    if instructions == "hoist" and isinstance(value, Request):
-        value = in_front(value, teller.scribe)
-    told_value = teller.response(value) if isinstance(value, Response) else teller.request(value)
-    return Retold(told_value, teller.scribe.report, teller.scribe)
+    if type(value) is Response:
+        listener = Listener(to, model, provider, strict_issuer, True, source)
+        answer = _plain_answer(value, listener) if images else None
+        return answer or _stepwise(value, listener, images, profile)
+    are_messages = type(value) is not Request
+    request = value if type(value) is Request else _of_messages(value)
+    told = _plain_request(request, to, source) if images else None
+    if told is None:
+        asked = model or request.model  # unless another one is asked now
+        listener = Listener(to, asked, provider, strict_issuer, False, source, request.model)
+        told = _stepwise(request, listener, images, profile, instructions == "hoist")
+    return Retold(told.value.messages, told.report, told.scribe) if are_messages else told
 
 
-def _listener(
+def _of_messages(messages: Message | list[Message] | tuple[Message, ...]) -> Request:
+    return Request((messages,) if isinstance(messages, Message) else tuple(messages))
+
+
+def _stepwise(
     value: Request | Response,
-    to: Dialect,
-    model: str | None,
-    provider: str | None,
-    strict: bool,
-    source: str | None,
-) -> Listener:
-    """Who is told. A request names the model that it asks, unless another one is asked now."""
+    listener: Listener,
+    images: bool,
+    profile: Profile | None,
+    hoist: bool = False,
+) -> Retold:
+    """The long way, which looks for everything that may have to be repaired."""
+    teller = Teller(value, listener, images, profile)
+    told: Request | Response
     if isinstance(value, Response):
-        return Listener(to, model, provider, strict, True, source)
-    return Listener(to, model or value.model, provider, strict, False, source, value.model)
+        told = teller.response(value)
+    else:
+        told = teller.request(in_front(value, teller.scribe) if hoist else value)
+    return Retold(told, teller.scribe.report, teller.scribe)
+
+
+def _plain_request(request: Request, to: Dialect, source: str | None) -> Retold | None:
+    """A request in which only the user has spoken, as it is, if the target takes all of it."""
+    if not _is_simple(request):
+        return None
+    report = Report(to.name)
+    scribe = LossRecorder(to.name, request, report)
+    wording = Wording(to.name, to.traits, scribe)
+    if source == to.name or all(map(wording.takes, request.messages)):
+        return Retold(request, report, scribe)
+    return None
 
 
 def _is_simple(request: Request) -> bool:

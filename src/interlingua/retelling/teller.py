@@ -31,7 +31,7 @@ from interlingua.retelling.labels import tell_labels
 from interlingua.retelling.pairs import answers_in, calls_of, ids_fit, is_paired
 from interlingua.retelling.search_options import asks_beside
 from interlingua.retelling.tools import tools_for
-from interlingua.retelling.wording import INSTRUCTS, Wording, is_call_last
+from interlingua.retelling.wording import INSTRUCTS, VISIBLE, Wording, is_call_last
 
 if TYPE_CHECKING:
     from interlingua.models.profile import Profile
@@ -182,65 +182,79 @@ class Teller:
         """Whether there is nothing to repair: the usual history, found out in one go."""
         if self.traits.call_signature is not None or not self.traits.begins_with_model:
             return False
-        legal, ordered = self.target.legal_id, self.traits.ordered_results
-        anywhere = self.traits.text_behind_calls
-        is_weak = self.wording.is_weak  # not asked where a text begins with what can be seen
+        is_answer, is_result = self.is_clean_answer, self.is_clean_result
         waiting: list[str] = []
         seen: set[str] = set()
         leading = True
         for message in messages:
             role = message.role
-            content: Any = message.content
             if role is _TOOL:
-                block = content[0] if len(content) == 1 else None
-                if type(block) is not ToolResultBlock or block.tool_use_id not in waiting:
+                if not is_result(message.content, waiting):
                     return False
-                if ordered and waiting[0] != block.tool_use_id:
-                    return False
-                waiting.remove(block.tool_use_id)
-                for part in block.content:
-                    if type(part) is not TextBlock:
-                        return False
-                    if not " " < part.text[:1] < "\x7f" and is_weak(part):
-                        return False
                 continue
             if waiting:
                 return False
             if role is _ASSISTANT:
-                if message.metadata.status is not _COMPLETE:
+                leading = False
+                if not is_answer(message, waiting, seen):
                     return False
-                kind = None
-                for block in content:
-                    kind = type(block)
-                    if kind is ToolUseBlock:
-                        id = block.id
-                        if block.signature is not None or block.executor != "client":
-                            return False
-                        if id in seen or legal(id) is None:
-                            return False
-                        seen.add(id)
-                        waiting.append(id)
-                    elif kind is ThinkingBlock:
-                        if not self.is_issuer_of(message, block):
-                            return False
-                    elif (
-                        kind is not TextBlock
-                        or block.signature is not None
-                        or (not " " < block.text[:1] < "\x7f" and is_weak(block))
-                    ):
-                        return False
-                calls_last = anywhere or kind is ToolUseBlock
-                if not calls_last and not is_call_last(content):
-                    return False
-            elif role is not _USER:
-                if not leading and not self.traits.system_anywhere:
-                    return False
-                if any(map(self.wording.is_aside, content)):
-                    return False
-            if role is not _ASSISTANT and not self.wording.is_fine(message):
+                continue
+            if role is _USER:
+                leading = False
+            elif not self.is_clean_instruction(message, leading):
                 return False
-            leading = leading and role in INSTRUCTS
+            if not self.wording.is_fine(message):
+                return False
         return not waiting
+
+    def is_clean_result(self, content: Any, waiting: list[str]) -> bool:
+        """Whether a tool's message answers a call that waits, in order, with texts alone."""
+        block = content[0] if len(content) == 1 else None
+        if type(block) is not ToolResultBlock:
+            return False
+        id = block.tool_use_id
+        if id not in waiting or (id != waiting[0] and self.traits.ordered_results):
+            return False
+        waiting.remove(id)
+        for part in block.content:
+            if type(part) is not TextBlock:
+                return False
+            text = part.text
+            if (not text or text[0] not in VISIBLE) and self.wording.is_weak(part):
+                return False
+        return True
+
+    def is_clean_answer(self, message: Message, waiting: list[str], seen: set[str]) -> bool:
+        """Whether an answer is whole, its thinking the target's own, and its calls, which wait from
+        now on, have ids of their own that the target takes."""
+        if message.metadata.status is not _COMPLETE:
+            return False
+        kind = None
+        content: Any = message.content
+        for block in content:
+            kind = type(block)
+            if kind is TextBlock:
+                text = block.text
+                if (not text or text[0] not in VISIBLE) and self.wording.is_weak(block):
+                    return False
+                if block.signature is not None:
+                    return False
+            elif kind is ToolUseBlock:
+                id = block.id
+                if block.signature is not None or block.executor != "client":
+                    return False
+                if id in seen or self.target.legal_id(id) is None:
+                    return False
+                seen.add(id)
+                waiting.append(id)
+            elif kind is not ThinkingBlock or not self.is_issuer_of(message, block):
+                return False
+        return self.traits.text_behind_calls or kind is ToolUseBlock or is_call_last(content)
+
+    def is_clean_instruction(self, message: Message, leading: bool) -> bool:
+        if not leading and not self.traits.system_anywhere:
+            return False
+        return not any(map(self.wording.is_aside, message.content))
 
     # -- turns ------------------------------------------------------------------------------------
 

@@ -26,6 +26,8 @@ from interlingua.model.message import Message, Role
 _ASSISTANT = Role.ASSISTANT
 INSTRUCTS = frozenset({Role.SYSTEM, Role.DEVELOPER})
 _WORDS = frozenset({TextBlock, RefusalBlock})
+VISIBLE = frozenset(map(chr, range(ord("!"), 0x7F)))
+"""A text that begins with one of these says something; others have to be looked at."""
 
 ASIDES: dict[str, str] = {"x-anthropic-billing-header:": "anthropic"}
 """How a line begins that a client writes to its own service, and that service's dialect. Claude
@@ -77,7 +79,7 @@ class Wording:
             kind = type(block)
             if kind is TextBlock:
                 text: str = block.text
-                if (not text or text[0].isspace()) and self.is_weak(block):
+                if (not text or text[0] not in VISIBLE) and self.is_weak(block):
                     return False
             elif kind is ToolResultBlock:
                 if any(map(self.is_weak, block.content)):
