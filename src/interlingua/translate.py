@@ -30,23 +30,19 @@ def convert(
     profile: Fitting = None,
     instructions: Instructions = "place",
 ) -> Written:
-    """Say a request or a response of one format in another, and tell what could not be said.
+    """Convert a request or a response from one format to another, with a report of what is lost.
 
         said = il.convert(body, source="openai-chat", target="anthropic")
         said.wire, said.json(), said.report, said.model
 
     `data` is parsed JSON, bytes or text; a list is messages alone. `source` and `target` are
     dialects (`il.dialects()`), views, or `canonical`; `il.detect(data)` says which one data is in.
-    `kind` is `request` or `response`; streams have `il.stream_convert`.
-
-    `model` is the target's name for the model where that differs, or `<provider>:<name>`; for
-    dialects that say the model in the URL it is what the URL said, and so is `stream`. A request is
-    fitted to what the model takes, by the package's rules for it or by `profile`; with
-    `profile=False` it is not. `instructions` in mid-conversation stay in their place, or are put
-    in front (`hoist`).
-
-    What comes back has the `wire` (parsed JSON), `json()` (bytes) and the `report`: one loss for
-    each thing that the target cannot say. `report.require_lossless()` makes them an error."""
+    `kind` is `request` or `response`; streams have `il.stream_convert`. `model` is the target's
+    name for the model if it differs, or `<provider>:<name>`; for dialects that have the model in
+    the URL, it is the URL's, and so is `stream`. A request is fitted to what the model accepts, by
+    the package's rules or by `profile`, unless that is False. `instructions` in mid-conversation
+    stay in their place, or are moved to the front (`hoist`). The `report` has one loss for each
+    thing that the target cannot represent; `report.require_lossless()` makes them an error."""
     reader, writer = _LOADED.get(source), _LOADED.get(target)
     if reader is None or writer is None:
         if not {source, target} <= set(dialects()):

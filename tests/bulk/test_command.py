@@ -18,7 +18,7 @@ def test_lines_become_a_table_and_lines_again(chat: Path, tmp_path: Path) -> Non
     table, out = tmp_path / "talks.parquet", tmp_path / "talks.jsonl.zst"
     done = run("convert", chat, "-f", "openai-chat", "-t", "canonical", "-o", table, "--jobs", "1")
     assert done.exit_code == 0, done.stderr
-    assert "40 rows, 0 not readable, 0 losses" in done.stderr
+    assert "40 rows, 0 unreadable, 0 losses" in done.stderr
     assert len(list(arrow.from_batches(pq.read_table(table)))) == 40
     done = run("convert", table, "-t", "anthropic", "-o", out, "--jobs", "1")
     assert done.exit_code == 0, done.stderr
@@ -31,7 +31,7 @@ def test_losses_are_told_by_kind_and_bad_rows_by_their_file(tmp_path: Path) -> N
     arguments = ("-f", "openai-chat", "-t", "anthropic", "--jobs", "1", "--report", report)
     done = run("convert", path, *arguments, "-o", tmp_path / "o.parquet")
     assert done.exit_code == 1
-    assert "4 rows, 1 not readable, 3 losses" in done.stderr
+    assert "4 rows, 1 unreadable, 3 losses" in done.stderr
     assert "dropped: 3" in done.stderr
     assert "3 x warning: dropped at $.options.seed" in done.stderr
     assert str(tmp_path / "o.parquet.bad.jsonl") in done.stderr

@@ -314,7 +314,7 @@ def test_lines_give_the_target_format_a_line_each() -> None:
         assert done.exit_code == 0, done.stderr
         wires = [json.loads(line) for line in done.stdout.splitlines()]
         assert [wire.get("type", "request") for wire in wires] == ["request", "request", "message"]
-        assert "3 lines, 0 not readable" in done.stderr
+        assert "3 lines, 0 unreadable" in done.stderr
         assert "1 x warning: dropped at $.options.seed" in done.stderr
 
 

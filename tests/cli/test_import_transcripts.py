@@ -130,7 +130,7 @@ def test_lines_that_cannot_be_read_are_told(tmp_path: Path) -> None:
     result = run("import", path)
     assert result.exit_code == 1
     assert "line" in result.stderr
-    assert "1 session, 2 messages imported, 1 not readable" in result.stderr
+    assert "1 session, 2 messages imported, 1 unreadable" in result.stderr
 
 
 @pytest.mark.parametrize("format", [name for name in formats() if format_of(name).write])

@@ -219,7 +219,9 @@ def test_a_session_that_is_refused_does_not_spoil_the_next(store: Store, tmp_pat
 
 def told_counts(stderr: str) -> tuple[int, int, int]:
     """Sessions, messages, and what could not be read."""
-    found = re.search(r"([\d,]+) sessions?, ([\d,]+) messages? imported, ([\d,]+) not", stderr)
+    found = re.search(
+        r"([\d,]+) sessions?, ([\d,]+) messages? imported, ([\d,]+) unreadable", stderr
+    )
     assert found is not None, stderr
     sessions, messages, failed = (int(text.replace(",", "")) for text in found.groups())
     return sessions, messages, failed

@@ -51,32 +51,35 @@ class Adapter:
         `model_lookup` has those rules, where they are not the package's and the user's."""
         self.model = resolve(model)
         self.provider, name = model_name(self.model)
-        self._model_lookup = model_lookup or lookup_here()
-        self.dialect = dialect_of(dialect or self._model_lookup.dialect(self.model))
-        self._usual = dialect is None or self._model_lookup.is_usual(self.model, dialect)
+        lookup = self._model_lookup = model_lookup or lookup_here()
+        self.dialect = dialect_of(dialect or lookup.dialect(self.model))
+        self._usual = dialect is None or lookup.is_usual(self.model, dialect)
         self.wire_name = wire_name or name
         self._given = profile
         spoken = self.dialect.name
-        self.profile = (
-            self._model_lookup.profile(self.model, spoken) if profile is None else profile or None
-        )
+        self.profile = lookup.profile(self.model, spoken) if profile is None else profile or None
         self.ids = ids if ids is not None else IdMap()
         self.prices = prices
         self.capabilities = (
             expected_capabilities(self.model, spoken, profile)
             if profile
-            else self._model_lookup.capabilities(self.model, spoken)
+            else lookup.capabilities(self.model, spoken)
         )
-        provider = self._model_lookup.providers.get(self.provider) or _nobody(self.provider, spoken)
-        self.target = Target(
+        self.target = self._target()
+
+    def _target(self) -> Target:
+        spoken = self.dialect
+        provider = self._model_lookup.providers.get(self.provider)
+        provider = provider or _nobody(self.provider, spoken.name)
+        return Target(
             self.model,
             self.wire_name,
             provider,
-            self.dialect,
+            spoken,
             self.capabilities.supports_images,
             self.profile,
             self._usual,
-            host=host_of(provider, self.dialect),
+            host=host_of(provider, spoken),
         )
 
     def __repr__(self) -> str:

@@ -140,28 +140,11 @@ class Chat:
             raise
 
     async def _answer(self, turn: AsyncTurn, call: AsyncCall) -> AsyncGenerator[Event, None]:
-        """One streamed answer; a model that cannot stream gives it in one piece."""
-        how: dict[str, Any] = {"dialect": call.adapter.dialect.name}
-        if isinstance(self.client, AsyncClient):
-            how["written_request"] = call.written_request
+        """One answer, with the session told however it ends."""
         try:
-            if not call.request.options.stream:
-                answer = await self.client.generate(turn.model, call.request, **how)
-                self.report = answer.report
-                call.sent(answer.report)
-                message = await call.answer(answer.response)
-                for event in unfold(answer.response.replace(message=message)):
+            async with aclosing(self._events(turn, call)) as events:
+                async for event in events:
                     yield event
-                return
-            async with self.client.stream(turn.model, call.request, **how) as stream:
-                self.report = stream.report
-                call.sent(stream.report)
-                async for event in stream:
-                    told, is_stopped = await _taken(call, event)
-                    for each in told:
-                        yield each
-                    if is_stopped:
-                        raise asyncio.CancelledError
         except CallCancelledError:
             for event in await call.cancel():
                 yield event
@@ -180,6 +163,29 @@ class Chat:
             elif not call.ended:
                 await to_the_end(call.fail(ProviderError(ErrorKind.OTHER, INTERRUPTED)))
             raise
+
+    async def _events(self, turn: AsyncTurn, call: AsyncCall) -> AsyncGenerator[Event, None]:
+        """One streamed answer; a model that cannot stream gives it in one piece."""
+        how: dict[str, Any] = {"dialect": call.adapter.dialect.name}
+        if isinstance(self.client, AsyncClient):
+            how["written_request"] = call.written_request
+        if not call.request.options.stream:
+            answer = await self.client.generate(turn.model, call.request, **how)
+            self.report = answer.report
+            call.sent(answer.report)
+            message = await call.answer(answer.response)
+            for event in unfold(answer.response.replace(message=message)):
+                yield event
+            return
+        async with self.client.stream(turn.model, call.request, **how) as stream:
+            self.report = stream.report
+            call.sent(stream.report)
+            async for event in stream:
+                told, is_stopped = await _taken(call, event)
+                for each in told:
+                    yield each
+                if is_stopped:
+                    raise asyncio.CancelledError
 
     async def _results(
         self, turn: AsyncTurn, open: dict[str, str]

@@ -92,7 +92,7 @@ class Setup:
         """Why this model cannot be asked from here, as far as that can be told without asking."""
         provider = self.providers.get(provider_of(model))
         if provider is None:
-            return f"no provider is called {provider_of(model)!r}"
+            return f"unknown provider {provider_of(model)!r}"
         try:
             credentials(provider, self.environ)
         except ProviderSetupError as error:

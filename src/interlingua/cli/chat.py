@@ -73,21 +73,14 @@ def command(
     dry_run: bool,
     hide_thinking: bool,
 ) -> None:
-    if last and resume is not None:
-        raise click.UsageError("--continue and --resume are two ways to say the same: give one")
-    if dialect is not None:
-        _require_dialect(dialect)
-    piped = _piped()
-    in_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    question = " ".join(words)
-    alone = not question.strip() and not piped.strip() and not files
-    if alone and (as_json or dry_run or schema is not None or not in_terminal):
-        raise click.UsageError("there is no question: give one, or pipe one in")
-
-    from interlingua.cli.chat_once import Question
     from interlingua.cli.chat_open import ChatOptions
 
-    which = "last" if last else resume
+    if last and resume is not None:
+        raise click.UsageError("--continue and --resume cannot be used together")
+    _require_dialect(dialect)
+    asked = _question(words, files)
+    if asked.is_empty and (as_json or dry_run or schema is not None or not _in_terminal()):
+        raise click.UsageError("no question: give one, or pipe one in")
     wanted = ChatOptions(
         model=model,
         dialect=dialect,
@@ -96,18 +89,26 @@ def command(
         max_tokens=max_tokens,
         temperature=temperature,
         tools=tools,
-        resume=which,
+        resume="last" if last else resume,
         address=address,
         keep=not no_store,
     )
-    asked = Question(question, files, piped)
-    sys.exit(_run(asked, wanted, alone, as_json, dry_run, not hide_thinking))
+    sys.exit(_run(asked, wanted, as_json, dry_run, not hide_thinking))
+
+
+def _question(words: tuple[str, ...], files: tuple[str, ...]) -> Question:
+    from interlingua.cli.chat_once import Question
+
+    return Question(" ".join(words), files, _piped())
+
+
+def _in_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _run(
     question: Question,
     wanted: ChatOptions,
-    alone: bool,
     as_json: bool,
     dry_run: bool,
     thinking: bool,
@@ -115,7 +116,7 @@ def _run(
     import asyncio
 
     try:
-        if alone:
+        if question.is_empty:
             from interlingua.cli.chat_loop import talk_on
 
             return asyncio.run(talk_on(wanted, thinking))
@@ -145,9 +146,9 @@ def _piped() -> str:
         raise click.UsageError("what is piped in is no text in UTF-8: --attach it") from None
 
 
-def _require_dialect(name: str) -> None:
+def _require_dialect(name: str | None) -> None:
     from interlingua.dialects.registry import dialects
 
-    if name not in dialects():
+    if name is not None and name not in dialects():
         problem = f"unknown dialect {name!r}: {', '.join(dialects())}"
         raise click.BadParameter(problem, param_hint="--dialect")

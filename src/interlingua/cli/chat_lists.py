@@ -57,7 +57,7 @@ def show_models(talk: Talk, part: str) -> None:
     if rows:
         show_table(columns, rows)
     without = sorted({key for key in talk.setup.providers if not _is_usable(talk, key)})
-    say(f"US dollars for a million tokens. Without a key: {', '.join(without) or 'none'}.", "dim")
+    say(f"US dollars per million tokens. Without a key: {', '.join(without) or 'none'}.", "dim")
 
 
 def _is_usable(talk: Talk, key: str) -> bool:

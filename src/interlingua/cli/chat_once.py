@@ -28,6 +28,10 @@ class Question(NamedTuple):
     files: tuple[str, ...] = ()
     piped: str = ""
 
+    @property
+    def is_empty(self) -> bool:
+        return not self.words.strip() and not self.piped.strip() and not self.files
+
     def message(self) -> Message:
         """Files first, then the words, then the pipe: so that `@model` leads the words, and not
         what happens to be piped."""

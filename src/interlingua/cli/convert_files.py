@@ -64,9 +64,9 @@ def _tell(summary: Summary, report_file: str | None) -> None:
     if report_file:
         Path(report_file).write_bytes(msgspec.json.encode(summary) + b"\n")
     losses = sum(summary.losses.values())
-    click.echo(f"{summary.rows:,} rows, {summary.bad:,} not readable, {losses:,} losses", err=True)
+    click.echo(f"{summary.rows:,} rows, {summary.bad:,} unreadable, {losses:,} losses", err=True)
     if summary.bad_file is not None:
-        click.echo(f"those that are not readable: {shown(summary.bad_file)}", err=True)
+        click.echo(f"unreadable rows: {shown(summary.bad_file)}", err=True)
     for kind, times in summary.losses.items():
         click.echo(f"{kind}: {times:,}", err=True)
     for line in tally.lines(summary.tally):

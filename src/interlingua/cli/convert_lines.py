@@ -103,7 +103,7 @@ def _run(
             failed, losses = failed + len(done.failed), losses + done.losses
             count += done.lines
             bar(done.size)
-    click.echo(f"{count} lines, {failed} not readable, {losses} losses", err=True)
+    click.echo(f"{count} lines, {failed} unreadable, {losses} losses", err=True)
     for line in tally.lines(kinds):
         click.echo(shown(line), err=True)
     return 1 if failed else 3 if wish.strict and losses else 0

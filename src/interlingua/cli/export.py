@@ -66,31 +66,19 @@ def export_sessions(
     address: str | None,
 ) -> int:
     """Sessions by id, or all; gives the exit code."""
-    known = [*stored_sessions.targets(), *export_transcripts.names()]
-    if wanted.target not in known:
-        problem = f"unknown format {wanted.target!r}: {', '.join(known)}"
-        raise click.BadParameter(problem, param_hint="--to")
-    if wanted.trace and wanted.target != stored_sessions.JSONL:
-        raise click.UsageError("--trace goes with --to jsonl only")
+    _require_target(wanted)
     lost = 0
-    is_abroad = wanted.target in export_transcripts.names()
     with opened(address) as store:
         chosen = _chosen(store, ids)
-        if is_abroad:
-            export_transcripts.require_place(wanted.target, output, len(chosen))
-        if wanted.target == stored_sessions.HTML and len(chosen) != 1:
-            raise click.UsageError("--to html takes one session: name it")
+        in_one = _is_one_file(wanted, output, len(chosen))
         quiet = output is None and sys.stdout.isatty()
-        in_one = not is_abroad or format_of(wanted.target).rows
-        if output and in_one and os.path.isdir(output):
-            raise click.BadParameter(f"{output} is a folder", param_hint="--output")
         with (
             _writer(output if in_one else None) as write,
             _writer(report) as note,
             progress("exporting", len(chosen), quiet) as done,
         ):
             for id in chosen:
-                if is_abroad:
+                if wanted.target in export_transcripts.names():
                     place = Path(output) if output else None
                     losses = _abroad(store, id, wanted, place, len(chosen) == 1, write or put)
                 else:
@@ -104,6 +92,28 @@ def export_sessions(
     if output:
         click.echo(f"{plural(len(chosen), 'session')} in {shown(output)}", err=True)
     return 3 if strict and lost else 0
+
+
+def _require_target(wanted: ExportOptions) -> None:
+    known = [*stored_sessions.targets(), *export_transcripts.names()]
+    if wanted.target not in known:
+        problem = f"unknown format {wanted.target!r}: {', '.join(known)}"
+        raise click.BadParameter(problem, param_hint="--to")
+    if wanted.trace and wanted.target != stored_sessions.JSONL:
+        raise click.UsageError("--trace works only with --to jsonl")
+
+
+def _is_one_file(wanted: ExportOptions, output: str | None, sessions: int) -> bool:
+    """Whether all sessions go into one file; the output must then be none or a file."""
+    is_abroad = wanted.target in export_transcripts.names()
+    if is_abroad:
+        export_transcripts.require_place(wanted.target, output, sessions)
+    if wanted.target == stored_sessions.HTML and sessions != 1:
+        raise click.UsageError("--to html exports one session: name it")
+    in_one = not is_abroad or format_of(wanted.target).rows
+    if output and in_one and os.path.isdir(output):
+        raise click.BadParameter(f"{output} is a folder", param_hint="--output")
+    return in_one
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -59,31 +59,47 @@ def command(
     total = sum(path.stat().st_size for path in files if str(path) != reading.STDIN)
     failed = 0
     with opened(address, make=True) as store, progress("importing", total) as done:
-        arrivals = SessionImporter(store, new_ids, provider)
+        importer = SessionImporter(store, new_ids, provider)
         for path in files:
             format = _transcript_format(path, source)
-            if format is not None:
-                failed += _import_transcripts(path, format, arrivals)
+            if format is None:
+                failed += _import_items(path, reading.items(path, source, model), importer, done)
+            else:
+                failed += _import_transcripts(path, format, importer)
                 done(path.stat().st_size if str(path) != reading.STDIN else 0)
-                continue
-            for item in reading.items(path, source, model):
-                failure = item.error or arrivals.take(item.found)
-                if failure is not None:
-                    failed += 1
-                    complain(f"{path}, line {item.line}: {failure}")
-                done(item.size)
-            if (failure := arrivals.finish()) is not None:
-                failed += 1
-                complain(f"{path}: {failure}")
-    counts = arrivals.counts
     if as_json:
-        put_json({**msgspec.to_builtins(counts), "failed": failed})
+        put_json({**msgspec.to_builtins(importer.counts), "failed": failed})
     else:
-        text = f"{plural(counts.sessions, 'session')}, {plural(counts.messages, 'message')}"
-        click.echo(f"{text} imported, {failed:,} not readable", err=True)
-        for left in counts.left_out():
-            click.echo(left, err=True)
+        _show_counts(importer, failed)
     sys.exit(1 if failed else 0)
+
+
+def _import_items(
+    path: Path,
+    items: Iterable[reading.Item],
+    importer: SessionImporter,
+    done: Callable[[int], object],
+) -> int:
+    """Requests, responses and exports of a file; gives how many of them cannot be read."""
+    failed = 0
+    for item in items:
+        failure = item.error or importer.take(item.found)
+        if failure is not None:
+            failed += 1
+            complain(f"{path}, line {item.line}: {failure}")
+        done(item.size)
+    if (failure := importer.finish()) is not None:
+        failed += 1
+        complain(f"{path}: {failure}")
+    return failed
+
+
+def _show_counts(importer: SessionImporter, failed: int) -> None:
+    counts = importer.counts
+    text = f"{plural(counts.sessions, 'session')}, {plural(counts.messages, 'message')}"
+    click.echo(f"{text} imported, {failed:,} unreadable", err=True)
+    for left in counts.left_out():
+        click.echo(left, err=True)
 
 
 def _transcript_format(path: Path, source: str) -> str | None:

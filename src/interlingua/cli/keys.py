@@ -40,64 +40,64 @@ def command() -> None:
     pass
 
 
+_TERMS = (
+    click.option("--model", "models", multiple=True, help="Allow this model or route; repeatable."),
+    click.option(
+        "--config",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="The gateway's settings file, which has the routes; default: gateway.toml.",
+    ),
+    click.option("--daily", type=AMOUNT, help="Cap in dollars per day (UTC); `none` for no cap."),
+    click.option("--monthly", type=AMOUNT, help="Cap in dollars per month (UTC)."),
+    click.option(
+        "--requests-per-minute",
+        type=COUNT,
+        help="Maximum requests per minute; `none` for no limit.",
+    ),
+    click.option(
+        "--tokens-per-minute",
+        type=COUNT,
+        help="Maximum tokens per minute, prompts and answers together.",
+    ),
+    click.option("--concurrent", type=COUNT, help="Maximum requests at a time."),
+    click.option(
+        "--refuse-losses/--take-losses",
+        default=None,
+        help="Reject requests that cannot be translated without loss.",
+    ),
+    click.option(
+        "--keep-content/--no-content", default=None, help="Allow message content to be stored."
+    ),
+    click.option(
+        "--allow-unpriced/--only-priced",
+        default=None,
+        help="With a cap: allow models with unknown prices.",
+    ),
+    click.option(
+        "--allow-unbounded/--only-bounded",
+        default=None,
+        help="With a cap: allow unbounded cost (hosted tools, documents by URL).",
+    ),
+    click.option(
+        "--read-metrics/--no-metrics",
+        default=None,
+        help="Show the spending of all keys at /metrics.",
+    ),
+    click.option(
+        "--read-requests/--own-requests", default=None, help="Show the requests of all keys."
+    ),
+    click.option(
+        "--fetch-media/--no-fetch",
+        default=None,
+        help="Download media given by URL for this key, or never do.",
+    ),
+    click.option("--expires", type=SPAN, help="Expires in 90d, 12h, 4w; `none` for never."),
+)
+"""Options that `issue` and `change` share."""
+
+
 def _terms(function: F) -> F:
-    for option in (
-        click.option(
-            "--model", "models", multiple=True, help="Allow this model or route; repeatable."
-        ),
-        click.option(
-            "--config",
-            type=click.Path(exists=True, dir_okay=False, path_type=Path),
-            help="The gateway's settings file, which has the routes; default: gateway.toml.",
-        ),
-        click.option(
-            "--daily", type=AMOUNT, help="Cap in dollars per day (UTC); `none` for no cap."
-        ),
-        click.option("--monthly", type=AMOUNT, help="Cap in dollars per month (UTC)."),
-        click.option(
-            "--requests-per-minute",
-            type=COUNT,
-            help="Maximum requests per minute; `none` for no limit.",
-        ),
-        click.option(
-            "--tokens-per-minute",
-            type=COUNT,
-            help="Maximum tokens per minute, prompts and answers together.",
-        ),
-        click.option("--concurrent", type=COUNT, help="Maximum requests at a time."),
-        click.option(
-            "--refuse-losses/--take-losses",
-            default=None,
-            help="Reject requests that cannot be translated without loss.",
-        ),
-        click.option(
-            "--keep-content/--no-content", default=None, help="Allow message content to be stored."
-        ),
-        click.option(
-            "--allow-unpriced/--only-priced",
-            default=None,
-            help="With a cap: allow models with unknown prices.",
-        ),
-        click.option(
-            "--allow-unbounded/--only-bounded",
-            default=None,
-            help="With a cap: allow unbounded cost (hosted tools, documents by URL).",
-        ),
-        click.option(
-            "--read-metrics/--no-metrics",
-            default=None,
-            help="Show the spending of all keys at /metrics.",
-        ),
-        click.option(
-            "--read-requests/--own-requests", default=None, help="Show the requests of all keys."
-        ),
-        click.option(
-            "--fetch-media/--no-fetch",
-            default=None,
-            help="Download media given by URL for this key, or never do.",
-        ),
-        click.option("--expires", type=SPAN, help="Expires in 90d, 12h, 4w; `none` for never."),
-    )[::-1]:
+    for option in reversed(_TERMS):
         function = option(function)
     return function
 

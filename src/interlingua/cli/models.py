@@ -67,40 +67,53 @@ def command(
         from interlingua.cli.refresh import refreshed
 
         refreshed(refresh, as_json)
-        return
-    if learned:
+    elif learned:
         from interlingua.cli.learned_rules import show_learned
 
         show_learned(as_json)
-        return
-    if profile:
+    elif profile:
         from interlingua.cli.profile import show_profile
 
         show_profile(name, dialect, as_json)
-        return
+    else:
+        _list_models(name, provider, now or not (every or name or provider), as_json)
+
+
+def _list_models(name: str | None, provider: str | None, now: bool, as_json: bool) -> None:
     from interlingua.prices.own import own_table
 
     table = own_table()
     known = list(dict.fromkeys([*known_models(), *table]))
-    providers = sorted({provider_of(id) for id in known})
-    if provider is not None and provider not in providers:
-        problem = f"no provider is called {provider!r}: {', '.join(providers)}"
-        raise click.BadParameter(problem, param_hint="--provider")
-    short = aliases()
-    part = short.get(name or "", name or "").lower()
-    ids = [id for id in known if part in id.lower() and provider in (None, provider_of(id))]
-    if now or not (every or name or provider):
-        from interlingua.chat.setup import Setup
-        from interlingua.client.reach import of_reachable
-
-        asked = of_reachable(Setup().reached(), known)
-        ids = [id for id in asked if part in id.lower() and provider in (None, provider_of(id))]
+    _require_provider(provider, known)
+    part = aliases().get(name or "", name or "").lower()
+    listed = _usable_now(known) if now else known
+    ids = [id for id in listed if part in id.lower() and provider in (None, provider_of(id))]
     if as_json:
         put_json({"pricing_version": table.version, "models": [_told(id, table) for id in ids]})
-        return
-    if not ids:
+    elif not ids:
         click.echo("No known model has this in its name.", err=True)
-        return
+    else:
+        _show(ids, table)
+        if len(ids) < len(known) and not (name or provider):
+            text = "Models you can use now, with the keys that are set here; --all lists every one."
+            click.echo(text, err=True)
+
+
+def _require_provider(provider: str | None, known: list[str]) -> None:
+    providers = sorted({provider_of(id) for id in known})
+    if provider is not None and provider not in providers:
+        problem = f"unknown provider {provider!r}: {', '.join(providers)}"
+        raise click.BadParameter(problem, param_hint="--provider")
+
+
+def _usable_now(known: list[str]) -> list[str]:
+    from interlingua.chat.setup import Setup
+    from interlingua.client.reach import of_reachable
+
+    return of_reachable(Setup().reached(), known)
+
+
+def _show(ids: list[str], table: PriceTable) -> None:
     columns = [
         Column("model", "cyan", shrink=True),
         Column("alias", "yellow", wide=60),
@@ -109,11 +122,9 @@ def command(
         Column("out", "green", right=True),
         Column("can", "dim", shrink=True, wide=100),
     ]
+    short = aliases()
     show_table(columns, [_row(id, table, short) for id in ids])
-    click.echo(f"US dollars for a million tokens, prices of {table.version}", err=True)
-    if len(ids) < len(known) and not (name or provider):
-        text = "Those that can be used now, with the keys that are set here; --all lists every one."
-        click.echo(text, err=True)
+    click.echo(f"US dollars per million tokens, prices of {table.version}", err=True)
 
 
 def _capabilities(id: str) -> Capabilities | None:

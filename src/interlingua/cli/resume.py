@@ -26,7 +26,7 @@ from interlingua.cli.terminal import complain, plural, put_json
 
 if TYPE_CHECKING:
     from interlingua.losses import Report
-    from interlingua.transcripts import Transcript
+    from interlingua.transcripts import Found, Transcript
     from interlingua.transcripts.placing import Plan
 
 CHAT = "chat"
@@ -76,22 +76,10 @@ def command(
     address: str | None,
     home: Path | None,
 ) -> None:
-    from interlingua.transcripts import sessions
-    from interlingua.transcripts.placing import agents, carry_out, plan
-
-    known = [*agents(), CHAT]
-    if target not in known:
-        problem = f"nothing goes on in {target!r}: {', '.join(known)}"
-        raise click.BadParameter(problem, param_hint="--in")
+    _require_tool(target)
     if as_json and run:
-        raise click.UsageError("--json prints what is to be done, and --run does it: give one")
-    found = None
-    if session.startswith(STORE):
-        transcript = _stored(session.removeprefix(STORE), address)
-    else:
-        found = sessions.pick(session, home, [known_format(format, "--from")] if format else [])
-        transcript = sessions.opened(found)
-    complain_of_losses(transcript.report)
+        raise click.UsageError("--json and --run cannot be used together")
+    found, transcript = _opened(session, format, address, home)
     if redact:
         from interlingua.cli.redact_option import Hiding
 
@@ -104,19 +92,51 @@ def command(
         if not dry_run:
             _chat(transcript, address, run, as_json)
         return
+    from interlingua.transcripts.placing import plan
+
     planned = plan(transcript, target, home, None if redact or folder else found)
     _check(planned, untested, run)
     if not as_json:
         _tell(planned)
-    if dry_run:
-        sys.exit(0)
-    if planned.files:
-        _ask(planned.report, yes)
-        carry_out(planned)
-    if as_json:
-        put_json(_told(planned))
+    if not dry_run:
+        _carry_out(planned, yes, run, as_json, home)
+
+
+def _require_tool(target: str) -> None:
+    from interlingua.transcripts.placing import agents
+
+    known = [*agents(), CHAT]
+    if target not in known:
+        problem = f"cannot continue in {target!r}: {', '.join(known)}"
+        raise click.BadParameter(problem, param_hint="--in")
+
+
+def _opened(
+    session: str, format: str | None, address: str | None, home: Path | None
+) -> tuple[Found | None, Transcript]:
+    """The session, and the file that it is in unless it is in the store."""
+    from interlingua.transcripts import sessions
+
+    found = None
+    if session.startswith(STORE):
+        transcript = _stored(session.removeprefix(STORE), address)
     else:
-        _go_on(planned.commands, planned.folder, run, home)
+        found = sessions.pick(session, home, [known_format(format, "--from")] if format else [])
+        transcript = sessions.opened(found)
+    complain_of_losses(transcript.report)
+    return found, transcript
+
+
+def _carry_out(plan: Plan, yes: bool, run: bool, as_json: bool, home: Path | None) -> None:
+    from interlingua.transcripts.placing import carry_out
+
+    if plan.files:
+        _ask(plan.report, yes)
+        carry_out(plan)
+    if as_json:
+        put_json(_told(plan))
+    else:
+        _go_on(plan.commands, plan.folder, run, home)
 
 
 def _stored(id: str, address: str | None) -> Transcript:

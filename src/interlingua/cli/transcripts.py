@@ -36,11 +36,12 @@ from interlingua.cli.terminal import (
 from interlingua.cli.times import Moment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from interlingua.cli.redact_option import Hiding
     from interlingua.transcripts import Found, Made, Transcript
     from interlingua.transcripts.glance import Glance
+    from interlingua.transcripts.search import Hit
 
 FEW = 20
 """Sessions that a terminal shows where nothing else is asked for."""
@@ -293,28 +294,13 @@ def search(
     as_json: bool,
     home: Path | None,
 ) -> None:
-    from interlingua.transcripts.search import hits_in
-
     if not text.strip():
-        raise click.BadParameter("there is nothing to look for", param_hint="TEXT")
-    found = _found(home, formats, since)
-    hits = []
-    with progress("searching", sum(_size(each) for each in found)) as done:
-        for each in found:
-            for hit in hits_in(each, text):
-                if isinstance(hit, str):
-                    complain(hit)
-                else:
-                    hits.append(hit)
-                if len(hits) >= limit:
-                    break
-            done(_size(each))
-            if len(hits) >= limit:
-                break
+        raise click.BadParameter("the text to search for is empty", param_hint="TEXT")
+    hits = _hits(_found(home, formats, since), text, limit)
     if as_json:
         put_json(hits)
     elif not hits:
-        click.echo("Nobody said that.", err=True)
+        click.echo("No matches.", err=True)
     else:
         columns = [
             Column("agent", "green"),
@@ -326,7 +312,25 @@ def search(
         rows = [[h.format, h.session or h.path, h.place, h.role, h.text] for h in hits]
         show_table(columns, rows)
         if len(hits) >= limit:
-            click.echo(f"The first {limit:,}; there may be more: --limit", err=True)
+            click.echo(f"The first {limit:,} matches; there may be more: --limit", err=True)
+
+
+def _hits(found: Sequence[Found], text: str, limit: int) -> list[Hit]:
+    """At most so many; files that cannot be read are complained of."""
+    from interlingua.transcripts.search import hits_in
+
+    hits: list[Hit] = []
+    with progress("searching", sum(_size(each) for each in found)) as done:
+        for each in found:
+            for hit in hits_in(each, text):
+                if isinstance(hit, str):
+                    complain(hit)
+                else:
+                    hits.append(hit)
+                if len(hits) >= limit:
+                    return hits
+            done(_size(each))
+    return hits
 
 
 @command.command("convert", help=f"Convert a session to another format. {SESSION}")

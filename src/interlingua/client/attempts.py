@@ -112,9 +112,8 @@ async def with_retries(
     provider_of: Callable[[str], str],
 ) -> tuple[T, tuple[Attempt, ...]]:
     """Do `once` with each model in turn, as often as the policy and the budget let; what came of
-    it, and every try on the way. The error of the last try is raised, and lists them as well. A
-    model without a key or an address is passed over as long as there is another one.
-    `provider_of` says which provider serves a model."""
+    it, and every attempt. The error of the last one is raised, and lists them as well. A model
+    without a key or an address is passed over as long as there is another one."""
     clock = Clock(call.deadline)
     tries: list[Attempt] = []
     failed: CallError | None = None
@@ -128,14 +127,8 @@ async def with_retries(
                 continue
             done, last = await _with_one(call, model, once, policy, sleep, clock, tries, purse)
         except InterlinguaError as error:
-            if failed is None:
-                if not isinstance(error, MissingSettingError):
-                    raise
-                unset = unset or error
-                if model != call.models[-1]:
-                    extra = {"call": call.id, "model": model, "missing": error.what}
-                    logger.warning("model_passed_over", extra=extra)
-            # A model that is not set up is no reason to hide why it was asked for.
+            if failed is None:  # else it is no reason to hide why this model was asked for
+                unset = _first_unset(unset, error, call, model)
             tries.append(Attempt(model, ErrorKind.OTHER))
             continue
         if last is None:
@@ -148,6 +141,18 @@ async def with_retries(
         raise unset
     failed.attempts = tuple(tries)
     raise failed
+
+
+def _first_unset(
+    before: MissingSettingError | None, error: InterlinguaError, call: Call, model: str
+) -> MissingSettingError:
+    """The first error that says that a model has no key or address; any other is raised."""
+    if not isinstance(error, MissingSettingError):
+        raise error
+    if model != call.models[-1]:
+        extra = {"call": call.id, "model": model, "missing": error.what}
+        logger.warning("model_passed_over", extra=extra)
+    return before or error
 
 
 async def _with_one(

@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 NO_WORDS: Mapping[str, Any] = {}
+_NUMBERS = itertools.count(1)
+"""Of calls without a name of their own, in all clients of the process."""
 T = TypeVar("T")
 
 
@@ -113,8 +115,6 @@ class AsyncClient:
         self.layers = Layers(middleware)
         self.fallback_on = frozenset(fallback_on)
         self._calls: dict[str, InFlight] = {}
-        self._numbers = itertools.count(1)
-        self.sleep = asyncio.sleep
 
     async def __aenter__(self) -> Self:
         return self
@@ -161,27 +161,14 @@ class AsyncClient:
         `model` is a name (`gpt-5`), `<provider>:<name>` or an alias (`sonnet`). `messages` are
         text, `il.Message`, dicts with role and content, a list of those, or a whole `il.Request`.
         `tools` are Python functions, `il.ToolDefinition` or dicts; they are not run here, see
-        `run`. `options` are `il.Options` or a dict, and each may be a keyword as well:
-        `temperature=0`, `max_tokens=100`, `reasoning="high"`.
+        `run`. `options` are `il.Options` or a dict, or keywords: `temperature=0`, `max_tokens=100`.
 
-        `dialect` is another than the model's usual one; `deadline` the seconds for everything,
-        tries and waits included; `fallbacks` the models to ask when it fails; `call_id` a name
-        under which the call can be cancelled; `profile` what the model takes, where that is not
-        what the rules say, or False to send the request as it is; `written_request` a session's
-        own body for this request (`call.written_request`), so that it is not written twice."""
-        call = self.call(
-            model,
-            messages,
-            tools,
-            options,
-            dialect,
-            deadline,
-            fallbacks,
-            call_id,
-            profile=profile,
-            words=words,
-            written_request=written_request,
-        )
+        `dialect` replaces the model's default one; `deadline` is in seconds, retries and waits
+        included; `fallbacks` are models to try if it fails; `call_id` is for `cancel`; `profile`
+        replaces the rules for the model, or with False sends the request as it is;
+        `written_request` is a session's body for it (`call.written_request`)."""
+        given = (model, messages, tools, options, dialect, deadline, fallbacks, call_id)
+        call = self.call(*given, profile=profile, words=words, written_request=written_request)
         return await self._answered(call)
 
     async def _answered(self, call: Call) -> Answer:
@@ -195,7 +182,7 @@ class AsyncClient:
                 lambda model, left: self.asker.answer(model, call, left, self.layers),
                 self.policy,
                 self.fallback_on,
-                self.sleep,
+                asyncio.sleep,
                 self.budget,
                 lambda model: self.asker.target(model, call).provider.key,
             )
@@ -278,7 +265,7 @@ class AsyncClient:
             lambda _, left: self.asker.count(target, call, left),
             self.policy,
             frozenset(),
-            self.sleep,
+            asyncio.sleep,
             self.budget,
             lambda _: target.provider.key,
         )
@@ -365,7 +352,7 @@ class AsyncClient:
         if not isinstance(model, str):
             raise TypeError(f"a model is a name, as in 'gpt-5'; found a {type(model).__name__}")
         request = _request(messages, definitions_of(tools), options, words)
-        id = call_id or f"call-{next(self._numbers)}"
+        id = call_id or f"call-{next(_NUMBERS)}"
         models = (model, *fallbacks)
         return Call(
             id, models, request, stream, dialect, deadline, profile, written_request=written_request

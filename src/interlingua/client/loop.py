@@ -18,6 +18,7 @@ from interlingua.client.answer import Answer, Run, Step, add_usage
 from interlingua.errors import InterlinguaError, ToolInputError
 from interlingua.given import Conversation, GivenOptions, Tools, is_option, registry_of
 from interlingua.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
+from interlingua.model.exchange import Request
 from interlingua.model.message import Message, blocks_of
 from interlingua.model.metadata import MessageStatus, StopReason, Usage
 from interlingua.tools.dispatch import Dispatcher
@@ -70,13 +71,8 @@ async def run(
     tools = tools if isinstance(tools, ToolRegistry) else tuple(tools)
     words = {word: how.pop(word) for word in list(how) if is_option(word)}
     request = client.call(model, messages, tools, options, words=words).request
+    runner = _runner(dispatcher, tools, request, confirm)
     history = list(request.messages)
-    registry = tools if isinstance(tools, ToolRegistry) else None
-    dispatcher = (
-        Dispatcher(_functions(tools), confirm=confirm) if dispatcher is None else dispatcher
-    )
-    names = {tool.name for tool in request.tools}
-    crew = None if isinstance(dispatcher, Dispatcher) else _ToolRunner(dispatcher, names, registry)
     steps: list[Step] = []
     usage: Usage | None = None
     while True:
@@ -86,14 +82,30 @@ async def run(
         calls = _calls(answer)
         results: tuple[ToolResultBlock, ...] = ()
         if len(steps) < max_rounds and calls and not _is_cut(answer):
-            if crew is not None:
-                results = await crew.results(calls)
-            else:
-                results = tuple(await dispatcher.run(answer.message))  # type: ignore[union-attr]  # it is a Dispatcher
+            results = await _results(runner, answer.message, calls)
         history += [Message.of_result(result) for result in results]
         steps.append(Step(answer, calls, results))
         if not calls or len(results) < len(calls):
             return Run(tuple(steps), tuple(history), usage)
+
+
+def _runner(
+    dispatcher: Runner | None, tools: Tools, request: Request, confirm: Confirm | None
+) -> Dispatcher | _ToolRunner:
+    if dispatcher is None:
+        return Dispatcher(_functions(tools), confirm=confirm)
+    if isinstance(dispatcher, Dispatcher):
+        return dispatcher
+    names = {tool.name for tool in request.tools}
+    return _ToolRunner(dispatcher, names, tools if isinstance(tools, ToolRegistry) else None)
+
+
+async def _results(
+    runner: Dispatcher | _ToolRunner, message: Message, calls: tuple[ToolUseBlock, ...]
+) -> tuple[ToolResultBlock, ...]:
+    if isinstance(runner, Dispatcher):
+        return tuple(await runner.run(message))
+    return await runner.results(calls)
 
 
 def _functions(tools: Tools) -> ToolRegistry:

@@ -71,7 +71,7 @@ class AsyncStream:
                 self._open,
                 client.policy,
                 client.fallback_on,
-                client.sleep,
+                asyncio.sleep,
                 client.budget,
                 lambda model: client.asker.target(model, self.call).provider.key,
             )

@@ -112,20 +112,18 @@ def fits(request: Request, quick: Quick) -> bool:
         return False
     if request.tools and not _plain_tools(request.tools, quick):
         return False
-    mid, names = quick.mid, quick.names
+    names = quick.names
     known: set[str | None] = {None}
-    leading = True
-    role = _USER
-    content: Any
+    leading, role = True, _USER
     for message in request.messages:
         role = message.role
         if role is _ASSISTANT or role is _TOOL or role is _USER:
             leading = False
-        elif (not leading and not mid) or (role is _DEVELOPER and not quick.developer):
+        elif (not leading and not quick.mid) or (role is _DEVELOPER and not quick.developer):
             return False
         if message.changes is not None:
             return False
-        content = message.content
+        content: Any = message.content
         for block in content:
             if block.cache is not None:
                 return False
@@ -135,9 +133,8 @@ def fits(request: Request, quick: Quick) -> bool:
             if kind is ToolUseBlock:
                 name = block.name
             elif kind is ToolResultBlock:
-                for part in block.content:
-                    if type(part) is not TextBlock or part.cache is not None:
-                        return False
+                if not _is_text(block):
+                    return False
                 name = block.tool_name
             else:
                 return False
@@ -148,6 +145,14 @@ def fits(request: Request, quick: Quick) -> bool:
     if role is _ASSISTANT:
         return quick.prefill
     return quick.ends or role is _USER or role is _TOOL
+
+
+def _is_text(result: ToolResultBlock) -> bool:
+    """Whether there is nothing but texts without marks in a result."""
+    for part in result.content:
+        if type(part) is not TextBlock or part.cache is not None:
+            return False
+    return True
 
 
 def _plain_options(request: Request, quick: Quick) -> bool:

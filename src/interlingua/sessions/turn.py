@@ -75,22 +75,11 @@ def beginning(
 def begin(core: Core, beginning: Beginning) -> Effects[TurnCore]:
     """Route, then store the user's message and say that the turn has started. If there is no model
     for it, nothing is stored and nothing has started, and the decision is in the trace."""
-    if core.turn is not None:
-        raise TurnError(f"session {core.id} has a turn in progress; end or cancel it first")
-    if beginning.message is not None and beginning.message.role is not Role.USER:
-        found = beginning.message.role.value
-        raise TurnError(f"a turn begins with a message of the role user, not {found}")
+    _require_can_begin(core, beginning.message)
     left = yield from free_turn(core.id, resuming=beginning.message is None)
     yield from core.interrupted()
     history = yield from core.load()
-    config = core.setting.router.config()
-    message, override = beginning.message, beginning.override
-    via: Literal["message", "api"] = "message" if override is None else "api"
-    if message is not None:
-        addressed = address(message, config.names)
-        message = addressed.message
-        override = override or addressed.name
-    routed = _routed(core, beginning, history, message, override, via)
+    message, routed = _routed(core, beginning, history)
     turn_id = _IDS.new()
     trace = TurnTrace(core.recorder, core.id, turn_id)
     told: list[tuple[str, Payload | Mapping[str, Any]]] = []
@@ -99,27 +88,20 @@ def begin(core: Core, beginning: Beginning) -> Effects[TurnCore]:
         told.append((type, payload))
         return None
 
-    decision = core.setting.router.route(routed, note)
-    core.decision = decision
+    decision = core.decision = core.setting.router.route(routed, note)
     if decision.chosen_model is None:
         for type, payload in told:
             trace.emit(type, payload)
         yield from core.recorder.stored()
         decision.require()
     asked = message or last_user_message(history)
-    stored = asked
     hold, count = Hold(turn_id, holder(), left), len(history)
+    stored = asked
     if message is not None:
         (stored,) = yield from core.add([message], after=count, hold=hold)
     else:
         yield from ask(lambda store: store.hold_turn(core.id, hold, after=count))
-    started = TurnStarted(
-        message_hash=asked.digest() if asked is not None else "",
-        estimated_input_tokens=routed.estimated_input_tokens,
-        has_images=routed.has_images,
-        has_tool_calls_in_history=routed.has_tool_calls_in_history,
-    )
-    trace.emit("turn.started", started)
+    trace.emit("turn.started", _started(asked, routed))
     for type, payload in told:
         trace.emit(type, payload)
     core.choice.begin_turn()
@@ -130,19 +112,36 @@ def begin(core: Core, beginning: Beginning) -> Effects[TurnCore]:
     return turn
 
 
+def _require_can_begin(core: Core, message: Message | None) -> None:
+    if core.turn is not None:
+        raise TurnError(f"session {core.id} has a turn in progress; end or cancel it first")
+    if message is not None and message.role is not Role.USER:
+        found = message.role.value
+        raise TurnError(f"a turn starts with a message of the role user, not {found}")
+
+
+def _started(asked: Message | None, routed: RoutedTurn) -> TurnStarted:
+    return TurnStarted(
+        message_hash=asked.digest() if asked is not None else "",
+        estimated_input_tokens=routed.estimated_input_tokens,
+        has_images=routed.has_images,
+        has_tool_calls_in_history=routed.has_tool_calls_in_history,
+    )
+
+
 def _routed(
-    core: Core,
-    beginning: Beginning,
-    history: list[Message],
-    message: Message | None,
-    override: str | None,
-    via: Literal["message", "api"],
-) -> RoutedTurn:
+    core: Core, beginning: Beginning, history: list[Message]
+) -> tuple[Message | None, RoutedTurn]:
+    """The message without the name of a model that leads it, and what routing asks of the turn."""
     options = beginning.options or core.setting.options
+    names = core.setting.router.config().names
+    message, override = beginning.message, beginning.override
+    if message is not None:
+        addressed = address(message, names)
+        message, override = addressed.message, override or addressed.name
     model = override or core.model or ""
-    config = core.setting.router.config()
     try:
-        adapter = core.adapter(config.names.resolve(model) or model) if model else None
+        adapter = core.adapter(names.resolve(model) or model) if model else None
     except ValueError:
         adapter = None  # no name of a model; choosing one says so
     tokens = core.expected(adapter, message, options) if adapter else 0
@@ -152,7 +151,7 @@ def _routed(
     asked = message or last_user_message(history) or Message(Role.USER)
     known = {
         "override": override,
-        "override_via": via,
+        "override_via": "message" if beginning.override is None else "api",
         "sticky": core.choice.model,
         "workspace_path": core.row.workspace_path,
         "workspace_default": core.default_model,
@@ -160,7 +159,7 @@ def _routed(
         "time_of_day": datetime.now().time(),
         **beginning.more,
     }
-    return turn_of(facts, asked, needs, **known)
+    return message, turn_of(facts, asked, needs, **known)
 
 
 def is_whole(message: Message) -> bool:

@@ -154,22 +154,7 @@ class Messages(Work):
             yield from self._hold(session_id, hold)
         if instead_of is not None:
             yield from self._require_stored(session_id, id, instead_of)
-        rows = yield Step(
-            self.sql.rewrite,
-            (
-                draft.role,
-                draft.content,
-                draft.metadata,
-                draft.created_at,
-                draft.schema_version,
-                draft.name,
-                session_id,
-                id,
-            ),
-        )
-        if not rows:
-            raise NotFoundError(self.where, "message", id)
-        seq, created_at = rows[0]
+        seq, created_at = yield from self._rewrite_message(draft, session_id, id)
         ledger = Ledger(session_id, provider_ids)
         ledger.add(message, id, created_at)
         self._require_new_ids(ledger)
@@ -177,6 +162,15 @@ class Messages(Work):
         if seq <= indexed:
             yield Step(self.sql.drop_text, (session_id, id))
             yield Step(self.sql.add_text, text_row(self.sql, session_id, message))
+
+    def _rewrite_message(self, draft: Draft, session_id: str, id: str) -> Op[tuple[int, int]]:
+        """The message in its own row; gives the row's number and when it was made."""
+        fields = (draft.role, draft.content, draft.metadata, draft.created_at)
+        more = (draft.schema_version, draft.name)
+        rows = yield Step(self.sql.rewrite, (*fields, *more, session_id, id))
+        if not rows:
+            raise NotFoundError(self.where, "message", id)
+        return rows[0][0], rows[0][1]
 
     def _require_stored(self, session_id: str, id: str, copy: Draft) -> Op[None]:
         """Whether the message is still the one that somebody has a copy of."""

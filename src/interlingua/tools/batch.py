@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from copy import deepcopy
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -230,12 +230,6 @@ class Batch:
         trace: CallTrace,
     ) -> None:
         """Return if somebody says yes."""
-        confirm = self._dispatcher.confirm
-        if confirm is None:
-            raise CallError(
-                f"{call.name} needs somebody's consent, and there is nobody to ask.",
-                "permission_denied",
-            )
         timeout = self._dispatcher.timeouts.confirmation
         session_id = self._context.session_id
         question = Confirmation(call.id, tool, input, effects, timeout, session_id)
@@ -248,24 +242,33 @@ class Batch:
         outcome: Outcome = "cancelled"
         failure: CallError | None = None
         try:
-            yes = await ask(confirm, question, self._dispatcher.threads, self._asking, asked)
-            outcome = "approved" if yes else "denied"
-            if not yes:
-                failure = CallError(f"{call.name} was not allowed to run.", "user_denied")
-        except TooLateError:
-            outcome = "timeout"
-            text = f"{call.name} did not run: nobody said yes within {timeout:g} s."
-            failure = CallError(text, "confirmation_timeout")
-        except Exception as problem:
-            outcome = "denied"
-            logger.warning("confirm_failed", extra=_facts(call, problem))
-            text = f"{call.name} did not run: asking for consent failed."
-            failure = CallError(text, "permission_denied")
+            outcome, failure = await self._consent(call, question, asked)
         finally:
             if start:
                 trace.answered(outcome, milliseconds_since(start[0]))
         if failure is not None:
             raise failure
+
+    async def _consent(
+        self, call: ToolUseBlock, question: Confirmation, asked: Callable[[], None]
+    ) -> tuple[Outcome, CallError | None]:
+        """What the answer was, and why the call fails unless it was yes."""
+        name, confirm = call.name, self._dispatcher.confirm
+        if confirm is None:
+            text = f"{name} needs confirmation, and there is nobody to ask."
+            return "denied", CallError(text, "permission_denied")
+        try:
+            yes = await ask(confirm, question, self._dispatcher.threads, self._asking, asked)
+        except TooLateError:
+            text = f"{name} did not run: not confirmed within {question.timeout:g} s."
+            return "timeout", CallError(text, "confirmation_timeout")
+        except Exception as problem:
+            logger.warning("confirm_failed", extra=_facts(call, problem))
+            text = f"{name} did not run: asking for confirmation failed."
+            return "denied", CallError(text, "permission_denied")
+        if yes:
+            return "approved", None
+        return "denied", CallError(f"{name} was not allowed to run.", "user_denied")
 
     async def _ran(
         self, call: ToolUseBlock, handler: Handler, input: Any, run: ToolRun, trace: CallTrace
