@@ -20,7 +20,7 @@ from interlingua.gateway.keys.key_admin import NewKey, Terms, issue
 from interlingua.gateway.server.drain import Server
 from interlingua.gateway.server.sockets import bound, place_of, protocol
 from interlingua.gateway.service import Service
-from interlingua.gateway.settings import Limits, Listen, Settings
+from interlingua.gateway.settings import Listen, Settings
 from interlingua.streams.fold import fold
 from tests.chat.provider import ANTHROPIC, DIALECTS, OPENAI, Provider
 
@@ -93,6 +93,14 @@ class Served:
             except ValueError:
                 return reply.status, data.decode(), told
 
+    async def stored(self) -> None:
+        """Returns when every request has ended and is in the trace: its client may have the answer
+        before that."""
+        async with asyncio.timeout(60):
+            while self.server.under_way:
+                await asyncio.sleep(0.005)
+        await self.service.tracer.flush()
+
 
 def settings_in(home: Path, **changes: Any) -> Settings:
     listen = Listen(port=0, notice_seconds=0.0, drain_seconds=1.0)
@@ -102,7 +110,6 @@ def settings_in(home: Path, **changes: Any) -> Settings:
         providers_file=home / "providers.toml",
         listen=listen,
         retry=RetryPolicy(first=0.01, longest=0.02),
-        limits=Limits(header_seconds=1.0, body_seconds=1.0),
     )
     return replace(usual, **changes)
 

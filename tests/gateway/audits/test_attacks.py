@@ -370,7 +370,7 @@ def test_a_thief_of_the_database_finds_no_secret(tmp_path: Path) -> None:
                 assert (await gateway.ask("POST", path, body, made.token))[0] in (200, 502)
                 await gateway.ask("POST", path, body, made.token + "x")
                 await gateway.ask("GET", f"/sessions?key={made.token[:-1]}")
-            await gateway.service.tracer.flush()
+            await gateway.stored()
             stolen = tmp_path.parent / f"{tmp_path.name}-stolen"
             # By another process: one that closes a file lets go of its locks on it.
             copy = "import shutil, sys; shutil.copytree(sys.argv[1], sys.argv[2])"

@@ -284,7 +284,7 @@ def test_the_trace_knows_how_a_stream_ended_that_went_through_untouched(tmp_path
             for path, model in (("/v1/messages", ANTHROPIC), ("/v1/chat/completions", OPENAI)):
                 body = asked("hi", model, max_tokens=9, stream=True)
                 assert (await gateway.ask("POST", path, body))[0] == 200
-            await gateway.service.tracer.flush()
+            await gateway.stored()
             found = await gateway.service.store.events(NO_SESSION)
             assert [row.payload["stop_reason"] for row in found] == ["end_turn", "end_turn"]
 

@@ -557,7 +557,7 @@ def test_what_is_told_again_costs_nothing_and_is_no_call_in_the_trace(tmp_path: 
             assert (await ask(gateway, token=token, front="anthropic")).status == 200
         store = gateway.service.store
         await asyncio.sleep(1.0)
-        await gateway.service.tracer.flush()
+        await gateway.stored()
         events = await store.events(NO_SESSION, types=["llm.call_completed"])
         assert len(events) == 1
 

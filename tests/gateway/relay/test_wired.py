@@ -146,7 +146,7 @@ def test_an_answer_says_what_it_cost_and_a_shutdown_is_no_success(
                 while gateway.server.under_way:
                     await asyncio.sleep(0.01)
             assert "shutting down" in text
-            await gateway.service.tracer.flush()
+            await gateway.stored()
             done, cut = await gateway.service.store.events(NO_SESSION)
         assert (done.type, done.payload["stop_reason"]) == ("llm.call_completed", "end_turn")
         assert (cut.type, cut.payload["error_class"]) == ("llm.call_failed", "cancelled")

@@ -21,7 +21,7 @@ def test_what_one_gateway_keeps_another_one_tells(tmp_path: Path, address: str) 
         async with served(tmp_path, settings) as here, served(tmp_path, settings) as there:
             body = asked("hi", logit_bias={"1": 5}, seed=3)
             _, _, headers = await here.ask("POST", "/v1/chat/completions", body, token)
-            await here.service.tracer.flush()
+            await here.stored()
             path = f"/losses/{headers['x-request-id']}"
             status, report, _ = await there.ask("GET", path, token=token)
             assert status == 200

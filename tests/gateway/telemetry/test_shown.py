@@ -108,7 +108,7 @@ def test_numbers_count_requests_tokens_cost_and_errors(tmp_path: Path) -> None:
             for words in ("hi", "hi again", "fail"):
                 await gateway.ask("POST", "/v1/chat/completions", asked(words))
             await gateway.ask("POST", "/v1/chat/completions", asked("s", stream=True))
-            await gateway.service.tracer.flush()
+            await gateway.stored()
             _, text, headers = await gateway.ask("GET", "/metrics")
             assert headers["content-type"].startswith("text/plain")
             assert _number(text, "interlingua_requests_total", status="200") == 3
@@ -223,6 +223,39 @@ def test_a_store_that_comes_back_gets_every_event_once() -> None:
             f"req_{n}" for n in range(1200)
         ]
         assert len({row.id for row in store.rows}) == 1200
+
+    asyncio.run(run())
+
+
+class Slow:
+    """A store that writes when it is told to."""
+
+    def __init__(self) -> None:
+        self.asked, self.may = asyncio.Event(), asyncio.Event()
+        self.rows: list[EventRow] = []
+
+    async def append_requests(
+        self, requests: list[RequestRow], events: list[EventRow] | None = None
+    ) -> None:
+        self.asked.set()
+        await self.may.wait()
+        self.rows += events or []
+
+
+def test_a_flush_waits_for_what_is_being_written() -> None:
+    async def run() -> None:
+        store = Slow()
+        tracer = Tracer(store)  # type: ignore[arg-type]  # as much of one as it asks
+        tracer.finished(exchange(id="req_1"))
+        await store.asked.wait()
+        flushing = asyncio.ensure_future(tracer.flush())
+        for _ in range(10):
+            await asyncio.sleep(0)  # as far as it gets
+        assert not flushing.done()
+        store.may.set()
+        await flushing
+        assert [row.payload["request_id"] for row in store.rows] == ["req_1"]
+        await tracer.close()
 
     asyncio.run(run())
 

@@ -128,5 +128,5 @@ async def asked_with(
             gateway.service.tracer._spans = spans
             body = asked(words, stream=stream)
             status, _, _ = await gateway.ask("POST", "/v1/chat/completions", body, headers=headers)
-            await gateway.service.tracer.flush()
+            await gateway.stored()
         return provider.headers[-1], status

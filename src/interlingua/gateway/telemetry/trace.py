@@ -105,6 +105,7 @@ class Tracer:
         self._notes: deque[Note] = deque()
         self._rows: deque[Record] = deque()
         self._task: asyncio.Task[None] | None = None
+        self._writing = asyncio.Lock()
         self._closed = False
         self._told, self._refused = Minute(A_MINUTE), Minute(A_MINUTE)
         self.stored: Callable[[], None] = lambda: None
@@ -162,11 +163,10 @@ class Tracer:
                 return
 
     async def flush(self) -> None:
-        """Everything that waits, now; raises where the store takes nothing."""
+        """Everything that waits or is being written, now; raises where the store takes nothing."""
         await self._digest()
-        while self._rows:
-            if not await self._write():
-                raise InterlinguaError(f"{len(self._rows)} events could not be stored")
+        if not await self._write():
+            raise InterlinguaError(f"{len(self._rows)} events could not be stored")
 
     async def close(self, timeout: float = 5.0) -> None:
         """Write what waits, and take no more."""
@@ -238,7 +238,11 @@ class Tracer:
         return event_row("llm.call_failed", exchange, elapsed, failed(exchange))
 
     async def _write(self) -> bool:
-        """Store what is ready; False if the store takes nothing, and then it waits."""
+        """Store what is ready, in order; False if the store takes nothing, and then it waits."""
+        async with self._writing:
+            return await self._write_all()
+
+    async def _write_all(self) -> bool:
         while self._rows and self._store is not None:
             batch = [self._rows.popleft() for _ in range(min(BATCH, len(self._rows)))]
             try:
