@@ -7,13 +7,15 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from interlingua.gateway.settings import Limits
 from tests.gateway.audits.lines import Line
 from tests.gateway.audits.smuggling import HIDDEN, OUTER, Case, cases, request
-from tests.gateway.serving import ANTHROPIC, Served, Upstream, served
+from tests.gateway.serving import ANTHROPIC, Served, Upstream, served, settings_in
 
 FINE = 0.08
 """Seconds of silence after which an answer is taken to be all there is."""
 LONG = 1.5
+QUICK = Limits(header_seconds=1.0, body_seconds=1.0)
 
 
 async def sent(gateway: Served, data: bytes, patience: float = FINE) -> tuple[bytes, bool]:
@@ -56,7 +58,7 @@ def test_no_request_is_hidden_in_another_one(tmp_path: Path) -> None:
 
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)
-        async with served(tmp_path) as gateway:
+        async with served(tmp_path, settings_in(tmp_path, limits=QUICK)) as gateway:
             odd = [case for case in cases(ANTHROPIC) if not case.plain]
             assert len(odd) > 400
             several = asyncio.Semaphore(32)
@@ -94,7 +96,7 @@ def _in_order(case: Case, heard: list[str], statuses: list[int]) -> None:
 def test_requests_one_after_the_other_are_answered_in_order(tmp_path: Path) -> None:
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)
-        async with served(tmp_path) as gateway:
+        async with served(tmp_path, settings_in(tmp_path, limits=QUICK)) as gateway:
             many = b"".join(request(f"number {at}", ANTHROPIC) for at in range(5))
             data, _ = await sent(gateway, many, 1.0)
             assert answers(data) == [200] * 5
@@ -110,7 +112,7 @@ def test_who_offers_another_protocol_is_answered_in_this_one(tmp_path: Path) -> 
 
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)
-        async with served(tmp_path) as gateway:
+        async with served(tmp_path, settings_in(tmp_path, limits=QUICK)) as gateway:
             lines = (
                 b"Connection: Upgrade, HTTP2-Settings",
                 b"Upgrade: h2c",

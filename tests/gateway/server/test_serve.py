@@ -123,19 +123,24 @@ default_model = "{model}"
 notice_seconds = {notice}
 drain_seconds = {drain}
 [limits]
-header_seconds = 0.7
+header_seconds = {header}
 headers = 8192
 """
 
 
 @contextmanager
 def running(
-    home: Path, *arguments: str, notice: float = 0.3, drain: float = 5.0, pace: float = 0.01
+    home: Path,
+    *arguments: str,
+    notice: float = 0.3,
+    drain: float = 5.0,
+    pace: float = 0.01,
+    header: float = 10.0,
 ) -> Iterator[tuple[Process, Upstream]]:
     with Upstream(pace) as provider:
         provider.configure(home)
         file = home / "gateway.toml"
-        file.write_text(FILE.format(model=ANTHROPIC, notice=notice, drain=drain))
+        file.write_text(FILE.format(model=ANTHROPIC, notice=notice, drain=drain, header=header))
         process = Process(home, "--config", str(file), *arguments)
         try:
             yield process, provider
@@ -366,7 +371,7 @@ def _until_closed(port: int, *pieces: bytes, pause: float = 0.1) -> tuple[bytes,
 
 
 def test_headers_that_trickle_or_never_end_are_cut_off(tmp_path: Path) -> None:
-    with running(tmp_path) as (process, _):
+    with running(tmp_path, header=0.7) as (process, _):
         nothing, took = _until_closed(process.port)
         assert (nothing, took < 10) == (b"", True), "a connection that says nothing"
         slow = [b"GET /health/live HTTP/1.1\r\n", *[b"X-A: b\r\n"] * 30]
