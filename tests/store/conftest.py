@@ -22,6 +22,8 @@ from interlingua.store.open import open_store
 from tests.store.places import memory_folder
 
 ENGINES = ["sqlite", "postgres"]
+_USED: list[str] = []
+"""Schemas with our tables that nobody uses now. To make them takes longer than most tests."""
 
 
 class Server:
@@ -59,6 +61,8 @@ def postgres() -> Iterator[str]:
     named = os.environ.get("INTERLINGUA_POSTGRES")
     if named:
         yield named
+        while _USED:
+            drop_schema(named, _USED.pop())
         return
     server = Server()
     yield server.address
@@ -77,6 +81,19 @@ def new_schema(address: str) -> str:
     name = f"il_{uuid.uuid4().hex}"
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute(f"CREATE SCHEMA {name}")  # type: ignore[call-overload]  # made above
+    return name
+
+
+def emptied(address: str, name: str) -> str:
+    """The schema, without what its last user left in its tables."""
+    import psycopg
+
+    tables = "SELECT tablename FROM pg_tables WHERE schemaname = %s AND tablename <> 'store_info'"
+    with psycopg.connect(address) as connection:
+        names = connection.execute(tables, (name,)).fetchall()
+        connection.execute("SET session_replication_role = replica")  # in whatever order
+        for (table,) in names:
+            connection.execute(f"DELETE FROM {name}.{table}")
     return name
 
 
@@ -122,8 +139,17 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def address(engine: str, new_address: Callable[[str], str]) -> str:
-    return new_address(engine)
+def address(
+    engine: str, new_address: Callable[[str], str], request: pytest.FixtureRequest
+) -> Iterator[str]:
+    """That of a store with nothing in it. Its tables may be there already."""
+    if engine == "sqlite":
+        yield new_address(engine)
+        return
+    server: str = request.getfixturevalue("postgres")
+    name = emptied(server, _USED.pop()) if _USED else new_schema(server)
+    yield in_schema(server, name)
+    _USED.append(name)
 
 
 @pytest.fixture

@@ -35,6 +35,12 @@ def version_of(store: Store) -> int:
 
 
 @pytest.fixture
+def address(engine: str, new_address: Callable[[str], str]) -> str:
+    """That of an empty place."""
+    return new_address(engine)
+
+
+@pytest.fixture
 def older(address: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """A place with tables of version 1 and something in them."""
     with monkeypatch.context() as patch:
