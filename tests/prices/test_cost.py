@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 from datetime import UTC, date, datetime
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -126,6 +128,18 @@ def test_an_unknown_model_is_an_error_that_names_near_ones_and_never_free() -> N
         priced(il.Usage(8, 42), "anthropic:claude-sonet-4-6")
     assert failed.value.near[0] == SONNET
     assert isinstance(failed.value, il.InterlinguaError)
+
+
+def test_what_looks_like_an_unknown_model_is_looked_for_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Every answer of a model without a price asks for it."""
+    search = Mock(wraps=difflib.get_close_matches)
+    monkeypatch.setattr(difflib, "get_close_matches", search)
+    for _ in range(3):
+        with pytest.raises(UnknownModelError, match="near: anthropic:claude-sonnet-4-6"):
+            priced(il.Usage(8, 42), "anthropic:claude-sonnett-4-6")
+    assert search.call_count == 1
 
 
 @pytest.mark.parametrize("usage", [il.Usage(None, 42), il.Usage(8, None), il.Usage()])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from interlingua.errors import InterlinguaError
@@ -132,6 +132,11 @@ def unknown(
 def nearest(model: str, known: Collection[str]) -> list[str]:
     """A few of the known ids and aliases that look like a name: by their own names, where it says
     no provider."""
+    return list(_nearest(model, tuple(known)))
+
+
+@lru_cache(maxsize=64)  # looked for with every answer of a model that has no price
+def _nearest(model: str, known: tuple[str, ...]) -> tuple[str, ...]:
     from difflib import get_close_matches
 
     named: dict[str, str] = {}
@@ -143,4 +148,4 @@ def nearest(model: str, known: Collection[str]) -> list[str]:
     if not close:  # a family, perhaps: the last of a list are the newest
         families = get_close_matches(asked, {name.partition("-")[0] for name in named}, n=1)
         close = [name for name in named if name.partition("-")[0] in families][:-4:-1]
-    return list(dict.fromkeys([*near, *[named[each] for each in close]]))[:3]
+    return tuple(dict.fromkeys([*near, *[named[each] for each in close]]))[:3]
