@@ -96,14 +96,14 @@ def _read_output(given: Wire) -> Reading:
         fields["effort"] = config["effort"]
     if fields:
         attrs["reasoning"] = Reasoning(**fields)
-    if is_format(config.get("format")):
+    if _is_format(config.get("format")):
         schema = config["format"].get("schema")
         schema = schema if type(schema) is dict else None
         attrs["response_format"] = ResponseFormat("json_schema", schema=schema)
     return attrs
 
 
-def is_format(wire: Any) -> bool:
+def _is_format(wire: Any) -> bool:
     return type(wire) is dict and wire.get("type") == "json_schema"
 
 
@@ -159,6 +159,8 @@ OPTIONS = Table(
 
 
 def read_options(wire: Wire, kept: Kept) -> Attrs:
+    if "output_format" in wire:
+        wire = _with_config(wire, kept)
     attrs = OPTIONS.read(wire, kept)
     if sampling := [name for name in tables.REFUSED_OPTIONS if name in attrs]:
         kept.form["sampling"] = sampling
@@ -168,6 +170,20 @@ def read_options(wire: Wire, kept: Kept) -> Attrs:
         # Said without thinking, which is another thing here, and fitting cannot tell it otherwise.
         kept.form["effort"] = "alone"
     return attrs
+
+
+def _with_config(wire: Wire, kept: Kept) -> Wire:
+    """The body with the format where it belongs; as a beta it had a key of its own."""
+    config = wire.get("output_config")
+    is_free = config is None or (type(config) is dict and "format" not in config)
+    if not is_free or not _is_format(wire["output_format"]):
+        return wire
+    kept.form["output_format"] = "alone" if config is None else "beside"
+    moved = {**(config or {}), "format": wire["output_format"]}
+    if config is None and "output_config" in wire:
+        kept.spell("output_config", None)
+    rest = {key: item for key, item in wire.items() if key != "output_format"}
+    return {**rest, "output_config": moved}
 
 
 def write_options(options: Options, out: Wire, mine: Wire, recorder: LossRecorder) -> None:
@@ -215,9 +231,21 @@ def _leave_out_refused(options: Options, out: Wire, form: Wire, recorder: LossRe
                 del out["output_config"]
 
 
-def tell_limit(options: Options, out: Wire, recorder: LossRecorder) -> None:
-    """That a limit was said which nobody gave, told last."""
+def finish_options(options: Options, out: Wire, form: Wire, recorder: LossRecorder) -> None:
+    """What can be said only when all of a body is there: the format where the wire had it, and that
+    a limit was said which nobody gave."""
+    if "output_format" in form:
+        _without_config(out, form["output_format"])
     limit = out.get("max_tokens")
     if options.max_output_tokens is None and limit is not None:
         reason = f"a limit has to be said; {limit} is, since the model's own is not known"
         recorder.lost(options, "max_output_tokens", reason, kind="approximated")
+
+
+def _without_config(out: Wire, how: str) -> None:
+    config = out.get("output_config")
+    if type(config) is dict and "format" in config:
+        config = out["output_config"] = dict(config)
+        out["output_format"] = config.pop("format")
+        if not config and how == "alone":
+            del out["output_config"]

@@ -5,12 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.anthropic.messages import read_messages, write_messages
-from interlingua.dialects.anthropic.options import (
-    is_format,
-    read_options,
-    tell_limit,
-    write_options,
-)
+from interlingua.dialects.anthropic.options import finish_options, read_options, write_options
 from interlingua.dialects.anthropic.tables import BETAS, CHANGES, NAME
 from interlingua.dialects.anthropic.tools import Writing, read_tools, write_tools
 from interlingua.dialects.kernel.errors import below, read_whole, take, want
@@ -34,8 +29,6 @@ def _read(wire: Wire, model: str | None, stream: bool | None) -> Request:
         kept.spell("tools", listed)
     messages = read_messages(wire, tools, kept)
     continues = _read_thread(wire, kept)
-    if "output_format" in wire:
-        wire = _with_config(wire, kept)
     attrs = read_options(wire, kept)
     name = _read_model(wire, model, stream, attrs, kept)
     options = Options(**attrs) if attrs else _NO_OPTIONS
@@ -74,20 +67,6 @@ def _read_thread(wire: Wire, kept: Kept) -> Continues | None:
     return Continues(response_id=before)
 
 
-def _with_config(wire: Wire, kept: Kept) -> Wire:
-    """The body with the format where it belongs; as a beta it had a key of its own."""
-    config = wire.get("output_config")
-    is_free = config is None or (type(config) is dict and "format" not in config)
-    if not is_free or not is_format(wire["output_format"]):
-        return wire
-    kept.form["output_format"] = "alone" if config is None else "beside"
-    moved = {**(config or {}), "format": wire["output_format"]}
-    if config is None and "output_config" in wire:
-        kept.spell("output_config", None)
-    rest = {key: item for key, item in wire.items() if key != "output_format"}
-    return {**rest, "output_config": moved}
-
-
 def write_request(request: Request, recorder: LossRecorder) -> Wire:
     raw, options = request.raw, request.options
     mine = NOTHING if raw is None else mine_of(NAME, raw)
@@ -104,19 +83,8 @@ def write_request(request: Request, recorder: LossRecorder) -> Wire:
         _put_thread(request.continues, request, out, form, recorder)
     put_back(out, options, options.raw, recorder)
     put_back(out, request, raw, recorder)
-    if "output_format" in form:
-        _without_config(out, form["output_format"])
-    tell_limit(options, out, recorder)
+    finish_options(options, out, form, recorder)
     return out
-
-
-def _without_config(out: Wire, how: str) -> None:
-    config = out.get("output_config")
-    if type(config) is dict and "format" in config:
-        config = out["output_config"] = dict(config)
-        out["output_format"] = config.pop("format")
-        if not config and how == "alone":
-            del out["output_config"]
 
 
 def _put_thread(

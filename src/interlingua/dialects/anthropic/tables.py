@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from interlingua.dialects.kernel import claude
-from interlingua.dialects.kernel.words import StopWords, TwoWay
+from interlingua.dialects.kernel.words import TwoWay
 from interlingua.dialects.record import Counting, Traits
 from interlingua.ids import IdGrammar
 from interlingua.model.exchange import ErrorKind
@@ -58,11 +58,7 @@ DISPLAYS, TTLS = claude.DISPLAYS, claude.TTLS
 
 STOP_REASONS: TwoWay[str, StopReason] = TwoWay(
     {
-        "end_turn": StopReason.END_TURN,
-        "stop_sequence": StopReason.STOP_SEQUENCE,
-        "max_tokens": StopReason.MAX_TOKENS,
-        "model_context_window_exceeded": StopReason.MAX_TOKENS,
-        "tool_use": StopReason.TOOL_USE,
+        **claude.COMMON_STOP_REASONS,
         "refusal": StopReason.REFUSAL,
         "pause_turn": StopReason.PAUSE,
         "compaction": StopReason.PAUSE,
@@ -71,9 +67,7 @@ STOP_REASONS: TwoWay[str, StopReason] = TwoWay(
 )
 NEAR_STOP_REASONS: dict[StopReason, str] = {StopReason.CONTENT_FILTER: "refusal"}
 """For reasons without a word; any other is written as `end_turn`."""
-STOP_WORDS = StopWords(
-    STOP_REASONS.read, STOP_REASONS.nearest(NEAR_STOP_REASONS), "end_turn", cut="max_tokens"
-)
+STOP_WORDS = claude.stop_words(STOP_REASONS, NEAR_STOP_REASONS)
 
 TOOL_CHOICES: dict[str, Any] = {"auto": "auto", "any": "any", "none": "none", "tool": "any"}
 SERVICE_TIERS: TwoWay[str, str] = TwoWay({"auto": "auto", "standard_only": "default"})

@@ -9,7 +9,7 @@ import msgspec
 
 from interlingua import arguments
 from interlingua.dialects.bedrock.tables import EMPTY_ERROR, NAME
-from interlingua.dialects.bedrock.text import TEXT, is_plain, only_text
+from interlingua.dialects.bedrock.text import TEXT, is_plain
 from interlingua.dialects.kernel.calls import UNSIGNED, arguments_field
 from interlingua.dialects.kernel.errors import ShapeError, each, take, want
 from interlingua.dialects.kernel.fields import Field, Reading, Table, plain
@@ -96,12 +96,7 @@ RESULT = Table(
 
 def read_result(inner: Any, read_inside: Callable[[Any], Any]) -> ToolResultBlock:
     id = take(want(inner, dict), "toolUseId", str)
-    content: Any
-    text = only_text(inner.get("content"))
-    if text is not None:
-        content = (TextBlock(text),)
-    else:
-        content = tuple(each(inner.get("content"), ".content", read_inside))
+    content = tuple(each(inner.get("content"), ".content", read_inside))
     if len(inner) == 2:  # the usual result
         return ToolResultBlock(id, content)
     return _read_result(inner, content)

@@ -21,15 +21,7 @@ from interlingua.dialects.bedrock.tools import (
     write_changes,
 )
 from interlingua.dialects.kernel.errors import ShapeError, below, want
-from interlingua.dialects.kernel.kept import (
-    ASIDE,
-    NOTHING,
-    Kept,
-    form_in,
-    form_of,
-    mine_of,
-    put_back,
-)
+from interlingua.dialects.kernel.kept import ASIDE, Kept, form_in, form_of, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.turns import TurnReader, Turns, leading, tell_speaker
 from interlingua.dialects.kernel.wire import Wire
@@ -266,7 +258,7 @@ def write_messages(
     turns = Turns(recorder, _PLACEHOLDER)
     for message in messages[first:] if first else messages:
         raw, role = message.metadata.provider_raw, ROLES[message.role]
-        form = NOTHING if raw is None else form_of(NAME, raw)
+        form = form_of(NAME, raw)
         tell_speaker(message, recorder)
         parts = _write_message(message, form, tools, recorder)
         if parts or "content" in form.get("as", ()) or turns.fill(message, role, parts):

@@ -11,15 +11,7 @@ from interlingua.dialects.bedrock.tools import points_in
 from interlingua.dialects.bedrock.usage import NO_USAGE, read_usage, write_usage
 from interlingua.dialects.kernel.claude import own_stop_word
 from interlingua.dialects.kernel.errors import below, read_whole
-from interlingua.dialects.kernel.kept import (
-    NOTHING,
-    Kept,
-    did_without,
-    form_in,
-    mine_inside,
-    mine_of,
-    put_back,
-)
+from interlingua.dialects.kernel.kept import Kept, did_without, fill, mine_inside, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.exchange import Response
@@ -69,7 +61,7 @@ def _read_output(wire: Wire, fields: Wire, kept: Kept) -> tuple[Any, ...]:
     if len(message) != 2 or message.get("role") != "assistant" or ahead:
         around = kept_around(message, ahead)
         if message.get("role", "assistant") != "assistant":
-            around.respell("role", message["role"])
+            around.spell("role", message["role"])
         around.miss_any(message, ("role",))
         fields["provider_raw"] = around.raw(NAME)
     return tuple(blocks)
@@ -111,7 +103,6 @@ def _write_message(message: Message, recorder: LossRecorder) -> Wire:
     write_parts(message.content, content, recorder, answer=True)
     if message.name is not None:
         recorder.lost(message, "name")
-    role = form_in(mine).get("as", NOTHING).get("role", "assistant")
-    out: Wire = {} if did_without(mine, "role") else {"role": role}
+    out = fill({}, mine, {"role": "assistant"})
     out["content"] = content
     return put_back(out, message, raw, recorder, "metadata.provider_raw")

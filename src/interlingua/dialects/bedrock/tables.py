@@ -10,7 +10,7 @@ from typing import Any
 
 from interlingua.dialects.kernel import claude
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import IMAGE_STARTS, StopWords, TwoWay, hints
+from interlingua.dialects.kernel.words import IMAGE_STARTS, TwoWay, hints
 from interlingua.dialects.record import Counting, Traits
 from interlingua.ids import IdGrammar
 from interlingua.model.exchange import ErrorKind, ReasoningMode
@@ -54,11 +54,7 @@ DISPLAYS, TTLS = claude.DISPLAYS, claude.TTLS
 
 STOP_REASONS: TwoWay[str, StopReason] = TwoWay(
     {
-        "end_turn": StopReason.END_TURN,
-        "stop_sequence": StopReason.STOP_SEQUENCE,
-        "max_tokens": StopReason.MAX_TOKENS,
-        "model_context_window_exceeded": StopReason.MAX_TOKENS,
-        "tool_use": StopReason.TOOL_USE,
+        **claude.COMMON_STOP_REASONS,
         "content_filtered": StopReason.CONTENT_FILTER,
         "guardrail_intervened": StopReason.CONTENT_FILTER,
         "malformed_model_output": StopReason.OTHER,
@@ -73,9 +69,7 @@ NEAR_STOP_REASONS: dict[StopReason, str] = {
     StopReason.OTHER: "end_turn",
 }
 """Written before `STOP_REASONS` is asked; a reason in neither is an `end_turn`."""
-STOP_WORDS = StopWords(
-    STOP_REASONS.read, STOP_REASONS.nearest(NEAR_STOP_REASONS), "end_turn", cut="max_tokens"
-)
+STOP_WORDS = claude.stop_words(STOP_REASONS, NEAR_STOP_REASONS)
 
 THINKING_KEYS = ("thinking", "reasoning_config")
 """Where Claude's thinking is asked for among the model's own fields; the first is written."""

@@ -32,17 +32,6 @@ _UNSIGNED = lost("signature", "signs no text here")
 TEXT = Table(TextBlock, plain("text", "text", str), _UNSIGNED, silent=("citations", "cache"))
 
 
-def only_text(parts: Any) -> str | None:
-    """The text of a list that has one text in it, as most have, and nothing else."""
-    if type(parts) is not list or len(parts) != 1:
-        return None
-    part = parts[0]
-    if type(part) is not dict or len(part) != 1:
-        return None
-    text = part.get("text")
-    return text if type(text) is str and text else None
-
-
 def is_plain(block: TextBlock) -> bool:
     """Whether a text has nothing to say but itself, and perhaps a cache point behind it."""
     bare = block.raw is None and block.signature is None and block.phase is None

@@ -5,16 +5,16 @@ The words are those of the Python package `anthropic` 2.8.0 and of `bedrock-runt
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from interlingua.dialects.kernel.errors import want
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import TwoWay, own_word
+from interlingua.dialects.kernel.words import StopWords, TwoWay, own_word
 from interlingua.model.exchange import Effort, Reasoning, ReasoningMode
 from interlingua.model.message import Role
-from interlingua.model.metadata import MessageMetadata
+from interlingua.model.metadata import MessageMetadata, StopReason
 
 ROLES: dict[Role, str] = {
     Role.USER: "user",
@@ -46,10 +46,23 @@ MODES: TwoWay[str, ReasoningMode] = TwoWay(
 DISPLAYS: TwoWay[str, bool] = TwoWay({"summarized": True, "omitted": False})
 """Whether a Claude model shows its thinking."""
 
+COMMON_STOP_REASONS: dict[str, StopReason] = {
+    "end_turn": StopReason.END_TURN,
+    "stop_sequence": StopReason.STOP_SEQUENCE,
+    "max_tokens": StopReason.MAX_TOKENS,
+    "model_context_window_exceeded": StopReason.MAX_TOKENS,
+    "tool_use": StopReason.TOOL_USE,
+}
+"""The words that both have for why a message ended."""
+
 TTLS = frozenset({"5m", "1h"})
 """For how long a cache breakpoint may be kept."""
 LONGEST_TTL = "1h"
 """What stands for a time that is not in `TTLS`: all others are longer than five minutes."""
+
+
+def stop_words(reasons: TwoWay[str, StopReason], near: Mapping[StopReason, str]) -> StopWords:
+    return StopWords(reasons.read, reasons.nearest(near), "end_turn", cut="max_tokens")
 
 
 def own_stop_word(metadata: MessageMetadata, dialect: str, words: Collection[str]) -> Any:
