@@ -101,13 +101,6 @@ def test_a_text_that_is_written_at_once(block: TextBlock, made: bool) -> None:
     assert short == long
 
 
-@given(RAWS.filter(bool), st.sampled_from([{}, {"id": "mine"}, {"more": 2}]))
-def test_what_was_kept_is_put_back_at_once(raw: Any, out: Any) -> None:
-    assert text.put_back(dict(out), raw) == text._put_back(dict(out), text.own(raw))
-    long = text.add(text._put_back(dict(out), text.own(raw)), text.form(raw).get("item"))
-    assert text.put_item_back(dict(out), raw) == long
-
-
 # -- thinking -------------------------------------------------------------------------------------
 
 THOUGHTS = mostly(

@@ -33,7 +33,7 @@ T = TypeVar("T")
 NOTHING: Wire = {}
 """For look-ups: it is never changed."""
 FORM = "$form"
-ASIDE = frozenset({FORM, "$beside", "$cachePoint", "$cachePoints", "$changes"})
+ASIDE = frozenset({FORM, "$asides", "$beside", "$cachePoint", "$cachePoints", "$changes", "$item"})
 """Keys of a `raw` that are none of its object: the spelling, and what stands around the object."""
 
 
@@ -63,7 +63,9 @@ def form_in(mine: Wire) -> Wire:
 
 def form_of(dialect: str, raw: Raw | None) -> Wire:
     """The spelling that `keep` kept for this dialect."""
-    return form_in(mine_of(dialect, raw))
+    mine = raw.get(dialect) if raw is not None else None
+    form = mine.get(FORM) if type(mine) is dict else None
+    return form if type(form) is dict else NOTHING
 
 
 def mine_inside(mine: Wire, key: str) -> Wire:
@@ -232,8 +234,8 @@ def restore(out: Wire, mine: Wire, fillers: Mapping[str, Any] = NOTHING) -> Wire
             out[key] = item
     if inside:
         _restore_inside(out, inside, form.get("spelled", NOTHING))
-    if "named" in form:
-        for key, name in form["named"].items():
+    if type(named := form.get("named")) is dict:  # stored values of Responses have it as a flag
+        for key, name in named.items():
             if key in out:
                 out[name] = out.pop(key)
     if "$keys" in form:

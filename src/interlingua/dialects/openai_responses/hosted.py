@@ -94,24 +94,19 @@ def _texts(key: str, inner: str, table: Table, more: Callable[[Any], Wire] = lam
             type(wire) is dict and type(wire.get(inner)) is str for wire in given
         ):
             return NOT_OURS
-        return {"content": tuple([_read_text(wire, table) for wire in given])}
+        return {"content": tuple([table.read_value(TextBlock, wire, NAME) for wire in given])}
 
     def write(block: Any, recorder: LossRecorder) -> list[Wire]:
         found: list[Wire] = []
         for part in block.content:
             if type(part) is TextBlock:
-                said = written(table, None, part, recorder)
+                said = written(table, part, recorder)
                 found.append(said if own(part.raw) else {**said, **more(block)})
             else:
                 recorder.dropped(part)
         return found
 
     return Field(key, ("content",), read, write, fill=lambda _: [])
-
-
-def _read_text(wire: Wire, table: Table) -> TextBlock:
-    kept = Kept()
-    return TextBlock(**table.read(wire, kept), raw=kept.raw(NAME))
 
 
 def _read_marked(given: Any) -> Reading:
@@ -136,7 +131,7 @@ def _write_shot(block: Any, recorder: LossRecorder) -> Wire | None:
     shot = None
     for part in block.content:
         if type(part) is ImageBlock and shot is None:
-            shot = write_image(part, _SHOT, None, "image_url", recorder)
+            shot = write_image(part, _SHOT, "image_url", recorder)
         else:
             recorder.dropped(part)
     return shot
@@ -218,7 +213,7 @@ def _read_outputs(given: Any) -> Reading:
 def _read_output(output: Wire) -> ResultBlock:
     kind = output.get("type")
     if kind == "logs" and type(output.get("logs")) is str:
-        return _read_text(output, _LOGS)
+        return _LOGS.read_value(TextBlock, output, NAME)
     image = read_image(output, _PICTURE, "url") if kind == "image" else None
     return UnknownBlock({NAME: output}) if image is None else image
 
@@ -232,9 +227,9 @@ def _write_output(part: ResultBlock, recorder: LossRecorder) -> Any:
     if type(part) is UnknownBlock and NAME in part.raw:
         return part.raw[NAME]
     if type(part) is ImageBlock:
-        return write_image(part, _PICTURE, None, "url", recorder)
+        return write_image(part, _PICTURE, "url", recorder)
     if type(part) is TextBlock:
-        return written(_LOGS, None, part, recorder)
+        return written(_LOGS, part, recorder)
     recorder.dropped(part)
     return None
 

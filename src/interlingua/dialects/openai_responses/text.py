@@ -10,11 +10,20 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Collection
+from functools import partial
 from typing import Any
 
-from interlingua.dialects.kernel.errors import ShapeError, take, want
+from interlingua.dialects.kernel.errors import ShapeError, want
 from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, lost, plain
-from interlingua.dialects.kernel.kept import NOTHING, Kept, did_without, restore
+from interlingua.dialects.kernel.kept import (
+    NOTHING,
+    Kept,
+    did_without,
+    form_of,
+    keep,
+    mine_of,
+    restore,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import compaction_as_text
@@ -42,21 +51,12 @@ RESERVED = frozenset({"$form", "$item", "$asides"})
 """Keys of a `raw` that are no keys of the object."""
 
 
-def own(raw: Raw | None) -> Wire:
-    """What this dialect kept in a `raw`; asked so often that the kernel's way is too long."""
-    if raw is None:
-        return NOTHING
-    mine = raw.get(NAME)
-    return mine if type(mine) is dict else NOTHING
-
-
-def form(raw: Raw | None) -> Wire:
-    """The spelling in it."""
-    if raw is None:
-        return NOTHING
-    mine = raw.get(NAME)
-    spelling = mine.get("$form") if type(mine) is dict else None
-    return spelling if type(spelling) is dict else NOTHING
+own = partial(mine_of, NAME)
+"""What this dialect kept in a `raw`."""
+form = partial(form_of, NAME)
+"""The spelling in it."""
+raw_of = partial(keep, NAME)
+"""A `raw` of content and spelling."""
 
 
 def says_nothing(value: Any) -> bool:
@@ -77,16 +77,6 @@ def spare(wire: Wire, known: Collection[str], spelled: Collection[str] = ()) -> 
 _HOLLOW = frozenset({list, dict})
 
 
-def raw_of(rest: Wire | None, spelling: Wire | None, item: Wire | None = None) -> Raw | None:
-    """A `raw` of content, spelling, and content of the item that the block begins."""
-    mine = dict(rest) if rest else {}
-    if item:
-        mine["$item"] = item
-    if spelling:
-        mine["$form"] = spelling
-    return {NAME: mine} if mine else None
-
-
 def item_raw(
     item: Wire, known: Collection[str], spelling: Wire, nothing: Collection[str] = ITEM_KEYS
 ) -> Raw | None:
@@ -103,35 +93,19 @@ def begin(block: Any, item: Wire, rest: Wire | None = None, more: Wire | None = 
     mine = own(block.raw)
     spelling = {**mine.get("$form", NOTHING), "item": item, **(more or NOTHING)}
     kept = {key: value for key, value in mine.items() if key != "$form"}
-    return block.replace(raw=raw_of(kept, spelling, rest))
+    if rest:
+        kept["$item"] = rest
+    return block.replace(raw=raw_of(kept, spelling))
 
 
 def put_back(out: Wire, raw: Raw | None) -> Wire:
     """A written part with what was kept of it; what was said wins."""
-    mine = own(raw)
-    if not mine:
-        return out
-    spelling = mine.get("$form", NOTHING)
-    if len(mine) == 1 and spelling and spelling.keys() <= _FEW_WORDS:
-        return add(out, spelling.get("spelled"))
-    return _put_back(out, mine)
-
-
-_FEW_WORDS = frozenset({"item", "spelled", "absent"})
-
-
-def _put_back(out: Wire, mine: Wire) -> Wire:
-    if not mine.keys().isdisjoint(RESERVED):
-        spelling = mine.get("$form", NOTHING)
-        mine = {key: item for key, item in mine.items() if key not in RESERVED}
-        # Words of our own that are flags may be the kernel's, which are none.
-        mine["$form"] = {key: item for key, item in spelling.items() if item is not True}
-    return restore(out, mine)
+    return out if raw is None else restore(out, own(raw))
 
 
 def put_item_back(out: Wire, raw: Raw | None) -> Wire:
     """The same for an item."""
-    return out if raw is None else add(put_back(out, raw), form(raw).get("item"))
+    return out if raw is None else add(restore(out, own(raw)), form(raw).get("item"))
 
 
 def add(out: Wire, kept: Wire | None) -> Wire:
@@ -153,16 +127,12 @@ def made_id(prefix: str, *parts: object) -> str:
     return prefix + synthetic_tool_id(*parts)[2:]
 
 
-def written(
-    table: Table, kind: str | None, value: Any, recorder: LossRecorder, said: Wire = NOTHING
-) -> Wire:
-    """A part of this type by its table, with whatever was kept of it; `said` is what else is."""
-    out: Wire = dict(said) if kind is None else {"type": kind, **said}
-    raw = value.raw
+def written(table: Table, value: Any, recorder: LossRecorder, out: Wire | None = None) -> Wire:
+    """A part by its table, with what was kept of it, also where it is just being read; `out` is
+    what it says already."""
+    out, raw = {} if out is None else out, value.raw
     table.write(value, out, own(raw), recorder)
-    if raw is None:
-        return out
-    if len(raw) > 1 or NAME not in raw:
+    if raw is not None and (len(raw) > 1 or NAME not in raw):
         recorder.unwritten_raw(value, raw)
     return put_back(out, raw)
 
@@ -232,7 +202,8 @@ def write_citation(citation: Citation, recorder: LossRecorder) -> Wire | None:
     if kind is None and not own(citation.raw):
         recorder.lost(citation)
         return None
-    return written(_CITATIONS.get(kind or "", _ANY_CITATION), kind, citation, recorder)
+    table = _CITATIONS.get(kind or "", _ANY_CITATION)
+    return written(table, citation, recorder, None if kind is None else {"type": kind})
 
 
 def _default_type(citation: Citation) -> str | None:
@@ -289,10 +260,9 @@ def read_text(part: Wire, made: bool) -> TextBlock:
 
 
 def _read_text(part: Wire, made: bool) -> TextBlock:
-    take(part, "text", str)
     kind = part["type"]
     kept = Kept(form={} if kind == _USUAL[made] else {"type": kind})
-    return TextBlock(**_TEXTS[kind, made].read(part, kept), raw=kept.raw(NAME))
+    return _TEXTS[kind, made].read_value(TextBlock, part, NAME, kept)
 
 
 def is_string(blocks: tuple[Any, ...]) -> bool:
@@ -321,7 +291,7 @@ def write_text(block: TextBlock, recorder: LossRecorder, made: bool) -> Wire:
 
 def _write_text(block: TextBlock, recorder: LossRecorder, made: bool) -> Wire:
     kind = form(block.raw).get("type") or _USUAL[made]
-    return written(_TEXTS[kind, made], kind, block, recorder)
+    return written(_TEXTS[kind, made], block, recorder, {"type": kind})
 
 
 # -- where the data is ----------------------------------------------------------------------------
@@ -417,10 +387,10 @@ def read_image(part: Wire, table: Table, *keys: str, made: bool = False) -> Imag
 
 
 def write_image(
-    block: ImageBlock, table: Table, kind: str | None, key: str, recorder: LossRecorder
+    block: ImageBlock, table: Table, key: str, recorder: LossRecorder, said: Wire = NOTHING
 ) -> Wire | None:
     where = write_source(block, recorder, key, key)
-    return None if where is None else written(table, kind, block, recorder, where)
+    return None if where is None else written(table, block, recorder, {**said, **where})
 
 
 def _read_file(part: Wire, made: bool) -> DocumentBlock | None:
@@ -451,7 +421,7 @@ def _write_file(block: DocumentBlock, recorder: LossRecorder) -> Wire | None:
         where = write_source(block, recorder, "file_data", "file_url", "application/pdf")
     if where is None:
         return None
-    out = written(_FILE, "input_file", block, recorder, where)
+    out = written(_FILE, block, recorder, {"type": "input_file", **where})
     if "file_data" in where and "filename" not in out and not is_kept(block.raw, "filename"):
         out["filename"] = name = tables.FILE_NAMES.get(block.media_type, tables.FILE_NAME)
         recorder.filled(block, "name", name)
@@ -500,9 +470,7 @@ def read_part(part: Any, made: bool = False) -> Block:
     if kind == "input_file":
         return _read_file(part, made) or UnknownBlock({NAME: part})
     if kind == "refusal":
-        take(part, "refusal", str)
-        kept = Kept()
-        return RefusalBlock(**_REFUSAL.read(part, kept), raw=kept.raw(NAME))
+        return _REFUSAL.read_value(RefusalBlock, part, NAME)
     return UnknownBlock({NAME: {**part, "$form": {"part": True}}} if made else {NAME: part})
 
 
@@ -512,16 +480,16 @@ def write_part(block: Block, recorder: LossRecorder, made: bool = False) -> Wire
         case TextBlock():
             return write_text(block, recorder, made)
         case ImageBlock() if not made or form(block.raw).get("type"):
-            return write_image(block, _IMAGE, "input_image", "image_url", recorder)
+            return write_image(block, _IMAGE, "image_url", recorder, {"type": "input_image"})
         case DocumentBlock() if not made or form(block.raw).get("type"):
             return _write_file(block, recorder)
         case RefusalBlock() if made:
-            return written(_REFUSAL, "refusal", block, recorder)
+            return written(_REFUSAL, block, recorder, {"type": "refusal"})
         case CompactionBlock():
             text = compaction_as_text(block, recorder)
             return None if text is None else write_text(text, recorder, made)
         case UnknownBlock() if NAME in block.raw:
-            return put_back({}, block.raw)
+            return {key: each for key, each in own(block.raw).items() if key != "$form"}
         case UnknownBlock():
             recorder.dropped(block, "only the dialect that read it can write it")
         case _:

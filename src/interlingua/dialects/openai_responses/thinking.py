@@ -85,12 +85,10 @@ def _read_part(part: Any, key: str, id: str | None) -> ThinkingBlock:
 
 
 def _read_any_part(part: Any, key: str, id: str | None) -> ThinkingBlock:
-    kept = Kept()
-    text = take(want(part, dict), "text", str)
-    attrs = _LISTS[key].read(part, kept)
-    if key != "summary" or not text:  # a part without text, where we would write none
-        kept.form["list"] = key
-    return ThinkingBlock(**attrs, id=id, raw=kept.raw(NAME))
+    # A part without text stands where we would write none.
+    is_usual = key == "summary" and want(part, dict).get("text")
+    kept = Kept(form={} if is_usual else {"list": key})
+    return _LISTS[key].read_value(ThinkingBlock, want(part, dict), NAME, kept, id=id)
 
 
 def _joins(before: Block | None, block: Block) -> bool:
@@ -159,7 +157,7 @@ def _write_part(part: ThinkingBlock, recorder: LossRecorder) -> Wire:
 
 
 def _write_any_part(part: ThinkingBlock, recorder: LossRecorder) -> Wire:
-    return written(_LISTS[form(part.raw).get("list") or "summary"], None, part, recorder)
+    return written(_LISTS[form(part.raw).get("list") or "summary"], part, recorder)
 
 
 # -- compacted history ----------------------------------------------------------------------------
