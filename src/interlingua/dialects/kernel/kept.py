@@ -210,6 +210,8 @@ def restore(out: Wire, mine: Wire, fillers: Mapping[str, Any] = NOTHING) -> Wire
     form = mine.get(FORM)
     if type(form) is not dict:
         form = NOTHING
+    elif len(mine) == 1 and not fillers and _MORE.isdisjoint(form):
+        return _spell(out, form["spelled"], ()) if "spelled" in form else out
     parts, inside = form.get("part", ()), form.get("inside", NOTHING)
     for key, item in mine.items():
         if key in ASIDE:
@@ -223,12 +225,7 @@ def restore(out: Wire, mine: Wire, fillers: Mapping[str, Any] = NOTHING) -> Wire
                 out[key] = item
         elif type(item) is dict and key not in form.get("whole", ()):
             _complete(out, key, item)
-    for key, item in form.get("spelled", NOTHING).items():
-        if key not in out:
-            if key not in parts:
-                out[key] = item
-        elif type(item) is dict:
-            _complete(out, key, item)
+    _spell(out, form.get("spelled", NOTHING), parts)
     for key, item in fillers.items():
         if key not in out and key not in form.get("absent", ()):
             out[key] = item
@@ -240,6 +237,20 @@ def restore(out: Wire, mine: Wire, fillers: Mapping[str, Any] = NOTHING) -> Wire
                 out[name] = out.pop(key)
     if "$keys" in form:
         out |= form["$keys"]
+    return out
+
+
+_MORE = frozenset({"part", "inside", "named", "$keys"})
+"""Words that say more than which keys say nothing."""
+
+
+def _spell(out: Wire, spelled: Wire, parts: Collection[str]) -> Wire:
+    for key, item in spelled.items():
+        if key not in out:
+            if key not in parts:
+                out[key] = item
+        elif type(item) is dict:
+            _complete(out, key, item)
     return out
 
 

@@ -194,40 +194,32 @@ def _write(
 
 
 def _write_ending(out: Wire, response: Response, message: Message, recorder: LossRecorder) -> None:
-    """Status and reason: the wire's own words, while they say what the fields say."""
-    metadata = message.metadata
-    status, reason = _own_words(response, message)
-    is_absent = is_kept(response.raw, "status") and _agrees(None, None, message)
-    if status is None and not is_absent:
-        status, reason = _plain_words(metadata)
+    metadata, content = message.metadata, message.content
+    meant = metadata.stop_reason, metadata.status
+    read = [pair for pair in _own_words(response, message) if ending(*pair, content) == meant]
+    status, reason = read[0] if read else _plain_words(metadata)
     if status is not None:
         out["status"] = status
     if reason is not None:
         kept = own(response.raw).get("incomplete_details")
         out["incomplete_details"] = {**(kept if type(kept) is dict else {}), "reason": reason}
-    again = ending(status, reason, message.content)
-    if again[0] is not metadata.stop_reason:
-        why = f"reads as {again[0].value if again[0] else None}"
-        recorder.lost(message, "metadata.stop_reason", why, kind="approximated", severity="info")
-    if again[1] is not metadata.status:
-        why = f"reads as {again[1].value}"
-        recorder.lost(message, "metadata.status", why, kind="approximated", severity="info")
+    again = ending(status, reason, content)
+    for name, said, wanted in zip(("stop_reason", "status"), again, meant, strict=True):
+        if said is not wanted:
+            why = f"reads as {said and said.value}"
+            recorder.lost(message, f"metadata.{name}", why, kind="approximated", severity="info")
 
 
-def _own_words(response: Response, message: Message) -> tuple[str | None, str | None]:
-    """The words that were read, if they were read here and still hold."""
+def _own_words(response: Response, message: Message) -> list[tuple[str | None, str | None]]:
+    """Status and reason as they were read, if they were read here."""
+    words: list[tuple[str | None, str | None]] = []
     word = own_word(message.metadata, NAME)
-    if type(word) is not str:
-        return None, None
-    is_reason = word in STOP_REASONS.words or "reason" in form(response.raw)
-    status, reason = ("incomplete", word) if is_reason else (word, None)
-    return (status, reason) if _agrees(status, reason, message) else (None, None)
-
-
-def _agrees(status: str | None, reason: str | None, message: Message) -> bool:
-    metadata = message.metadata
-    stop_reason, message_status = ending(status, reason, message.content)
-    return stop_reason is metadata.stop_reason and message_status is metadata.status
+    if type(word) is str:
+        is_reason = word in STOP_REASONS.words or "reason" in form(response.raw)
+        words.append(("incomplete", word) if is_reason else (word, None))
+    if is_kept(response.raw, "status"):
+        words.append((None, None))
+    return words
 
 
 def _plain_words(metadata: MessageMetadata) -> tuple[str | None, str | None]:
