@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -22,7 +23,6 @@ from interlingua.model.message import Message
 from interlingua.store.base import Store
 from interlingua.store.errors import BusyError
 from interlingua.store.open import open_store
-from tests.store.conftest import Server
 from tests.store.kills import WrongError
 from tests.store.places import ask, memory_folder
 
@@ -81,15 +81,15 @@ def in_threads(store: Store, sessions: list[str], threads: int, count: int) -> l
 def start_processes(
     address: str, sessions: list[str], processes: int, count: int
 ) -> list[subprocess.Popen[str]]:
+    """Where there are forks, one that has loaded the package, and forks for the others."""
     program = [sys.executable, "-m", "tests.store.crowds", "--child", address, ",".join(sessions)]
+    names = [f"p{number}" for number in range(processes)]
+    together = [",".join(names)] if hasattr(os, "fork") else names
     return [
         subprocess.Popen(
-            [*program, f"p{number}", "--appends", str(count)],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
+            [*program, each, "--appends", str(count)], cwd=ROOT, stdout=subprocess.PIPE, text=True
         )
-        for number in range(processes)
+        for each in together
     ]
 
 
@@ -155,6 +155,26 @@ def run(address: str, threads: int, processes: int, appends: int, sessions: int)
         return check(store, told)
 
 
+def _children(address: str, sessions: list[str], names: list[str], appends: int) -> int:
+    """One process for each name; how the worst of them ended."""
+    pids = []
+    for name in names[1:]:
+        if not (pid := os.fork()):
+            os._exit(_child(address, sessions, name, appends))
+        pids.append(pid)
+    own = _child(address, sessions, names[0], appends)
+    ends = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids]
+    return max(map(abs, [own, *ends]))
+
+
+def _child(address: str, sessions: list[str], name: str, appends: int) -> int:
+    with open_store(address) as store:
+        for told in append_often(store, sessions, name, appends):
+            # In one piece, among those of the others.
+            os.write(sys.stdout.fileno(), f"{json.dumps(told)}\n".encode())
+    return 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.store.crowds", description=__doc__)
     parser.add_argument("--appends", type=int, default=1_000_000, help="in all")
@@ -163,11 +183,10 @@ def main() -> int:
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.child:
-        address, sessions, name = chosen.child
-        with open_store(address) as store:
-            for told in append_often(store, sessions.split(","), name, chosen.appends):
-                print(json.dumps(told))
-        return 0
+        address, sessions, names = chosen.child
+        return _children(address, sessions.split(","), names.split(","), chosen.appends)
+    from tests.store.conftest import Server  # which children need not load
+
     server = Server()
     try:
         with memory_folder() as folder:
