@@ -26,7 +26,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.cli import chatting
+from tests.cli import chatting, forked
 from tests.docs.standin import KEYS, StandIn
 from tests.loopback import STOPS_WITHIN
 from tests.test_installed import EXTRAS, ROOT, Installed, asked_for, link, made
@@ -147,6 +147,22 @@ def with_keys(terminal: Terminal) -> Terminal:
     return terminal
 
 
+@pytest.fixture(scope="module")
+def loaded(installed: Installed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The installed command, loaded once."""
+    own = installed.folder / "bin"
+    folder = tmp_path_factory.mktemp("loaded") / "bin"
+    with forked.command_for(folder, own / "python", own / "interlingua") as place:
+        yield place
+
+
+@pytest.fixture
+def quick(terminal: Terminal, loaded: Path) -> Terminal:
+    """One who types much, and need not wait for each command to load."""
+    terminal.variables["PATH"] = f"{loaded}:{terminal.variables['PATH']}"
+    return terminal
+
+
 def posted(url: str, body: dict[str, Any], key: str = "any") -> dict[str, Any]:
     headers = {"content-type": "application/json", "authorization": f"Bearer {key}"}
     with urlopen(Request(url, json.dumps(body).encode(), headers), timeout=60) as answer:
@@ -185,7 +201,9 @@ def test_1_what_was_installed_starts_and_says_what_to_do_next(terminal: Terminal
         assert ready.status == 200
 
 
-def test_2_money_and_requests_of_the_gateway_are_counted(with_keys: Terminal) -> None:
+def test_2_money_and_requests_of_the_gateway_are_counted(
+    with_keys: Terminal, quick: Terminal
+) -> None:
     token = with_keys.types("interlingua keys issue laptop").out.strip()
     with with_keys.serving() as url:
         for _ in range(3):
@@ -202,7 +220,7 @@ def test_2_money_and_requests_of_the_gateway_are_counted(with_keys: Terminal) ->
     assert followed.out.count("anthropic:claude-sonnet-4-6") == 3
 
 
-def test_3_names_are_found_everywhere_alike(with_keys: Terminal) -> None:
+def test_3_names_are_found_everywhere_alike(with_keys: Terminal, quick: Terminal) -> None:
     for name in ("gpt-5", "openai/gpt-5", "openai:gpt-5"):
         answer = with_keys.types(f'interlingua chat -m {name} "hi"')
         assert "stand-in for gpt-5" in answer.out
@@ -302,36 +320,36 @@ data: {"type":"message_stop"}
 """
 
 
-def test_5_files_are_converted_whatever_they_are(terminal: Terminal) -> None:
-    terminal.writes("plainest.json", PLAINEST)
-    terminal.writes("request.json", REQUEST)
-    terminal.writes("lines.jsonl", f"{json.dumps(REQUEST)}\n{json.dumps(REQUEST)}\n")
-    terminal.writes("messages.json", REQUEST["messages"])
-    terminal.writes("answer.sse", STREAM)
-    terminal.writes("cut.sse", STREAM[: STREAM.index("event: content_block_stop")])
-    terminal.writes("empty.json", "")
-    terminal.writes("package.json", {"name": "left-pad", "version": "1.0.0"})
+def test_5_files_are_converted_whatever_they_are(quick: Terminal) -> None:
+    quick.writes("plainest.json", PLAINEST)
+    quick.writes("request.json", REQUEST)
+    quick.writes("lines.jsonl", f"{json.dumps(REQUEST)}\n{json.dumps(REQUEST)}\n")
+    quick.writes("messages.json", REQUEST["messages"])
+    quick.writes("answer.sse", STREAM)
+    quick.writes("cut.sse", STREAM[: STREAM.index("event: content_block_stop")])
+    quick.writes("empty.json", "")
+    quick.writes("package.json", {"name": "left-pad", "version": "1.0.0"})
     packed = gzip.compress(json.dumps(REQUEST).encode())
-    (terminal.home / "request.json.gz").write_bytes(packed)
+    (quick.home / "request.json.gz").write_bytes(packed)
 
-    assert '"contents"' in terminal.types("interlingua convert plainest.json --to gemini").out
-    assert '"contents"' in terminal.types("interlingua convert request.json.gz -t gemini").out
-    terminal.types("interlingua convert request.json -f openai-chat -t anthropic -o out.json")
-    assert json.loads((terminal.home / "out.json").read_text())["messages"]
-    lines = terminal.types("interlingua convert lines.jsonl --lines -t anthropic").out
+    assert '"contents"' in quick.types("interlingua convert plainest.json --to gemini").out
+    assert '"contents"' in quick.types("interlingua convert request.json.gz -t gemini").out
+    quick.types("interlingua convert request.json -f openai-chat -t anthropic -o out.json")
+    assert json.loads((quick.home / "out.json").read_text())["messages"]
+    lines = quick.types("interlingua convert lines.jsonl --lines -t anthropic").out
     assert [json.loads(line)["model"] for line in lines.splitlines()] == ["gpt-5", "gpt-5"]
-    envelopes = terminal.types("interlingua convert lines.jsonl --envelope -t anthropic").out
+    envelopes = quick.types("interlingua convert lines.jsonl --envelope -t anthropic").out
     assert [json.loads(line)["ok"] for line in envelopes.splitlines()] == [True, True]
-    model = terminal.types("interlingua convert request.json -t anthropic --model claude-opus-4-6")
+    model = quick.types("interlingua convert request.json -t anthropic --model claude-opus-4-6")
     assert json.loads(model.out)["model"] == "claude-opus-4-6"
-    assert "anthropic" in terminal.types("interlingua convert --list-formats").out
-    assert "[DONE]" in terminal.types("interlingua convert answer.sse -t openai-chat").out
-    assert "Hello." in terminal.types("interlingua inspect answer.sse").out
-    terminal.types("interlingua check answer.sse")
-    assert terminal.types("interlingua convert cut.sse -t openai-chat", code=None).code != 0
-    terminal.types("interlingua inspect messages.json")
+    assert "anthropic" in quick.types("interlingua convert --list-formats").out
+    assert "[DONE]" in quick.types("interlingua convert answer.sse -t openai-chat").out
+    assert "Hello." in quick.types("interlingua inspect answer.sse").out
+    quick.types("interlingua check answer.sse")
+    assert quick.types("interlingua convert cut.sse -t openai-chat", code=None).code != 0
+    quick.types("interlingua inspect messages.json")
     for odd in ("empty.json", "package.json"):
-        refused = terminal.types(f"interlingua convert {odd} -t anthropic", code=1)
+        refused = quick.types(f"interlingua convert {odd} -t anthropic", code=1)
         assert odd in refused.err
 
 
@@ -385,7 +403,7 @@ except il.InterlinguaError as error:
 """
 
 
-def test_9_small_ones(with_keys: Terminal) -> None:
+def test_9_small_ones(with_keys: Terminal, quick: Terminal) -> None:
     missing = with_keys.types("interlingua rules show nothere.toml", code=1)
     assert "nothere.toml" in missing.err
     assert len(missing.err.strip().splitlines()) == 1

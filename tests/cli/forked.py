@@ -3,6 +3,10 @@
 To load it is most of what a short command does. The first process loads all that commands need,
 and forks for each of them; a fork has its own arguments, variables, folder and standard streams,
 and ends as any program does.
+
+Run as a program with the path of a socket, it does so for a shell: `command_for` writes a command
+that is typed as any other, and is run by a fork. The interpreter may be that of another
+environment, in which the package is installed.
 """
 
 from __future__ import annotations
@@ -16,9 +20,11 @@ import socket
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn
 
 LOADED = (
@@ -43,6 +49,17 @@ LOADED = (
 )
 _MOST = 1_000_000
 """Bytes of one order: arguments and variables."""
+_COMMAND = """#!{python} -IS
+import os, sys
+if {{"serve", "-f"}} & set(sys.argv):  # to be stopped by signals, which forks do not hear
+    os.execv({real!r}, [{real!r}, *sys.argv[1:]])
+import json, socket
+first = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+first.connect({place!r})
+order = {{"arguments": sys.argv[1:], "env": dict(os.environ), "folder": os.getcwd()}}
+socket.send_fds(first, [json.dumps(order).encode()], [0, 1, 2])
+sys.exit(int(first.recv(100)))
+"""
 
 
 class Forks:
@@ -99,12 +116,48 @@ class Forks:
         forks.cache_clear()
 
 
+@contextmanager
+def command_for(folder: Path, python: Path, real: Path) -> Iterator[Path]:
+    """A folder with the command `interlingua`, run by forks of a process of this interpreter; what
+    has to be a process of its own is what `real` runs."""
+    folder.mkdir()
+    place = str(folder / "socket")
+    command = folder / "interlingua"
+    command.write_text(_COMMAND.format(python=python, real=str(real), place=place))
+    command.chmod(0o755)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
+        listening.bind(place)
+        listening.listen(20)
+        first = subprocess.Popen(
+            [str(python), "-I", __file__, "--shell", str(listening.fileno())],
+            pass_fds=[listening.fileno()],
+            start_new_session=True,
+        )
+    try:
+        yield folder
+    finally:
+        os.killpg(first.pid, signal.SIGKILL)
+        first.wait()
+
+
 @cache
 def forks() -> Forks:
     """Those of this process, loaded when first asked for."""
     made = Forks()
     atexit.register(made.close)
     return made
+
+
+def _shell_fork(listening: socket.socket) -> dict[str, Any]:
+    """The same for orders of a shell, of which several may run at once."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # who waits for each order ends unseen
+    while True:
+        orders, _ = listening.accept()
+        if not os.fork():
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            listening.close()
+            return _next_fork(orders)
+        orders.close()
 
 
 def _next_fork(orders: socket.socket) -> dict[str, Any]:
@@ -143,7 +196,8 @@ def _load() -> None:
 
 def _main() -> None:
     _load()
-    order = _next_fork(socket.socket(fileno=int(sys.argv[1])))
+    told = socket.socket(fileno=int(sys.argv[-1]))
+    order = _shell_fork(told) if "--shell" in sys.argv else _next_fork(told)
     os.environ.clear()
     os.environ.update(order["env"])
     os.chdir(order["folder"])

@@ -1,4 +1,4 @@
-"""A thousand secrets through every error path: none may be seen in a log, an error or a repr.
+"""Hundreds of secrets through every error path: none may be seen in a log, an error or a repr.
 
 The server is as careless as can be: it says everything it was told in every way it can."""
 
@@ -18,6 +18,7 @@ from aiohttp import web
 import interlingua as il
 from interlingua.client import AsyncClient, RetryPolicy
 from tests.client.test_faults import impatient
+from tests.effort import examples
 
 Handler = Callable[[web.Request, str], Awaitable[web.StreamResponse]]
 MODELS = {
@@ -27,7 +28,8 @@ MODELS = {
     "ollama": "ollama:llama3.2",
     "bedrock": "bedrock:us.anthropic.claude-sonnet-4-6",
 }
-COUNT = 1000
+COUNT = examples(1000)
+"""Each path, provider and way at least twice."""
 
 
 def said_back(status: int) -> Handler:

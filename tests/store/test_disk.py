@@ -20,6 +20,7 @@ from interlingua.store import sqlite as sqlite_module
 from interlingua.store.errors import BusyError, StoreError
 from interlingua.store.library import library
 from interlingua.store.sqlite import SqliteStore
+from tests.effort import THOROUGH
 from tests.store import hammer
 from tests.store.kills import WrongError
 from tests.store.places import ask, memory_folder
@@ -81,7 +82,7 @@ def test_a_log_that_was_cut_anywhere_opens_as_it_was_at_some_commit(folder: Path
 
 
 def test_every_access_to_the_disk_may_fail_and_nothing_acknowledged_is_lost(folder: Path) -> None:
-    tally = faults.run(folder, stride=17, rounds=4)
+    tally = faults.run(folder, stride=17 if THOROUGH else 37, rounds=4)
     assert tally.faults > 50
     assert {"io", "full"} <= set(tally.reasons)
 
