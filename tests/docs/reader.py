@@ -56,10 +56,18 @@ class Done(NamedTuple):
 
 
 class Reader:
-    """`weights` are those of the bundled local model, for pages that speak of itself."""
+    """`weights` are those of the bundled local model, for pages that speak of itself; `commands`
+    is a folder with a command that need not be loaded (`forked.command_for`)."""
 
-    def __init__(self, folder: Path, providers: StandIn, weights: Path | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        providers: StandIn,
+        weights: Path | None = None,
+        commands: Path | None = None,
+    ) -> None:
         self.folder = folder
+        self.commands = commands
         self.weights = weights
         self.home = folder / "home" / "me"
         self.notes = folder / "notes"
@@ -143,7 +151,7 @@ class Reader:
         (own / "pip").chmod(0o755)
         is_local_here = "local model" in page.marks
         variables = {
-            "PATH": f"{own}:{BIN}:{os.environ['PATH']}",
+            "PATH": f"{own}:{self.commands or BIN}:{BIN}:{os.environ['PATH']}",
             "HOME": str(self.home),
             "LANG": "C.UTF-8",
             "COLUMNS": "120",

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from interlingua import local
-from tests.docs.reader import Reader, told
+from tests.cli.forked import command_for
+from tests.docs.reader import BIN, Reader, told
 from tests.docs.samples import RUN, SHOWN, Page, not_run, pages
 from tests.docs.standin import StandIn
-from tests.effort import is_tried
+from tests.effort import THOROUGH, is_tried
 
 PAGES = pages()
 WITH_SAMPLES = [page for page in PAGES if page.typed() or page.missing()]
@@ -29,6 +30,13 @@ MOST_NOT_RUN = 12
 def providers() -> Iterator[StandIn]:
     with StandIn() as providers:
         yield providers
+
+
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("loaded") / "bin"
+    with command_for(folder, Path(sys.executable), BIN / "interlingua") as place:
+        yield place
 
 
 def weights(request: pytest.FixtureRequest) -> Path:
@@ -50,10 +58,11 @@ def weights(request: pytest.FixtureRequest) -> Path:
     ids=lambda page: page.name,
 )
 def test_every_sample_of_a_page_runs(
-    page: Page, providers: StandIn, tmp_path: Path, request: pytest.FixtureRequest
+    page: Page, providers: StandIn, tmp_path: Path, commands: Path, request: pytest.FixtureRequest
 ) -> None:
     wants = "local model" in page.marks
-    reader = Reader(tmp_path, providers, weights(request) if wants else None)
+    loaded = None if THOROUGH or page.name == FIRST[0] else commands
+    reader = Reader(tmp_path, providers, weights(request) if wants else None, loaded)
     for done in reader.read(page):
         if not done.is_right:
             pytest.fail(f"{page.name}{told(done)}{reader.notes_beside()}", pytrace=False)
