@@ -26,10 +26,16 @@ from interlingua.tools.registry import ToolRegistry
 pytest.importorskip("mcp", reason="needs the extra mcp")
 
 SERVER = str(Path(__file__).parent / "mcp_server.py")
+PLAIN = str(Path(__file__).parent / "mcp_plain.py")
+"""Starts in a fiftieth of the time, and has the few tools of a test about its process."""
 
 
 def local(name: str = "test", **more: Any) -> McpServer:
     return McpServer(name=name, command=sys.executable, args=(SERVER, "stdio"), **more)
+
+
+def plain(name: str = "test", **more: Any) -> McpServer:
+    return McpServer(name=name, command=sys.executable, args=("-IS", PLAIN), **more)
 
 
 @contextmanager
@@ -198,7 +204,7 @@ def test_async_programs_connect_and_close_without_leaving_a_process() -> None:
     tools = Tools()
 
     async def program() -> int:
-        async with McpServers([local()], tools.registry):
+        async with McpServers([plain()], tools.registry):
             [result] = await tools.dispatcher.run([il.ToolUseBlock("a", "who_am_i", {})])
             assert isinstance(result.content[0], il.TextBlock)
             pid = int(result.content[0].text)
@@ -216,7 +222,7 @@ def test_async_programs_connect_and_close_without_leaving_a_process() -> None:
 
 def test_a_server_that_dies_is_started_again() -> None:
     tools = Tools()
-    with McpServers([local()], tools.registry) as servers:
+    with McpServers([plain()], tools.registry) as servers:
         first = int(tools.text("who_am_i"))
         os.kill(first, signal.SIGKILL)
         until(lambda: servers.status()[0].state == "down")
@@ -274,7 +280,7 @@ def test_names_that_are_taken_get_the_server_s_name_before_them() -> None:
     tools = Tools()
     own = il.ToolDefinition("echo", "Ours.", {"type": "object"}, il.SideEffects.NONE, False)
     tools.registry.register(own, lambda input: "ours")
-    both = [local("one"), local("two", prefix=True)]
+    both = [plain("one"), plain("two", prefix=True)]
     with McpServers(both, tools.registry) as servers:
         one, two = servers.status()
         assert one.tools["one__echo"] == "echo"
@@ -342,7 +348,7 @@ def test_a_call_is_refused_while_the_server_stays_away(monkeypatch: pytest.Monke
     monkeypatch.setattr("interlingua.tools.mcp_link.CALL_WAIT", 0.2)
     monkeypatch.setattr("interlingua.tools.mcp_link.FIRST_WAIT", 30)
     tools = Tools()
-    with McpServers([local()], tools.registry) as servers:
+    with McpServers([plain()], tools.registry) as servers:
         os.kill(int(tools.text("who_am_i")), signal.SIGKILL)
         until(lambda: servers.status()[0].state == "down")
         assert "it is not connected (the connection was lost)" in tools.text("echo", text="x")
@@ -355,7 +361,7 @@ import interlingua as il
 from interlingua.tools.dispatch import Dispatcher
 from interlingua.tools.mcp import McpServer, McpServers
 registry = il.ToolRegistry()
-server = McpServer(name="test", command=sys.executable, args=({SERVER!r}, "stdio"))
+server = McpServer(name="test", command=sys.executable, args=("-IS", {PLAIN!r}))
 McpServers([server], registry).start()
 call = il.ToolUseBlock("a", "who_am_i", {{}})
 [result] = Dispatcher(registry, confirm=lambda question: True).run_sync([call])
@@ -372,7 +378,7 @@ time.sleep(60)
 
 def test_two_servers_of_one_name_are_refused() -> None:
     with pytest.raises(McpError, match="two servers"):
-        McpServers([local(), local()], ToolRegistry())
+        McpServers([plain(), plain()], ToolRegistry())
 
 
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
