@@ -15,7 +15,17 @@ from interlingua.losses import Loss
 from interlingua.model.base import same
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.codec import dumps
-from interlingua.model.events import Event, MessageComplete, StreamError
+from interlingua.model.events import (
+    BlockEnd,
+    BlockStart,
+    Event,
+    MessageComplete,
+    MessageStart,
+    Other,
+    StreamError,
+    ToolUseEnd,
+    ToolUseStart,
+)
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message
 from interlingua.retell import retell
@@ -64,18 +74,20 @@ def home(dialect: Dialect, frames: Sequence[Frame]) -> list[str]:
     """The same frames, also when the events were stored on the way."""
     events = read(dialect, frames)
     stored = _events.decode(msgspec.json.encode(events))
-    return [
-        problem
-        for word, told in (("at once", events), ("stored", stored))
-        for problem in _differences(word, frames, write(dialect, told))
-    ]
+    problems = []
+    for word, told in (("at once", events), ("stored", stored)):
+        writer = dialect.stream_writer()
+        back = [frame for event in told for frame in writer.feed(event)] + writer.close()
+        problems += _differences(word, frames, back)
+        problems += [f"{word}: reported at home: {loss}" for loss in writer.report]
+    return problems
 
 
 def _differences(word: str, frames: Sequence[Frame], back: Sequence[Frame]) -> list[str]:
     if len(frames) != len(back):
         return [f"{word}: {len(frames)} frames came back as {len(back)}"]
     for number, (one, other) in enumerate(zip(frames, back, strict=True)):
-        if not same(parsed(one), parsed(other)):
+        if one.data != other.data and not same(parsed(one), parsed(other)):
             return [f"{word}: frame {number} came back as {other.data[:200]}"]
         if one.event is not None and one.event != other.event:
             return [f"{word}: the name of frame {number} came back as {other.event}"]
@@ -85,6 +97,7 @@ def _differences(word: str, frames: Sequence[Frame], back: Sequence[Frame]) -> l
 # -- L5: folding ------------------------------------------------------------------------------
 
 
+_OUTSIDE = (StreamError, MessageComplete, Other)
 _HOW_IT_ENDED = frozenset({"stream_end_missing", "stop_reason_missing"})
 
 
@@ -111,10 +124,10 @@ def _ended_like(message: Message, other: Message) -> Message:
 
 
 def folds(dialect: Dialect, frames: Sequence[Frame]) -> list[str]:
-    """The events of each message fold to its last event, which is what the same answer gives when
-    it is written and read whole."""
+    """The events come in order and those of each message fold to its last event, which is what the
+    same answer gives when it is written and read whole."""
     events = read(dialect, frames)
-    problems = []
+    problems = disorder(events)
     endings = [e for e in events if isinstance(e, MessageComplete | StreamError)]
     if not endings:
         return ["the stream has no end"]
@@ -135,6 +148,37 @@ def folds(dialect: Dialect, frames: Sequence[Frame]) -> list[str]:
         if any(one.content != other.content for one, other in messages):
             problems.append("its events tell other blocks than its end")
         folder = Folder()
+    return problems
+
+
+def disorder(events: Sequence[Event]) -> list[str]:
+    """Where events break the law of their order, in a stream of one message after the other."""
+    problems: list[str] = []
+    begun: set[int] = set()
+    opened: set[tuple[int, int]] = set()
+    seen: set[tuple[int, int]] = set()
+    for event in events:
+        name = type(event).__name__
+        if isinstance(event, MessageStart):
+            if event.choice in begun:
+                problems.append("a message inside another")
+            begun.add(event.choice)
+        elif event.choice not in begun and not isinstance(event, _OUTSIDE):
+            problems.append(f"{name} outside a message")
+        place = (event.choice, getattr(event, "index", -1))
+        if isinstance(event, BlockStart | ToolUseStart):
+            if place in seen:
+                problems.append("an index twice")
+            opened.add(place)
+            seen.add(place)
+        elif hasattr(event, "index") and place not in opened:
+            problems.append(f"{name} outside a block")
+        if isinstance(event, BlockEnd | ToolUseEnd):
+            opened.discard(place)
+        if isinstance(event, MessageComplete) and (opened or not begun):
+            problems.append("a block that nothing closed" if opened else "an end of nothing")
+        if isinstance(event, MessageComplete | StreamError):
+            begun, opened, seen = set(), set(), set()
     return problems
 
 

@@ -110,14 +110,15 @@ def test_l6_speaking_other_dialects_changes_nothing_that_is_kept(
 
 
 @pytest.mark.parametrize("name", DIALECTS)
-def test_l1_every_recorded_body_goes_home(name: str) -> None:
+def test_l1_l5_and_l13_every_recorded_body_and_stream_goes_home(name: str) -> None:
+    """Streams fold, and a model's own history goes back to it, too: each is read once for all."""
     corpus_or_skip()
     allowed = run.excepted()
     failed = [
-        f"{case.record} {case.kind}: {found['L1'][0]}"
+        f"{case.record} {case.kind} {law}: {found[0]}"
         for case in run.cases(name)
-        if (found := run.examine(case, ["L1"]).problems)
-        and (case.record, case.kind, "L1") not in allowed
+        for law, found in run.examine(case, ["L1", "L5", "L13"]).problems.items()
+        if (case.record, case.kind, law) not in allowed
     ]
     assert failed == []
 

@@ -1,7 +1,7 @@
 """The laws of streams: over generated answers, and over recorded streams where they are there.
 
-All recorded streams with all laws are `make laws`, all cuts `python -m tests.laws.cuts`; here it is
-a part of them.
+All recorded streams go home and fold in `test_laws`; with all laws they are `make laws`, all cuts
+`python -m tests.laws.cuts`; here it is a part of them.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def test_a_stream_that_was_written_goes_home_and_folds(response: il.Response) ->
 
 
 @pytest.mark.parametrize("name", DIALECTS)
-def test_a_part_of_the_recorded_streams_keeps_all_laws(name: str) -> None:
+def test_a_part_of_the_recorded_streams_is_the_whole_answers_equal_abroad(name: str) -> None:
     corpus_or_skip()
     allowed = run.excepted()
     every = [case for case in run.cases(name) if case.kind == "stream"]
@@ -153,7 +153,7 @@ def test_a_part_of_the_recorded_streams_keeps_all_laws(name: str) -> None:
     failed = [
         f"{case.record} {law}: {found[0]}"
         for case in part
-        for law, found in run.examine(case, ["L1", "L3", "L5"]).problems.items()
+        for law, found in run.examine(case, ["L3"]).problems.items()
         if (case.record, case.kind, law) not in allowed
     ]
     assert part

@@ -51,8 +51,7 @@ from tests.dialects.bedrock.streaming import (
     words,
     write,
 )
-from tests.dialects.streaming import disorder, frames_of
-from tests.laws import corpus, laws
+from tests.dialects.streaming import frames_of
 
 HELLO = talk(words(0, "Hel", "lo"))
 PNG = "iVBORw0KGgo="
@@ -649,26 +648,3 @@ def test_one_long_call_takes_time_by_its_length() -> None:
     cuts = [text[at : at + 10] for at in range(0, len(text), 10)]
     (block,) = fold(talk(called(0, *cuts))).message.tool_calls
     assert block.input == {"a": "x" * 200_000}
-
-
-def test_every_recorded_stream_goes_home_and_folds() -> None:
-    corpus.corpus_or_skip()
-    failed = []
-    for record in corpus.records("bedrock"):
-        frames = [Frame(each.event, json.dumps(each.data)) for each in record.stream or ()]
-        if not frames:
-            continue
-        events = read(frames)
-        writer = DIALECT.stream_writer()
-        written = [out for event in events for out in writer.feed(event)]
-        told = [json.loads(each.data) for each in written]
-        if laws.difference([json.loads(each.data) for each in frames], told):
-            failed.append(f"{record}: data")
-        if any(f.event not in (None, w.event) for f, w in zip(frames, written, strict=False)):
-            failed.append(f"{record}: names")
-        for response in fold_all(events):
-            if DIALECT.read_response(DIALECT.write_response(response).wire) != response:
-                failed.append(f"{record}: folding")
-        if disorder(events):
-            failed.append(f"{record}: order")
-    assert failed == []

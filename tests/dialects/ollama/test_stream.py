@@ -45,8 +45,6 @@ from tests.dialects.ollama.streaming import (
     words,
     write,
 )
-from tests.dialects.streaming import disorder
-from tests.laws import corpus, laws
 
 HELLO = talk(words("Hel", "lo"))
 FAILED = {"error": "model runner has unexpectedly stopped"}
@@ -432,23 +430,3 @@ def test_many_pieces_take_time_by_their_number() -> None:
     response = fold(talk(lines))
     assert response.message.text == "".join(pieces)
     assert len(response.message.metadata.logprobs) == len(pieces)
-
-
-def test_every_recorded_stream_goes_home_and_folds() -> None:
-    corpus.corpus_or_skip()
-    failed = []
-    for record in corpus.records("ollama"):
-        frames = [Frame(each.event, json.dumps(each.data)) for each in record.stream or ()]
-        if not frames:
-            continue
-        events = read(frames)
-        writer = DIALECT.stream_writer()
-        written = [json.loads(out.data) for event in events for out in writer.feed(event)]
-        if laws.difference([json.loads(each.data) for each in frames], written):
-            failed.append(f"{record}: data")
-        response = il.fold(events)
-        if DIALECT.read_response(DIALECT.write_response(response).wire) != response:
-            failed.append(f"{record}: folding")
-        if disorder(events):
-            failed.append(f"{record}: order")
-    assert failed == []

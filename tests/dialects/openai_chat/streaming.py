@@ -24,8 +24,6 @@ from interlingua.model.events import (
 )
 from interlingua.streams.frames import Frame
 from tests.dialects.streaming import bare, check_home, events_of, frames_of
-from tests.laws import corpus, laws
-from tests.laws.streams import told_whole
 
 Json = dict[str, Any]
 
@@ -163,26 +161,4 @@ def disorder(events: list[Event]) -> list[str]:
         problems.append("not one end")
     if not isinstance(last, MessageComplete | StreamError):
         problems.append("something after the end")
-    return problems
-
-
-def problems_of(record: corpus.Record, dialect: Dialect = DIALECT) -> list[str]:
-    """What is wrong with a recorded stream. Some were recorded without their end."""
-    frames = [
-        Frame(each.event, each.data if isinstance(each.data, str) else json.dumps(each.data))
-        for each in record.stream or ()
-    ]
-    if not frames:
-        return []
-    events = read(frames, dialect)
-    problems: list[str] = []
-    is_cut = events[-1].frame is None and isinstance(events[-1], StreamError)
-    written, report = write(events[:-1] if is_cut else events, dialect)
-    if laws.difference([data_of(each) for each in frames], written) or list(report):
-        problems.append(f"{record}: data")
-    if isinstance(events[-1], MessageComplete):
-        response = events[-1].response
-        again = dialect.read_response(dialect.write_response(response).wire)
-        if again != told_whole(response, again):
-            problems.append(f"{record}: folding")
     return problems

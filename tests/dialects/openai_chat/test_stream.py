@@ -41,7 +41,6 @@ from tests.dialects.openai_chat.streaming import (
     frame,
     goes_home,
     kinds,
-    problems_of,
     read,
     talk,
     whole,
@@ -49,7 +48,6 @@ from tests.dialects.openai_chat.streaming import (
     write,
 )
 from tests.dialects.stop_words import word_streamed
-from tests.laws import corpus
 
 HELLO = talk(*words("Hel", "lo"))
 OSLO = '{"city":"Oslo"}'
@@ -950,9 +948,3 @@ def test_one_long_call_takes_time_by_its_length() -> None:
     pieces = [call(text[at : at + 10]) for at in range(0, len(text), 10)]
     wires = talk(called("call_1"), *pieces, word="tool_calls")
     assert il.fold(read(wires)).message.tool_calls[0].input == {"a": "x" * 200_000}
-
-
-def test_every_recorded_stream_goes_home_and_folds() -> None:
-    corpus.corpus_or_skip()
-    records = corpus.records("openai-chat")
-    assert [problem for record in records for problem in problems_of(record)] == []

@@ -10,7 +10,6 @@ import pytest
 import interlingua as il
 from interlingua.dialects.openai_responses import DIALECT
 from interlingua.errors import ReadError
-from interlingua.model.base import same
 from interlingua.model.events import (
     BlockDelta,
     BlockEnd,
@@ -55,7 +54,6 @@ from tests.dialects.openai_responses.streaming import (
     words,
     write,
 )
-from tests.laws import corpus
 
 HELLO = talk(message(0, words("Hel", "lo")))
 SEARCH = {"id": "ws_1", "type": "web_search_call", "action": {"type": "search", "query": "x"}}
@@ -736,27 +734,6 @@ def test_what_has_the_wrong_shape_is_refused(place: int, wire: Any, path: str) -
 def test_frames_that_are_no_json_are_refused() -> None:
     with pytest.raises(ReadError):
         read([Frame(None, "{")])
-
-
-# -- recorded streams -----------------------------------------------------------------------------
-
-
-def test_every_recorded_stream_goes_home() -> None:
-    corpus.corpus_or_skip()
-    for record in corpus.records("openai-responses"):
-        if record.stream is None:
-            continue
-        wires = [each.data for each in record.stream]
-        frames = [
-            Frame(each.event, each.data if isinstance(each.data, str) else json.dumps(each.data))
-            for each in record.stream
-        ]
-        events = read(frames)
-        written, report = write(events)
-        assert same(wires, written), record
-        assert list(report) == [], record
-        folded = il.fold(events)
-        assert DIALECT.read_response(DIALECT.write_response(folded).wire) == folded, record
 
 
 @pytest.mark.parametrize("count", [1, 3, 6])

@@ -33,11 +33,10 @@ from tests.dialects.openai_chat.streaming import (
     body,
     chunk,
     deltas,
-    problems_of,
     talk,
     words,
 )
-from tests.laws import corpus, laws, strategies
+from tests.laws import laws, strategies
 
 FORMAT = "anthropic-claude-v1"
 
@@ -281,9 +280,3 @@ def test_a_stream_keeps_what_a_whole_answer_keeps(response: il.Response) -> None
     written = DIALECT.write_response(response)
     assert list(report) == list(written.report)
     assert laws.same_facts(back, DIALECT.read_response(written.wire))
-
-
-def test_every_recorded_stream_goes_home_and_folds() -> None:
-    corpus.corpus_or_skip()
-    records = corpus.records("openrouter")
-    assert [problem for record in records for problem in problems_of(record, DIALECT)] == []
