@@ -64,8 +64,9 @@ for run in gate.run_all(steps, 2, lambda: None):
 def test_a_part_is_tried_and_all_of_it_if_somebody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(effort, "THOROUGH", False)
     assert [effort.examples(n) for n in (5, 12, 60, 300)] == [5, 10, 20, 100]
+    assert [len(effort.seeds(n)) for n in (2, 4, 12)] == [1, 1, 4]
     some = [n for n in range(300) if effort.is_tried(str(n), 3)]
     assert 60 < len(some) < 140
     monkeypatch.setattr(effort, "THOROUGH", True)
-    assert effort.examples(60) == 60
+    assert (effort.examples(60), len(effort.seeds(12))) == (60, 12)
     assert all(effort.is_tried(str(n), 3) for n in range(9))

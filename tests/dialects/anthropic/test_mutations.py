@@ -23,6 +23,7 @@ from tests.dialects.anthropic.wires import (
     text,
     user,
 )
+from tests.effort import examples
 from tests.laws import laws
 
 EPHEMERAL = {"type": "ephemeral", "ttl": "5m"}
@@ -120,13 +121,13 @@ def check(kind: str, wire: Any) -> None:
 
 
 @given(damaged(REQUESTS))
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 def test_a_damaged_request_is_refused_with_a_place_or_goes_home(wire: Any) -> None:
     check("request", wire)
 
 
 @given(damaged(RESPONSES))
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 def test_a_damaged_response_is_refused_with_a_place_or_goes_home(wire: Any) -> None:
     check("response", wire)
 

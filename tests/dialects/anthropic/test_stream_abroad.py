@@ -33,6 +33,7 @@ from interlingua.model.events import (
 )
 from tests.dialects.anthropic import streaming
 from tests.dialects.anthropic.streaming import Json, abroad, block, called, fold, goes_home, talk
+from tests.effort import examples
 from tests.laws import laws, strategies
 
 _FRAME: TypeAdapter[Any] = TypeAdapter(RawMessageStreamEvent)
@@ -355,7 +356,7 @@ def test_several_messages_are_said_one_after_the_other() -> None:
 
 
 @given(strategies.responses())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_stream_keeps_what_a_whole_answer_keeps(response: il.Response) -> None:
     wires, report = abroad(il.unfold(response))
     assert accepted(wires)
@@ -373,7 +374,7 @@ def test_a_stream_keeps_what_a_whole_answer_keeps(response: il.Response) -> None
 
 
 @given(strategies.events())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_pieces_of_any_size_give_the_same_answer(events: list[Event]) -> None:
     wires, _ = abroad(events)
     assert accepted(wires)

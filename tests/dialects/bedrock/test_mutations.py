@@ -22,6 +22,7 @@ from tests.dialects.bedrock.wires import (
     text,
     user,
 )
+from tests.effort import examples
 from tests.laws.mutate import mutate, survives
 
 IMAGE = {"image": {"format": "png", "source": {"bytes": PNG}}}
@@ -76,6 +77,6 @@ def test_the_undamaged_wires_go_home() -> None:
 @pytest.mark.parametrize(("kind", "wires"), [("request", REQUESTS), ("response", RESPONSES)])
 def test_a_damaged_wire_is_refused_with_a_place_or_goes_home(kind: str, wires: list[Any]) -> None:
     rng = random.Random(7)
-    for _ in range(3000):
+    for _ in range(examples(3000)):
         wire = mutate(rng.choice(wires), rng)
         assert survives("bedrock", kind, wire) is None, wire

@@ -41,6 +41,7 @@ from tests.dialects.bedrock.streaming import (
     thoughts,
     words,
 )
+from tests.effort import examples
 from tests.laws import laws, strategies
 
 
@@ -419,7 +420,7 @@ def test_several_messages_are_said_one_after_the_other() -> None:
 
 
 @given(strategies.responses())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_stream_keeps_what_a_whole_answer_keeps(response: il.Response) -> None:
     wires, report = abroad(il.unfold(response))
     back = fold(wires)
@@ -435,7 +436,7 @@ def test_a_stream_keeps_what_a_whole_answer_keeps(response: il.Response) -> None
 
 
 @given(strategies.events())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_pieces_of_any_size_give_the_same_answer(events: list[Event]) -> None:
     wires, _ = abroad(events)
     goes_home(wires)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.dialects.cohere.wires import ANSWER, CALLING, WHOLE
+from tests.effort import examples
 from tests.laws.mutate import mutate, survives
 
 
@@ -16,5 +17,5 @@ from tests.laws.mutate import mutate, survives
 )
 def test_damage_is_named_or_goes_home(kind: str, wire: Any) -> None:
     rng = random.Random(7)
-    for _ in range(400):
+    for _ in range(examples(400)):
         assert survives("cohere", kind, mutate(wire, rng)) is None

@@ -13,6 +13,7 @@ from interlingua.dialects.gemini import DIALECT
 from interlingua.errors import ReadError
 from interlingua.model.base import same
 from tests.dialects.gemini.wires import PNG, answer, body, call, model, result, text, user
+from tests.effort import seeds
 
 REQUESTS: list[Any] = [
     body(
@@ -103,7 +104,7 @@ def mutated(wire: Any, chance: random.Random) -> Any:
     return wire
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 @pytest.mark.parametrize("kind", ["request", "response"])
 def test_a_changed_wire_reads_and_goes_home_or_is_refused(kind: str, seed: int) -> None:
     chance = random.Random(f"{kind}{seed}")

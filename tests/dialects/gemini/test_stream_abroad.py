@@ -41,6 +41,7 @@ from tests.dialects.gemini.streaming import (
     write,
 )
 from tests.dialects.gemini.wires import PNG, losses, text
+from tests.effort import examples
 from tests.laws import laws, strategies
 
 ABOUT: Json = {"modelVersion": "gpt-5", "responseId": "resp_1"}
@@ -395,7 +396,7 @@ def test_nothing_comes_after_an_error() -> None:
 
 
 @given(strategies.responses())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_stream_keeps_what_a_whole_answer_keeps(response: il.Response) -> None:
     wires, report = abroad(il.unfold(response))
     assert accepted(wires)
@@ -412,7 +413,7 @@ def test_a_stream_keeps_what_a_whole_answer_keeps(response: il.Response) -> None
 
 
 @given(strategies.events())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_pieces_of_any_size_give_the_same_answer(events: list[Event]) -> None:
     wires, _ = abroad(events)
     assert accepted(wires)

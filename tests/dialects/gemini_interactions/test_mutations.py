@@ -22,6 +22,7 @@ from tests.dialects.gemini_interactions.wires import (
     thought,
     user,
 )
+from tests.effort import examples
 from tests.laws.mutate import mutate, survives
 
 CITED = text("Grüße!", annotations=[{"type": "url_citation", "url": "u", "end_index": 3}])
@@ -66,6 +67,6 @@ RESPONSES = [
 @pytest.mark.parametrize(("kind", "wires"), [("request", REQUESTS), ("response", RESPONSES)])
 def test_a_damaged_wire_is_refused_with_a_place_or_goes_home(kind: str, wires: list[Any]) -> None:
     rng = random.Random(7)
-    for _ in range(3000):
+    for _ in range(examples(3000)):
         wire = mutate(rng.choice(wires), rng)
         assert survives(NAME, kind, wire) is None, wire

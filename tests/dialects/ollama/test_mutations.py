@@ -20,6 +20,7 @@ from tests.dialects.ollama.wires import (
     result,
     user,
 )
+from tests.effort import examples
 from tests.laws.mutate import mutate, survives
 
 BARE = {"type": "function", "function": {"name": "f", "arguments": {"a": [1]}, "index": 1}}
@@ -58,6 +59,6 @@ def test_the_undamaged_wires_go_home() -> None:
 @pytest.mark.parametrize(("kind", "wires"), [("request", REQUESTS), ("response", RESPONSES)])
 def test_a_damaged_wire_is_refused_with_a_place_or_goes_home(kind: str, wires: list[Any]) -> None:
     rng = random.Random(7)
-    for _ in range(3000):
+    for _ in range(examples(3000)):
         wire = mutate(rng.choice(wires), rng)
         assert survives("ollama", kind, wire) is None, wire

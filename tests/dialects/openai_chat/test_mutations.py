@@ -21,6 +21,7 @@ from tests.dialects.openai_chat.wires import (
     text,
     user,
 )
+from tests.effort import seeds
 from tests.laws.mutate import mutate, survives
 
 DETAILS = [
@@ -123,7 +124,7 @@ RESPONSES = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 @pytest.mark.parametrize("name", ["openai-chat", "openrouter"])
 def test_damaged_wires_are_refused_with_a_place_or_go_home(name: str, seed: int) -> None:
     rng = random.Random(seed)

@@ -42,6 +42,7 @@ from tests.dialects.openai_chat.streaming import (
     read,
     write,
 )
+from tests.effort import examples
 from tests.laws import laws, strategies
 
 Json = dict[str, Any]
@@ -442,7 +443,7 @@ def test_a_stream_there_and_back_tells_the_same() -> None:
 
 
 @given(strategies.responses())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_stream_keeps_what_a_whole_answer_keeps(response: il.Response) -> None:
     wires, report = abroad(il.unfold(response))
     assert accepted(wires)
@@ -457,7 +458,7 @@ def test_a_stream_keeps_what_a_whole_answer_keeps(response: il.Response) -> None
 
 
 @given(strategies.events())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_pieces_of_any_size_give_the_same_answer(events: list[Event]) -> None:
     wires, _ = abroad(events)
     assert accepted(wires)

@@ -16,6 +16,7 @@ from interlingua.errors import ReadError
 from interlingua.model.events import Event
 from interlingua.streams.frames import Frame
 from tests.dialects.openai_chat.streaming import called
+from tests.effort import examples
 
 Json = dict[str, Any]
 
@@ -147,7 +148,7 @@ def _told(read: Any, *given: Any) -> Any:
 @example(
     _stream(called("call_1", arguments="{}"), called("call_2", index=1), *BESIDE_ONE_THAT_ENDED)
 )
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_a_piece_that_is_read_by_its_pattern(reader: Any, frames: list[str]) -> None:
     short, long = reader(), reader()
     for data in frames:

@@ -14,9 +14,10 @@ from interlingua.model.blocks import Cache, ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message
 from interlingua.retell import retell
+from tests.effort import examples
 from tests.laws import acceptable, laws, strategies
 
-some = settings(max_examples=60)
+some = settings(max_examples=examples(60))
 EXCHANGES = strategies.requests(failures=True) | strategies.responses()
 RAW = strategies.requests(with_raw=True, failures=True) | strategies.responses(with_raw=True)
 

@@ -32,6 +32,7 @@ from tests.dialects.openai_responses.wires import (
     whole,
 )
 from tests.dialects.streaming import bare, disorder, events_of, frames_of
+from tests.effort import seeds
 from tests.laws import laws
 
 JUNK: list[Any] = [
@@ -95,7 +96,7 @@ def mutated(wire: Wire, chance: random.Random) -> Wire:
     return wire
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(6))
 @pytest.mark.parametrize("kind", ["request", "response"])
 def test_a_broken_wire_is_refused_with_a_place_or_goes_home(kind: str, seed: int) -> None:
     chance = random.Random(f"{kind} {seed}")
@@ -130,7 +131,7 @@ def disturbed(wires: list[Wire], chance: random.Random) -> list[Wire]:
     return wires
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_a_broken_stream_is_refused_with_a_place_or_goes_home(seed: int) -> None:
     chance = random.Random(seed)
     refused: list[str] = []

@@ -36,6 +36,7 @@ from tests.dialects.openai_chat.streaming import (
     talk,
     words,
 )
+from tests.effort import examples
 from tests.laws import laws, strategies
 
 FORMAT = "anthropic-claude-v1"
@@ -270,7 +271,7 @@ def test_thinking_names_the_format_of_whoever_made_it() -> None:
 
 
 @given(strategies.responses())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_stream_keeps_what_a_whole_answer_keeps(response: il.Response) -> None:
     wires, report = abroad(il.unfold(response))
     back = il.fold(read(wires))
