@@ -17,6 +17,7 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from operator import mul
 from pathlib import Path
 
 import interlingua.estimate as package
@@ -173,7 +174,7 @@ def descend(square: list[list[float]], right: list[float], found: Model, places:
 
 
 def dot(a: Sequence[float], b: Sequence[float]) -> float:
-    return sum(x * y for x, y in zip(a, b, strict=True))
+    return sum(map(mul, a, b))
 
 
 def family_of(model: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from uuid import uuid4
 
@@ -66,7 +67,7 @@ AGENTS = [name for name in formats() if format_of(name).resume is not None]
 def test_what_was_carried_by_another_tool_comes_back(
     sample: Sample, abroad: str, tmp_path: Path
 ) -> None:
-    transcript = transcripts.read(sample.path)
+    transcript = _read(sample.path)
     there = tmp_path / f"{uuid4()}.jsonl"
     transcripts.write(transcript.replace(origin=None), there, abroad)
     back = tmp_path / f"{uuid4()}.jsonl"
@@ -74,6 +75,10 @@ def test_what_was_carried_by_another_tool_comes_back(
     again = transcripts.read(back)
     assert _signed(again) == _signed(transcript)
     assert sorted(_named(again)) == sorted(_named(transcript))
+
+
+_read = lru_cache(maxsize=1)(transcripts.read)
+"""A session that travels by each of the tools is read once."""
 
 
 def _signed(transcript: Transcript) -> list[str]:
