@@ -5,12 +5,33 @@ wire is then a call and its result, two blocks of the same assistant message."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from interlingua.dialects.kernel import calls as kernel
 from interlingua.dialects.kernel.calls import read_arguments, write_arguments
-from interlingua.dialects.kernel.errors import maybe, want
-from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of, restore
+from interlingua.dialects.kernel.errors import below, want
+from interlingua.dialects.kernel.fields import (
+    NOT_OURS,
+    Attrs,
+    Field,
+    Reading,
+    Table,
+    constant,
+    inside,
+    lost,
+    plain,
+    spelling,
+)
+from interlingua.dialects.kernel.kept import (
+    Kept,
+    did_without,
+    form_in,
+    mine_inside,
+    mine_of,
+    put_back,
+    restore,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import ERROR_MARK
@@ -21,7 +42,44 @@ from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseB
 from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic
 
-_MAY_BE_EMPTY = frozenset({"id", "type", "function", "custom", "index", "extra_content", *MARKS})
+# -- calls, as tables -----------------------------------------------------------------------------
+
+
+def _read_arguments(given: Any) -> Reading:
+    """Arguments as text, or as the object that some hosts send."""
+    if type(given) is dict:
+        return {"input": given}
+    input, raw, _ = read_arguments(want(given, str))
+    return {"input": input, "raw_arguments": raw}
+
+
+_NAME = plain("name", "name", str)
+_ARGUMENTS = kernel.arguments_field(
+    "arguments", _read_arguments, lambda call, _: write_arguments(call)
+)
+_INPUT = Field(
+    "input",
+    ("input",),
+    lambda given: {"input": {"input": want(given, str)}},
+    lambda call, _: call.input["input"],
+    missing={"input": {}},
+)
+_BESIDE = ("extra_content", *MARKS)
+_SILENT = ("executor", "signature", "cache")
+
+
+def _call(kind: str, *inner: Field, more: tuple[Field, ...] = (), silent: tuple[str, ...]) -> Table:
+    id, type = plain("id", "id", str, blank=True), constant("type", kind)
+    fields = (id, type, spelling("index"), inside(kind, _NAME, *inner), *more)
+    return Table(ToolUseBlock, *fields, beside=_BESIDE, silent=(*_SILENT, *silent), blank=True)
+
+
+_AS_FUNCTION = lost("call_type", "sent as a function call", kind="downgraded")
+_CALLS = {
+    "function": _call("function", _ARGUMENTS, more=(_AS_FUNCTION,), silent=()),
+    "custom": _call("custom", _INPUT, silent=("call_type", "raw_arguments")),
+}
+_LEGACY = Table(ToolUseBlock, _NAME, _ARGUMENTS, silent=("id", "executor"))
 
 
 # -- reading calls --------------------------------------------------------------------------------
@@ -52,101 +110,44 @@ class CallReader:
         self.origin = origin
         self.count = 0
         self.signed = False  # a call carries Google's signature
-        self.diagnostics: tuple[Diagnostic, ...] = ()
+        self.diagnostics: list[Diagnostic] = []
 
     def read(self, call: Any) -> Block:
         """One item of `tool_calls`."""
-        self.count += 1
         plain = read_plain_call(call)
-        return self._read_slowly(want(call, dict)) if plain is None else plain
+        block = self._read_slowly(want(call, dict)) if plain is None else plain
+        self.count += 1
+        return block
 
     def _read_slowly(self, call: Wire) -> Block:
         kind = "custom" if call.get("type") == "custom" else "function"
         inner = call.get(kind)
         if inner is None:
             return content.keep_unknown(call, self.t, **{"in": "tool_calls"})
-        kept, taken, inside = Kept(), {kind}, {"name"}
-        name = want(want(inner, dict, f".{kind}").get("name"), str, f".{kind}.name")
-        id = self._id(call, name, kept, taken)
-        if call.get("type") == kind:
-            taken.add("type")
-        read_index(call, self.count - 1, kept, taken)
-        if kind == "custom":
-            fields = _read_text(inner, kept, inside)
-        else:
-            fields = self._read_given(inner, f".{kind}", id, kept, inside)
-        kept.add_inside(call, kind, inside)
+        kept = Kept()
+        attrs = self._read(call, want(inner, dict, f".{kind}"), f".{kind}", _CALLS[kind], kept)
         signature = read_google(call, kept)
         if signature is not None:
             self.signed = True
-            taken.add("extra_content")
-        cache = content.read_cache(call, self.t, "call", kept.form, taken)
-        kept.add_others(call, taken, _MAY_BE_EMPTY)
-        kept.miss_any(call, ("type",))
-        raw = kept.raw(self.t.name)
-        return ToolUseBlock(id, name, signature=signature, cache=cache, raw=raw, **fields)
+        elif "extra_content" in call:
+            kept.add_others({"extra_content": call["extra_content"]}, (), _BESIDE)
+        cache = content.read_marks(call, self.t, "call", kept)
+        attrs |= {"signature": signature, "cache": cache}
+        attrs["call_type"] = None if kind == "function" else kind
+        return ToolUseBlock(**attrs, raw=kept.raw(self.t.name))
 
-    def _id(self, call: Wire, name: str, kept: Kept, taken: set[str]) -> str:
-        id = call.get("id")
-        if id is None or id == "":
-            kept.miss_any(call, ("id",))
-            return synthetic_tool_id(self.origin, self.count - 1, name)
-        taken.add("id")
-        return want(id, str, ".id")
-
-    def _read_given(self, inner: Wire, path: str, id: str, kept: Kept, taken: set[str]) -> Wire:
-        """The fields that hold what was given to the tool."""
-        fields, mode = read_given(inner, path, kept, taken)
-        if mode != "strict":
-            self.diagnostics += (kernel.recovery(mode, id),)
-        return fields
+    def _read(self, call: Wire, inner: Wire, path: str, table: Table, kept: Kept) -> Attrs:
+        name = want(inner.get("name"), str, f"{path}.name")
+        made = synthetic_tool_id(self.origin, self.count, name)
+        kept.miss_any(call, ("id",))
+        return kernel.read_named(call, table, kept, made, self.diagnostics)
 
     def read_legacy(self, call: Any) -> Block:
         """The message's `function_call`: one call, without an id."""
+        path, kept = ".function_call", Kept(form={"legacy": True})
+        attrs = below(path, self._read, want(call, dict, path), call, "", _LEGACY, kept)
         self.count += 1
-        path, kept, taken = ".function_call", Kept(form={"legacy": True}), {"name"}
-        name = want(want(call, dict, path).get("name"), str, f"{path}.name")
-        id = synthetic_tool_id(self.origin, self.count - 1, name)
-        fields = self._read_given(call, path, id, kept, taken)
-        kept.add_others(call, taken, ("arguments",))
-        return ToolUseBlock(id, name, raw=kept.raw(self.t.name), **fields)
-
-
-def _read_text(inner: Wire, kept: Kept, taken: set[str]) -> dict[str, Any]:
-    """What is given to a custom tool."""
-    given = inner.get("input")
-    if given is None:
-        kept.form["no_input"] = True
-        return {"input": {}, "call_type": "custom"}
-    taken.add("input")
-    return {"input": {"input": want(given, str, ".custom.input")}, "call_type": "custom"}
-
-
-def read_given(inner: Wire, path: str, kept: Kept, taken: set[str]) -> tuple[dict[str, Any], str]:
-    """Arguments as text, or as the object that some hosts send; and how they were understood."""
-    given = inner.get("arguments")
-    if given is None:
-        kept.form["no_input"] = True
-        return {"input": {}}, "strict"
-    taken.add("arguments")
-    if type(given) is dict:
-        kept.form["arguments"] = "object"
-        return {"input": given}, "strict"
-    input, raw, mode = read_arguments(want(given, str, f"{path}.arguments"))
-    return {"input": input, "raw_arguments": raw}, mode
-
-
-def read_index(item: Wire, ordinal: int, kept: Kept, taken: set[str]) -> None:
-    """An item's number is spelling; most often it is its place in the list."""
-    if "index" in item:
-        index = item["index"]
-        taken.add("index")
-        kept.form["index"] = True if type(index) is int and index == ordinal else index
-
-
-def write_index(item: Wire, ordinal: int, form: Wire) -> None:
-    if "index" in form:
-        item["index"] = ordinal if form["index"] is True else form["index"]
+        return ToolUseBlock(**attrs, raw=kept.raw(self.t.name))
 
 
 def read_google(wire: Wire, kept: Kept) -> str | None:
@@ -176,65 +177,54 @@ def write_plain_call(block: ToolUseBlock) -> Wire:
     return {"id": block.id, "type": "function", "function": function}
 
 
-def write_call(block: ToolUseBlock, ordinal: int, to: Target, signs: bool) -> Wire:
+def write_call(block: ToolUseBlock, to: Target, signs: bool) -> Wire:
     """One item of `tool_calls`; `signs` says that Google's signatures may be written."""
     ids = to.t.host.ids
     id = block.id if ids is None else ids.fit(block.id)
     if (block.raw or block.call_type or block.signature or block.cache) is None:
         return {**write_plain_call(block), "id": id}
-    return _write_call(block, id, ordinal, to, signs)
-
-
-def _write_call(block: ToolUseBlock, id: str, ordinal: int, to: Target, signs: bool) -> Wire:
     mine = mine_of(to.t.name, block.raw)
     form = form_in(mine)
-    wire = _body(block, to, form)
-    if not (is_synthetic_tool_id(block.id) and did_without(mine, "id")):
-        wire["id"] = id
-    write_index(wire, ordinal, form)
-    said = _SAID
-    if block.signature is not None and (signs or form.get("signature") == "google"):
-        wire.update(signed(block.signature))
-        said = _SAID_SIGNED
+    wire = _write(block, _CALLS["custom" if _is_text(block, to.t, mine) else "function"], mine, to)
+    wire.update({"id": id} if "id" in wire else {})
+    if block.signature is not None:
+        if signs or form.get("signature") == "google":
+            wire.update(signed(block.signature))
+        else:
+            to.recorder.lost(block, "signature")
     content.write_cache(wire, block, to, "call", form)
-    to.recorder.unwritten(block, said)
-    return restore(wire, mine, {"type": "function"})
+    return wire if block.raw is None else put_back(wire, block, block.raw, to.recorder)
 
 
-def _body(block: ToolUseBlock, to: Target, form: Wire) -> Wire:
-    """The call without its id, and without the type that is usual."""
+def _write(block: ToolUseBlock, table: Table, mine: Wire, to: Target, key: str = "id") -> Wire:
+    """What a table says of a call; `key` has its id, which is not written where it was made for a
+    call that had none."""
+    wire: Wire = {}
+    table.write(block, wire, mine, to.recorder)
+    if is_synthetic_tool_id(block.id) and did_without(mine, key):
+        wire.pop(key, None)
+    return wire
+
+
+def _is_text(block: ToolUseBlock, t: Tables, mine: Wire) -> bool:
+    """Whether it is said as a call with free text."""
     given = block.input
-    if block.call_type is not None:
-        is_text = given.keys() == {"input"} and type(given["input"]) is str
-        said = is_text or (not given and "no_input" in form)
-        if said and block.call_type == "custom" and to.t.custom_tools:
-            return {"type": "custom", "custom": {"name": block.name, **given}}
-        to.recorder.lost(block, "call_type", "sent as a function call", "downgraded")
-    return {"function": {"name": block.name, **_write_given(block, form)}}
-
-
-def _write_given(block: ToolUseBlock, form: Wire) -> Wire:
-    if form.get("arguments") == "object":
-        return {"arguments": block.input}
-    return {"arguments": write_arguments(block)} if block.input or "no_input" not in form else {}
+    if block.call_type != "custom" or not t.custom_tools:
+        return False
+    if not given:
+        return did_without(mine_inside(mine, "custom"), "input")
+    return given.keys() == {"input"} and type(given["input"]) is str
 
 
 def write_legacy(block: ToolUseBlock, to: Target) -> Wire:
     """The message's `function_call`."""
-    mine = mine_of(to.t.name, block.raw)
-    function: Wire = _body(block, to, form_in(mine))["function"]
-    to.recorder.unwritten(block, _SAID)
-    return restore(function, mine)
+    return _LEGACY.write_value(block, to.recorder)
 
 
 def is_legacy(block: ToolUseBlock, t: Tables) -> bool:
     """Read from a `function_call`, and still without an id of its own."""
     legacy = form_in(mine_of(t.name, block.raw)).get("legacy")
     return bool(legacy) and is_synthetic_tool_id(block.id) and block.call_type is None
-
-
-_SAID = frozenset({"id", "name", "input", "raw_arguments", "call_type", "executor", "cache"})
-_SAID_SIGNED = _SAID | {"signature"}
 
 
 # -- results --------------------------------------------------------------------------------------
@@ -382,51 +372,49 @@ def _write_result_cache(wire: Wire, block: ToolResultBlock, to: Target, form: Wi
 # -- tools that the service ran: Groq's `executed_tools`, OpenRouter's `server_tool_call` ---------
 
 
+_ANY_ARGUMENTS = _ARGUMENTS._replace(
+    read=lambda given: _read_arguments(given) if type(given) in (str, dict) else NOT_OURS
+)
+
+
+@cache
+def _hosted(keys: HostedKeys) -> Table:
+    id = (plain(keys.id, "id", str, blank=True),) if keys.id else ()
+    type = (constant("type", keys.type),) if keys.type else ()
+    name, index = plain(keys.name, "name", str), spelling("index")
+    fields = (name, *type, *id, _ANY_ARGUMENTS, index)
+    silent = ("id", "executor")
+    return Table(ToolUseBlock, *fields, beside=(keys.result,), silent=silent, blank=True)
+
+
 def read_hosted(
     item: Any, ordinal: int, keys: HostedKeys, t: Tables, origin: int | str | None
 ) -> list[Block]:
     """The call and the result of one item."""
     name = want(want(item, dict).get(keys.name), str, f".{keys.name}")
-    kept, taken = Kept(form={"in": keys.place}), {keys.name}
-    if keys.type is not None:
-        taken.add("type")
-    id = maybe(item, keys.id, str) if keys.id else None
-    if id:
-        taken.add(keys.id or "")
-    else:
-        kept.form["no_id"] = True
-        id = synthetic_tool_id(origin, keys.place, ordinal, name)
-    known = type(item.get("arguments")) in (str, dict)
-    fields, _ = read_given(item if known else {}, "", kept, taken)
+    kept, form = Kept(form={"in": keys.place}), {"in": keys.place}
+    made = synthetic_tool_id(origin, keys.place, ordinal, name)
+    attrs = {"id": made, "input": {}, **_hosted(keys).read(item, kept)}
+    kept.miss_any(item, (keys.id,) if keys.id else ())
     output = item.get(keys.result)
     texts = (TextBlock(output),) if type(output) is str and output else ()
-    if texts:
-        taken.add(keys.result)
-    read_index(item, ordinal, kept, taken)
-    empty = ("arguments", "id", "format", keys.result, keys.id or "id")
-    kept.add_others(item, taken, empty)
+    if keys.result in item and not texts:
+        kept.add_others({keys.result: output}, (), (keys.result,))
     return [
-        ToolUseBlock(id, name, executor="provider", raw=kept.raw(t.name), **fields),
-        ToolResultBlock(id, texts, raw={t.name: {"$form": {"in": keys.place}}}),
+        ToolUseBlock(**attrs, executor="provider", raw=kept.raw(t.name)),
+        ToolResultBlock(attrs["id"], texts, raw={t.name: {"$form": form}}),
     ]
 
 
 def write_hosted(
-    call: ToolUseBlock, result: ToolResultBlock | None, ordinal: int, keys: HostedKeys, to: Target
+    call: ToolUseBlock, result: ToolResultBlock | None, keys: HostedKeys, to: Target
 ) -> Wire:
     mine = mine_of(to.t.name, call.raw)
-    form = form_in(mine)
-    item: Wire = {keys.name: call.name, **_write_given(call, form)}
-    if keys.type is not None:
-        item["type"] = keys.type
-    if keys.id and not (form.get("no_id") and is_synthetic_tool_id(call.id)):
-        item[keys.id] = call.id
-    write_index(item, ordinal, form)
-    to.recorder.unwritten(call, _SAID - {"call_type", "cache"})
+    item = _write(call, _hosted(keys), mine, to, keys.id or "")
     texts = [] if result is None else _texts(result, to.recorder)
     if texts:
         item[keys.result] = "".join(texts)
-    return restore(item, mine)
+    return item if call.raw is None else put_back(item, call, call.raw, to.recorder)
 
 
 def _texts(result: ToolResultBlock, recorder: LossRecorder) -> list[str]:

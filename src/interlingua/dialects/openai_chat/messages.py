@@ -6,13 +6,13 @@ refusal, images, audio, calls, in this order. What a message says in another ord
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 from interlingua.dialects.kernel import words
 from interlingua.dialects.kernel.errors import ShapeError, each, maybe, want
-from interlingua.dialects.kernel.kept import Kept, fill, form_in, mine_of, put_back, restore
+from interlingua.dialects.kernel.kept import Kept, fill, form_in, keep, mine_of, put_back, restore
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai import is_plain
 from interlingua.dialects.openai_chat import calls, text, thinking
@@ -26,16 +26,14 @@ from interlingua.model.metadata import Diagnostic, MessageMetadata
 _ASSISTANT, _TOOL = Role.ASSISTANT, Role.TOOL
 _SPEAKERS = {"system": Role.SYSTEM, "developer": Role.DEVELOPER, "user": Role.USER}
 _THOUGHTS = (ThinkingBlock, model.RedactedThinkingBlock)
+_SIGNED = (TextBlock, ToolUseBlock)
 _IMAGE = frozenset({"image_url"})
 _AUDIO_KEYS: Wire = {"id": AUDIO_ID, "data": "", "expires_at": 0, "transcript": ""}
 """What the speech of a response has, and what stands there where nobody knows better."""
 _FILLED = {"content": ""}
 _WORDLESS = ("tool_calls", "function_call", "audio")
-_MAY_BE_EMPTY = thinking.KEYS | {
-    *("role", "content", "refusal", "annotations", "audio", "function_call", "tool_calls", "name"),
-    *("images", "executed_tools", *MARKS),
-}
-_ABSENT = object()
+_NO_CALL = {"name": "", "arguments": ""}
+"""How some servers spell that there is none."""
 
 
 def _filler_of(wire: Wire, t: Tables) -> str | None:
@@ -58,151 +56,144 @@ class Said(NamedTuple):
 
 def read_assistant(wire: Wire, t: Tables, origin: int | str | None) -> Said:
     """`origin` is the message's position or its response's id; it names calls without an id."""
-    kept, protocol = Kept(), t.name
-    taken = {"role"} if wire.get("role") == "assistant" else set()
-    blocks: list[Block] = []
-    if not thinking.KEYS.isdisjoint(wire):
-        blocks, places, protocol = thinking.read_thinking(wire, t, origin)
-        taken.update(places)
-        own, calls_tools = protocol == t.name, bool(wire.get("tool_calls"))
-        if places and places != thinking.usual_places(blocks, t, calls_tools, own):
-            kept.form["thinking"] = places
-    if wire.get("executed_tools"):
-        _read_executed(wire, blocks, t, origin)
-        taken.add("executed_tools")
-    content = wire.get("content", _ABSENT)
-    if content is not _ABSENT and (content or content == _filler_of(wire, t)):
-        taken.add("content")
-        if type(content) is str:
-            blocks.extend([TextBlock(content)] if content else [])
-        elif content is not None:
-            blocks.extend(text.read_content(content, t.parts["assistant"], t, kept))
-    reader = calls.CallReader(t, origin)
-    if len(wire) > len(taken):
-        _read_beside(wire, blocks, kept, taken, reader)
-        protocol = "gemini" if reader.signed or "signature" in kept.form else protocol
-        text.read_message_cache(wire, blocks, t, taken)
+    return _Telling(wire, t, origin).read()
+
+
+class _Telling:
+    """An assistant's message while it is read: its blocks so far, and the keys that said them."""
+
+    def __init__(self, wire: Wire, t: Tables, origin: int | str | None) -> None:
+        self.wire, self.t, self.origin = wire, t, origin
+        self.kept, self.calls = Kept(), calls.CallReader(t, origin)
+        self.blocks: list[Block] = []
+        self.taken = {"role"} if wire.get("role") == "assistant" else set()
+
+    def read(self) -> Said:
+        wire, kept, taken, protocol = self.wire, self.kept, self.taken, self.t.name
+        if not thinking.KEYS.isdisjoint(wire):
+            protocol = self._read_thinking()
+        if "content" in wire and wire["content"] == _filler_of(wire, self.t):
+            taken.add("content")
+        for key, place in PLACES.items():
+            if wire.get(key):
+                found = place.read(self, wire[key])
+                if found is not None:
+                    taken.add(key)
+                    self.blocks += found
         if len(wire) > len(taken):
-            kept.add_others(wire, taken, _MAY_BE_EMPTY)
-    if "content" not in wire or "role" not in wire:
+            self._read_beside()
+        if self.calls.signed or "signature" in kept.form:
+            protocol = "gemini"
+        kept.add_others(wire, taken, _MAY_BE_EMPTY)
         kept.miss_any(wire, ("role", "content"))
-    return Said(tuple(blocks), wire.get("name") or None, protocol, kept, reader.diagnostics)
+        name = wire.get("name") or None
+        return Said(tuple(self.blocks), name, protocol, kept, tuple(self.calls.diagnostics))
 
+    def _read_thinking(self) -> str:
+        """The thinking beside the content; the protocol of who signed it."""
+        wire, t = self.wire, self.t
+        self.blocks, places, protocol = thinking.read_thinking(wire, t, self.origin)
+        self.taken.update(places)
+        own, calls_tools = protocol == t.name, bool(wire.get("tool_calls"))
+        if places and places != thinking.usual_places(self.blocks, t, calls_tools, own):
+            self.kept.form["thinking"] = places
+        return protocol
 
-def _read_beside(
-    wire: Wire, blocks: list[Block], kept: Kept, taken: set[str], reader: calls.CallReader
-) -> None:
-    """What stands beside the content, in the order of the blocks it gives."""
-    t = reader.t
-    if wire.get("refusal"):
-        blocks.append(model.RefusalBlock(want(wire["refusal"], str, ".refusal")))
-        taken.add("refusal")
-    if wire.get("images"):
-        _read_images(wire, blocks, t, taken)
-    if wire.get("audio"):
-        _read_audio(wire, blocks, t, kept)
-        taken.add("audio")
-    if wire.get("tool_calls"):
-        blocks.extend(each(wire["tool_calls"], ".tool_calls", reader.read))
-        taken.add("tool_calls")
-    if len(wire) == len(taken):
-        return
-    if wire.get("function_call"):
-        taken.add("function_call")
-        if wire["function_call"] == _NO_CALL:
-            kept.spell("function_call", wire["function_call"])
-        else:
-            blocks.append(reader.read_legacy(wire["function_call"]))
-    if wire.get("name"):
-        want(wire["name"], str, ".name")
-        taken.add("name")
-    if wire.get("annotations") and text.read_annotations(wire["annotations"], blocks, t):
-        taken.add("annotations")
-        if not t.answer:
-            kept.form["annotations"] = True
-    if "extra_content" in wire:
-        _read_signature(wire, blocks, kept, taken)
+    def _read_beside(self) -> None:
+        """What is said of the message, or of blocks that are read."""
+        wire, t, taken = self.wire, self.t, self.taken
+        if wire.get("name"):
+            want(wire["name"], str, ".name")
+            taken.add("name")
+        notes = wire.get("annotations")
+        if notes and text.read_annotations(notes, self.blocks, t):
+            taken.add("annotations")
+            if not t.answer:
+                self.kept.form["annotations"] = True
+        if "extra_content" in wire:
+            self._read_signature()
+        text.read_message_cache(wire, self.blocks, t, taken)
 
-
-_NO_CALL = {"name": "", "arguments": ""}
-"""How some servers spell that there is none."""
-
-
-def _read_executed(wire: Wire, blocks: list[Block], t: Tables, origin: int | str | None) -> None:
-    found: list[Block] = []
-
-    def read(item: Any) -> None:
-        found.extend(calls.read_hosted(item, len(found) // 2, EXECUTED, t, origin))
-
-    each(wire["executed_tools"], ".executed_tools", read)
-    blocks += found
-
-
-def _read_images(wire: Wire, blocks: list[Block], t: Tables, taken: set[str]) -> None:
-    """Pictures that a model made."""
-    images = wire["images"]
-    if type(images) is not list or not all(type(image) is dict for image in images):
-        return
-    for block in each(images, ".images", lambda image: text.read_part(image, _IMAGE, t)):
-        usual = t.images_out and type(block) is model.ImageBlock
-        blocks.append(block if usual else text.with_form(block, t, **{"in": "images"}))
-    taken.add("images")
-
-
-def _read_audio(wire: Wire, blocks: list[Block], t: Tables, kept: Kept) -> None:
-    """Speech: whole in a response, by its id when it is sent back."""
-    audio = want(wire["audio"], dict, ".audio")
-    id, data, transcript = [
-        maybe(audio, key, str, ".audio") for key in ("id", "data", "transcript")
-    ]
-    if not (id or data or transcript):
-        kept.spell("audio", audio)
-        return
-    inner, used = Kept(), {"transcript"} if transcript else set()
-    if data or not id:
-        source = model.Source("base64", data or "")
-        used.update(("data",) if data else ())
-    else:
-        source = model.Source("file_id", id, provider=t.provider)
-        used.add("id")
-    inner.add_others(audio, used, _AUDIO_KEYS)
-    if t.answer:
-        inner.miss_any(audio, _AUDIO_KEYS)
-    elif data or transcript:
-        inner.form["spoken"] = True
-    blocks.append(model.AudioBlock(source, transcript=transcript or None, raw=inner.raw(t.name)))
-
-
-def _read_signature(wire: Wire, blocks: list[Block], kept: Kept, taken: set[str]) -> None:
-    """Google's signature beside the content belongs to the first text or call."""
-    for index, block in enumerate(blocks):
-        if isinstance(block, (TextBlock, ToolUseBlock)) and block.signature is None:
-            signature = calls.read_google(wire, kept)
-            if signature is None:
+    def _read_signature(self) -> None:
+        """Google's signature beside the content belongs to the first text or call."""
+        for index, block in enumerate(self.blocks):
+            if isinstance(block, _SIGNED) and block.signature is None:
+                signature = calls.read_google(self.wire, self.kept)
+                if signature is not None:
+                    self.taken.add("extra_content")
+                    if self.wire.get("thought_signature") == signature:
+                        self.taken.add("thought_signature")
+                        self.kept.form["signature"] = "twice"
+                    self.blocks[index] = block.replace(signature=signature)
                 return
-            taken.add("extra_content")
-            if wire.get("thought_signature") == signature:
-                taken.add("thought_signature")
-                kept.form["signature"] = "twice"
-            blocks[index] = block.replace(signature=signature)
-            return
+
+    # -- the places, each with what stands there; None where it is nothing of the kind
+
+    def executed(self, items: Any) -> list[Block]:
+        found: list[Block] = []
+
+        def read(item: Any) -> None:
+            found.extend(calls.read_hosted(item, len(found) // 2, EXECUTED, self.t, self.origin))
+
+        each(items, ".executed_tools", read)
+        return found
+
+    def content(self, content: Any) -> list[Block]:
+        return text.read_content(content, self.t.parts["assistant"], self.t, self.kept)
+
+    def refusal(self, said: Any) -> list[Block]:
+        return [model.RefusalBlock(want(said, str, ".refusal"))]
+
+    def images(self, images: Any) -> list[Block] | None:
+        """Pictures that a model made."""
+        if type(images) is not list or not all(type(image) is dict for image in images):
+            return None
+        t = self.t
+        return [
+            block
+            if t.images_out and type(block) is model.ImageBlock
+            else text.with_form(block, t, **{"in": "images"})
+            for block in each(images, ".images", lambda image: text.read_part(image, _IMAGE, t))
+        ]
+
+    def audio(self, audio: Any) -> list[Block]:
+        """Speech: whole in a response, by its id when it is sent back."""
+        keys = ("id", "data", "transcript")
+        want(audio, dict, ".audio")
+        id, data, transcript = [maybe(audio, key, str, ".audio") for key in keys]
+        if not (id or data or transcript):
+            self.kept.spell("audio", audio)
+            return []
+        inner, used, t = Kept(), {"transcript"} if transcript else set(), self.t
+        if data or not id:
+            source = model.Source("base64", data or "")
+            used.update(("data",) if data else ())
+        else:
+            source = model.Source("file_id", id, provider=t.provider)
+            used.add("id")
+        inner.add_others(audio, used, _AUDIO_KEYS)
+        if t.answer:
+            inner.miss_any(audio, _AUDIO_KEYS)
+        elif data or transcript:
+            inner.form["spoken"] = True
+        return [model.AudioBlock(source, transcript=transcript or None, raw=inner.raw(t.name))]
+
+    def tool_calls(self, wanted: Any) -> list[Block]:
+        return each(wanted, ".tool_calls", self.calls.read)
+
+    def function_call(self, call: Any) -> list[Block]:
+        if call != _NO_CALL:
+            return [self.calls.read_legacy(call)]
+        self.kept.spell("function_call", call)
+        return []
 
 
 # -- writing a model's message --------------------------------------------------------------------
 
-_THINKING, _EXECUTED, _CONTENT, _REFUSAL, _IMAGES, _AUDIO, _CALLS, _LEGACY = range(8)
-_NAMED = {
-    "thinking": _THINKING,
-    "executed_tools": _EXECUTED,
-    "images": _IMAGES,
-    "tool_calls": _CALLS,
-}
-"""The places that `$form.in` names."""
-
 
 def write_assistant(message: Message, to: Target) -> Wire:
     plain = write_plainly(message, to)
-    return Turn(message, to).write() if plain is None else plain
+    return _Turn(message, to).write() if plain is None else plain
 
 
 def write_plainly(message: Message, to: Target) -> Wire | None:
@@ -249,7 +240,7 @@ def _may_be_plain(message: Message, t: Tables) -> bool:
     return message.changes is None and t.host.ids is None and t.host.replay != "calls"
 
 
-class Turn:
+class _Turn:
     """One assistant message on its way to the wire."""
 
     def __init__(self, message: Message, to: Target) -> None:
@@ -259,35 +250,29 @@ class Turn:
         self.mine = mine_of(to.t.name, message.metadata.provider_raw)
         self.form = form_in(self.mine)
         self.by = message.metadata.protocol or to.t.name
-        self.places: list[str] | None = None
         self.signature: str | None = None
         """Google's, where it stood beside the content."""
-        self.slots: list[list[Any]] = [[], [], [], [], [], [], [], []]
+        self.thinking_at = self._thinking_places()
+        self.slots: dict[str, list[Any]] = {"thinking": [], **{place: [] for place in PLACES}}
+        self.wire: Wire = {}
 
     def write(self) -> Wire:
         self._sort()
-        wire: Wire = {}
-        slots, to = self.slots, self.to
-        if slots[_THINKING]:
-            places = self._thinking_places()
-            thinking.write_thinking(wire, slots[_THINKING], places, to, self.by)
-        if slots[_CONTENT]:
-            self._write_content(wire)
-        if slots[_CALLS]:
-            signs = self.t.answer and self.by == "gemini"
-            wire["tool_calls"] = [
-                calls.write_call(call, ordinal, to, signs)
-                if type(call) is ToolUseBlock
-                else text.write_unknown(call, to)[0]
-                for ordinal, call in enumerate(slots[_CALLS])
-            ]
-        self._write_beside(wire)
-        if not wire and self.message.content and not self.t.answer:
-            wire["content"] = text.placeholder(self.message, self.recorder)
-        if self.message.changes is not None:
-            words.unsaid_changes(self.message, self.recorder)
-        if self.message.name is not None:
-            wire["name"] = self.message.name
+        wire, message = self.wire, self.message
+        thoughts = self.slots["thinking"]
+        if thoughts:
+            thinking.write_thinking(wire, thoughts, self.thinking_at, self.to, self.by)
+        for key, place in PLACES.items():
+            blocks = self.slots[key]
+            said = place.write(self, blocks) if blocks else None
+            if said is not None:
+                wire[key] = said
+        if not wire and message.content and not self.t.answer:
+            wire["content"] = words.placeholder(message, self.recorder)
+        if message.changes is not None:
+            words.unsaid_changes(message, self.recorder)
+        if message.name is not None:
+            wire["name"] = message.name
         return self._finish(wire)
 
     def _finish(self, wire: Wire) -> Wire:
@@ -308,23 +293,25 @@ class Turn:
             return {"role": "assistant", "content": filler, **wire}
         return restore(wire, mine, {"role": "assistant", "content": filler})
 
+    # -- every block to its place
+
     def _sort(self) -> None:
-        """Every block to its place; what comes after something later is moved."""
-        reached = 0
+        """What comes after something later is moved."""
+        reached, order = 0, list(self.slots)
         for block in self._blocks():
             if type(block) is model.CompactionBlock:
                 summary = words.compaction_as_text(block, self.recorder)
                 if summary is None:
                     continue
                 block = summary
-            slot = _CONTENT if type(block) is TextBlock else self._slot(block)
-            if slot is None:
+            place = "content" if type(block) is TextBlock else self._place(block)
+            if place is None:
                 self._leave_out(block)
                 continue
-            if slot < reached:
+            if order.index(place) < reached:
                 self.recorder.lost(block, None, "the wire has an order of its own", "moved", "info")
-            reached = max(slot, reached)
-            self.slots[slot].append(block)
+            reached = max(order.index(place), reached)
+            self.slots[place].append(block)
 
     def _leave_out(self, block: Block) -> None:
         if isinstance(block, _THOUGHTS) and not self.t.answer and self.t.host.replay == "calls":
@@ -335,61 +322,59 @@ class Turn:
     def _blocks(self) -> Sequence[Block]:
         """The blocks; the one whose signature stands beside the content without it."""
         blocks = self.message.content
-        if "signature" not in self.form:
-            return blocks
-        for index, block in enumerate(blocks):
-            if isinstance(block, (TextBlock, ToolUseBlock)) and block.signature is not None:
+        for index, block in enumerate(blocks if "signature" in self.form else ()):
+            if isinstance(block, _SIGNED) and block.signature is not None:
                 self.signature = block.signature
                 unsigned = block.replace(signature=None)
                 self.recorder.alias(unsigned, block)
                 return [*blocks[:index], unsigned, *blocks[index + 1 :]]
         return blocks
 
-    def _slot(self, block: Block) -> int | None:
+    def _place(self, block: Block) -> str | None:
         """The place of a block; None where it has none."""
         form, slots = form_in(mine_of(self.t.name, block.raw)), self.slots
-        if form.get("in") in _NAMED:
-            return _NAMED[form["in"]]
+        if form.get("in") in slots:
+            return str(form["in"])
         if "kind" in form:
-            return _CONTENT
+            return "content"
         match block:
             case ThinkingBlock() | model.RedactedThinkingBlock():
-                return self._thinking_slot(block)
+                return self._place_of_thinking(block)
             case ToolUseBlock() if block.executor == "client":
-                return _LEGACY if not slots[_LEGACY] and calls.is_legacy(block, self.t) else _CALLS
+                legacy = not slots["function_call"] and calls.is_legacy(block, self.t)
+                return "function_call" if legacy else "tool_calls"
             case model.RefusalBlock():
-                return _CONTENT if self._has_refusal_parts() else _REFUSAL
+                return "content" if self._has_refusal_parts() else "refusal"
             case model.ImageBlock() if self.t.images_out:
-                return _IMAGES if block.source.kind in ("base64", "url") else None
-            case model.AudioBlock() if not slots[_AUDIO] and self._is_heard(block):
-                return _AUDIO
+                return "images" if block.source.kind in ("base64", "url") else None
+            case model.AudioBlock() if not slots["audio"] and self._is_heard(block):
+                return "audio"
             case model.DocumentBlock() if block.source.kind in ("text", "blocks"):
-                return _CONTENT
+                return "content"
             case model.UnknownBlock() if self.t.name in block.raw:
-                return _CONTENT
+                return "content"
         return None
 
-    def _thinking_slot(self, block: Block) -> int | None:
-        places = self._thinking_places()
+    def _place_of_thinking(self, block: Block) -> str | None:
+        places = self.thinking_at
         if places == ["content"]:
-            return _CONTENT if type(block) is ThinkingBlock else None
+            return "content" if type(block) is ThinkingBlock else None
         listed = "thinking_blocks" in places or "reasoning_details" in places
         said = listed or (type(block) is ThinkingBlock and bool(block.text))
-        return _THINKING if places and said else None
+        return "thinking" if places and said else None
 
     def _thinking_places(self) -> list[str]:
         """The keys under which thinking is written, or `content`."""
-        if self.places is None:
-            places, content = self.form.get("thinking"), self.message.content
-            if not self.t.answer and self.t.host.replay == "never":
-                places = []  # as it would be refused, however it was spelled elsewhere
-            elif places is None:
-                thoughts = [block for block in content if isinstance(block, _THOUGHTS)]
-                wanted = any(type(block) is ToolUseBlock for block in content)
-                own = self.message.metadata.protocol == self.t.name
-                places = thinking.usual_places(thoughts, self.t, wanted, own)
-            self.places = places
-        return self.places
+        places: list[str] | None = self.form.get("thinking")
+        if not self.t.answer and self.t.host.replay == "never":
+            return []  # as it would be refused, however it was spelled elsewhere
+        if places is not None:
+            return places
+        content = self.message.content
+        thoughts = [block for block in content if isinstance(block, _THOUGHTS)]
+        wanted = any(type(block) is ToolUseBlock for block in content)
+        own = self.message.metadata.protocol == self.t.name
+        return thinking.usual_places(thoughts, self.t, wanted, own)
 
     def _has_refusal_parts(self) -> bool:
         """Several refusals are parts of the content, where it may have such."""
@@ -405,39 +390,23 @@ class Turn:
             return False
         return self.t.answer or "id" in mine_of(self.t.name, block.raw)
 
-    def _write_content(self, wire: Wire) -> None:
-        blocks, t = self.slots[_CONTENT], self.t
+    # -- the places, each with what stands there
+
+    def executed(self, blocks: list[Any]) -> list[Wire]:
+        paired = calls.pairs(blocks, self.recorder)
+        return [calls.write_hosted(*pair, EXECUTED, self.to) for pair in paired]
+
+    def content(self, blocks: list[Any]) -> Any:
         aside: frozenset[str] = frozenset()
         texts = [block for block in blocks if type(block) is TextBlock]
-        if any(block.citations for block in texts) and (t.answer or "annotations" in self.form):
+        noted = self.t.answer or "annotations" in self.form
+        if noted and any(block.citations for block in texts):
             items = text.write_annotations(texts, self.to)
-            if items:
-                wire["annotations"] = items
+            self.wire.update({"annotations": items} if items else {})
             aside = frozenset({"citations"})
-        said = text.write_content(blocks, t.parts["assistant"], self.to, self.form, aside)
-        if said is not None:
-            wire["content"] = said
+        return text.write_content(blocks, self.t.parts["assistant"], self.to, self.form, aside)
 
-    def _write_beside(self, wire: Wire) -> None:
-        slots, to = self.slots, self.to
-        if slots[_EXECUTED]:
-            wire["executed_tools"] = [
-                calls.write_hosted(call, result, ordinal, EXECUTED, to)
-                for ordinal, (call, result) in enumerate(
-                    calls.pairs(slots[_EXECUTED], self.recorder)
-                )
-            ]
-        if slots[_REFUSAL]:
-            wire["refusal"] = self._write_refusal(slots[_REFUSAL])
-        if slots[_IMAGES]:
-            images = [text.write_part(block, _IMAGE, to) for block in slots[_IMAGES]]
-            wire["images"] = [part for parts in images for part in parts]
-        if slots[_AUDIO]:
-            wire["audio"] = self._write_audio(slots[_AUDIO][0])
-        if slots[_LEGACY]:
-            wire["function_call"] = calls.write_legacy(slots[_LEGACY][0], to)
-
-    def _write_refusal(self, refusals: list[model.RefusalBlock]) -> str:
+    def refusal(self, refusals: list[model.RefusalBlock]) -> str:
         for block in refusals:
             self.recorder.unwritten(block, frozenset({"text"}))
         for block in refusals[1:]:
@@ -445,8 +414,12 @@ class Turn:
             self.recorder.lost(block, None, reason, "approximated", "info")
         return "".join([block.text for block in refusals])
 
-    def _write_audio(self, block: model.AudioBlock) -> Wire:
+    def images(self, blocks: list[Any]) -> list[Any]:
+        return [part for block in blocks for part in text.write_part(block, _IMAGE, self.to)]
+
+    def audio(self, blocks: list[model.AudioBlock]) -> Wire:
         """Speech, whole; but a request names it by its id."""
+        block = blocks[0]
         mine, source = mine_of(self.t.name, block.raw), block.source
         audio: Wire = {"id": source.data} if source.kind == "file_id" else {}
         if not self.t.answer and not form_in(mine).get("spoken"):
@@ -461,6 +434,38 @@ class Turn:
             audio["transcript"] = block.transcript
         self.recorder.unwritten(block, frozenset({"source", "transcript"}))
         return restore(audio, mine, _AUDIO_KEYS if self.t.answer else {})
+
+    def tool_calls(self, blocks: list[Any]) -> list[Wire]:
+        signs = self.t.answer and self.by == "gemini"
+        return [
+            calls.write_call(block, self.to, signs)
+            if type(block) is ToolUseBlock
+            else text.write_unknown(block, self.to)[0]
+            for block in blocks
+        ]
+
+    def function_call(self, blocks: list[ToolUseBlock]) -> Wire:
+        return calls.write_legacy(blocks[0], self.to)
+
+
+class Place(NamedTuple):
+    """A key of a model's message that has blocks."""
+
+    read: Callable[[_Telling, Any], list[Block] | None]
+    write: Callable[[_Turn, list[Any]], Any]
+
+
+PLACES = {
+    "executed_tools": Place(_Telling.executed, _Turn.executed),
+    "content": Place(_Telling.content, _Turn.content),
+    "refusal": Place(_Telling.refusal, _Turn.refusal),
+    "images": Place(_Telling.images, _Turn.images),
+    "audio": Place(_Telling.audio, _Turn.audio),
+    "tool_calls": Place(_Telling.tool_calls, _Turn.tool_calls),
+    "function_call": Place(_Telling.function_call, _Turn.function_call),
+}
+"""In the order of their blocks, which thinking comes before; `$form.in` names one of them."""
+_MAY_BE_EMPTY = thinking.KEYS | {"role", "annotations", "name", *PLACES, *MARKS}
 
 
 # -- reading messages -----------------------------------------------------------------------------
@@ -489,9 +494,11 @@ def read_messages(wires: Any, t: Tables) -> tuple[Message, ...]:
 
 
 @cache
-def _plain(name: str) -> MessageMetadata:
-    """What is known of a message with nothing special about it; they all share it."""
-    return MessageMetadata(protocol=name)
+def _known(name: str, protocol: str, *places: str) -> MessageMetadata:
+    """What is known of messages with nothing special about them but where their thinking stands;
+    they all share it."""
+    raw = keep(name, None, {"thinking": [*places]} if places else None)
+    return MessageMetadata(protocol=protocol, provider_raw=raw)
 
 
 class _Reader:
@@ -501,9 +508,8 @@ class _Reader:
         self.t = t
         self.messages = messages
         self.calls = calls.Unanswered()
-        self.plain = _plain(t.name)
+        self.plain = _known(t.name, t.name)
         self.signed = thinking.signed_by_anthropic(t.name)
-        self.shared: dict[tuple[str, ...], MessageMetadata] = {}
 
     def read(self, wire: Any) -> Message:
         word: Any = want(wire, dict).get("role")
@@ -527,12 +533,11 @@ class _Reader:
             return None
         blocks: list[Any] = []
         metadata = self.plain
-        if thoughts is not None:
-            signed = self.shared.get(("anthropic", "thinking_blocks"))
-            if signed is None or type(thoughts) is not list:
-                return None  # the first one is read slowly, and tells what is known of the others
-            metadata = signed
+        if type(thoughts) is list and thoughts:
+            metadata = _known(self.t.name, "anthropic", "thinking_blocks")
             blocks += [thinking.read_signed(item, self.signed) for item in thoughts]
+        elif thoughts is not None:
+            return None
         if type(content) is str and content:
             blocks.append(TextBlock(content))
         elif content is not None or "content" not in wire:
@@ -541,26 +546,14 @@ class _Reader:
         return None if None in blocks else Message(_ASSISTANT, tuple(blocks), metadata=metadata)
 
     def _assistant(self, wire: Wire) -> Message:
-        said = read_assistant(wire, self.t, len(self.messages))
-        return Message(_ASSISTANT, said.content, said.name, metadata=self._metadata(said))
-
-    def _metadata(self, said: Said) -> MessageMetadata:
-        """Messages that are spelled alike share what is known about them."""
-        form, protocol = said.kept.form, said.protocol
-        plain = not said.kept.rest and not said.diagnostics
-        if plain and not form and protocol == self.t.name:
-            return self.plain
-        key = (protocol, *form.get("thinking", ()))
-        shared = plain and form.keys() <= {"thinking"}
-        if not shared or key not in self.shared:
-            raw = said.kept.raw(self.t.name)
-            found = MessageMetadata(
-                protocol=protocol, diagnostics=said.diagnostics, provider_raw=raw
-            )
-            if not shared:
-                return found
-            self.shared[key] = found
-        return self.shared[key]
+        said, name = read_assistant(wire, self.t, len(self.messages)), self.t.name
+        kept, found = said.kept, said.diagnostics
+        if kept.rest or found or not kept.form.keys() <= {"thinking"}:
+            raw = kept.raw(name)
+            metadata = MessageMetadata(protocol=said.protocol, diagnostics=found, provider_raw=raw)
+        else:
+            metadata = _known(name, said.protocol, *kept.form.get("thinking", ()))
+        return Message(_ASSISTANT, said.content, said.name, metadata=metadata)
 
     def _result(self, wire: Wire) -> Message:
         id, content = wire.get("tool_call_id"), wire.get("content")
@@ -647,7 +640,7 @@ def _write_any_turn(message: Message, word: str, to: Target) -> Wire:
     wire: Wire = {"role": word}
     if content:
         said = text.write_content(content, t.parts[word], to, form_in(mine))
-        wire["content"] = text.placeholder(message, recorder) if said is None else said
+        wire["content"] = words.placeholder(message, recorder) if said is None else said
     if message.name is not None:
         wire["name"] = message.name
     if message.changes is not None:

@@ -15,7 +15,7 @@ from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai import FORMAT_NAME, format_field
 from interlingua.dialects.openai_chat import tables
 from interlingua.dialects.openai_chat.tables import CHOICES, MARKS, NAMES, Tables, Target
-from interlingua.dialects.openai_chat.text import read_cache, write_cache
+from interlingua.dialects.openai_chat.text import read_marks, write_cache
 from interlingua.model.exchange import EFFORTS, Options, Reasoning, ToolChoice
 
 # -- words, lists and numbers ---------------------------------------------------------------------
@@ -389,9 +389,7 @@ def read_options(wire: Wire, t: Tables, kept: Kept) -> Attrs:
         if reasoning is not None:
             attrs["reasoning"] = reasoning
     if any(key in wire for key in MARKS):
-        taken: set[str] = set()
-        cache = read_cache(wire, t, "body", kept.form, taken)
-        kept.add_others({key: wire[key] for key in MARKS if key in wire}, taken)
+        cache = read_marks(wire, t, "body", kept)
         if cache is not None:
             attrs["cache"] = cache
     return attrs

@@ -16,14 +16,13 @@ from interlingua.dialects.kernel.errors import ShapeError, below, each, maybe, w
 from interlingua.dialects.kernel.kept import NOTHING, Kept, fill, form_in, form_of, mine_of, restore
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire, encode
-from interlingua.dialects.kernel.words import PLACEHOLDER, compaction_as_text
+from interlingua.dialects.kernel.words import compaction_as_text
 from interlingua.dialects.openai import is_plain
 from interlingua.dialects.openai_chat import media
 from interlingua.dialects.openai_chat.media import Fields, Part, part_of
 from interlingua.dialects.openai_chat.tables import MARKS, Tables, Target
 from interlingua.model import blocks as model
 from interlingua.model.blocks import Block, Cache, Citation, DocumentBlock, TextBlock, UnknownBlock
-from interlingua.model.message import Message
 
 Granted = frozenset[str]
 _MARKED_BY = frozenset(MARKS)
@@ -54,6 +53,14 @@ def read_cache(wire: Wire, t: Tables, place: str, form: Wire, taken: set[str]) -
     if not usual or (ttl is not None and t.cache.ttls.get(ttl) != ttl):
         form["cache"] = {key: _without(mark, ttl) for key, mark in spelled.items()}
     return Cache(ttl)
+
+
+def read_marks(wire: Wire, t: Tables, place: str, kept: Kept) -> Cache | None:
+    """The same where a table has read the rest; what is no breakpoint is kept."""
+    taken: set[str] = set()
+    cache = read_cache(wire, t, place, kept.form, taken)
+    kept.add_others({key: wire[key] for key in MARKS if key in wire}, taken, MARKS)
+    return cache
 
 
 def _without(mark: Wire, ttl: str | None) -> Wire:
@@ -398,13 +405,6 @@ def _spelled(text: str, form: Wire, t: Tables) -> Any:
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return text
     return found if type(found) is dict else text
-
-
-def placeholder(message: Message, recorder: LossRecorder) -> str:
-    """The content of a message whose every block was left out."""
-    reason = "nothing of it could be said; a placeholder stands for it"
-    recorder.lost(message, "content", reason, "downgraded")
-    return PLACEHOLDER
 
 
 def _write_answer(blocks: Sequence[Block], granted: Granted, to: Target, aside: Granted) -> Any:

@@ -14,12 +14,13 @@ from typing import Any
 
 from msgspec.structs import astuple
 
-from interlingua.dialects.kernel.errors import each, maybe, want
-from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of, restore
+from interlingua.dialects.kernel.errors import each, want
+from interlingua.dialects.kernel.fields import Table, constant, plain, spelling
+from interlingua.dialects.kernel.kept import Kept, did_without, form_in, form_of, mine_of
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_chat import calls, tables, text
-from interlingua.dialects.openai_chat.tables import SERVER_CALL, Tables, Target
+from interlingua.dialects.openai_chat.tables import MARKS, SERVER_CALL, Tables, Target
 from interlingua.model import blocks as model
 from interlingua.model.base import Raw
 from interlingua.model.blocks import Block, RedactedThinkingBlock, ThinkingBlock, UnknownBlock
@@ -32,8 +33,28 @@ TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary"}
 _BLOCKS_OF = "anthropic"
 _TEXT = frozenset({"text"})
 _TEXT_ALONE = astuple(ThinkingBlock(""))[1:]
-_FILLED = ("format", "index")
-_MAY_BE_EMPTY = ("text", "summary", "signature", "id", "format")
+_USUAL, _SEALED = "reasoning.text", "reasoning.encrypted"
+_TEXT_OF = {"thinking": "thinking", "redacted_thinking": "data", _SEALED: "data", **TEXTS}
+"""By the type of an item, the key that says it."""
+_BLOCK_OF: dict[str, type[Any]] = {
+    kind: RedactedThinkingBlock if key == "data" else ThinkingBlock
+    for kind, key in _TEXT_OF.items()
+}
+
+
+def _item(kind: str, key: str) -> Table:
+    type, of_details = constant("type", kind), kind.startswith("reasoning.")
+    beside, silent = ((), ()) if of_details else (MARKS, ("cache",))
+    if key == "data":
+        fields = (type, plain(key, key, str), spelling("index"))
+    else:
+        said = plain(key, "text", str, missing="" if of_details else None)
+        named = (plain("id", "id", str), spelling("index")) if of_details else ()
+        fields = (type, said, plain("signature", "signature", str), *named)
+    return Table(_BLOCK_OF[kind], *fields, beside=beside, silent=silent)
+
+
+_ITEMS = {kind: _item(kind, key) for kind, key in _TEXT_OF.items()}
 
 Found = tuple[list[Block], list[str], str]
 """Blocks, the keys that say them, and the protocol of who signed them."""
@@ -153,38 +174,25 @@ def _read_block(item: Any, t: Tables) -> Block:
     usual = read_signed(want(item, dict), signed_by_anthropic(t.name))
     if usual is not None:
         return usual
-    kind, signature = item.get("type"), maybe(item, "signature", str)
-    if kind == "thinking" and type(item.get("thinking")) is str:
-        taken = {"type", "thinking"} if signature is None else {"type", "thinking", "signature"}
-        return ThinkingBlock(item["thinking"], signature, **_beside(item, t, taken))
-    if kind == "redacted_thinking" and type(item.get("data")) is str:
-        return RedactedThinkingBlock(item["data"], **_beside(item, t, {"type", "data"}))
-    return text.keep_unknown(item, t, **{"in": "thinking"})
-
-
-def _beside(item: Wire, t: Tables, taken: set[str]) -> dict[str, Any]:
+    kind: Any = item.get("type")
+    if kind not in ("thinking", "redacted_thinking") or type(item.get(_TEXT_OF[kind])) is not str:
+        return text.keep_unknown(item, t, **{"in": "thinking"})
     kept = Kept(form={"issuer": _BLOCKS_OF})
-    cache = text.read_cache(item, t, "thinking", kept.form, taken)
-    kept.add_others(item, taken, ("signature",))
-    return {"cache": cache, "raw": kept.raw(t.name)}
+    cache = text.read_marks(item, t, "thinking", kept)
+    block: Block = _ITEMS[kind].read_value(_BLOCK_OF[kind], item, t.name, kept, cache=cache)
+    return block
 
 
 def _write_block(block: Block, to: Target) -> list[Wire]:
-    if type(block) is ThinkingBlock:
-        item: Wire = {"type": "thinking", "thinking": block.text}
-        if block.signature is not None:
-            item["signature"] = block.signature
-    elif type(block) is RedactedThinkingBlock:
-        item = {"type": "redacted_thinking", "data": block.data}
-    elif type(block) is UnknownBlock:
+    if type(block) is UnknownBlock:
         return text.write_unknown(block, to)
-    else:
+    if not isinstance(block, (ThinkingBlock, RedactedThinkingBlock)):
         to.recorder.dropped(block)
         return []
-    mine = mine_of(to.t.name, block.raw)
-    text.write_cache(item, block, to, "thinking", form_in(mine))
-    to.recorder.unwritten(block, frozenset({"text", "signature", "data", "cache"}))
-    return [restore(item, mine)]
+    item: Wire = {}
+    text.write_cache(item, block, to, "thinking", form_of(to.t.name, block.raw))
+    kind = "thinking" if type(block) is ThinkingBlock else "redacted_thinking"
+    return [_ITEMS[kind].write_value(block, to.recorder, item)]
 
 
 # -- reasoning_details ----------------------------------------------------------------------------
@@ -200,31 +208,15 @@ def _read_details(items: Any, t: Tables, origin: int | str | None) -> tuple[list
 
 
 def read_detail(item: Any, ordinal: int, t: Tables, origin: int | str | None) -> list[Block]:
-    kind = want(item, dict).get("type")
+    kind: Any = want(item, dict).get("type")
     if kind == SERVER_CALL.type and type(item.get("tool_name")) is str:
         return calls.read_hosted(item, ordinal, SERVER_CALL, t, origin)
-    kept, taken = Kept(), {"type"}
-    if kind == "reasoning.encrypted" and type(item.get("data")) is str:
-        taken.add("data")
-        _keep_detail(item, ordinal, kept, taken)
-        return [RedactedThinkingBlock(item["data"], raw=kept.raw(t.name))]
-    if type(kind) is not str or kind not in TEXTS:
+    sealed = kind == _SEALED and type(item.get("data")) is str
+    if not sealed and (type(kind) is not str or kind not in TEXTS):
         return [text.keep_unknown(item, t, **{"in": "thinking"})]
-    said = {key: maybe(item, key, str) for key in (TEXTS[kind], "signature", "id")}
-    taken.update([key for key, value in said.items() if value is not None])
-    if kind != "reasoning.text":
-        kept.form["detail"] = kind
-    if said[TEXTS[kind]] is None:
-        kept.form["no_text"] = True
-    _keep_detail(item, ordinal, kept, taken)
-    thought, signature, id = said.values()
-    return [ThinkingBlock(thought or "", signature, id, raw=kept.raw(t.name))]
-
-
-def _keep_detail(item: Wire, ordinal: int, kept: Kept, taken: set[str]) -> None:
-    calls.read_index(item, ordinal, kept, taken)
-    kept.add_others(item, taken, _MAY_BE_EMPTY)
-    kept.miss_any(item, _FILLED)
+    kept = Kept(form={} if sealed or kind == _USUAL else {"detail": kind})
+    kept.miss_any(item, ("format",))
+    return [_ITEMS[kind].read_value(_BLOCK_OF[kind], item, t.name, kept)]
 
 
 def _is_detail(block: Block, name: str) -> bool:
@@ -238,40 +230,15 @@ def _write_details(blocks: Sequence[Block], to: Target, by: str) -> list[Wire]:
     results = {call.id: result for call, result in calls.pairs(blocks, to.recorder)}
     for block in blocks:
         if type(block) is model.ToolUseBlock:
-            result = results.get(block.id)
-            items.append(calls.write_hosted(block, result, len(items), SERVER_CALL, to))
+            items.append(calls.write_hosted(block, results.get(block.id), SERVER_CALL, to))
         elif type(block) is ThinkingBlock or type(block) is RedactedThinkingBlock:
-            items.append(_write_detail(block, len(items), to, by))
+            mine = mine_of(to.t.name, block.raw)
+            kind = form_in(mine).get("detail", _USUAL) if type(block) is ThinkingBlock else _SEALED
+            item: Wire = {} if mine else {"format": format_of(by), "index": len(items)}
+            items.append(_ITEMS[kind].write_value(block, to.recorder, item))
         elif type(block) is UnknownBlock:
             items.extend(text.write_unknown(block, to))
     return items
-
-
-def _write_detail(
-    block: ThinkingBlock | RedactedThinkingBlock, ordinal: int, to: Target, by: str
-) -> Wire:
-    mine = mine_of(to.t.name, block.raw)
-    form = form_in(mine)
-    if isinstance(block, ThinkingBlock):
-        item = _write_text(block, form)
-    else:
-        item = {"type": "reasoning.encrypted", "data": block.data}
-    if not mine:
-        item.update(format=format_of(by), index=ordinal)
-    calls.write_index(item, ordinal, form)
-    to.recorder.unwritten(block, frozenset({"text", "signature", "id", "data"}))
-    return restore(item, mine)
-
-
-def _write_text(block: ThinkingBlock, form: Wire) -> Wire:
-    kind = form.get("detail", "reasoning.text")
-    item: Wire = {"type": kind}
-    if block.text or not form.get("no_text"):
-        item[TEXTS[kind]] = block.text
-    for key in ("signature", "id"):
-        if getattr(block, key) is not None:
-            item[key] = getattr(block, key)
-    return item
 
 
 def format_of(by: str) -> str:

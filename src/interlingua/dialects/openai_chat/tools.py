@@ -15,7 +15,7 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai import grammar_field
 from interlingua.dialects.openai_chat.tables import MARKS, Tables, Target
-from interlingua.dialects.openai_chat.text import read_cache, write_cache
+from interlingua.dialects.openai_chat.text import read_marks, write_cache
 from interlingua.model.tools import ToolDefinition
 
 _NAMED = (plain("name", "name", str), plain("description", "description", str))
@@ -73,15 +73,8 @@ def _read_plainly(inner: Wire) -> ToolDefinition | None:
 def _read_function(wire: Wire, kind: str, t: Tables) -> ToolDefinition:
     kept = Kept(form={"stood": True} if kind == "custom" and not t.custom_tools else {})
     attrs = _table(kind, t.deferred_tools).read(wire, kept)
-    cache = _read_cache(wire, t, kept)
+    cache = read_marks(wire, t, "tool", kept)
     return ToolDefinition(kind=kind, cache=cache, raw=kept.raw(t.name), **attrs)
-
-
-def _read_cache(wire: Wire, t: Tables, kept: Kept) -> Any:
-    taken: set[str] = set()
-    cache = read_cache(wire, t, "tool", kept.form, taken)
-    kept.add_others({key: wire[key] for key in MARKS if key in wire}, taken)
-    return cache
 
 
 def read_legacy_tool(wire: Any, t: Tables) -> ToolDefinition:
@@ -95,7 +88,7 @@ def _read_server_tool(wire: Wire, kind: str, t: Tables) -> ToolDefinition:
     """A tool that the service runs; all it says is the service's own."""
     stood = not (t.server_tools and kind.startswith(t.server_tools))
     kept = Kept(form={"stood": True} if stood else {})
-    cache = _read_cache(wire, t, kept)
+    cache = read_marks(wire, t, "tool", kept)
     SERVER.read(wire, kept)
     return ToolDefinition(kind, executor="provider", kind=kind, cache=cache, raw=kept.raw(t.name))
 

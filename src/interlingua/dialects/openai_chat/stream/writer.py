@@ -280,7 +280,7 @@ class ChoiceWriter:
         if self.open.pop(event.index, None) is not None:
             text = "" if said.length else write_arguments(call)
             return [say(said, text)] if text else []
-        wire = write_call(call.replace(signature=None), 0, self.target, False)
+        wire = write_call(call.replace(signature=None), self.target, False)
         self._held[event.index] = _whole_call({**wire, "id": call.id}, self._ordinal(event.index))
         return self._say_held()
 
