@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -76,7 +77,7 @@ def _write_url(block: MediaBlock, otherwise: str, to: Target, form: Wire) -> str
     return f"data:{kind}{form.get('parameters', '')};base64,{data}"
 
 
-def _read_held(key: str, held: Any, kept: Kept, *known: str) -> Fields | None:
+def _read_held(key: str, held: Any, t: Tables, kept: Kept, *known: str) -> Fields | None:
     """A URL that stands in an object under `key`, or bare."""
     if type(held) is str:
         kept.form["bare"] = True
@@ -88,12 +89,35 @@ def _read_held(key: str, held: Any, kept: Kept, *known: str) -> Fields | None:
     return fields
 
 
+def _write_held(otherwise: str, block: Any, to: Target, form: Wire) -> Any:
+    url = _write_url(block, otherwise, to, form)
+    return url if url is None or form.get("bare") else {"url": url}
+
+
+def _held(block: type, key: str, otherwise: str, **beside: str) -> Part:
+    read, write = partial(_read_held, key), partial(_write_held, otherwise)
+    return part_of(block, key, read, write, "source media_type", **beside)
+
+
+def _named(key: str, kind: Any, provider: str | None = None, **form: Any) -> Part:
+    """A document that one string tells where to find."""
+
+    def read(said: Any, t: Tables, kept: Kept) -> Fields:
+        kept.form.update(form)
+        return {"source": Source(kind, want(said, str), provider=provider)}
+
+    def write(block: DocumentBlock, to: Target, form: Wire) -> str | None:
+        return block.source.data if block.source.kind == kind else None
+
+    return part_of(DocumentBlock, key, read, write, "source")
+
+
 # -- images, film and sound -----------------------------------------------------------------------
 
 
 def _read_image(image: Any, t: Tables, kept: Kept) -> Fields | None:
     detail = maybe(image, "detail", str) if type(image) is dict else None
-    fields = _read_held("image_url", image, kept, *(() if detail is None else ("detail",)))
+    fields = _read_held("image_url", image, t, kept, *(() if detail is None else ("detail",)))
     if fields is None or detail is None:
         return fields
     if detail not in (t.words["detail"] or (detail,)):
@@ -102,22 +126,14 @@ def _read_image(image: Any, t: Tables, kept: Kept) -> Fields | None:
 
 
 def _write_image(block: model.ImageBlock, to: Target, form: Wire) -> Any:
-    url, detail = _write_url(block, tables.DEFAULT_IMAGE, to, form), block.detail
-    if url is None or detail is None:
-        return url if url is None or form.get("bare") else {"url": url}
-    if detail not in (to.t.words["detail"] or ()) and form.get("detail") != detail:
-        to.recorder.lost(block, "detail", f"no detail is called {detail!r}")
-        return {"url": url}
-    return {"url": url, "detail": detail}
-
-
-def _read_video(video: Any, t: Tables, kept: Kept) -> Fields | None:
-    return _read_held("video_url", video, kept)
-
-
-def _write_video(block: model.VideoBlock, to: Target, form: Wire) -> Any:
-    url = _write_url(block, tables.DEFAULT_VIDEO, to, form)
-    return url if url is None or form.get("bare") else {"url": url}
+    held, detail = _write_held(tables.DEFAULT_IMAGE, block, to, form), block.detail
+    if held is None or detail is None:
+        return held
+    held = held if type(held) is dict else {"url": held}
+    if detail in (to.t.words["detail"] or ()) or form.get("detail") == detail:
+        return {**held, "detail": detail}
+    to.recorder.lost(block, "detail", f"no detail is called {detail!r}")
+    return held
 
 
 def _read_audio(audio: Any, t: Tables, kept: Kept) -> Fields | None:
@@ -235,24 +251,6 @@ def _write_data(block: DocumentBlock, to: Target, form: Wire) -> str | None:
     return _write_url(block, tables.DEFAULT_DOCUMENT, to, form)
 
 
-def _read_flat(file_id: Any, t: Tables, kept: Kept) -> Fields:
-    """Mistral's part, with the id beside the type."""
-    kept.form["flat"] = True
-    return {"source": Source("file_id", want(file_id, str), provider="mistral")}
-
-
-def _write_flat(block: DocumentBlock, to: Target, form: Wire) -> str | None:
-    return block.source.data if block.source.kind == "file_id" else None
-
-
-def _read_document_url(url: Any, t: Tables, kept: Kept) -> Fields:
-    return _read_url(want(url, str), kept.form)
-
-
-def _write_document_url(block: DocumentBlock, to: Target, form: Wire) -> str | None:
-    return _write_url(block, tables.DEFAULT_DOCUMENT, to, form)
-
-
 def _read_json(document: Any, t: Tables, kept: Kept) -> Fields | None:
     """Groq's document of data (its API reference, read 2026-11)."""
     if type(document) is not dict or type(document.get("data")) is not dict:
@@ -270,31 +268,19 @@ def _write_json(block: DocumentBlock, to: Target, form: Wire) -> Wire | None:
     return {"data": data} if block.source.kind == "text" and type(data) is dict else None
 
 
-def _read_link(uri: Any, t: Tables, kept: Kept) -> Fields:
-    return {"source": Source("url", want(uri, str))}
-
-
-def _write_link(block: DocumentBlock, to: Target, form: Wire) -> str | None:
-    return block.source.data if block.source.kind == "url" else None
-
-
-def _document(key: str, read: Any, write: Any, said: str = "", **beside: str) -> Part:
-    return part_of(DocumentBlock, key, read, write, f"source {said}", **beside)
-
-
 _TYPED, _DETAILED = "source media_type", "source media_type detail"
-_VIDEO = part_of(model.VideoBlock, "video_url", _read_video, _write_video, _TYPED)
+_VIDEO = _held(model.VideoBlock, "video_url", tables.DEFAULT_VIDEO)
 PARTS = {
     "image_url": part_of(model.ImageBlock, "image_url", _read_image, _write_image, _DETAILED),
     "input_audio": part_of(model.AudioBlock, "input_audio", _read_audio, _write_audio, _TYPED),
     "video_url": _VIDEO,
     "input_video": _VIDEO,
-    "file": _document("file", _read_file, _write_file, "media_type name"),
-    "file_id": _document("file_id", _read_flat, _write_flat),
-    "document_url": _document(
-        "document_url", _read_document_url, _write_document_url, "media_type", document_name="name"
+    "file": part_of(DocumentBlock, "file", _read_file, _write_file, f"{_TYPED} name"),
+    "file_id": _named("file_id", "file_id", "mistral", flat=True),
+    "document_url": _held(
+        DocumentBlock, "document_url", tables.DEFAULT_DOCUMENT, document_name="name"
     ),
-    "document": _document("document", _read_json, _write_json, "media_type"),
-    "resource_link": _document("uri", _read_link, _write_link),
+    "document": part_of(DocumentBlock, "document", _read_json, _write_json, _TYPED),
+    "resource_link": _named("uri", "url"),
 }
 """By the wire's type; `file_id` is Mistral's file."""

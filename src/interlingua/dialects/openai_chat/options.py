@@ -21,17 +21,6 @@ from interlingua.model.exchange import EFFORTS, Options, Reasoning, ToolChoice
 # -- words, lists and numbers ---------------------------------------------------------------------
 
 
-def _word(key: str, words: frozenset[str] | None) -> Field:
-    def write(options: Any, recorder: LossRecorder) -> str | None:
-        said: str = getattr(options, key)
-        if words is None or said in words:
-            return said
-        recorder.lost(options, key, f"no {key} is called {said!r}")
-        return None
-
-    return Field(key, (key,), lambda given: {key: want(given, str)}, write, few=True)
-
-
 def _modalities(words: frozenset[str]) -> Field:
     def write(options: Any, recorder: LossRecorder) -> list[str] | None:
         said = [word for word in options.modalities if word in words]
@@ -43,8 +32,7 @@ def _modalities(words: frozenset[str]) -> Field:
 
 
 def _write_top_k(options: Any, recorder: LossRecorder) -> float:
-    top_k: float = options.top_k
-    return int(top_k) if top_k == int(top_k) else top_k
+    return int(options.top_k) if options.top_k == int(options.top_k) else options.top_k
 
 
 def _read_bias(given: Any) -> Reading:
@@ -328,8 +316,7 @@ def _options(t: Tables, limit: str) -> Table:
         kernel.together(
             ("logprobs", "top_logprobs"), ("logprobs",), _read_logprobs, _write_logprobs
         ),
-        _word("verbosity", t.words["verbosity"]),
-        _word("service_tier", t.words["service_tier"]),
+        *[kernel.one_of(key, key, t.words[key] or ()) for key in ("verbosity", "service_tier")],
         _modalities(t.words["modalities"] or frozenset()),
         _choice(t),
         format_field("response_format", inside=True, fillers={"name": FORMAT_NAME}),
