@@ -32,7 +32,7 @@ _AUDIO_KEYS: Wire = {"id": AUDIO_ID, "data": "", "expires_at": 0, "transcript": 
 """What the speech of a response has, and what stands there where nobody knows better."""
 _FILLED = {"content": ""}
 _WORDLESS = ("tool_calls", "function_call", "audio")
-_NO_CALL = {"name": "", "arguments": ""}
+NO_CALL = {"name": "", "arguments": ""}
 """How some servers spell that there is none."""
 
 
@@ -182,7 +182,7 @@ class _Telling:
         return each(wanted, ".tool_calls", self.calls.read)
 
     def function_call(self, call: Any) -> list[Block]:
-        if call != _NO_CALL:
+        if call != NO_CALL:
             return [self.calls.read_legacy(call)]
         self.kept.spell("function_call", call)
         return []

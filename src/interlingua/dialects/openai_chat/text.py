@@ -431,7 +431,7 @@ _CITED = {"url": "url", "title": "title", "content": "cited_text", "document_id"
 
 def read_annotations(annotations: Any, blocks: list[Block], t: Tables) -> bool:
     """Put annotations on the text blocks they are about; False where there is no such text."""
-    found = each(annotations, ".annotations", lambda item: _read_citation(item, t))
+    found = each(annotations, ".annotations", lambda item: read_citation(item, t))
     places = [index for index, block in enumerate(blocks) if type(block) is TextBlock]
     if not places:
         return False
@@ -468,7 +468,7 @@ def _text_at(offset: int | None, blocks: list[Any], places: list[int]) -> tuple[
     return places[-1], start
 
 
-def _read_citation(item: Any, t: Tables) -> Citation:
+def read_citation(item: Any, t: Tables) -> Citation:
     kept = Kept()
     kind: Any = want(item, dict).get("type")
     inner = item.get(kind) if type(kind) is str else None

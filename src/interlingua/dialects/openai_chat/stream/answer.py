@@ -9,36 +9,22 @@ from typing import Any
 
 import msgspec
 
+from interlingua.dialects.kernel import stream_reader as kernel
 from interlingua.dialects.kernel.errors import ShapeError, below, each, maybe, take, want
-from interlingua.dialects.kernel.stream_reader import (
-    Spot,
-    end_of_block,
-    failed,
-    merge,
-    start_of_block,
-    with_found,
-    without_reason,
-)
+from interlingua.dialects.kernel.stream_reader import Spot, end_of_block, merge, start_of_block
 from interlingua.dialects.kernel.wire import Wire, decode_quickly, encode
 from interlingua.dialects.openai_chat.calls import CallReader
-from interlingua.dialects.openai_chat.messages import read_assistant
+from interlingua.dialects.openai_chat.messages import NO_CALL, PLACES, read_assistant
 from interlingua.dialects.openai_chat.response import read_answer, read_stop
 from interlingua.dialects.openai_chat.tables import CHUNK, Tables
-from interlingua.dialects.openai_chat.text import read_annotations, read_part
+from interlingua.dialects.openai_chat.text import read_annotations, read_citation, read_part
 from interlingua.dialects.openai_chat.thinking import KEY as DETAILS
 from interlingua.dialects.openai_chat.thinking import KEYS as THINKING
 from interlingua.dialects.openai_chat.thinking import STRINGS, TEXTS, read_detail, read_thinking
 from interlingua.errors import ReadError
+from interlingua.model import blocks as model
 from interlingua.model import events as ev
-from interlingua.model.blocks import (
-    AudioBlock,
-    Block,
-    RefusalBlock,
-    Source,
-    TextBlock,
-    ThinkingBlock,
-    ToolUseBlock,
-)
+from interlingua.model.blocks import Block, TextBlock, ThinkingBlock
 from interlingua.model.events import Event
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message, Role
@@ -61,12 +47,11 @@ _OBJECTS = {CHUNK: "chat.completion", "chat.completion.done": "chat.completion"}
 _ITEMS = "thinking_blocks"
 _LISTS = ("executed_tools", "images")
 """Keys whose items come whole."""
-_ORDER = ("thinking", "executed_tools", "content", "refusal", "images", "audio", "tool_calls")
 _MANY = 1_000_000
-_PLACES = {place: number * _MANY for number, place in enumerate((*_ORDER, "function_call"))}
+_PLACES = {place: number * _MANY for number, place in enumerate(("thinking", *PLACES))}
 """Where the indexes of blocks begin, so that they stand where a whole answer has them, whenever
 they come."""
-TOLD = THINKING | {"content", "refusal", "audio", "tool_calls", "function_call", *_LISTS}
+TOLD = THINKING | PLACES.keys()
 """What a delta tells of blocks."""
 _PASSING = TOLD | {"annotations", "index", "token_id"}
 """What is put together from deltas, or is about one of them alone."""
@@ -75,12 +60,10 @@ _AROUND = frozenset({"index", "delta", SNAPSHOT, "finish_reason", "logprobs", "t
 reference, read 2025-10)."""
 _LEGACY = "legacy"
 _GIVEN = {"function": "arguments", "custom": "input", _LEGACY: "arguments"}
-_CUSTOM = {"type": "custom"}
-_NO_CALL = {"name": "", "arguments": ""}
 _OWN = frozenset({"type", "thinking", "signature", "index"})
 _STRING = "thinking"
 """The place of thinking that strings tell; that of others is the key of their list."""
-_VOICE = AudioBlock(Source("base64", ""), transcript="")
+_VOICE = model.AudioBlock(model.Source("base64", ""), transcript="")
 _VOICED = ("data", "transcript")
 
 
@@ -128,10 +111,6 @@ class Item(msgspec.Struct, eq=False):
         return self.wire if self.key is None else {**self.wire, self.key: text}
 
 
-def _refused(index: int, text: str, choice: int) -> ev.BlockDelta:
-    return ev.BlockDelta(index, "text", text, choice=choice)
-
-
 # -- thinking -------------------------------------------------------------------------------------
 
 Spoken = tuple[Item, str] | None
@@ -162,7 +141,7 @@ class Thoughts:
             return
         if not spoken:
             if not self._details:
-                item = self._last(_STRING) or self._new(_STRING)
+                item = self._open(_STRING)
                 same = [key for key in keys if delta[key] == delta[keys[0]]]
                 item.also.update(same)
                 self._choice.say(item, delta[keys[0]], *((delta, key) for key in same))
@@ -174,14 +153,12 @@ class Thoughts:
                 said[0].also.update(same)
         self._choice.answer.also_at([(delta, key) for key in same])
 
-    def _last(self, kind: str) -> Item | None:
-        """The item that goes on, if it is told in this way."""
+    def _open(self, kind: str) -> Item:
+        """The item that goes on, if it is told in this way, or a new one."""
         item = self._told[-1] if self._told else None
-        return item if item is not None and item.is_open and item.place == kind else None
-
-    def _new(self, kind: str) -> Item:
-        item = Item(kind, ev.ThinkingDelta, self._block, ThinkingBlock(""), "thinking")
-        self._told.append(item)
+        if item is None or not item.is_open or item.place != kind:
+            item = Item(kind, ev.ThinkingDelta, self._block, ThinkingBlock(""), "thinking")
+            self._told.append(item)
         return item
 
     def _block(self, item: Item, text: str) -> Block:
@@ -204,14 +181,14 @@ class Thoughts:
         item = self._told[-1] if self._told and not self._told[-1].wire else None
         said: Spoken = None
         if text and not (item is not None and item.place == _STRING and item.text == text):
-            item = self._last(_ITEMS) or self._new(_ITEMS)
+            item = self._open(_ITEMS)
             self._choice.say(item, text, (wire, "thinking"))
             said = (item, text)
             if not signature:
                 return said
         if item is None and not signature and "index" not in wire:
             return None  # the beginning of one, as some servers say it
-        self._sign(item or self._new(_ITEMS), wire, signature)
+        self._sign(item or self._open(_ITEMS), wire, signature)
         return said
 
     def _sign(self, item: Item, wire: Wire, signature: str | None) -> None:
@@ -357,10 +334,7 @@ class Content:
         self._annotations += want(items, list, ".annotations")
         texts = self._texts()
         for note in items if len(texts) == 1 and texts[0].is_open else ():
-            blocks: list[Block] = [TextBlock("")]
-            read_annotations([note], blocks, self._choice.t)
-            for citation in blocks[0].citations:  # type: ignore[union-attr]  # it is text
-                self._choice.change(texts[0], "citations", citation)
+            self._choice.change(texts[0], "citations", read_citation(note, self._choice.t))
 
     def wire(self) -> Wire:
         """The keys of a whole message."""
@@ -428,7 +402,11 @@ class Call(Item):
             inner[self.key or ""] = text or self.text or self.given
         if self.kind == _LEGACY:
             return inner
-        return {**self.wire, self.kind: inner, **(_CUSTOM if self.kind == "custom" else {})}
+        return {
+            **self.wire,
+            self.kind: inner,
+            **({"type": "custom"} if self.kind == "custom" else {}),
+        }
 
 
 class Calls:
@@ -451,15 +429,15 @@ class Calls:
         if call is None:
             call = self._new(kind, index)
             self._calls.append(call)
-        self._tell(call, piece, inner, id, name, f".{call.kind}")
+        self._tell(call, piece, inner, f".{call.kind}")
 
     def read_legacy(self, wire: Any) -> None:
-        if want(wire, dict, ".function_call") == _NO_CALL:  # how some servers spell that it is none
+        if want(wire, dict, ".function_call") == NO_CALL:  # how some servers spell that it is none
             return
         if self._legacy is None:
             self._legacy = self._new(_LEGACY)
-        name = maybe(wire, "name", str, ".function_call") or None
-        self._tell(self._legacy, {}, wire, None, name, ".function_call")
+        maybe(wire, "name", str, ".function_call")
+        self._tell(self._legacy, {}, wire, ".function_call")
 
     def _new(self, kind: str, number: Any = None) -> Call:
         place = "function_call" if kind == _LEGACY else "tool_calls"
@@ -480,15 +458,14 @@ class Calls:
         is_over = last.name is not None and id is None and _is_whole(last.text)
         return None if is_over else last
 
-    def _tell(
-        self, call: Call, wire: Wire, inner: Wire, id: str | None, name: str | None, path: str
-    ) -> None:
+    def _tell(self, call: Call, wire: Wire, inner: Wire, path: str) -> None:
         key = call.key or ""
         given = inner.get(key)
         if given is not None and type(given) is not str and type(given) is not dict:
             raise ShapeError(f"{path}.{key}", "a string", given)
         call.add(wire, inner)
-        call.id, call.name = call.id or id, call.name or name
+        call.id = call.id or wire.get("id") or None
+        call.name = call.name or inner.get("name") or None
         if not call.has_begun and call.name is not None:
             self._start(call)
         if type(given) is not str or not given:
@@ -554,8 +531,15 @@ class Choice:
         self._message: Wire = {}
         self._around: Wire = {}
         self._blocks: list[Block] = []
-        self._refusal = Item("refusal", _refused, lambda _, t: RefusalBlock(t), RefusalBlock(""))
-        self._audio = Item("audio", None, self._voice, _VOICE, "data")
+        self._refusal = Item(
+            "refusal",
+            lambda index, text, choice: ev.BlockDelta(index, "text", text, choice=choice),
+            lambda _, text: model.RefusalBlock(text),
+            model.RefusalBlock(""),
+        )
+        self._audio = Item(
+            "audio", None, lambda *_: self._alone("audio", self._whole_audio())[0], _VOICE, "data"
+        )
         self._transcript: list[str] = []
         self._lists: dict[str, list[Any]] = {}
         self._places = dict(_PLACES)
@@ -606,7 +590,7 @@ class Choice:
         self._end(item.index, block, not item.pieces)
 
     def _end(self, index: int, block: Block, untold: bool) -> None:
-        if type(block) is ToolUseBlock and block.input and untold:  # it came as an object
+        if type(block) is model.ToolUseBlock and block.input and untold:  # it came as an object
             text = encode(block.input).decode()
             self.answer.events.append(ev.ToolUseInputDelta(index, text, choice=self.number))
         self.answer.events.append(end_of_block(index, block, self.number))
@@ -701,9 +685,6 @@ class Choice:
                 pieces.append(piece)
                 if spoken.is_open:
                     self.change(spoken, key, piece)
-
-    def _voice(self, item: Item, text: str) -> Block:
-        return self._alone("audio", self._whole_audio())[0]
 
     def _whole_audio(self) -> Wire:
         return {**self._audio.whole(), "transcript": "".join(self._transcript)}
@@ -801,9 +782,9 @@ class Answer:
         told = (response.message, *response.alternatives)
         words = [choice.word for _, choice in sorted(self.choices.items())]
         message, *others = [
-            message.replace(metadata=without_reason(message.metadata))
+            message.replace(metadata=kernel.without_reason(message.metadata))
             if word is None
-            else with_found(message, *(() if has_done else (NO_DONE,)))
+            else kernel.with_found(message, *(() if has_done else (NO_DONE,)))
             for message, word in zip(told, words, strict=True)
         ]
         return response.replace(message=message, alternatives=tuple(others))
@@ -816,7 +797,7 @@ class Answer:
             message = self.response().message
         except ReadError:  # which whoever feeds the stream was told
             message = Message(Role.ASSISTANT, self.choices[min(self.choices)].blocks())
-        return failed(message, error)
+        return kernel.failed(message, error)
 
     def has_stopped(self) -> bool:
         """Whether every choice has told why it ended."""
