@@ -21,7 +21,6 @@ from interlingua.dialects.openai_chat import (
     response,
     text,
     thinking,
-    tools,
 )
 from interlingua.dialects.openai_chat.tables import (
     ANSWER_TABLES,
@@ -37,7 +36,6 @@ from interlingua.losses import Report
 from interlingua.model.exchange import Options
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason
-from interlingua.model.tools import ToolDefinition
 
 ASKED = (TABLES, ROUTED, at_host(TABLES, HOSTS["mistral"]), at_host(TABLES, HOSTS["deepseek"]))
 ANSWERS = (ANSWER_TABLES, ANSWERED)
@@ -160,7 +158,6 @@ def test_a_call_that_is_read_at_once(wire: Any, t: Tables) -> None:
     plain = calls.read_plain_call(wire)
     if plain is not None:
         reader = calls.CallReader(t, 0)
-        reader.count = 1
         assert msgspec.json.encode(plain) == outcome(reader._read_slowly, wire)
         assert not reader.diagnostics
 
@@ -169,10 +166,9 @@ def test_a_call_that_is_read_at_once(wire: Any, t: Tables) -> None:
 def test_signed_thinking_that_is_read_at_once(wires: Any) -> None:
     for wire in wires:
         plain = thinking.read_signed(wire, thinking.signed_by_anthropic("openai-chat"))
-        taken = {"type", "thinking", "signature"}
         if plain is not None:
-            beside = thinking._beside(wire, TABLES, taken)
-            long = il.ThinkingBlock(wire["thinking"], wire["signature"], **beside)
+            kept, table = Kept(form={"issuer": "anthropic"}), thinking._ITEMS["thinking"]
+            long = table.read_value(il.ThinkingBlock, wire, "openai-chat", kept)
             assert msgspec.json.encode(plain) == msgspec.json.encode(long)
 
 
@@ -181,28 +177,6 @@ def test_a_part_that_is_read_at_once(wires: Any, granted: Any) -> None:
     for wire in wires:
         long = outcome(text._read_part, wire, wire["type"], granted, TABLES)
         assert outcome(text.read_part, wire, granted, TABLES) == long
-
-
-@given(
-    st.fixed_dictionaries(
-        {
-            "function": st.fixed_dictionaries(
-                {"name": st.just("f")},
-                optional={
-                    "description": TEXTS,
-                    "parameters": st.sampled_from([{}, {"type": "object"}, None, 5]),
-                    "strict": st.sampled_from([True, False, None, 5]),
-                    "x": st.just(1),
-                },
-            )
-        },
-        optional={"type": st.sampled_from(["function", "", None]), "y": st.just(1)},
-    ),
-    st.sampled_from(ASKED),
-)
-def test_a_tool_that_is_read_at_once(wire: Any, t: Tables) -> None:
-    long = outcome(tools._read_function, wire, "function", t)
-    assert outcome(tools.read_tool, wire, t) == long
 
 
 @given(st.sampled_from([4096, 0, 1.5, "5", None, True]), st.sampled_from(ASKED[:2]))
@@ -266,7 +240,7 @@ def test_a_turn_that_is_written_at_once(message: Message, t: Tables) -> None:
     plain = messages.write_plainly(message, target(t, report))
     if plain is not None:
         long = Report("x")
-        assert plain == messages.Turn(message, target(t, long)).write()
+        assert plain == messages._Turn(message, target(t, long)).write()
         assert report.losses == long.losses
 
 
@@ -290,10 +264,10 @@ def _sorted(report: Report) -> list[str]:
 
 @given(CALLED, st.sampled_from([*ASKED, *ANSWERS]))
 def test_a_call_that_is_written_at_once(block: il.ToolUseBlock, t: Tables) -> None:
-    id = block.id if t.host.ids is None else t.host.ids.fit(block.id)
+    spelled = block.replace(raw={t.name: {}})
     short, long = Report("x"), Report("x")
-    said = calls.write_call(block, 0, target(t, short), False)
-    slowly = calls._write_call(block, id, 0, target(t, long), False)
+    said = calls.write_call(block, target(t, short), False)
+    slowly = calls.write_call(spelled, target(t, long), False)
     assert said == slowly
     assert short.losses == long.losses
 
@@ -325,26 +299,6 @@ def test_a_result_that_is_written_at_once(
     plain = calls.write_result(block, target(t, short))
     slowly = calls._write_result(block, id, target(t, long))
     assert plain == slowly
-    assert short.losses == long.losses
-
-
-@given(
-    st.builds(
-        ToolDefinition,
-        name=st.just("f"),
-        description=st.none() | STRINGS,
-        input_schema=st.sampled_from([None, {}, {"type": "object"}]),
-        strict=st.sampled_from([None, True, False]),
-        deferred=st.sampled_from([None, True]),
-        requires_workspace=st.booleans(),
-    ),
-    st.sampled_from(ASKED),
-)
-def test_a_tool_that_is_written_at_once(tool: ToolDefinition, t: Tables) -> None:
-    short, long = Report("x"), Report("x")
-    said = tools.write_tools((tool,), target(t, short))
-    slowly = tools.write_tool(tool, target(t, long))
-    assert said == {"tools": [slowly]}
     assert short.losses == long.losses
 
 

@@ -9,20 +9,10 @@ from functools import cache
 from typing import Any
 
 from interlingua.dialects.kernel import calls as kernel
+from interlingua.dialects.kernel import fields
 from interlingua.dialects.kernel.calls import read_arguments, write_arguments
 from interlingua.dialects.kernel.errors import below, want
-from interlingua.dialects.kernel.fields import (
-    NOT_OURS,
-    Attrs,
-    Field,
-    Reading,
-    Table,
-    constant,
-    inside,
-    lost,
-    plain,
-    spelling,
-)
+from interlingua.dialects.kernel.fields import NOT_OURS, Attrs, Field, Reading, Table, plain
 from interlingua.dialects.kernel.kept import (
     Kept,
     did_without,
@@ -69,12 +59,12 @@ _SILENT = ("executor", "signature", "cache")
 
 
 def _call(kind: str, *inner: Field, more: tuple[Field, ...] = (), silent: tuple[str, ...]) -> Table:
-    id, type = plain("id", "id", str, blank=True), constant("type", kind)
-    fields = (id, type, spelling("index"), inside(kind, _NAME, *inner), *more)
-    return Table(ToolUseBlock, *fields, beside=_BESIDE, silent=(*_SILENT, *silent), blank=True)
+    id, type = plain("id", "id", str, blank=True), fields.constant("type", kind)
+    known = (id, type, fields.spelling("index"), fields.inside(kind, _NAME, *inner), *more)
+    return Table(ToolUseBlock, *known, beside=_BESIDE, silent=(*_SILENT, *silent), blank=True)
 
 
-_AS_FUNCTION = lost("call_type", "sent as a function call", kind="downgraded")
+_AS_FUNCTION = fields.lost("call_type", "sent as a function call", kind="downgraded")
 _CALLS = {
     "function": _call("function", _ARGUMENTS, more=(_AS_FUNCTION,), silent=()),
     "custom": _call("custom", _INPUT, silent=("call_type", "raw_arguments")),
@@ -380,11 +370,11 @@ _ANY_ARGUMENTS = _ARGUMENTS._replace(
 @cache
 def _hosted(keys: HostedKeys) -> Table:
     id = (plain(keys.id, "id", str, blank=True),) if keys.id else ()
-    type = (constant("type", keys.type),) if keys.type else ()
-    name, index = plain(keys.name, "name", str), spelling("index")
-    fields = (name, *type, *id, _ANY_ARGUMENTS, index)
+    type = (fields.constant("type", keys.type),) if keys.type else ()
+    name, index = plain(keys.name, "name", str), fields.spelling("index")
+    known = (name, *type, *id, _ANY_ARGUMENTS, index)
     silent = ("id", "executor")
-    return Table(ToolUseBlock, *fields, beside=(keys.result,), silent=silent, blank=True)
+    return Table(ToolUseBlock, *known, beside=(keys.result,), silent=silent, blank=True)
 
 
 def read_hosted(

@@ -223,25 +223,18 @@ def _read_object(wire: Wire, kept: Kept) -> Attrs:
 
 def _read_switches(wire: Wire, fields: Attrs | None, kept: Kept, taken: set[str]) -> Attrs | None:
     for key in tables.SWITCHES:
-        modes = [mode for mode in ("on", "off") if _is_switched(wire.get(key), key, mode)]
-        if modes:
+        given, mode = wire.get(key), None
+        if type(given) is bool and key != "thinking":
+            mode = "on" if given else "off"
+        elif type(given) is dict and key == "thinking":
+            mode = tables.SWITCHED.read(given.get("type", ""))
+        if mode is not None:
             if key == "thinking":
                 kept.add_inside(wire, key, ("type",))
             taken.add(key)
             kept.form["switch"] = key
-            return {**(fields or {}), "mode": modes[0]}
+            return {**(fields or {}), "mode": mode}
     return fields
-
-
-def _switched(key: str, mode: str) -> Any:
-    return {"type": tables.SWITCHED.write(mode)} if key == "thinking" else mode == "on"
-
-
-def _is_switched(given: Any, key: str, mode: str) -> bool:
-    usual = _switched(key, mode)
-    if type(usual) is dict:
-        return type(given) is dict and given.get("type") == usual["type"]
-    return given is usual
 
 
 def _write_reasoning(options: Options, to: Target, form: Wire, wire: Wire) -> None:
@@ -272,7 +265,10 @@ def _write_reasoning(options: Options, to: Target, form: Wire, wire: Wire) -> No
         if asked.effort is not None:
             recorder.lost(options, "reasoning.effort", "thinking is off")
     elif switch is not None and (asked.mode == "off" or not asked.effort or "switch" in form):
-        wire[switch] = _switched(switch, "off" if asked.mode == "off" else "on")
+        mode = "off" if asked.mode == "off" else "on"
+        wire[switch] = (
+            {"type": tables.SWITCHED.write(mode)} if switch == "thinking" else mode == "on"
+        )
     if vague:
         reason = "it is on, or off" if asked.effort is None else "the effort says how much"
         recorder.lost(options, "reasoning.mode", reason, kind="approximated")

@@ -47,11 +47,9 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
 
 
 def read_stop(word: Any, content: Sequence[Block]) -> StopReason:
-    reason = (
-        tables.READ_STOPS.get(word, StopReason.OTHER) if type(word) is str else StopReason.OTHER
-    )
+    reason = tables.READ_STOPS.get(word) if type(word) is str else None
     if reason is not _END_TURN:
-        return reason
+        return reason or StopReason.OTHER
     for block in content:
         if type(block) is RefusalBlock:
             return StopReason.REFUSAL
@@ -193,7 +191,10 @@ def _read_choice(
     key = "message"
     if choice.get(key) is None and type(choice.get("messages")) is list:
         key = "messages"
-    said = _read_said(choice.get(key), key, t, id or index)
+        said = _read_run(choice[key], t, id or index)
+    else:
+        body = want(choice.get(key), dict, ".message")
+        said = below(".message", read_assistant, body, t, id or index)
     aside, word, taken = Kept(), choice.get("finish_reason"), {key}
     if type(word) in (str, int, float, bool):
         taken.add("finish_reason")
@@ -219,12 +220,6 @@ def _read_choice(
         **{**about, "diagnostics": (*about.get("diagnostics", ()), *said.diagnostics)},
     )
     return Message(Role.ASSISTANT, said.content, said.name, metadata=metadata)
-
-
-def _read_said(wire: Any, key: str, t: Tables, origin: int | str) -> Said:
-    if key == "messages":
-        return _read_run(wire, t, origin)
-    return below(".message", read_assistant, want(wire, dict, ".message"), t, origin)
 
 
 def _read_logprobs(choice: Wire, aside: Kept, taken: set[str]) -> tuple[JsonObject, ...]:

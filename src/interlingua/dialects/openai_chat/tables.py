@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.words import TwoWay
+from interlingua.dialects.kernel.words import IMAGE_STARTS, TwoWay
 from interlingua.dialects.openai import ERROR_STATUS as ERROR_STATUS
 from interlingua.dialects.openai import ERRORS as ERRORS
 from interlingua.dialects.openai_usage import Counts
@@ -121,13 +121,7 @@ AUDIO_FORMATS: TwoWay[str, str] = TwoWay(
     | {"mp3": "audio/mpeg", "m4a": "audio/mp4", "pcm16": "audio/pcm"}
 )
 
-MAGIC: dict[str, str] = {
-    "iVBORw0KGgo": "image/png",
-    "/9j/": "image/jpeg",
-    "R0lGOD": "image/gif",
-    "UklGR": "image/webp",
-    "JVBERi": "application/pdf",
-}
+MAGIC = {**IMAGE_STARTS, "JVBERi": "application/pdf"}
 """How base64 begins, for media whose type nobody said; a data URL needs one."""
 DEFAULT_IMAGE = "image/png"
 DEFAULT_DOCUMENT = "application/octet-stream"

@@ -264,43 +264,36 @@ def _write_resource(block: DocumentBlock, to: Target, form: Wire) -> Wire | None
 _RESOURCE_PARTS = frozenset({"text", "image_url"})
 
 
+def is_text(part: Any) -> bool:
+    """A part with text and nothing else."""
+    if type(part) is not dict or part.keys() != {"type", "text"}:
+        return False
+    return part["type"] == "text" and type(part["text"]) is str
+
+
 def _read_chunk(inner: Any, t: Tables, kept: Kept) -> Fields:
     """Mistral's thinking, a list of smaller chunks; or Anthropic's block, with a string."""
     if type(inner) is str:
         kept.form["inner"] = "string"
         return {"text": inner}
-    texts = each(inner, "", _inner_text)
-    if len(texts) != 1 or type(texts[0]) is not str:
-        sizes = [len(text) if type(text) is str else text for text in texts]
-        plain = all(type(size) is int for size in sizes)
-        (kept.form if plain else kept.rest)["inner"] = sizes
-    return {"text": "".join([text for text in texts if type(text) is str])}
+    each(inner, "", lambda chunk: want(chunk, dict))
+    text = _inner_text(inner)
+    if inner != [{"type": "text", "text": text}]:
+        (kept.form if all(map(is_text, inner)) else kept.rest)["inner"] = inner
+    return {"text": text}
 
 
-def _inner_text(chunk: Any) -> Any:
-    """The text of a plain chunk, or the chunk."""
-    match want(chunk, dict):
-        case {"type": "text", "text": str(text)} if len(chunk) == 2:
-            return text
-    return chunk
+def _inner_text(chunks: list[Any]) -> str:
+    return "".join([chunk["text"] for chunk in chunks if is_text(chunk)])
 
 
 def _write_chunk(block: model.ThinkingBlock, to: Target, form: Wire) -> Any:
-    """The text in chunks of the sizes that were read, with the odd ones among them."""
+    """The chunks that were read, as long as they say the text."""
     text, inner = block.text, form.get("inner", mine_of(to.t.name, block.raw).get("inner"))
     if inner == "string":
         return text
-    if type(inner) is not list or sum(size for size in inner if type(size) is int) != len(text):
-        inner = [len(text)]
-    chunks: list[Wire] = []
-    start = 0
-    for size in inner:
-        if type(size) is not int:
-            chunks.append(size)
-            continue
-        chunks.append({"type": "text", "text": text[start : start + size]})
-        start += size
-    return chunks
+    still = type(inner) is list and _inner_text(inner) == text
+    return inner if still else [{"type": "text", "text": text}]
 
 
 def _read_reference(ids: Any, t: Tables, kept: Kept) -> Fields | None:

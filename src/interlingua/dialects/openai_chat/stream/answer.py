@@ -17,7 +17,12 @@ from interlingua.dialects.openai_chat.calls import CallReader
 from interlingua.dialects.openai_chat.messages import NO_CALL, PLACES, read_assistant
 from interlingua.dialects.openai_chat.response import read_answer, read_stop
 from interlingua.dialects.openai_chat.tables import CHUNK, Tables
-from interlingua.dialects.openai_chat.text import read_annotations, read_citation, read_part
+from interlingua.dialects.openai_chat.text import (
+    is_text,
+    read_annotations,
+    read_citation,
+    read_part,
+)
 from interlingua.dialects.openai_chat.thinking import KEY as DETAILS
 from interlingua.dialects.openai_chat.thinking import KEYS as THINKING
 from interlingua.dialects.openai_chat.thinking import STRINGS, TEXTS, read_detail, read_thinking
@@ -299,7 +304,7 @@ class Content:
         return blocks[0]
 
     def _read_item(self, wire: Any) -> None:
-        if _is_text(wire):
+        if is_text(wire):
             if wire["text"]:
                 self._say(wire["text"], (wire, "text"))
             return
@@ -360,16 +365,9 @@ def _texts_in(wire: Wire) -> list[Spot] | None:
     inner = wire.get("thinking")
     if type(inner) is str:
         return [(wire, "thinking")]
-    if type(inner) is not list or not all(_is_text(chunk) for chunk in inner):
+    if type(inner) is not list or not all(is_text(chunk) for chunk in inner):
         return None
     return [(chunk, "text") for chunk in inner]
-
-
-def _is_text(item: Any) -> bool:
-    """A part with text and nothing else."""
-    if type(item) is not dict or item.keys() != {"type", "text"}:
-        return False
-    return item["type"] == "text" and type(item["text"]) is str
 
 
 # -- calls ----------------------------------------------------------------------------------------
