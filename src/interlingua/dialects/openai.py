@@ -151,3 +151,21 @@ def grammar_field(*, inside: bool) -> Field:
         return {"type": "grammar", "grammar": said} if inside else {"type": "grammar", **said}
 
     return Field("format", ("grammar",), read, lambda tool, _: spelled(tool.grammar))
+
+
+def text_of(block: Any, recorder: LossRecorder) -> str:
+    """The content as one text, where the wire has no more."""
+    texts: list[str] = []
+    for part in block.content:
+        if type(part) is TextBlock:
+            texts.append(part.text)
+            if not is_plain(part):
+                recorder.unwritten(part, _TEXT_ALONE)
+        else:
+            recorder.dropped(part)
+    if len(texts) > 1:
+        recorder.lost(block, "content", "said as one text", kind="approximated")
+    return "".join(texts)
+
+
+_TEXT_ALONE = frozenset({"text"})

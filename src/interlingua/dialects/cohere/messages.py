@@ -39,7 +39,7 @@ from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of
 from interlingua.dialects.kernel.messages import message_of, read_calls, read_list, write_results
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import ERROR_MARK, PLACEHOLDER, unsaid_changes
+from interlingua.dialects.kernel.words import ERROR_MARK, PLACEHOLDER, take_mark, unsaid_changes
 from interlingua.ids import synthetic_tool_id
 from interlingua.model.blocks import (
     Block,
@@ -189,11 +189,8 @@ def _read_result(wire: Wire, position: int, calls: OpenCalls) -> Message:
     attrs, content = RESULT.read(wire, kept), _read_parts(wire, kept)
     if "content" not in wire:
         kept.miss("content")
-    id, first = attrs.get("tool_call_id"), content[0] if content else None
-    failed = type(first) is TextBlock and first.text.startswith(ERROR_MARK)
-    if failed and type(first) is TextBlock:
-        text = first.text[len(ERROR_MARK) :]
-        content[:1] = [first.replace(text=text)] if text else []
+    id, failed = attrs.get("tool_call_id"), take_mark(content)
+    if failed:
         kept.form["marked"] = True
     if id is None:
         id = calls.first(None) or synthetic_tool_id(position, 0, "")

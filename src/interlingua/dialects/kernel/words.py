@@ -209,5 +209,15 @@ def unmarked(text: str) -> tuple[str, bool]:
     return text[len(ERROR_MARK) :] if failed else text, failed
 
 
+def take_mark(blocks: list[Any]) -> bool:
+    """Whether the text of a result begins with the mark of a failed one, which is taken off."""
+    first = blocks[0] if blocks else None
+    text, failed = unmarked(first.text) if type(first) is TextBlock else ("", False)
+    if not failed or not (text or (first.cache is None and first.raw is None)):  # type: ignore[union-attr]  # a text
+        return False
+    blocks[:1] = [first.replace(text=text)] if text else []  # type: ignore[union-attr]  # a text
+    return True
+
+
 def only_results(message: Message) -> bool:
     return message.role is Role.TOOL and all(type(b) is ToolResultBlock for b in message.content)

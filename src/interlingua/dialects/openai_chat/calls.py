@@ -10,21 +10,15 @@ from typing import Any
 
 from interlingua.dialects.kernel import calls as kernel
 from interlingua.dialects.kernel import fields
+from interlingua.dialects.kernel import kept as keeping
 from interlingua.dialects.kernel.calls import read_arguments, write_arguments
 from interlingua.dialects.kernel.errors import below, want
 from interlingua.dialects.kernel.fields import NOT_OURS, Attrs, Field, Reading, Table, plain
-from interlingua.dialects.kernel.kept import (
-    Kept,
-    did_without,
-    form_in,
-    mine_inside,
-    mine_of,
-    put_back,
-    restore,
-)
+from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of, put_back, restore
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import ERROR_MARK
+from interlingua.dialects.kernel.words import ERROR_MARK, take_mark
+from interlingua.dialects.openai import text_of
 from interlingua.dialects.openai_chat import text as content
 from interlingua.dialects.openai_chat.tables import MARKS, HostedKeys, Tables, Target
 from interlingua.ids import is_synthetic_tool_id, synthetic_tool_id
@@ -202,7 +196,7 @@ def _is_text(block: ToolUseBlock, t: Tables, mine: Wire) -> bool:
     if block.call_type != "custom" or not t.custom_tools:
         return False
     if not given:
-        return did_without(mine_inside(mine, "custom"), "input")
+        return did_without(keeping.mine_inside(mine, "custom"), "input")
     return given.keys() == {"input"} and type(given["input"]) is str
 
 
@@ -262,27 +256,12 @@ def read_result(
     blocks = content.read_content(said, t.parts["tool"], t, kept)
     if blocks or said == "":
         taken.add("content")
-    failed = _take_mark(blocks, kept)
+    failed = take_mark(blocks)
+    kept.form.update({"marked": True} if failed else {})
     cache = content.read_cache(wire, t, "message", kept.form, taken)
     kept.add_others(wire, taken, ("content", "name", "tool_call_id"))
     kept.miss_any(wire, _FILLED)
     return ToolResultBlock(id, tuple(blocks), failed, name, cache, kept.raw(t.name))  # type: ignore[arg-type]  # a misplaced block is for validate() to name
-
-
-def _take_mark(blocks: list[Block], kept: Kept) -> bool:
-    """Whether the text begins with the mark of a failed result, which is taken off."""
-    first = blocks[0] if blocks else None
-    if type(first) is not TextBlock or not first.text.startswith(ERROR_MARK):
-        return False
-    text = first.text[len(ERROR_MARK) :]
-    if text:
-        blocks[0] = first.replace(text=text)
-    elif first.cache is None and first.raw is None:
-        del blocks[0]
-    else:
-        return False
-    kept.form["marked"] = True
-    return True
 
 
 def write_result(block: ToolResultBlock, to: Target) -> Wire:
@@ -401,24 +380,10 @@ def write_hosted(
 ) -> Wire:
     mine = mine_of(to.t.name, call.raw)
     item = _write(call, _hosted(keys), mine, to, keys.id or "")
-    texts = [] if result is None else _texts(result, to.recorder)
-    if texts:
-        item[keys.result] = "".join(texts)
+    if result is not None and result.content:
+        item[keys.result] = text_of(result, to.recorder)
+        to.recorder.unwritten(result, frozenset({"tool_use_id", "content"}))
     return item if call.raw is None else put_back(item, call, call.raw, to.recorder)
-
-
-def _texts(result: ToolResultBlock, recorder: LossRecorder) -> list[str]:
-    """What a result says; an item has room for one text."""
-    texts: list[str] = []
-    for block in result.content:
-        if type(block) is not TextBlock:
-            recorder.dropped(block)
-            continue
-        if texts:
-            recorder.lost(block, None, "joined with the text before it", "approximated", "info")
-        texts.append(block.text)
-    recorder.unwritten(result, frozenset({"tool_use_id", "content"}))
-    return texts
 
 
 def pairs(

@@ -33,16 +33,33 @@ class CompletionFiller(Filler):
         return data.replace(b'"created":0,', b'"created":%d,' % self._now)
 
 
-class _EndOfChoice(msgspec.Struct):
+class _Message(msgspec.Struct):
+    content: msgspec.Raw = msgspec.Raw()
+    refusal: Any = None
+    tool_calls: Any = None
+    function_call: Any = None
+
+    def is_plain(self) -> bool:
+        """Whether `stop` says all about its end."""
+        is_listed = bytes(self.content).startswith(b"[")
+        return not (self.refusal or self.tool_calls or self.function_call or is_listed)
+
+
+class _Choice(msgspec.Struct):
     index: int = 0
+    message: _Message | None = None
     finish_reason: str | None = None
 
 
-class _Chunk(msgspec.Struct):
-    choices: list[_EndOfChoice] = []
+class _Completion(msgspec.Struct):
+    """An answer, or a chunk of one."""
+
+    choices: list[_Choice] = []
+    usage: Wire | None = None
+    error: Any = None
 
 
-_chunk = msgspec.json.Decoder(_Chunk).decode
+_completion = msgspec.json.Decoder(_Completion).decode
 
 
 class CompletionEnding(Ending):
@@ -57,7 +74,7 @@ class CompletionEnding(Ending):
         if data.strip() == "[DONE]":
             self.reach()
             return
-        for choice in _chunk(data).choices:
+        for choice in _completion(data).choices:
             if choice.finish_reason is not None:
                 self._ended.add(choice.index)
         if len(self._ended) >= self.answers:
@@ -82,38 +99,12 @@ class _Plain(msgspec.Struct, forbid_unknown_fields=True):
         return (self.max_tokens, self.max_completion_tokens)
 
 
-class _Message(msgspec.Struct):
-    content: msgspec.Raw = msgspec.Raw()
-    refusal: Any = None
-    tool_calls: Any = None
-    function_call: Any = None
-
-    def is_plain(self) -> bool:
-        """Whether `stop` says all about its end."""
-        is_listed = bytes(self.content).startswith(b"[")
-        return not (self.refusal or self.tool_calls or self.function_call or is_listed)
-
-
-class _Choice(msgspec.Struct):
-    message: _Message
-    finish_reason: str
-
-
-class _Completion(msgspec.Struct):
-    choices: list[_Choice]
-    usage: Wire
-    error: Any = None
-
-
-_completion = msgspec.json.Decoder(_Completion).decode
-
-
 def _peek(body: bytes) -> Peek | None:
     said = _completion(body)
-    if len(said.choices) != 1 or said.error is not None:
+    choice = said.choices[0] if len(said.choices) == 1 else _Choice()
+    if choice.message is None or said.usage is None or said.error is not None:
         return None
-    choice = said.choices[0]
-    reason = STOP_REASONS.words.get(choice.finish_reason)
+    reason = STOP_REASONS.words.get(choice.finish_reason or "")
     if reason is StopReason.END_TURN and not choice.message.is_plain():
         return None
     usage, odd = read_usage(said.usage, NAME, COUNTS)

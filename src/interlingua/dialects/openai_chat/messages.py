@@ -6,7 +6,7 @@ refusal, images, audio, calls, in this order. What a message says in another ord
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -34,6 +34,14 @@ _FILLED = {"content": ""}
 _WORDLESS = ("tool_calls", "function_call", "audio")
 NO_CALL = {"name": "", "arguments": ""}
 """How some servers spell that there is none."""
+
+
+PLACES = (
+    *("executed_tools", "content", "refusal", "images", "audio", "tool_calls", "function_call"),
+)
+"""The keys that have blocks, in their order, which thinking comes before; `$form.in` names one. For
+each there is a method of its name that reads it, and one that writes it."""
+_MAY_BE_EMPTY = thinking.KEYS | {"role", "annotations", "name", *PLACES, *MARKS}
 
 
 def _filler_of(wire: Wire, t: Tables) -> str | None:
@@ -74,9 +82,9 @@ class _Telling:
             protocol = self._read_thinking()
         if "content" in wire and wire["content"] == _filler_of(wire, self.t):
             taken.add("content")
-        for key, place in PLACES.items():
+        for key in PLACES:
             if wire.get(key):
-                found = place.read(self, wire[key])
+                found = getattr(self, key)(wire[key])
                 if found is not None:
                     taken.add(key)
                     self.blocks += found
@@ -129,7 +137,7 @@ class _Telling:
 
     # -- the places, each with what stands there; None where it is nothing of the kind
 
-    def executed(self, items: Any) -> list[Block]:
+    def executed_tools(self, items: Any) -> list[Block]:
         found: list[Block] = []
 
         def read(item: Any) -> None:
@@ -262,9 +270,9 @@ class _Turn:
         thoughts = self.slots["thinking"]
         if thoughts:
             thinking.write_thinking(wire, thoughts, self.thinking_at, self.to, self.by)
-        for key, place in PLACES.items():
+        for key in PLACES:
             blocks = self.slots[key]
-            said = place.write(self, blocks) if blocks else None
+            said = getattr(self, key)(blocks) if blocks else None
             if said is not None:
                 wire[key] = said
         if not wire and message.content and not self.t.answer:
@@ -392,7 +400,7 @@ class _Turn:
 
     # -- the places, each with what stands there
 
-    def executed(self, blocks: list[Any]) -> list[Wire]:
+    def executed_tools(self, blocks: list[Any]) -> list[Wire]:
         paired = calls.pairs(blocks, self.recorder)
         return [calls.write_hosted(*pair, EXECUTED, self.to) for pair in paired]
 
@@ -446,26 +454,6 @@ class _Turn:
 
     def function_call(self, blocks: list[ToolUseBlock]) -> Wire:
         return calls.write_legacy(blocks[0], self.to)
-
-
-class Place(NamedTuple):
-    """A key of a model's message that has blocks."""
-
-    read: Callable[[_Telling, Any], list[Block] | None]
-    write: Callable[[_Turn, list[Any]], Any]
-
-
-PLACES = {
-    "executed_tools": Place(_Telling.executed, _Turn.executed),
-    "content": Place(_Telling.content, _Turn.content),
-    "refusal": Place(_Telling.refusal, _Turn.refusal),
-    "images": Place(_Telling.images, _Turn.images),
-    "audio": Place(_Telling.audio, _Turn.audio),
-    "tool_calls": Place(_Telling.tool_calls, _Turn.tool_calls),
-    "function_call": Place(_Telling.function_call, _Turn.function_call),
-}
-"""In the order of their blocks, which thinking comes before; `$form.in` names one of them."""
-_MAY_BE_EMPTY = thinking.KEYS | {"role", "annotations", "name", *PLACES, *MARKS}
 
 
 # -- reading messages -----------------------------------------------------------------------------

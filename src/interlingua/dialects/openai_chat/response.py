@@ -7,15 +7,7 @@ from typing import Any
 
 from interlingua.dialects.kernel import kept as kernel
 from interlingua.dialects.kernel.errors import below, each, maybe, read_whole, want
-from interlingua.dialects.kernel.kept import (
-    NOTHING,
-    Kept,
-    fill,
-    form_in,
-    mine_of,
-    put_back,
-    restore,
-)
+from interlingua.dialects.kernel.kept import Kept, form_in, mine_of, put_back, restore
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import ended_unsaid, own_word
@@ -239,8 +231,8 @@ def write_answer(response: Response, t: Tables, recorder: LossRecorder) -> Wire:
         return write_failure(response, response.error, t, recorder)
     metadata = response.message.metadata
     raw = response.raw
-    mine = NOTHING if raw is None else mine_of(t.name, raw)
-    wire = fill({}, mine, t.fillers) if mine else t.fillers.copy()
+    mine = kernel.NOTHING if raw is None else mine_of(t.name, raw)
+    wire = kernel.fill({}, mine, t.fillers) if mine else t.fillers.copy()
     if metadata.response_id is not None:
         wire["id"] = metadata.response_id
     if metadata.response_model is not None:

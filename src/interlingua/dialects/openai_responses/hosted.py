@@ -13,7 +13,7 @@ from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import ERROR_MARK, unmarked
-from interlingua.dialects.openai import is_plain
+from interlingua.dialects.openai import text_of
 from interlingua.dialects.openai_responses.tables import IMAGE_FORMATS, ITEM_KEYS, NAME, OUTPUTS
 from interlingua.dialects.openai_responses.text import (
     PICTURE,
@@ -35,7 +35,6 @@ from interlingua.model.blocks import (
     UnknownBlock,
 )
 
-_TEXT = frozenset({"text"})
 _STDOUT = Table(TextBlock, plain("stdout", "text", str), blank=True)
 _PASSAGE = Table(TextBlock, plain("text", "text", str), blank=True)
 _LOGS = Table(TextBlock, plain("logs", "text", str), fields.constant("type", "logs"), blank=True)
@@ -58,21 +57,6 @@ def tell_marked(block: ToolResultBlock, recorder: LossRecorder) -> None:
 
 def _said(text: str) -> tuple[TextBlock, ...]:
     return (TextBlock(text),) if text else ()
-
-
-def text_of(block: Any, recorder: LossRecorder) -> str:
-    """The content as one text, where the wire has no more."""
-    texts: list[str] = []
-    for part in block.content:
-        if type(part) is TextBlock:
-            texts.append(part.text)
-            if not is_plain(part):
-                recorder.unwritten(part, _TEXT)
-        else:
-            recorder.dropped(part)
-    if len(texts) > 1:
-        recorder.lost(block, "content", "said as one text", kind="approximated")
-    return "".join(texts)
 
 
 def _text(key: str, demanded: bool = True) -> Field:

@@ -8,17 +8,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from interlingua.dialects.kernel.words import TwoWay
-from interlingua.dialects.openai_chat.tables import (
-    OPENAI_IDS,
-    SAMPLING,
-    STOP_REASONS,
-    TABLES,
-    TEXT_PARTS,
-    USER_PARTS,
-    CacheMark,
-    Host,
-    answering,
-)
+from interlingua.dialects.openai_chat import tables as chat
 from interlingua.dialects.record import Traits
 from interlingua.model.metadata import StopReason
 
@@ -26,41 +16,43 @@ NAME = "openrouter"
 TITLE = "OpenRouter Chat"
 
 STOPS: TwoWay[str, StopReason] = TwoWay(
-    {**STOP_REASONS.words, "error": StopReason.ERROR}, otherwise=StopReason.OTHER
+    {**chat.STOP_REASONS.words, "error": StopReason.ERROR}, otherwise=StopReason.OTHER
 )
 """Those of Chat Completions, and `error` (SDK `openrouter` 1.3.84, read 2026-11-15)."""
 
 ROUTED = replace(
-    TABLES,
+    chat.TABLES,
     name=NAME,
     provider="openrouter",
     parts={
-        "system": TEXT_PARTS,
-        "developer": TEXT_PARTS,
-        "user": USER_PARTS | {"video_url"},
+        "system": chat.TEXT_PARTS,
+        "developer": chat.TEXT_PARTS,
+        "user": chat.USER_PARTS | {"video_url"},
         "assistant": frozenset({"text"}),
-        "tool": USER_PARTS | {"video_url"},
+        "tool": chat.USER_PARTS | {"video_url"},
     },
-    options=SAMPLING | {"top_k", "min_p", "repetition_penalty", "cache"},
+    options=chat.SAMPLING | {"top_k", "min_p", "repetition_penalty", "cache"},
     words={
-        **TABLES.words,
-        "service_tier": TABLES.words["service_tier"] | {"ultrafast"},  # type: ignore[operator]  # it is a set
+        **chat.TABLES.words,
+        "service_tier": chat.TABLES.words["service_tier"] | {"ultrafast"},  # type: ignore[operator]  # it is a set
         "modalities": frozenset({"text", "image", "audio"}),
         "audio": None,
     },
-    cache=CacheMark(
+    cache=chat.CacheMark(
         "cache_control",
         {"type": "ephemeral"},
         {"5m": "5m", "1h": "1h", "30m": "1h", "12h": "1h", "24h": "1h"},
         frozenset({"part", "tool", "body"}),
     ),
-    host=Host(max_tokens="max_tokens", user="user", thinking="reasoning_details", replay="always"),
+    host=chat.Host(
+        max_tokens="max_tokens", user="user", thinking="reasoning_details", replay="always"
+    ),
     answer_thinking=("reasoning", "reasoning_details"),
     plain_thinking=("reasoning", "reasoning_details"),
     reasoning_object=True,
     stops=STOPS,
     issuers={},
-    fillers={**TABLES.fillers, "system_fingerprint": None},
+    fillers={**chat.TABLES.fillers, "system_fingerprint": None},
     null_stop=True,
     images_out=True,
     custom_tools=False,
@@ -75,13 +67,13 @@ ROUTED = replace(
 )
 """What the service has, and says in another way than OpenAI (SDK `openrouter` 1.3.84, read
 2026-11-15)."""
-ANSWERED = answering(ROUTED)
+ANSWERED = chat.answering(ROUTED)
 
 TRAITS = Traits(
     family="openrouter",
     developer=True,
     system_anywhere=True,
-    ids=OPENAI_IDS,
+    ids=chat.OPENAI_IDS,
     error_flag=False,
     result_media=frozenset({"image", "audio", "video", "document"}),
     replays_thinking=True,

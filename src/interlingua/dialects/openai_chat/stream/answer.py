@@ -13,19 +13,12 @@ from interlingua.dialects.kernel import stream_reader as kernel
 from interlingua.dialects.kernel.errors import ShapeError, below, each, maybe, take, want
 from interlingua.dialects.kernel.stream_reader import Spot, end_of_block, merge, start_of_block
 from interlingua.dialects.kernel.wire import Wire, decode_quickly, encode
+from interlingua.dialects.openai_chat import text as content
+from interlingua.dialects.openai_chat import thinking
 from interlingua.dialects.openai_chat.calls import CallReader
 from interlingua.dialects.openai_chat.messages import NO_CALL, PLACES, read_assistant
 from interlingua.dialects.openai_chat.response import read_answer, read_stop
 from interlingua.dialects.openai_chat.tables import CHUNK, Tables
-from interlingua.dialects.openai_chat.text import (
-    is_text,
-    read_annotations,
-    read_citation,
-    read_part,
-)
-from interlingua.dialects.openai_chat.thinking import KEY as DETAILS
-from interlingua.dialects.openai_chat.thinking import KEYS as THINKING
-from interlingua.dialects.openai_chat.thinking import STRINGS, TEXTS, read_detail, read_thinking
 from interlingua.errors import ReadError
 from interlingua.model import blocks as model
 from interlingua.model import events as ev
@@ -56,7 +49,7 @@ _MANY = 1_000_000
 _PLACES = {place: number * _MANY for number, place in enumerate(("thinking", *PLACES))}
 """Where the indexes of blocks begin, so that they stand where a whole answer has them, whenever
 they come."""
-TOLD = THINKING | PLACES.keys()
+TOLD = thinking.KEYS.union(PLACES)
 """What a delta tells of blocks."""
 _PASSING = TOLD | {"annotations", "index", "token_id"}
 """What is put together from deltas, or is about one of them alone."""
@@ -138,10 +131,10 @@ class Thoughts:
 
     def read(self, delta: Wire) -> None:
         spoken = [
-            *each(delta.get(DETAILS) or [], f".{DETAILS}", self._detail),
+            *each(delta.get(thinking.KEY) or [], f".{thinking.KEY}", self._detail),
             *each(delta.get(_ITEMS) or [], f".{_ITEMS}", self._item),
         ]
-        keys = [key for key in STRINGS if maybe(delta, key, str)]
+        keys = [key for key in thinking.STRINGS if maybe(delta, key, str)]
         if not keys:
             return
         if not spoken:
@@ -172,7 +165,7 @@ class Thoughts:
         return self._read({"type": "thinking", **item.whole(text)})[0]
 
     def _read(self, item: Wire) -> list[Block]:
-        return read_thinking({_ITEMS: [item]}, self._choice.t, self._choice.origin)[0]
+        return thinking.read_thinking({_ITEMS: [item]}, self._choice.t, self._choice.origin)[0]
 
     def _item(self, wire: Any) -> Spoken:
         """One of `thinking_blocks`."""
@@ -224,17 +217,19 @@ class Thoughts:
     def _find(self, wire: Wire) -> Item:
         """The item that this piece belongs to."""
         kind = wire.get("type")
-        key = TEXTS.get(kind) if type(kind) is str else None
+        key = thinking.TEXTS.get(kind) if type(kind) is str else None
         for item in reversed(self._details) if key is not None else ():
             if item.wire.get("type") == kind and item.wire.get("index") == wire.get("index"):
                 return item
-        item = Item(DETAILS, ev.ThinkingDelta, lambda *each: self._blocks(*each)[0], key=key)
+        item = Item(thinking.KEY, ev.ThinkingDelta, lambda *each: self._blocks(*each)[0], key=key)
         self._details.append(item)
         return item
 
     def _blocks(self, item: Item, text: str) -> list[Block]:
         ordinal = self._details.index(item)
-        return read_detail(_detail(item, text), ordinal, self._choice.t, self._choice.origin)
+        return thinking.read_detail(
+            _detail(item, text), ordinal, self._choice.t, self._choice.origin
+        )
 
     def wire(self) -> Wire:
         """The keys of a whole message."""
@@ -242,8 +237,8 @@ class Thoughts:
         if self._has_items:
             wire[_ITEMS] = [{"type": "thinking", **item.whole()} for item in self._told]
         if self._details:
-            wire[DETAILS] = [_detail(item, item.before + item.text) for item in self._details]
-        for key in STRINGS:
+            wire[thinking.KEY] = [_detail(item, item.before + item.text) for item in self._details]
+        for key in thinking.STRINGS:
             told = [
                 item.before + item.text
                 for item in (*self._told, *self._details)
@@ -300,18 +295,18 @@ class Content:
     def _text(self, item: Item, text: str) -> Block:
         blocks: list[Block] = [TextBlock(text)]
         if self._annotations and len(self._texts()) == 1:
-            read_annotations(self._annotations, blocks, self._choice.t)
+            content.read_annotations(self._annotations, blocks, self._choice.t)
         return blocks[0]
 
     def _read_item(self, wire: Any) -> None:
-        if is_text(wire):
+        if content.is_text(wire):
             if wire["text"]:
                 self._say(wire["text"], (wire, "text"))
             return
         kind = wire.get("type") if type(wire) is dict else None
         spots = _texts_in(wire) if kind == "thinking" else None
         if spots is None:
-            block = read_part(wire, *self._parts)
+            block = content.read_part(wire, *self._parts)
             self._items.append(Item("content", None, self._thinking, wire=wire))
             self._choice.whole([block], "content")
         else:
@@ -320,7 +315,7 @@ class Content:
     def _read_thinking(self, wire: Wire, spots: list[Spot]) -> None:
         item = self._items[-1] if self._items else None
         if item is None or item.event is not ev.ThinkingDelta or not item.is_open:
-            start = read_part({**wire, "thinking": []}, *self._parts)
+            start = content.read_part({**wire, "thinking": []}, *self._parts)
             item = Item("content", ev.ThinkingDelta, self._thinking, start, "thinking")
             self._items.append(item)
             self._choice.opened(item)
@@ -333,13 +328,13 @@ class Content:
             self._choice.change(item, "signature", wire["signature"])
 
     def _thinking(self, item: Item, text: str) -> Block:
-        return read_part(_whole_part(item, text), *self._parts)
+        return content.read_part(_whole_part(item, text), *self._parts)
 
     def annotate(self, items: Any) -> None:
         self._annotations += want(items, list, ".annotations")
         texts = self._texts()
         for note in items if len(texts) == 1 and texts[0].is_open else ():
-            self._choice.change(texts[0], "citations", read_citation(note, self._choice.t))
+            self._choice.change(texts[0], "citations", content.read_citation(note, self._choice.t))
 
     def wire(self) -> Wire:
         """The keys of a whole message."""
@@ -365,7 +360,7 @@ def _texts_in(wire: Wire) -> list[Spot] | None:
     inner = wire.get("thinking")
     if type(inner) is str:
         return [(wire, "thinking")]
-    if type(inner) is not list or not all(is_text(chunk) for chunk in inner):
+    if type(inner) is not list or not all(content.is_text(chunk) for chunk in inner):
         return None
     return [(chunk, "text") for chunk in inner]
 
@@ -649,7 +644,7 @@ class Choice:
     def _read_delta(self, given: Any) -> None:
         delta = want(given, dict)
         merge(self._message, delta, _PASSING)
-        if not THINKING.isdisjoint(delta):
+        if not thinking.KEYS.isdisjoint(delta):
             self._thoughts.read(delta)
         for key in _LISTS:
             if delta.get(key):
