@@ -189,10 +189,9 @@ def _write_block(block: Block, to: Target) -> list[Wire]:
     if not isinstance(block, (ThinkingBlock, RedactedThinkingBlock)):
         to.recorder.dropped(block)
         return []
-    item: Wire = {}
+    item: Wire = {"type": "thinking" if type(block) is ThinkingBlock else "redacted_thinking"}
     text.write_cache(item, block, to, "thinking", form_of(to.t.name, block.raw))
-    kind = "thinking" if type(block) is ThinkingBlock else "redacted_thinking"
-    return [_ITEMS[kind].write_value(block, to.recorder, item)]
+    return [_ITEMS[item["type"]].write_value(block, to.recorder, item)]
 
 
 # -- reasoning_details ----------------------------------------------------------------------------
@@ -234,8 +233,8 @@ def _write_details(blocks: Sequence[Block], to: Target, by: str) -> list[Wire]:
         elif type(block) is ThinkingBlock or type(block) is RedactedThinkingBlock:
             mine = mine_of(to.t.name, block.raw)
             kind = form_in(mine).get("detail", _USUAL) if type(block) is ThinkingBlock else _SEALED
-            item: Wire = {} if mine else {"format": format_of(by), "index": len(items)}
-            items.append(_ITEMS[kind].write_value(block, to.recorder, item))
+            item = _ITEMS[kind].write_value(block, to.recorder, {"type": kind})
+            items.append(item if mine else {**item, "format": format_of(by), "index": len(items)})
         elif type(block) is UnknownBlock:
             items.extend(text.write_unknown(block, to))
     return items

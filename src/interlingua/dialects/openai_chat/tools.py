@@ -100,7 +100,8 @@ def write_tool(tool: ToolDefinition, to: Target) -> Wire | None:
     if is_custom and not (t.custom_tools or form_of(t.name, tool.raw).get("stood")):
         to.recorder.lost(tool, None, "there are no tools that take free text")
         return None
-    return _written(_table(tool.kind, t.deferred_tools), {}, tool, to)
+    wire = {"type": tool.kind} if tool.raw is None else {}
+    return _written(_table(tool.kind, t.deferred_tools), wire, tool, to)
 
 
 def _written(table: Table, wire: Wire, tool: ToolDefinition, to: Target) -> Wire:
