@@ -135,7 +135,7 @@ def test_a_message_of_which_nothing_can_be_said_keeps_its_place() -> None:
     assert wire["messages"] == [assistant(PLACEHOLDER)]
     assert losses(report) == [
         ("dropped", "$.messages[0].content[0]"),
-        ("approximated", "$.messages[0].content"),
+        ("downgraded", "$.messages[0].content"),
     ]
 
 

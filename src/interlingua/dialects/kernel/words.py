@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.losses import Severity
+from interlingua.losses import LossKind, Severity
 from interlingua.model.blocks import SUMMARY as SUMMARY
 from interlingua.model.blocks import (
     CompactionBlock,
@@ -196,10 +196,12 @@ def unsaid_changes(
             recorder.lost(message, f"changes.{name}")
 
 
-def placeholder(value: Message | ToolResultBlock, recorder: LossRecorder) -> str:
+def placeholder(
+    value: Message | ToolResultBlock, recorder: LossRecorder, kind: LossKind = "approximated"
+) -> str:
     """The text of a message or result of which nothing can be said."""
     reason = "nothing of it can be said; a placeholder stands in its place"
-    recorder.lost(value, "content", reason, kind="approximated")
+    recorder.lost(value, "content", reason, kind=kind)
     return PLACEHOLDER
 
 

@@ -34,8 +34,6 @@ _FILLED = {"content": ""}
 _WORDLESS = ("tool_calls", "function_call", "audio")
 NO_CALL = {"name": "", "arguments": ""}
 """How some servers spell that there is none."""
-
-
 PLACES = (
     *("executed_tools", "content", "refusal", "images", "audio", "tool_calls", "function_call"),
 )
@@ -276,7 +274,7 @@ class _Turn:
             if said is not None:
                 wire[key] = said
         if not wire and message.content and not self.t.answer:
-            wire["content"] = words.placeholder(message, self.recorder)
+            wire["content"] = words.placeholder(message, self.recorder, "downgraded")
         if message.changes is not None:
             words.unsaid_changes(message, self.recorder)
         if message.name is not None:
@@ -628,7 +626,9 @@ def _write_any_turn(message: Message, word: str, to: Target) -> Wire:
     wire: Wire = {"role": word}
     if content:
         said = text.write_content(content, t.parts[word], to, form_in(mine))
-        wire["content"] = words.placeholder(message, recorder) if said is None else said
+        wire["content"] = (
+            words.placeholder(message, recorder, "downgraded") if said is None else said
+        )
     if message.name is not None:
         wire["name"] = message.name
     if message.changes is not None:

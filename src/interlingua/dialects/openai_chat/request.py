@@ -85,17 +85,12 @@ def _settle(wire: Wire, request: Request, host: Host, recorder: LossRecorder) ->
         limit = request.options.max_output_tokens
         if said:
             wire[host.max_tokens] = said[0] if limit is None else limit
-    for word, value in _second_limits(request, recorder.dialect):
-        if wire.get(word, wire.get(host.max_tokens)) != value:
+    rest = (request.raw or {}).get(recorder.dialect) or {}
+    for word in sorted(LIMITS & rest.keys()):  # limits beside the one that was read
+        if wire.get(word, wire.get(host.max_tokens)) != rest[word]:
             recorder.lost(request, f"raw.{recorder.dialect}.{word}", "the host takes one limit")
     if host.stream_usage and request.options.stream:
         wire["stream_options"] = {"include_usage": True, **(wire.get("stream_options") or {})}
-
-
-def _second_limits(request: Request, dialect: str) -> list[tuple[str, Any]]:
-    """Limits that a wire had beside the one that was read."""
-    rest = (request.raw or {}).get(dialect)
-    return [] if not rest else [(word, rest[word]) for word in LIMITS & rest.keys()]
 
 
 def write_body(request: Request, t: Tables, recorder: LossRecorder) -> Wire:

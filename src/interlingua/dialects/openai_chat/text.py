@@ -51,7 +51,10 @@ def read_cache(wire: Wire, t: Tables, place: str, form: Wire, taken: set[str]) -
     taken.update(spelled)
     usual = place in t.cache.places and spelled == t.cache.mark(ttl)
     if not usual or (ttl is not None and t.cache.ttls.get(ttl) != ttl):
-        form["cache"] = {key: _without(mark, ttl) for key, mark in spelled.items()}
+        form["cache"] = {  # without the time that the field holds
+            key: {word: each for word, each in mark.items() if word != "ttl" or ttl is None}
+            for key, mark in spelled.items()
+        }
     return Cache(ttl)
 
 
@@ -61,11 +64,6 @@ def read_marks(wire: Wire, t: Tables, place: str, kept: Kept) -> Cache | None:
     cache = read_cache(wire, t, place, kept.form, taken)
     kept.add_others({key: wire[key] for key in MARKS if key in wire}, taken, MARKS)
     return cache
-
-
-def _without(mark: Wire, ttl: str | None) -> Wire:
-    """The mark without the time that the field holds."""
-    return mark if ttl is None else {key: each for key, each in mark.items() if key != "ttl"}
 
 
 def write_cache(wire: Wire, value: Any, to: Target, place: str, form: Wire) -> None:

@@ -117,7 +117,10 @@ class StreamReader:
 
     def _read(self, wire: Wire) -> None:
         choices = wire.get("choices")
-        error = self._error(wire) if is_failure(wire) else None
+        error: ProviderError | None = None
+        if is_failure(wire):  # which may stand in a chunk that says more
+            told = {key: item for key, item in wire.items() if key not in ("choices", "usage")}
+            error = read_failure(told, self.tables).error
         if error is None or type(choices) is list:
             self._answer.merge(wire)
             if choices is not None:
@@ -132,11 +135,10 @@ class StreamReader:
 
     def _read_choices(self, choices: list[Any], wire: Wire) -> None:
         for position, choice in enumerate(choices):
-            below(f".choices[{position}]", self._read_choice, choice, position, wire)
-
-    def _read_choice(self, choice: Any, position: int, wire: Wire) -> None:
-        index = want(choice, dict).get("index")
-        self._begin(index if type(index) is int else position, wire).read(choice)
+            path = f".choices[{position}]"
+            index = want(choice, dict, path).get("index")
+            told = self._begin(index if type(index) is int else position, wire)
+            below(path, told.read, choice)
 
     def _begin(self, number: int, wire: Wire) -> Choice:
         choice = self._answer.choices.get(number)
@@ -168,11 +170,6 @@ class StreamReader:
             if choice.word is None:
                 answer.events.append(ev.Stop(StopReason.OTHER, choice=choice.number))
         answer.events.append(ev.MessageComplete(answer.ended(has_done)))
-
-    def _error(self, wire: Wire) -> ProviderError | None:
-        """An error, which may stand in a chunk that says more."""
-        told = {key: item for key, item in wire.items() if key not in ("choices", "usage")}
-        return read_failure(told, self.tables).error
 
 
 def _is_plain(wire: Wire, spots: Sequence[Spot]) -> bool:
