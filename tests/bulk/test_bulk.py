@@ -274,14 +274,14 @@ def test_a_file_that_is_there_is_replaced_when_all_is_done(chat: Path, tmp_path:
     assert output.read_text() == "earlier"
     convert_files([chat], output, TO_ANTHROPIC, restart=True)
     assert wires(output) == expected()
-    with pytest.raises(bulk.BulkError, match="no file"):
+    with pytest.raises(bulk.BulkError, match="no such file"):
         convert_files([output], output, TO_ANTHROPIC)
 
 
 def test_what_is_not_there_or_cannot_be_unpacked_is_said(
     chat: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(bulk.BulkError, match="no file"):
+    with pytest.raises(bulk.BulkError, match="no such file"):
         convert_files([tmp_path / "*.parquet"], tmp_path / "o.jsonl", TO_ANTHROPIC)
     (tmp_path / "a.parquet").write_text("no table")
     with pytest.raises(il.ReadError, match="Parquet"):

@@ -59,7 +59,7 @@ def test_wrong_usage_of_many_files_is_told(chat: Path, tmp_path: Path) -> None:
     assert "-o says which" in without.stderr
     nothing = run("convert", tmp_path / "*.parquet", "-t", "gemini", "-o", tmp_path / "o.jsonl")
     assert nothing.exit_code == 1
-    assert "no file of" in nothing.stderr
+    assert "no such file" in nothing.stderr
     missing = run("convert", tmp_path / "no.json", "-t", "gemini")
     assert missing.exit_code == 2
     assert "does not exist" in missing.stderr

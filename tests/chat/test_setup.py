@@ -103,8 +103,8 @@ def test_what_cannot_be_attached_says_why(tmp_path: Path, monkeypatch: pytest.Mo
         "empty.txt": "it is empty",
         "odd.bin": "neither text in UTF-8",
         "large.txt": "more than 100 bytes",
-        "pipe.txt": "no regular file",
-        ".": "no regular file|Is a directory",
+        "pipe.txt": "not a regular file",
+        ".": "not a regular file|Is a directory",
     }
     for name, problem in problems.items():
         with pytest.raises(AttachmentError, match=problem):

@@ -151,7 +151,7 @@ def test_an_id_that_several_sessions_have_is_an_error_that_names_them(tmp_path: 
 def test_what_is_not_there_is_said_in_one_line(agents_home: Path) -> None:
     result = run("transcripts", "show", "zzz", "--home", agents_home)
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "no session has this id" in result.stderr
+    assert "no session with this id" in result.stderr
 
 
 # Search

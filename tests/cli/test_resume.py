@@ -175,7 +175,7 @@ def test_a_version_that_nobody_has_tried_is_refused_with_words(
         result = run("resume", path, "--in", "codex", "--home", tmp_path, "--yes")
         assert result.exit_code == 1
         assert f"codex {version}" in result.stderr
-        assert "seen to go on" in result.stderr
+        assert "newest tested version" in result.stderr
         assert everything(tmp_path) == before
     ok("resume", path, "--in", "codex", "--home", tmp_path, "--yes", "--untested")
 

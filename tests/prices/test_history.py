@@ -88,7 +88,7 @@ def test_repricing_keeps_the_old_cost_where_there_is_no_new_one_and_says_why() -
     rows = list(
         reprice([answer(paid, "openai:gpt-4o"), answer(il.Usage(None, 3)), answer(paid, None)], NEW)
     )
-    problems = ["unknown model 'openai:gpt-4o'", "input_tokens is not known", "names no model"]
+    problems = ["unknown model 'openai:gpt-4o'", "input_tokens is unknown", "names no model"]
     for row, problem in zip(rows, problems, strict=True):
         assert row.new is None
         assert problem in (row.problem or "")

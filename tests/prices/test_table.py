@@ -98,8 +98,8 @@ def test_the_same_table_can_be_written_as_json(tmp_path: Path) -> None:
     [
         ({"input_per_mtok_usd": 3}, "output_per_mtok_usd"),
         ({**ENTRY, "cached_per_mtok": 1}, "unknown field"),
-        ({**ENTRY, "input_per_mtok_usd": -1}, "is no price: -1"),
-        ({**ENTRY, "input_per_mtok_usd": "NaN"}, "is no price: NaN"),
+        ({**ENTRY, "input_per_mtok_usd": -1}, "is not a valid price: -1"),
+        ({**ENTRY, "input_per_mtok_usd": "NaN"}, "is not a valid price: NaN"),
         ({**ENTRY, "input_per_mtok_usd": "1e-19"}, "more than 18 decimal places"),
         (
             {**ENTRY, "tiers": [{"above_prompt_tokens": 1, **ENTRY, "output_per_mtok_usd": -2}]},

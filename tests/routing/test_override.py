@@ -61,7 +61,7 @@ def test_what_a_message_says_and_to_whom(text: str, said: str, model: str | None
 
 @pytest.mark.parametrize("text", ["@sonnet", "@sonnet ", "@sonnet \n\t"])
 def test_an_order_with_nothing_after_it_is_an_error(text: str) -> None:
-    with pytest.raises(OverrideError, match="@sonnet has nothing after it"):
+    with pytest.raises(OverrideError, match="@sonnet has no text after it"):
         address(Message.user(text), REGISTRY)
 
 

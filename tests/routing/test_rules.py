@@ -288,7 +288,7 @@ def rule(body: str) -> str:
         (rule("use = 'deep'\nwhen.weather = 'rain'"), "rules[0].when.weather: no such predicate"),
         (
             rule("use = 'deep'\nwhen.message_matches = '('"),
-            "rules[0].when.message_matches: bad regular expression",
+            "rules[0].when.message_matches: invalid regular expression",
         ),
         (rule("use = 'deep'\nwhen.message_matches = 1"), "expected a regular expression, found 1"),
         (rule("use = 'deep'\nwhen.message_contains_any = 'x'"), "expected a list of texts"),
@@ -307,7 +307,7 @@ def rule(body: str) -> str:
         (rule("use = 'deep'\nwhen.time_of_day_between = ['09:00']"), "expected two times"),
         (rule("use = 'deep'\nwhen.time_of_day_between = ['09:00', '09:00']"), "both times are the"),
         (rule("use = 'deep'\nwhen.cost_today_exceeds_usd = nan"), "expected US dollars"),
-        (rule("use = 'deep'\nwhen.cost_today_exceeds_usd = -0.1"), "found less than nothing"),
+        (rule("use = 'deep'\nwhen.cost_today_exceeds_usd = -0.1"), "found a negative number"),
         (rule("use = 'deep'\nwhen.team_budget_remaining_lt = 'x'"), "expected US dollars"),
         (rule("use = 'deep'\nwhen.any_of = []"), "any_of: expected a list of tables"),
         (rule("use = 'deep'\nwhen.any_of = [{x = 1}]"), "any_of[0].x: no such predicate"),

@@ -61,7 +61,7 @@ def test_a_new_key_and_the_end_of_the_old_one_go_together(store: Store) -> None:
     old = key()
     store.save_keys([old])
     ended = msgspec.structs.replace(old, status="revoked", revoked_at=TIME)
-    taken = key("gk_2", "gw_one")  # a secret that is there already
+    taken = key("gk_2", "gw_one")  # a secret that already exists
     with pytest.raises(ConflictError) as raised:
         store.save_keys([ended, taken])
     assert hashed("gw_one") not in str(raised.value)
@@ -134,7 +134,7 @@ def test_a_version_of_prices_never_changes(store: Store) -> None:
     table = {"version": "2026-11", "models": {"a:b": {"input": "0.15", "output": 0.6}}}
     store.save_prices("2026-11", table)
     store.save_prices("2026-11", table)
-    with pytest.raises(ConflictError, match="'2026-11' is there already"):
+    with pytest.raises(ConflictError, match="'2026-11' already exists"):
         store.save_prices("2026-11", {"version": "2026-11", "models": {}})
     assert store.prices("2026-11") == table
     store.save_prices("2026-12", {})

@@ -86,7 +86,7 @@ def test_threads_that_do_not_listen_are_left_behind_up_to_a_limit() -> None:
     assert dispatcher.threads.left == 2
     [refused] = dispatcher.run_sync([call("c", "add")])
     assert refused.is_error
-    assert "2 earlier ones still run" in text_of(refused)
+    assert "2 earlier calls are still running" in text_of(refused)
     release.set()
     deadline = time.monotonic() + 5
     while dispatcher.threads.left and time.monotonic() < deadline:

@@ -173,7 +173,7 @@ def test_no_file_stays_open(root: Path) -> None:
 
 
 def test_a_workspace_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(WorkspaceError, match="no folder"):
+    with pytest.raises(WorkspaceError, match="not a folder"):
         Workspace(tmp_path / "missing")
 
 

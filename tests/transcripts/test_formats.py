@@ -107,7 +107,7 @@ def test_a_message_that_was_added_comes_behind_the_last(agent: str, tmp_path: Pa
 def test_a_file_that_is_there_is_not_overwritten(agent: str, tmp_path: Path) -> None:
     path = tmp_path / "there.jsonl"
     path.write_text("mine")
-    with pytest.raises(TranscriptError, match="is there already"):
+    with pytest.raises(TranscriptError, match="the file exists"):
         transcripts.write(session(), path, agent)
     assert path.read_text() == "mine"
     assert list(tmp_path.iterdir()) == [path]

@@ -56,7 +56,7 @@ def test_formats_that_are_broken_are_named_and_break_nothing(told: Told, tmp_pat
     words = [str(each.message) for each in told]
     for name, problem in (
         ("broken", "cannot be loaded: module 'toy_transcripts' has no attribute 'NOT_THERE'"),
-        ("wrong", "cannot be loaded: toy_transcripts:WRONG is no format of that name"),
+        ("wrong", "cannot be loaded: toy_transcripts:WRONG is not a format of that name"),
         ("clumsy", "cannot tell a file: clumsy"),
         ("clumsy", "finds no sessions: clumsy"),
     ):
@@ -64,7 +64,7 @@ def test_formats_that_are_broken_are_named_and_break_nothing(told: Told, tmp_pat
 
 
 def test_a_format_that_nobody_has_is_refused_with_the_names_of_all() -> None:
-    with pytest.raises(DetectError, match="no transcript format is called 'toy'"):
+    with pytest.raises(DetectError, match="unknown transcript format 'toy'"):
         format_of("toy")
 
 

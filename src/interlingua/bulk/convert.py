@@ -200,7 +200,7 @@ def value_of(row: Row, job: Job) -> tuple[Any, str]:
     from interlingua import formats
 
     if row.problem is not None or (row.value is None and row.wire is None):
-        raise BadRowError(row.problem or "nothing is in it")
+        raise BadRowError(row.problem or "the row is empty")
     if row.value is not None:
         return row.value, CANONICAL
     batch = row_of(row.wire) if job.source == "auto" else None

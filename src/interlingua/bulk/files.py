@@ -47,7 +47,7 @@ def found(names: Iterable[str | os.PathLike[str]], output: Path) -> list[Path]:
     for name in [os.fspath(name) for name in names]:
         these = [each for each in _found(name) if not _is_made(each, output)]
         if not these:
-            raise BulkError(f"{name}: no file of {', '.join(SUFFIXES)} is there")
+            raise BulkError(f"{name}: no such file or folder with {', '.join(SUFFIXES)}")
         files.update(dict.fromkeys(these))
     return list(files)
 

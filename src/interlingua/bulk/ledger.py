@@ -68,8 +68,8 @@ class Ledger:
             _place(path, mine)
         elif path.read_bytes() != mine:
             raise BulkError(
-                f"{self.folder} has parts of another run (other files, formats or options); "
-                "--restart does it from the beginning"
+                f"{self.folder} has parts of another run (different files, formats or options); "
+                "--restart starts over"
             )
 
     def has(self, name: str) -> bool:
@@ -113,5 +113,5 @@ def _alone(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise BulkError(f"another run is at work in {path.parent.parent}") from None
+            raise BulkError(f"another run is in progress in {path.parent.parent}") from None
         yield

@@ -51,7 +51,7 @@ def _read(path: str, limit: int, is_rest: bool) -> bytes:
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         with os.fdopen(os.open(Path(path).expanduser(), flags), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise AttachmentError(path, "it is no regular file")
+                raise AttachmentError(path, "not a regular file")
             data = file.read(limit + 1)
     except OSError as error:
         raise AttachmentError(path, error.strerror or type(error).__name__) from None

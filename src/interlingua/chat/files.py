@@ -135,7 +135,7 @@ def _opened(root: Path, names: list[str], shown: str) -> int:
             folder = os.open(name, os.O_RDONLY | os.O_DIRECTORY | _FLAGS, dir_fd=outer)
         except OSError:
             if _is_link(name, outer):
-                raise WorkspaceError(shown, "there is a link in it", "link") from None
+                raise WorkspaceError(shown, "the path contains a symbolic link", "link") from None
             raise WorkspaceError(shown, "there is no such folder", "not_found") from None
         finally:
             os.close(outer)
@@ -193,7 +193,7 @@ def _mode_of(name: str, folder: int, shown: str) -> int:
     except FileNotFoundError:
         return 0o666
     if not stat.S_ISREG(seen.st_mode):
-        raise WorkspaceError(shown, "it is no regular file", "not_a_file")
+        raise WorkspaceError(shown, "not a regular file", "not_a_file")
     return stat.S_IMODE(seen.st_mode)
 
 

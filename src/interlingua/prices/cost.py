@@ -176,7 +176,9 @@ def _rates(id: str, table: PriceTable, usage: Usage, at: datetime | date | None)
         raise UnknownCostError(id, f"price table {table.version} has no price for {at}")
     if period.hours:
         if not isinstance(at, datetime):
-            raise UnknownCostError(id, "the price depends on the hour, and no time was given")
+            raise UnknownCostError(
+                id, "the price depends on the time of day, and no time was given"
+            )
         return next((hours for hours in period.hours if hours.holds(at.time())), period)
     return _tier(period, usage)
 
@@ -192,12 +194,12 @@ def _known(count: int | None, name: str, rate: Decimal, id: str) -> int:
         return _count(count, name)
     if rate == 0:
         return 0
-    raise UnknownCostError(id, f"{name} is not known")
+    raise UnknownCostError(id, f"{name} is unknown")
 
 
 def _count(count: int, name: str) -> int:
     if not 0 <= count < _MOST_TOKENS:
-        raise ValueError(f"{name} is no count of tokens: {count}")
+        raise ValueError(f"{name} is not a valid token count: {count}")
     return count
 
 

@@ -41,7 +41,7 @@ def read_yaml(text: str) -> dict[str, Any]:
     lines = list(_lines(text))
     read, left = _mapping(lines, 0, lines[0].indent if lines else 0)
     if left < len(lines):
-        raise YamlError(lines[left].number, "indented less than the mapping it stands in")
+        raise YamlError(lines[left].number, "indented less than the mapping it is in")
     return read
 
 
@@ -52,7 +52,7 @@ def _lines(text: str) -> Iterator[_Line]:
             continue
         indent = len(bare) - len(bare.lstrip(" "))
         if bare[indent] == "\t":
-            raise YamlError(number, "a tab is no indentation")
+            raise YamlError(number, "tabs cannot be used for indentation")
         match = _KEY.match(bare, indent)
         if match is None:
             raise YamlError(number, "expected a key and a colon")
@@ -77,7 +77,7 @@ def _mapping(lines: list[_Line], at: int, indent: int) -> tuple[dict[str, Any], 
         if line.indent > indent:
             raise YamlError(line.number, "indented more than the key above it allows")
         if line.key in read:
-            raise YamlError(line.number, f"the key {line.key!r} is there twice")
+            raise YamlError(line.number, f"duplicate key {line.key!r}")
         at += 1
         if line.has_value:
             read[line.key] = line.value
@@ -98,14 +98,14 @@ def _value(text: str, number: int) -> Any:
 def _scalar(text: str, number: int) -> Any:
     if text[:1] in ('"', "'"):
         if len(text) < 2 or text[-1] != text[0]:
-            raise YamlError(number, "a quoted text that does not end on its line")
+            raise YamlError(number, "a quoted string does not end on its line")
         return _unquoted(text)
     if text in _WORDS:
         return _WORDS[text]
     if _NUMBER.fullmatch(text):
         return _number(text.replace("_", ""))
     if not text or text.startswith(_ODD_START) or ": " in text or text.startswith("- "):
-        raise YamlError(number, f"{text!r} is more of YAML than is read here")
+        raise YamlError(number, f"{text!r} uses YAML syntax that is not supported here")
     return text
 
 

@@ -56,7 +56,7 @@ class Rates(msgspec.Struct, frozen=True, rename=_RENAME, forbid_unknown_fields=T
             if rate is None:
                 continue
             if not rate.is_finite() or not 0 <= rate <= _HIGHEST:
-                raise ValueError(f"{_RENAME[name]} is no price: {rate}")
+                raise ValueError(f"{_RENAME[name]} is not a valid price: {rate}")
             exponent = rate.normalize().as_tuple().exponent
             if isinstance(exponent, int) and -exponent > _FINEST:
                 raise ValueError(f"{_RENAME[name]} has more than {_FINEST} decimal places")

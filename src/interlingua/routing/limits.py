@@ -68,7 +68,7 @@ def _distrust(model: str, needs: Needs, registry: Registry) -> Failure | None:
     wrong = [effect.value for effect in needs.side_effects if effect not in allowed]
     if not wrong:
         return None
-    text = f"its turns may not have tools that {' or '.join(_EFFECTS[each] for each in wrong)}"
+    text = f"it is not allowed tools that {' or '.join(_EFFECTS[each] for each in wrong)}"
     return Failure(FailureCode.SIDE_EFFECTS_NOT_ALLOWED, text)
 
 

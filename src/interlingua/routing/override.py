@@ -55,5 +55,5 @@ def address(message: Message, registry: Registry) -> AddressedText:
         return AddressedText(said)
     model = registry.require(name, _HINT)
     if not said.content:
-        raise OverrideError(f"@{name} has nothing after it{_HINT}")
+        raise OverrideError(f"@{name} has no text after it{_HINT}")
     return AddressedText(said, name, model)

@@ -137,7 +137,7 @@ def _tool_effects(value: Any) -> Test:
     if unknown := named - {effect.value for effect in SideEffects}:
         known = ", ".join(effect.value for effect in SideEffects)
         raise PredicateError(
-            f"no such side effect: {', '.join(sorted(unknown))}; there are {known}"
+            f"unknown side effect: {', '.join(sorted(unknown))}; there are {known}"
         )
     return lambda turn: any(effect.value in named for effect in turn.needs.side_effects)
 
@@ -162,7 +162,7 @@ def _time_of_day(value: Any) -> Test:
         raise PredicateError(f'expected two times as ["22:00", "06:00"], found {found(value)}')
     start, end = (_time(each, f"[{index}]") for index, each in enumerate(value))
     if start == end:
-        raise PredicateError("both times are the same, which is no time at all")
+        raise PredicateError("both times are the same, so the range is empty")
 
     def test(turn: Turn) -> bool:
         now = turn.time_of_day
@@ -217,7 +217,7 @@ def _regex(value: Any) -> re.Pattern[str]:
     try:
         return re.compile(value)
     except (re.error, RecursionError, OverflowError) as problem:
-        raise PredicateError(f"bad regular expression: {problem}") from None
+        raise PredicateError(f"invalid regular expression: {problem}") from None
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -246,7 +246,7 @@ def _money(value: Any) -> Decimal:
     if type(value) is int or (isinstance(value, Decimal) and value.is_finite()):
         if value >= 0:
             return Decimal(value)
-        raise PredicateError("expected US dollars, found less than nothing")
+        raise PredicateError("expected US dollars, found a negative number")
     raise PredicateError(f"expected US dollars as a number, found {found(value)}")
 
 

@@ -58,7 +58,7 @@ class Registry:
             if not is_model_id(entry.id):
                 raise RegistryError(f"model {entry.id!r}: an id is <provider>:<name>")
             if entry.id in self.entries:
-                raise RegistryError(f"model {entry.id} is there twice")
+                raise RegistryError(f"model {entry.id} is listed twice")
             self.entries[entry.id] = entry
             for alias in entry.aliases:
                 self._add(alias, entry.id)

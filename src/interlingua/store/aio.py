@@ -76,9 +76,9 @@ class Writer:
         job = _Job(make, loop, large, durable)
         with self._lock:
             if self._closing:
-                raise StoreError(self._file.where, "it is closed", "closed")
+                raise StoreError(self._file.where, "the store is closed", "closed")
             if self._waiting >= WAITING:
-                raise BusyError(self._file.where, f"{WAITING} calls wait to be written already")
+                raise BusyError(self._file.where, f"{WAITING} writes are already waiting")
             self._waiting += 1
             if self._is_quiet and self._waiting == 1:
                 self._jobs.put([job])
@@ -206,7 +206,7 @@ class AsyncSqliteStore(AsyncStore):
 
     async def _read(self, make: Callable[[], Op[T]]) -> T:
         if self._closed:
-            raise StoreError(self.where, "it is closed", "closed")
+            raise StoreError(self.where, "the store is closed", "closed")
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read_one, make)
 
     def _read_one(self, make: Callable[[], Op[T]]) -> T:

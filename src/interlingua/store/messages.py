@@ -128,7 +128,7 @@ class Messages(Work):
         names = (hold.instead_of or "", hold.turn_id)
         rows = yield Step(self.sql.hold, (hold.turn_id, hold.holder, now(), session_id, *names))
         if not rows and hold.firm:
-            problem = f"another program has a turn of session {session_id!r} under way"
+            problem = f"another program is running a turn of session {session_id!r}"
             raise ConflictError(self.where, problem)
 
     def save(

@@ -64,6 +64,6 @@ def _place(address: str | os.PathLike[str] | None) -> Path | str:
         _, mark, path = text.partition("sqlite:///")
         if mark and path:
             return Path(path)
-        raise StoreError(text, "a file is named as sqlite:///path, with three slashes", "io")
+        raise StoreError(text, "a file is written as sqlite:///path, with three slashes", "io")
     known = "a path, sqlite:///path or postgresql://…"
     raise StoreError(f"{scheme}://…", f"an address is {known}")

@@ -130,7 +130,7 @@ def place(address: str) -> str:
     try:
         parts = conninfo_to_dict(address)
     except psycopg.ProgrammingError:
-        raise StoreError("postgresql://…", "the address cannot be read", "unreachable") from None
+        raise StoreError("postgresql://…", "the address is invalid", "unreachable") from None
     host = parts.get("host") or "local"
     port = f":{parts['port']}" if parts.get("port") else ""
     return f"postgresql://{host}{port}/{parts.get('dbname') or ''}"
@@ -140,7 +140,7 @@ def as_ours(where: str, error: Exception) -> StoreError:
     """psycopg's error as ours; its detail may quote values, so only its kind is told."""
     kind = type(error).__name__
     if isinstance(error, psycopg_pool.TooManyRequests):
-        return BusyError(where, "too many calls wait for a connection")
+        return BusyError(where, "too many calls are waiting for a connection")
     if isinstance(error, _BUSY):
         return BusyError(where, f"the server is busy ({kind}); nothing was written")
     if isinstance(error, psycopg.IntegrityError):
@@ -174,7 +174,7 @@ class HeldConnections:
 
     def require_room(self, where: str, error: Exception) -> None:
         if isinstance(error, psycopg_pool.PoolTimeout) and self._count >= self._room:
-            raise BusyError(where, "too many calls wait for a connection") from None
+            raise BusyError(where, "too many calls are waiting for a connection") from None
 
 
 def is_lost(error: Exception) -> bool:
@@ -196,13 +196,13 @@ def table_steps(where: str) -> Op[None]:
     info, sessions = rows[0]
     if info is None:
         if sessions is not None:
-            problem = "the database has a table `sessions` of another program"
+            problem = "the database has a table `sessions` that belongs to another program"
             raise StoreError(where, problem, "foreign")
         for statement in schema.POSTGRES:
             yield Step(statement)
     version = (yield Step("SELECT version FROM store_info"))[0][0]
     if version > migrations.VERSION:
-        problem = f"made by a newer version of interlingua (tables of version {version})"
+        problem = f"created by a newer version of interlingua (schema version {version})"
         raise StoreError(where, problem, "newer")
     while version < migrations.VERSION:
         for statement in migrations.MIGRATIONS["postgres", version]:
@@ -250,7 +250,7 @@ class PostgresStore(Store):
         """In a transaction. When the server went away before the commit was asked for, nothing can
         have been written, so it is tried once more on a new connection."""
         if self._closed:
-            raise StoreError(self.where, "it is closed", "closed")
+            raise StoreError(self.where, "the store is closed", "closed")
         for last in (False, True):
             committing = False
             try:

@@ -78,7 +78,7 @@ class AsyncPostgresStore(AsyncStore):
     async def _perform(self, make: Callable[[], Op[T]]) -> T:
         """See `PostgresStore._perform`."""
         if self._closed:
-            raise StoreError(self.where, "it is closed", "closed")
+            raise StoreError(self.where, "the store is closed", "closed")
         for last in (False, True):
             committing = False
             try:

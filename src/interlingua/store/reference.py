@@ -173,7 +173,7 @@ class Reference(Work):
             return
         rows = yield Step(self.sql.prices, (version,))
         if bytes(rows[0][0]) != document:
-            problem = f"price table {version[:80]!r} is there already, with other prices"
+            problem = f"price table {version[:80]!r} already exists with different prices"
             raise ConflictError(self.where, problem)
 
     def prices(self, version: str) -> Op[JsonObject]:

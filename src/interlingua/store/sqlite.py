@@ -87,7 +87,7 @@ class SqliteFile:
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDONLY, 0o600))
         except FileExistsError:
             if not self.path.is_file():
-                raise StoreError(self.where, "it is no file", "io") from None
+                raise StoreError(self.where, "not a file", "io") from None
             return False
         except OSError as error:
             raise _os_error(self.where, error) from None
@@ -103,9 +103,9 @@ class SqliteFile:
 
     def _require_same_file(self) -> None:
         if self._closed:
-            raise StoreError(self.where, "it is closed", "closed")
+            raise StoreError(self.where, "the store is closed", "closed")
         if self._look() != self._identity:
-            problem = "the file was replaced by another one since it was opened"
+            problem = "the file was replaced since it was opened"
             raise StoreError(self.where, problem, "replaced")
 
     def _connect(self) -> Connection:
@@ -128,7 +128,9 @@ class SqliteFile:
         if db.execute("PRAGMA journal_mode")[0][0] != "wal":
             mode = db.execute("PRAGMA journal_mode = WAL")[0][0]
             if mode != "wal":
-                problem = f"the log before the database cannot be used here (found {mode!r})"
+                problem = (
+                    f"write-ahead logging (WAL) is not available here (found journal mode {mode!r})"
+                )
                 raise StoreError(self.where, problem, "io")
         if _version(db) < migrations.VERSION:
             with self.transaction() as connection:
@@ -137,14 +139,16 @@ class SqliteFile:
     def _require_ours(self, db: Connection) -> None:
         version = _version(db)
         if version < 0:
-            raise StoreError(self.where, f"the tables are of version {version}", "corrupt")
+            raise StoreError(self.where, f"the schema version is {version}", "corrupt")
         if version > migrations.VERSION:
-            problem = f"made by a newer version of interlingua (tables of version {version})"
+            problem = f"created by a newer version of interlingua (schema version {version})"
             raise StoreError(self.where, problem, "newer")
         tables = db.execute("SELECT count(*) FROM sqlite_master")[0][0]
         application = db.execute("PRAGMA application_id")[0][0]
         if tables and application != schema.APPLICATION_ID:
-            raise StoreError(self.where, "the file is a database of another program", "foreign")
+            raise StoreError(
+                self.where, "the file is a database that belongs to another program", "foreign"
+            )
 
     def _upgrade(self, db: Connection) -> None:
         version = _version(db)  # again: somebody may have been quicker

@@ -169,7 +169,7 @@ class Tasks(Sessions, Quotas):
     def _held(self, id: str, holder: str) -> Op[TaskRow]:
         row = yield from self._locked(id)
         if row.holder != holder:
-            raise ConflictError(self.where, f"task {id} is no longer run from here")
+            raise ConflictError(self.where, f"task {id} is now run by another program")
         return row
 
     def _told(self, row: TaskRow, telling: TaskUpdate) -> Op[TaskRow]:

@@ -86,7 +86,7 @@ def _args(call: ToolUseBlock, wire: JsonObject) -> JsonObject:
     if not text:
         return {}
     if call.raw_arguments is not None and recover(text).mode != "strict":
-        return {"args": text, "error": "the arguments are no valid JSON object"}
+        return {"args": text, "error": "the arguments are not a valid JSON object"}
     return {"args": call.input}
 
 

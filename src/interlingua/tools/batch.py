@@ -129,7 +129,7 @@ class Batch:
 
     def _start(self) -> None:
         if self._loop is not None:
-            raise DispatchError("these calls have run; a call is answered once")
+            raise DispatchError("these calls have already run; each call is answered once")
         self._loop = asyncio.get_running_loop()
         self._slots = asyncio.Semaphore(self._dispatcher.at_once)
         self._asking = asyncio.Lock()
@@ -185,7 +185,7 @@ class Batch:
         workspace = self._context.workspace or self._dispatcher.workspace
         if found.tool.requires_workspace and workspace is None:
             raise CallError(
-                f"{call.name} needs a workspace, and there is none here.", "permission_denied"
+                f"{call.name} needs a workspace, and there is none.", "permission_denied"
             )
         if effects not in self._dispatcher.automatic:
             await self._confirmed(call, found.tool, input, effects, trace)
@@ -206,7 +206,7 @@ class Batch:
         problems: list[tuple[str, str]] = []
         text = call.raw_arguments if call.call_type != "custom" else None
         if call.id in self._repaired or (text is not None and recover(text).mode != "strict"):
-            problems = [("$", "the arguments were no valid JSON object; send the call again")]
+            problems = [("$", "the arguments were not a valid JSON object; send the call again")]
         else:
             try:
                 input = deepcopy(call.input)
@@ -277,7 +277,7 @@ class Batch:
             value = await self._handled(handler, input, run)
             result = result_of(call, value, self._dispatcher.limits)
         except TooLateError:
-            text = f"{call.name} did not end within {run.timeout:g} s and was stopped."
+            text = f"{call.name} timed out after {run.timeout:g} s and was stopped."
             raise CallError(text, "timeout") from None
         except Exception as problem:
             logger.warning("tool_raised", extra=_facts(call, problem))

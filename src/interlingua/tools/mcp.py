@@ -59,7 +59,7 @@ class McpServers:
         names = [server.name for server in self.servers]
         for name in names:
             if names.count(name) > 1:
-                raise McpError(name, "two servers have this name")
+                raise McpError(name, "duplicate server name")
 
     def start(self) -> None:
         """Connect, and wait until every server has answered or failed once."""
@@ -68,7 +68,7 @@ class McpServers:
         except ImportError as error:
             raise MissingExtraError("MCP servers", "mcp") from error
         if self._thread is not None:
-            raise McpError("all", "they were started before")
+            raise McpError("all", "already started")
         for name in ("mcp.client.stdio", "mcp.client.streamable_http"):
             logging.getLogger(name).addFilter(_without_content)
         ready = threading.Event()
@@ -137,7 +137,7 @@ class McpServers:
     async def _call(self, link: Link, name: str, input: dict[str, Any]) -> ToolResultBlock:
         loop = self._loop
         if loop is None or loop.is_closed() or link.state == "closed":
-            raise McpError(link.server.name, "it was closed")
+            raise McpError(link.server.name, "the connection is closed")
         calling = asyncio.run_coroutine_threadsafe(link.call(name, input), loop)
         return await asyncio.wrap_future(calling)
 

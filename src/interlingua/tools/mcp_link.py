@@ -71,7 +71,7 @@ class Link:
         except MCPError as error:
             if error.code == mcp_types.CONNECTION_CLOSED or error.message == "Session terminated":
                 lost.set()
-                text = "the connection ended; whether the tool ran is not known"
+                text = "the connection was lost; the tool may or may not have run"
                 raise McpError(self.server.name, text) from None
             raise McpError(self.server.name, error.message) from None
         return result_block(answer)
@@ -83,7 +83,7 @@ class Link:
                 await asyncio.wait_for(self._up.wait(), CALL_WAIT)
         if self._client is None:
             why = f" ({self.problem})" if self.problem else ""
-            raise McpError(self.server.name, f"it is not connected{why}")
+            raise McpError(self.server.name, f"not connected{why}")
         return self._client
 
     def close(self) -> None:

@@ -103,14 +103,14 @@ def _blocks(value: Any) -> tuple[ResultBlock, ...]:
     if isinstance(value, (dict, list, tuple, bool, int, float)):
         return (TextBlock(json_text(value)),)
     raise ResultError(
-        f"a tool gives text, JSON, blocks or a result; it gave a {type(value).__name__}"
+        f"a tool returns text, JSON, blocks or a result; this one returned a {type(value).__name__}"
     )
 
 
 def json_text(value: Any) -> str:
     """A JSON value as text. Raises a ResultError where it is none."""
     for path, problem in json_problems(value, levels=MAX_LEVELS):
-        raise ResultError(f"what the tool gave is no JSON, at {path}: {problem}")
+        raise ResultError(f"the tool's result is not valid JSON, at {path}: {problem}")
     return msgspec.json.encode(value).decode()
 
 

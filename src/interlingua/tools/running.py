@@ -50,7 +50,9 @@ class Threads:
     def start(self, work: Callable[[], Any], name: str) -> asyncio.Future[Any]:
         """Run `work` in a thread; the future's result is what it gives or raises."""
         if self.left >= self.most_left:
-            raise ThreadsLeftError(f"{self.left} earlier ones still run although they were stopped")
+            raise ThreadsLeftError(
+                f"{self.left} earlier calls are still running although they were stopped"
+            )
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         context = contextvars.copy_context()

@@ -36,7 +36,7 @@ class Workspace:
     def __init__(self, root: str | PathLike[str]) -> None:
         self.root = Path(root).resolve()
         if not self.root.is_dir():
-            raise WorkspaceError(str(root), "the workspace is no folder", "not_found")
+            raise WorkspaceError(str(root), "the workspace is not a folder", "not_found")
 
     @classmethod
     def of(cls, workspace: Workspace | str | PathLike[str]) -> Workspace:
@@ -64,7 +64,7 @@ class Workspace:
             raise _refused(shown, problem) from None
         try:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise WorkspaceError(shown, "it is no regular file", "not_a_file")
+                raise WorkspaceError(shown, "not a regular file", "not_a_file")
             return os.fdopen(handle, "rb")
         except BaseException:
             os.close(handle)
@@ -97,14 +97,14 @@ class Workspace:
             seen = os.lstat(place)
             # A junction is a link that lstat calls a folder; its reparse tag tells.
             if stat.S_ISLNK(seen.st_mode) or getattr(seen, "st_reparse_tag", None):
-                raise WorkspaceError(shown, "there is a link in it", "link")
+                raise WorkspaceError(shown, "the path contains a symbolic link", "link")
         if not stat.S_ISREG(seen.st_mode):
-            raise WorkspaceError(shown, "it is no regular file", "not_a_file")
+            raise WorkspaceError(shown, "not a regular file", "not_a_file")
         handle = os.open(place, os.O_RDONLY | getattr(os, "O_BINARY", 0) | _FLAGS)
         opened = os.fstat(handle)
         if (opened.st_dev, opened.st_ino) != (seen.st_dev, seen.st_ino):
             os.close(handle)
-            raise WorkspaceError(shown, "it was replaced while it was opened", "link")
+            raise WorkspaceError(shown, "the file was replaced while it was being opened", "link")
         return handle
 
 
@@ -119,7 +119,7 @@ def parts_of(path: str | PathLike[str], windows: bool = os.name == "nt") -> list
     try:
         shown.encode()
     except UnicodeEncodeError:
-        raise WorkspaceError(shown, "it has half a surrogate pair", "bad_name") from None
+        raise WorkspaceError(shown, "it contains a lone surrogate", "bad_name") from None
     # A backslash is a separator on one system and part of a name on another: neither is meant.
     if shown.startswith("/") or "\\" in shown or (windows and ":" in shown):
         raise WorkspaceError(shown, "only relative paths with / are allowed", "outside")
@@ -127,26 +127,26 @@ def parts_of(path: str | PathLike[str], windows: bool = os.name == "nt") -> list
         raise WorkspaceError(shown, "it names a folder", "not_a_file")
     names = [name for name in shown.split("/") if name not in ("", ".")]
     if ".." in names:
-        raise WorkspaceError(shown, "it leads out with ..", "outside")
+        raise WorkspaceError(shown, "it leaves the workspace with ..", "outside")
     if not names:
         raise WorkspaceError(shown, "it names a folder", "not_a_file")
     if windows:
         for name in names:
             if name[-1] in ". " or name.split(".")[0].rstrip().lower() in _DEVICES:
-                raise WorkspaceError(shown, "a name that the system gives to a device", "bad_name")
+                raise WorkspaceError(shown, "a reserved device name", "bad_name")
     return names
 
 
 def _refused(shown: str, problem: OSError) -> WorkspaceError:
     # A link gives ELOOP, or ENOTDIR where a folder was wanted (Linux, macOS; EMLINK on FreeBSD).
     if problem.errno in (errno.ELOOP, errno.EMLINK):
-        return WorkspaceError(shown, "there is a link in it", "link")
+        return WorkspaceError(shown, "the path contains a symbolic link", "link")
     if problem.errno == errno.ENOTDIR:
         return WorkspaceError(shown, "a folder of it is a file or a link", "link")
     if problem.errno == errno.ENOENT:
         return WorkspaceError(shown, "there is no such file", "not_found")
     if problem.errno in (errno.EISDIR, errno.ENXIO):
-        return WorkspaceError(shown, "it is no regular file", "not_a_file")
+        return WorkspaceError(shown, "not a regular file", "not_a_file")
     if problem.errno == errno.ENAMETOOLONG:
         return WorkspaceError(shown, "a name in it is too long", "bad_name")
     return WorkspaceError(shown, os.strerror(problem.errno or 0), "unreadable")

@@ -51,9 +51,9 @@ def detect(path: AnyPath) -> Detected:
     """Which format this file is in; `DetectError` if it is none that we know, or several."""
     found = recognized(_sample(Path(path)))
     if not found:
-        raise DetectError(f"{path} is no transcript that we know", formats())
+        raise DetectError(f"{path} is not a known transcript format", formats())
     if len(found) > 1:
-        raise DetectError(f"{path} may be several things", [str(each) for each in found])
+        raise DetectError(f"{path} matches several formats", [str(each) for each in found])
     return found[0]
 
 
@@ -73,7 +73,7 @@ def read(path: AnyPath, format: str | None = None) -> Transcript:
     except OSError as error:
         raise TranscriptError(path, error.strerror or str(error)) from error
     except packed.broken() as error:
-        raise TranscriptError(path, f"it is compressed and cannot be unpacked: {error}") from error
+        raise TranscriptError(path, f"cannot decompress it: {error}") from error
 
 
 def read_all(path: AnyPath, format: str | None = None) -> Iterator[Transcript]:
@@ -104,7 +104,7 @@ def draft(transcript: Transcript, format: str, name: str | None = None) -> Made:
         renamed = {_inside(each, Path(main).stem, Path(name).stem): kept[each] for each in beside}
         return Made({name: kept[main], **renamed}, Report(to.name))
     if to.write is None:
-        raise TranscriptError(name, f"{to.name} can be read and not written")
+        raise TranscriptError(name, f"{to.name} is read-only")
     files, report = to.write(transcript, name)
     for fact in to.unsaid:
         if getattr(transcript, fact):
@@ -147,14 +147,14 @@ def _sample(path: Path) -> Sample:
     except OSError as error:
         raise TranscriptError(path, error.strerror or str(error)) from error
     except packed.broken() as error:
-        raise TranscriptError(path, f"it is compressed and cannot be unpacked: {error}") from error
+        raise TranscriptError(path, f"cannot decompress it: {error}") from error
 
 
 def _inside(name: str, stem: str, new: str) -> str:
     """A file beside the main one; a folder that is named like that one goes with its name."""
     parts = Path(name).parts
     if Path(name).is_absolute() or ".." in parts:
-        raise TranscriptError(name, "files beside the main one lie in its folder")
+        raise TranscriptError(name, "files beside the main one must be in its folder")
     return "/".join((new if parts[0] == stem else parts[0], *parts[1:]))
 
 

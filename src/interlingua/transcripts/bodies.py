@@ -60,7 +60,7 @@ def _tell_unsaid(transcript: Transcript, report: Report) -> None:
     """Requests hold what was said; who said it, when and at what cost has no place in them."""
     for at, message in enumerate(transcript.messages):
         if message.metadata.usage is not None or message.metadata.response_model is not None:
-            reason = "a request has no place for the model and the usage of an answer"
+            reason = "a request cannot hold the model and the usage of an answer"
             path = f"$.messages[{at}].metadata"
             report.add("dropped", path, reason, "info", None, message.id)
 

@@ -32,7 +32,7 @@ def place(files: dict[Path, Iterable[bytes]]) -> None:
     """Write files beside their places first, then put each in its place; none is overwritten."""
     for path in files:
         if path.exists():
-            raise TranscriptError(path, "it is there already and is not overwritten")
+            raise TranscriptError(path, "the file exists and is not overwritten")
     waiting: dict[Path, Path] = {}
     try:
         for path, pieces in files.items():
@@ -52,7 +52,9 @@ def copied(path: Path, size: int, start: int = 0) -> Iterator[bytes]:
         while start < size:
             piece = file.read(min(_PIECE, size - start))
             if not piece:
-                raise TranscriptError(path, f"it has {start} bytes now, {size} were read")
+                raise TranscriptError(
+                    path, f"it changed while in use: it has {start} bytes now, {size} were read"
+                )
             start += len(piece)
             yield piece
 
@@ -76,9 +78,9 @@ def _move(made: Path, path: Path) -> None:
     try:
         os.link(made, path)
     except FileExistsError:
-        raise TranscriptError(path, "it is there already and is not overwritten") from None
+        raise TranscriptError(path, "the file exists and is not overwritten") from None
     except OSError:
         if path.exists():
-            raise TranscriptError(path, "it is there already") from None
+            raise TranscriptError(path, "it already exists") from None
         with suppress(FileNotFoundError):
             os.replace(made, path)

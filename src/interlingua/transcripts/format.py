@@ -141,7 +141,7 @@ def format_of(name: str) -> Format:
     for point in _plugged():
         if point.name == name:
             return _LOADED.setdefault(name, _checked(point))
-    raise DetectError(f"no transcript format is called {name!r}", formats())
+    raise DetectError(f"unknown transcript format {name!r}", formats())
 
 
 def all_formats() -> Iterator[Format]:
@@ -161,7 +161,7 @@ def _checked(point: EntryPoint) -> Format:
     """A format of somebody else. Where all formats are asked, an error of this one is a warning."""
     found = point.load()
     if not isinstance(found, Format) or found.name != point.name:
-        raise TypeError(f"{point.value} is no format of that name")
+        raise TypeError(f"{point.value} is not a format of that name")
     look = None if found.find is None else partial(_found, found.name, found.find)
     return replace(found, signs=partial(_signs, found.name, found.signs), find=look)
 

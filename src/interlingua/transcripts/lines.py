@@ -100,7 +100,7 @@ class LinesFile:
         except (msgspec.DecodeError, RecursionError, ValueError) as error:
             if line.isspace():
                 return None
-            problem = f"it is no JSON: {error}"
+            problem = f"invalid JSON: {error}"
         else:
             if isinstance(value, dict):
                 return value

@@ -56,7 +56,7 @@ def plan(
     where it lies, unless it was changed."""
     to = format_of(format)
     if to.place is None or to.resume is None:
-        raise TranscriptError(format, f"no tool goes on with it: {', '.join(agents())}")
+        raise TranscriptError(format, f"no tool can continue from it: {', '.join(agents())}")
     folder = Path.home() if home is None else home
     known = here(folder, [format])
     if found is not None and (found.format, found.path) in [(k.format, k.path) for k in known]:
@@ -127,5 +127,5 @@ def require_known(to: Format, program: str, version: str | None) -> None:
     if version is not None and is_later(version, to.newest):
         raise VersionError(
             f"{program} {version}",
-            f"cannot be written for yet: {to.newest} is the newest that was seen to go on",
+            f"not supported yet: {to.newest} is the newest tested version",
         )

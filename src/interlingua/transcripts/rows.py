@@ -88,7 +88,7 @@ def read_first(path: Path, name: str, read_row: ReadRow) -> Transcript:
     each = read_rows(path, name, read_row)
     first = next(each)
     if next(each, None) is not None:
-        reason = "more conversations follow the first; `read_all` gives each"
+        reason = "more conversations follow the first; `read_all` reads them all"
         first.report.add("dropped", "row 2", reason, "warning")
     return first
 

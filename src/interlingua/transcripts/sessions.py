@@ -56,7 +56,7 @@ def pick(name: str, home: Path | None = None, formats: Iterable[str] = ()) -> Fo
     if name != LATEST:
         return _only(name, found)
     if not found:
-        raise TranscriptError(name, "no agent has a session here")
+        raise TranscriptError(name, "no agent has a session on this machine")
     return _latest(found[:_RECENT])
 
 
@@ -90,11 +90,11 @@ def _only(name: str, found: list[Found]) -> Found:
         each for each in found if start and (each.id or "").lower().startswith(start)
     ]
     if not fitting:
-        raise TranscriptError(name, "no session has this id, and no file this path")
+        raise TranscriptError(name, "no session with this id, and no file with this path")
     if len(fitting) > 1:
         names = ", ".join(f"{each.format}:{each.id}" for each in fitting[:_NAMED])
         more = " and others" if len(fitting) > _NAMED else ""
-        raise TranscriptError(name, f"several sessions are meant: {names}{more}")
+        raise TranscriptError(name, f"several sessions match: {names}{more}")
     return fitting[0]
 
 
@@ -112,7 +112,7 @@ def opened(found: Found) -> Transcript:
     for each in transcripts.read_all(found.path, found.format):
         if each.id == found.id:
             return each
-    raise TranscriptError(found.path, f"there is no session {found.id} in it")
+    raise TranscriptError(found.path, f"it contains no session {found.id}")
 
 
 def look(found: Found) -> Glance:

@@ -28,7 +28,7 @@ def with_version_note(transcript: Transcript, of: Format) -> Transcript:
     """The transcript, whose report says where its file may hold things that nobody has seen."""
     found = transcript.details.get("version")
     if is_later(found, of.file_version):
-        reason = f"files of {of.title} {found} were not seen yet, {of.file_version} is the newest"
+        reason = f"files of {of.title} {found} are untested; tested up to {of.file_version}"
         transcript.report.add("approximated", "version", reason, "warning")
     return transcript
 
@@ -38,5 +38,5 @@ def require_seen(transcript: Transcript, of: Format) -> None:
     found = transcript.details.get("version")
     if is_later(found, of.file_version):
         name = transcript.origin.files[0].path if transcript.origin else of.name
-        reason = f"{of.title} {found} cannot be written yet, {of.file_version} is the newest seen"
+        reason = f"{of.title} {found} cannot be written yet; tested up to {of.file_version}"
         raise VersionError(name, reason)

@@ -53,7 +53,7 @@ VIEWS: dict[str, View] = {
 def view(name: str) -> View:
     """The view of this name."""
     if name not in VIEWS:
-        raise DetectError(f"no view is called {name!r}", list(VIEWS))
+        raise DetectError(f"unknown view {name!r}", list(VIEWS))
     return VIEWS[name]
 
 

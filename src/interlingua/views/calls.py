@@ -52,5 +52,5 @@ def lost_spelling(account: Account, block: ToolUseBlock, path: str) -> None:
     if not same(recovered.input, block.input) or text == to_text(block.input):
         return
     severity: Severity = "info" if recovered.mode == "strict" else "warning"
-    reason = f"{account.report.target} has arguments as an object"
+    reason = f"{account.report.target} requires arguments to be an object"
     account.lost(f"{path}.raw_arguments", reason, severity, block=block)

@@ -384,7 +384,7 @@ def _write_thinking(block: ThinkingBlock, path: str, account: Account) -> JsonOb
     if block.signature is not None:
         word = _WORDS.get(issuer or "anthropic")
         if word is None:
-            reason = f"{NAME} has no place for what {issuer} signed"
+            reason = f"{NAME} cannot hold what {issuer} signed"
             account.lost(f"{path}.signature", reason, block=block)
         else:
             told[word] = block.signature

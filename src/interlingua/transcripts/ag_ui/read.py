@@ -77,7 +77,7 @@ def read(path: Path) -> Transcript:
         size = lines.size
     thread.close()
     if not thread.entries and thread.id is None:
-        raise TranscriptError(path, "there is no event and no message in it")
+        raise TranscriptError(path, "it contains no events and no messages")
     if thread.running is not None:
         reason = f"the run {thread.running} does not end"
         report.add("dropped", f"line {last}", reason, "warning")
@@ -153,7 +153,7 @@ class _Reading:
             message = Message(ROLES[role], content, name if isinstance(name, str) else None)
             self._add(_with_raw(message, wire), entry, wire)
         else:
-            reason = f"expected a role that AG-UI has, found {found(wire.get('role'))}"
+            reason = f"expected a role of AG-UI, found {found(wire.get('role'))}"
             where = wire.get("id") if isinstance(wire.get("id"), str) else "$"
             self._report.add("dropped", str(where), reason, "error")
 

@@ -48,7 +48,7 @@ def write(transcript: Transcript, name: str) -> Draft:
         data = _lines(thread.events(0), form(name) == "stream")
     beside = transcript.details.get("beside") if transcript.format == NAME else None
     if beside:
-        reason = f"{beside} events that say nothing of messages stay behind"
+        reason = f"{beside} events without message content are left out"
         report.add("dropped", "$.details.beside", reason, "warning")
     tell_left_behind(transcript, report)
     return Draft({name: data}, report)
@@ -168,7 +168,7 @@ def _around(
 
 
 def _tell(report: Report, at: int, message: Message, what: str) -> None:
-    reason = f"AG-UI has no word for {what}; it is kept beside"
+    reason = f"AG-UI cannot represent {what}; it is kept as extra data"
     report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
 
 

@@ -102,7 +102,7 @@ class _Steps:
         shown = read_step(step, self._model)
         for number, (message, each) in enumerate(zip(own, shown, strict=True)):
             if message is not None and each.content != message.content:
-                reason = "a step has no place for a part of it; it is kept beside"
+                reason = "a step cannot represent part of it; it is kept as extra data"
                 place = f"$.messages[{at + number}]"
                 self._report.add("dropped", place, reason, "warning", None, message.id)
             note = memo(message, each)

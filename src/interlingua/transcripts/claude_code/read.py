@@ -68,7 +68,7 @@ def read(path: Path) -> Transcript:
     file = LinesFile(path, report)
     session = Session(list(file.lines(NOISE, _decode)), report)
     if not session.lines:
-        raise TranscriptError(path, "no line of a Claude Code session can be read in it")
+        raise TranscriptError(path, "it contains no readable line of a Claude Code session")
     helpers, beside = _helpers(path)
     return session.transcript(file.origin(), helpers, beside)
 
@@ -160,7 +160,7 @@ class Session:
         """What the client says to the model by itself stays in the file; the report counts it."""
         count = sum(1 for line in self.lines if line.value.get("rendered"))
         if count:
-            reason = f"{count} notes of the client to the model stay in the file"
+            reason = f"{count} notes of the client to the model are left in the file"
             self.report.add("dropped", "attachments", reason, "info")
 
     def title(self) -> str | None:

@@ -62,7 +62,7 @@ class _Rollout:
         first = next(LinesFile(path, Report(NAME)).lines(), None)
         meta = first.value if first else {}
         if meta.get("type") != "session_meta" or not isinstance(meta.get("payload"), dict):
-            raise TranscriptError(path, "it does not begin with session metadata")
+            raise TranscriptError(path, "it does not start with session metadata")
         self.meta: dict[str, Any] = meta["payload"]
         self.base, self.cut = self._base(depth)
 
@@ -90,7 +90,7 @@ class _Rollout:
         thread, end = str(about.get("thread_id")), about.get("end_byte_offset")
         found = [each for each in rollouts_of(thread, self.path) if each != self.path]
         if not found or depth >= _DEEPEST or not isinstance(end, int):
-            reason = f"the file of thread {thread}, from which this one goes on, is not there"
+            reason = f"the file of the parent thread {thread} is missing"
             self.report.add("dropped", "line 1", reason, "error")
             return None, 0
         return _Rollout(found[0], self.report, depth + 1), end

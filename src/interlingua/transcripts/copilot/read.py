@@ -43,7 +43,7 @@ def read(path: Path) -> Transcript:
     file = LinesFile(path, report)
     lines = [line for line in file.lines() if _is_event(line.value)]
     if not lines:
-        raise TranscriptError(path, "no event of a Copilot session can be read in it")
+        raise TranscriptError(path, "it contains no readable event of a Copilot session")
     return _Session(lines, report).transcript(file.origin(), beside(path))
 
 
@@ -77,7 +77,7 @@ class _Session:
         elif agent in self.helpers:
             self.helpers[agent].take(line)
         elif kind in ("user.message", "assistant.message"):
-            reason = "a helper speaks that was never started"
+            reason = "a subagent that was never started sent a message"
             self.report.add("dropped", f"line {line.number}", reason, "warning")
 
     def transcript(self, file: OriginFile, files: tuple[OriginFile, ...]) -> Transcript:

@@ -64,7 +64,7 @@ def read(path: Path) -> Transcript:
     for line in file.lines():
         log.take(line)
     if "sessionId" not in log.about:
-        raise TranscriptError(path, "no line of it names the session")
+        raise TranscriptError(path, "no line contains the session id")
     return _Session(log, report).transcript(file.origin(), path)
 
 

@@ -43,7 +43,7 @@ def _conversation(row: Row, report: Report) -> Conversation:
     request = read_body(body, DIALECT, report)
     for key in MEDIA:
         if row.get(key):
-            reason = "files named beside the messages; marks in the text stand for them"
+            reason = "files are listed beside the messages; placeholders in the text refer to them"
             report.add("moved", f"$.details.row.{key}", reason, "info")
     rest = {key: value for key, value in row.items() if key != "messages"}
     return Conversation(request.messages, None, request.tools, rest)

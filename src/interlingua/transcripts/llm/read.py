@@ -61,10 +61,10 @@ def read(path: Path) -> Transcript:
     """The newest thread; that there are others is told."""
     threads = list(read_all(path))
     if not threads:
-        raise TranscriptError(path, "there is no thread in it")
+        raise TranscriptError(path, "it contains no thread")
     newest = threads[-1]
     if len(threads) > 1:
-        reason = f"{len(threads) - 1} older threads; `read_all` gives each"
+        reason = f"{len(threads) - 1} older threads are left out; `read_all` reads them all"
         newest.report.add("dropped", "$.threads", reason, "warning")
         return newest
     file = OriginFile(path, path.name, path.stat().st_size)
@@ -86,7 +86,7 @@ def read_thread(path: Path, name: str) -> Transcript:
     with _reading(path) as database:
         thread = database.execute("SELECT * FROM threads WHERE id = ?", (name,)).fetchone()
         if thread is None:
-            raise TranscriptError(path, f"there is no thread {name} in it")
+            raise TranscriptError(path, f"it contains no thread {name}")
         turns, begun = _Log(database, thread["tip_message_hash"]).turns()
         return _transcript(dict(thread), turns, begun, _older(database))
 
@@ -105,7 +105,7 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
             _check_length(database, path)
             yield database
     except sqlite3.Error as error:
-        raise TranscriptError(path, f"it cannot be read as a log of llm: {error}") from error
+        raise TranscriptError(path, f"not a readable log of llm: {error}") from error
 
 
 def _opened(path: Path) -> sqlite3.Connection:
@@ -122,7 +122,7 @@ def _check_length(database: sqlite3.Connection, path: Path) -> None:
         database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size")
     )
     if path.stat().st_size < pages * size and not path.with_name(f"{path.name}-wal").exists():
-        raise TranscriptError(path, f"it is cut: {pages} pages of {size} bytes are not there")
+        raise TranscriptError(path, f"it is truncated: {pages} pages of {size} bytes are missing")
 
 
 def _older(database: sqlite3.Connection) -> int:
@@ -135,7 +135,7 @@ def _transcript(
 ) -> Transcript:
     report = Report(NAME)
     if older:
-        reason = f"{older} answers in the tables of older versions are not read"
+        reason = f"{older} answers in tables of older versions are not read"
         report.add("dropped", "$.responses", reason, "warning")
     messages = way_to(turns, thread["tip_message_hash"])
     first = begun.get(thread["id"])

@@ -37,7 +37,7 @@ def read_session(path: Path, name: str) -> Transcript:
         return read(path)
     with closing(_open(path)) as database:
         if _session(database, path, name) is None:
-            raise TranscriptError(path, f"there is no session {name} in it")
+            raise TranscriptError(path, f"it contains no session {name}")
         return _read(database, path, name).replace(origin=None)  # the file holds others, too
 
 
@@ -64,14 +64,14 @@ def _rows(database: sqlite3.Connection, path: Path, query: str, *values: Any) ->
     try:
         return database.execute(query, values).fetchall()
     except sqlite3.Error as error:
-        raise TranscriptError(path, f"it is no OpenCode database: {error}") from error
+        raise TranscriptError(path, f"not an OpenCode database: {error}") from error
 
 
 def _sessions(database: sqlite3.Connection, path: Path) -> list[str]:
     query = "SELECT id FROM session WHERE parent_id IS NULL ORDER BY time_updated DESC, id"
     names = [name for (name,) in _rows(database, path, query)]
     if not names:
-        raise TranscriptError(path, "there is no session in it")
+        raise TranscriptError(path, "it contains no session")
     return names
 
 

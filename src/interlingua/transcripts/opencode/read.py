@@ -68,7 +68,7 @@ def _load(path: Path) -> Session:
     try:
         session = msgspec.json.decode(path.read_bytes())
     except msgspec.DecodeError as error:
-        raise TranscriptError(path, f"it is no JSON: {error}") from None
+        raise TranscriptError(path, f"invalid JSON: {error}") from None
     if not isinstance(session, dict) or not isinstance(session.get("messages"), list):
         raise TranscriptError(path, "expected an export with info and messages")
     return session

@@ -106,7 +106,7 @@ class _Export:
         if mark is None or not mark.kept:
             return
         if mark.summary_last:
-            reason = "OpenCode says a summary before what it keeps"
+            reason = "OpenCode puts a summary before the messages it keeps"
             report.add("moved", f"$.messages[{at}]", reason, "info", None, None)
         if not _is_tail(mark):
             for place in dict.fromkeys(self._places[at] for at in mark.kept if at in self._places):

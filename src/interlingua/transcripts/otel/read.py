@@ -72,7 +72,7 @@ def read(path: Path) -> Transcript:
     """The first conversation of a file; that there are more is told."""
     first, *others = read_all(path)
     if others:
-        reason = f"{len(others)} more conversations follow the first; `read_all` gives each"
+        reason = f"{len(others)} more conversations follow the first; `read_all` reads them all"
         first.report.add("dropped", "conversation 2", reason, "warning")
     return first
 
@@ -87,7 +87,7 @@ def read_all(path: Path) -> Iterator[Transcript]:
             report.add("dropped", place.where, "it is no OTLP", "error")
     talks = _talks(records.join(), report)
     if not talks:
-        raise TranscriptError(path, "no request to a model can be read in it")
+        raise TranscriptError(path, "it contains no readable model request")
     for number, talk in enumerate(talks):
         said = talk.transcript(Report(NAME) if number else report)
         if len(talks) == 1:
@@ -127,7 +127,7 @@ class Talk:
         records = sorted((chat.record for chat in self.chats), key=lambda each: each.end)
         last = records[-1]
         if not messages:
-            reason = "what was said was not recorded in this trace"
+            reason = "this trace does not contain the message content"
             report.add("dropped", last.where, reason, "warning")
         return Transcript(
             format=NAME,

@@ -142,7 +142,7 @@ class _Trace:
         holders = [*self.apart[:1], *self.entries]
         for at, (message, each) in enumerate(zip(self.messages, shown, strict=False)):
             if each.content != message.content:
-                reason = "its parts have no place for some of it; it is kept beside"
+                reason = "its parts cannot represent some of it; it is kept as extra data"
                 report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
             note = memo(message, each)
             if note is not None:

@@ -44,7 +44,7 @@ def read(path: Path) -> Transcript:
     file = LinesFile(path, report)
     lines = list(file.lines())
     if not lines or lines[0].value.get("type") != "session":
-        raise TranscriptError(path, "it does not begin with a session's header")
+        raise TranscriptError(path, "it does not start with a session header")
     return _Session(lines, report).transcript(file.origin())
 
 
@@ -119,7 +119,7 @@ class _Session:
         """What the model sees in the place of an entry stays in the file."""
         for line in self.lines:
             if line.value.get("type") == "context_edit" and line.value.get("replacement"):
-                reason = "an edit of what the model sees stays in the file"
+                reason = "an edit of the model's context is left in the file"
                 self.report.add("dropped", f"line {line.number}", reason, "warning")
 
     def _first_kept(self, value: dict[str, Any], places: dict[Any, int], at: int) -> int:
@@ -210,7 +210,7 @@ def _spoken(said: dict[str, Any], id: str | None, time: datetime | None) -> Mess
             content = tuple(read_blocks(said.get("content"), None))
             name = _text(said.get("customType")) or role
         case other:
-            raise ReadError("pi", "$.message.role", "a role that pi has", found(other))
+            raise ReadError("pi", "$.message.role", "a role of pi", found(other))
     return Message(Role.SYSTEM, content, name, id=id, created_at=time)
 
 

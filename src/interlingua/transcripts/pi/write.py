@@ -121,7 +121,7 @@ class _Entries:
                 if name not in said_again:
                     self.add(message, at, "context_edit", {"targetId": name, "replacement": None})
             if mark.summary_last:
-                reason = "pi says a summary before what it keeps"
+                reason = "pi puts a summary before the messages it keeps"
                 report.add("moved", f"$.messages[{at}]", reason, "info", None, message.id)
         summary = {"summary": summary_text(message), "tokensBefore": 0}
         entry = self.add(message, at, "compaction", summary)
@@ -156,7 +156,7 @@ class _Entries:
         if shown is None:
             return
         if _meant(shown) != _meant(message):
-            reason = "pi has no block for a part of it; it is kept beside"
+            reason = "pi has no block for part of it; it is kept as extra data"
             report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
         note = memo(message, shown, hidden)
         if note is not None:

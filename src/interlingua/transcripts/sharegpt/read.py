@@ -51,7 +51,7 @@ def _conversation(row: Row, report: Report) -> Conversation:
     request = read_body(body, DIALECT, report)
     for key in _MEDIA:
         if row.get(key) and key not in own:
-            reason = "files named beside the turns; marks in the text stand for them"
+            reason = "files are listed beside the turns; placeholders in the text refer to them"
             report.add("moved", f"$.details.row.{key}", reason, "info")
     rest = {key: value for key, value in row.items() if key not in own}
     name = row.get("id") if isinstance(row.get("id"), str) else None
@@ -78,7 +78,7 @@ class _Turns:
                 name = self._open.popleft() if self._open else self._next()
                 self.messages.append({"role": "tool", "tool_call_id": name, "content": text})
             case _:
-                reason = f"expected somebody's turn, found {found(turn)}"
+                reason = f"expected a turn, found {found(turn)}"
                 self.report.add("dropped", path, reason, "error")
 
     def _content(self, text: str) -> str | list[Row]:
@@ -99,7 +99,7 @@ class _Turns:
             value = msgspec.json.decode(text)
         except msgspec.DecodeError as error:
             value = None
-            reason = f"the calls are no JSON and stay text: {error}"
+            reason = f"the calls are not valid JSON and are kept as text: {error}"
             self.report.add("downgraded", path, reason, "warning")
         each = value if isinstance(value, list) else [value]
         calls = [self._call(call) for call in each if isinstance(call, dict) and "name" in call]
@@ -133,7 +133,7 @@ def _tools(text: Any, report: Report) -> list[Row]:
     try:
         tools = msgspec.json.decode(text) if isinstance(text, str) and text.strip() else text
     except msgspec.DecodeError as error:
-        report.add("dropped", "$.tools", f"it is no JSON: {error}", "warning")
+        report.add("dropped", "$.tools", f"invalid JSON: {error}", "warning")
         return []
     each = tools if isinstance(tools, list) else []
     return [

@@ -107,6 +107,6 @@ def _text(content: Any, pictures: list[str], report: Report) -> str:
                 pictures.append(url)
                 texts.append(PICTURE)
             case _:
-                reason = f"a turn has no place for a part of type {part.get('type')}"
+                reason = f"a turn cannot hold a part of type {part.get('type')}"
                 report.add("dropped", "$.messages", reason, "warning")
     return "".join(texts)

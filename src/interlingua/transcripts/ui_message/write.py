@@ -62,7 +62,7 @@ def _stream(transcript: Transcript, report: Report) -> bytes:
     inside = set(own[0]) if own is not None else set()
     for at, message in enumerate(transcript.messages):
         if at not in inside:
-            reason = "a stream tells one answer; the others stay behind"
+            reason = "a stream carries one answer; the others are left out"
             report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
     if own is None:
         return b""
@@ -151,7 +151,7 @@ class _Turn:
         told = {} if ui.get("metadata") is None else ui["metadata"]
         if isinstance(told, dict):
             return {**ui, "metadata": {**told, KEY: notes}}
-        reason = "its metadata are no object, where what has no part could be kept"
+        reason = "its metadata is not an object, so extra data cannot be kept there"
         path = f"$.messages[{self.own[0][0]}].metadata"
         self.report.add("dropped", path, reason, "warning", None, self.first.id)
         return ui
@@ -264,7 +264,7 @@ def _compare(report: Report, at: int, message: Message, shown: Message) -> None:
     if shown.content != tuple(map(_unspelled, message.content)):
         _tell(report, at, message, "a UI message has no place for a part of it")
     elif shown.role is not message.role:
-        reason = "instructions of a developer are those of the system here"
+        reason = "developer instructions become system instructions"
         report.add("approximated", f"$.messages[{at}].role", reason, "info", None, message.id)
 
 
