@@ -41,7 +41,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "values": ("model", "views", "transcripts", "tools"),
     "store": ("store", "bulk", "arrow"),
     "cli": ("cli", "test_walkthrough.py"),
-    "local": ("local", "cli/test_chat_local.py", "gateway/sdks/test_local.py"),
+    "local": (
+        *("local", "cli/test_chat_local.py", "client/test_local.py", "gateway/sdks/test_local.py"),
+    ),
     "sessions": ("sessions", "tasks", "chat"),
     "laws-more": ("laws",),
     "gateway-sdks": ("gateway/sdks",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from pathlib import Path
 
@@ -13,9 +14,12 @@ from interlingua import local
 from interlingua.local.weights import VARIABLE
 from interlingua.store.base import Store
 from tests.cli.chatting import chat, needs_tmux, terminal
+from tests.local.conftest import folder, server, weights
+
+__all__ = ["folder", "server", "weights"]
 
 MODEL = "local:smollm2-135m-instruct"
-GREEDY = ("--temperature", "0", "--max-tokens", "24")
+GREEDY = ("--temperature", "0", "--max-tokens", "12")
 SYSTEM = "You are a helpful AI assistant."
 
 
@@ -48,6 +52,13 @@ def test_a_fresh_machine_talks_to_it_in_three_dialects_of_one_session(
     assert all(m.metadata.usage and m.metadata.usage.output_tokens for m in answers)
 
 
+@pytest.fixture
+def running(home: Path, server: local.LocalServer, folder: Path) -> None:
+    """A server that runs already, and that a chat will find."""
+    shutil.copytree(folder, home / "local", ignore=shutil.ignore_patterns("*.lock"))
+
+
+@pytest.mark.usefixtures("running")
 def test_its_answers_fit_a_schema(home: Path, box: dict[str, str]) -> None:
     schema = {
         "type": "object",
@@ -57,12 +68,14 @@ def test_its_answers_fit_a_schema(home: Path, box: dict[str, str]) -> None:
     }
     home.mkdir(exist_ok=True)
     (home / "s.json").write_text(json.dumps(schema))
-    done = chat(home, *GREEDY, "--schema", "s.json", "The capital of Italy, as JSON.", **box)
+    greedy = (*GREEDY[:-1], "24")
+    done = chat(home, *greedy, "--schema", "s.json", "The capital of Italy, as JSON.", **box)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["city"] in ("Paris", "Rome")
 
 
 @needs_tmux
+@pytest.mark.usefixtures("running")
 def test_it_is_stopped_and_resumed_in_a_terminal(
     home: Path, store: Store, box: dict[str, str]
 ) -> None:

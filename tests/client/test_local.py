@@ -13,9 +13,9 @@ import interlingua as il
 from interlingua.client import AsyncClient, Client
 from interlingua.local import LocalServer
 from interlingua.model.events import MessageComplete, TextDelta
-from tests.local.conftest import server, weights
+from tests.local.conftest import folder, server, weights
 
-__all__ = ["server", "weights"]  # fixtures of the folder next door
+__all__ = ["folder", "server", "weights"]  # fixtures of the folder next door
 
 DIALECTS = ["openai-chat", "openai-responses", "anthropic"]
 # Anthropic's own API refuses a temperature, so our writer leaves it out; this server takes it.

@@ -52,11 +52,23 @@ def weights(request: pytest.FixtureRequest) -> Path:
         pytest.skip(f"the weights cannot be had here: {missing}")
 
 
+FOLDER = pytest.StashKey[Path]()
+
+
 @pytest.fixture(scope="session")
-def server(weights: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[local.LocalServer]:
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the server has its note, and is found by all modules that ask for one."""
+    stash = request.config.stash
+    if FOLDER not in stash:
+        stash[FOLDER] = tmp_path_factory.mktemp("local")
+    return stash[FOLDER]
+
+
+@pytest.fixture(scope="session")
+def server(weights: Path, folder: Path) -> Iterator[local.LocalServer]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, str(weights))
-        with local.start(tmp_path_factory.mktemp("local")) as lease:
+        with local.start(folder) as lease:
             yield lease
 
 

@@ -9,6 +9,7 @@ import pytest
 import interlingua as il
 from interlingua import local
 from interlingua.local.model import INSTRUCTIONS, USUAL_OUTPUT
+from tests.effort import THOROUGH
 from tests.local.conftest import DIALECTS, Answer, Ask, send
 
 BRIEF = il.Message.system("Answer with one word.")
@@ -135,6 +136,7 @@ def test_who_brings_no_instructions_gets_those_of_the_template(ask: Ask) -> None
     assert other.message.metadata.usage.input_tokens != plain.metadata.usage.input_tokens
 
 
+@pytest.mark.skipif(not THOROUGH, reason="two hundred words; `make local-questions` asks fifty")
 def test_an_everyday_question_comes_to_an_end_by_itself(ask: Ask) -> None:
     """Nothing but the question; greedy, since a test is to be the same each time. Without the
     usual settings it went on in a loop to its limit."""

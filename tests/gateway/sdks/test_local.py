@@ -13,9 +13,9 @@ from interlingua.local.server import LocalServer
 from tests.gateway.sdks.clients import CLIENTS
 from tests.gateway.sdks.provider import settings
 from tests.gateway.sdks.standing import standing
-from tests.local.conftest import server, weights
+from tests.local.conftest import folder, server, weights
 
-__all__ = ["server", "weights"]
+__all__ = ["folder", "server", "weights"]
 
 MODEL = "local:smollm2-135m-instruct"
 
@@ -52,7 +52,7 @@ def test_a_plain_loop_sends_the_whole_conversation_every_time(url: str) -> None:
                 messages=history,
                 stream=True,
                 stream_options={"include_usage": True},
-                max_tokens=40,
+                max_tokens=8,
                 temperature=0,
             ):
                 if chunk.usage is not None:
