@@ -237,13 +237,13 @@ def read_update(item: Wire) -> tuple[Changes, Wire] | None:
     return changes, keys
 
 
-def _settings(changes: Changes) -> Wire:
+def _settings(changes: Changes, recorder: LossRecorder = QUIET) -> Wire:
     said: Wire = {}
     if changes.effort is not None:
         said["reasoning"] = {"effort": changes.effort}
     wanted = changes.response_format
     if wanted is not None and wanted.kind in ("text", "json_schema"):
-        said["text"] = {"format": FORMAT.write(changes, QUIET)}
+        said["text"] = {"format": FORMAT.write(changes, recorder)}
     return said
 
 
@@ -257,7 +257,7 @@ class Pending:
         assert changes is not None
         self.message, self.tools, self.recorder = message, tools, recorder
         self.names = list(changes.tools_added)
-        self.settings = _settings(changes)
+        self.settings = _settings(changes, recorder)
         unsaid_changes(message, recorder, TRAITS.changes)
         if changes.response_format is not None and "text" not in self.settings:
             recorder.lost(message, "changes.response_format")
