@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import interlingua as il
-from interlingua.dialects import describe
+from interlingua.dialects import describe, google
 from interlingua.models import describe as models
 from interlingua.transcripts import describe as transcripts
 from interlingua.transcripts import format_of, formats
@@ -21,6 +21,13 @@ DOCS = ROOT / "docs"
 def test_the_page_of_each_dialect_is_what_its_tables_say(name: str) -> None:
     page = (DOCS / "dialects" / f"{name}.md").read_text(encoding="utf-8")
     assert page == describe.page(il.dialect(name)), "run make docs"
+
+
+@pytest.mark.parametrize("name", ["gemini", "gemini-interactions"])
+def test_a_page_has_the_tables_that_a_dialect_shares(name: str) -> None:
+    page = describe.page(il.dialect(name))
+    assert "### file hosts\n\nWhat begins like this" in page
+    assert all(f"`{host}`" in page for host in google.FILE_HOSTS)
 
 
 def test_the_matrix_is_what_happens() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from interlingua.dialects import google
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import TwoWay
 from interlingua.dialects.record import Counting, Traits
@@ -79,6 +80,7 @@ EXTENSIONS: dict[str, str] = {
 }
 VIDEO_HOSTS = ("https://www.youtube.com/", "https://youtube.com/", "https://youtu.be/")
 """Links that are videos without saying so (recorded requests, read 2026-11)."""
+FILE_HOSTS = google.FILE_HOSTS
 
 # -- tools ----------------------------------------------------------------------------------------
 

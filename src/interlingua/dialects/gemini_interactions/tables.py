@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from interlingua.dialects import google
 from interlingua.dialects.kernel.words import TwoWay
 from interlingua.dialects.record import Traits
 from interlingua.ids import IdGrammar
@@ -68,6 +69,7 @@ MEDIA: dict[str, type[MediaBlock]] = {
 }
 MEDIA_WORDS: dict[type[MediaBlock], str] = {kind: word for word, kind in MEDIA.items()}
 PLAIN = "text/plain"
+FILE_HOSTS = google.FILE_HOSTS
 
 RESOLUTIONS: TwoWay[str, str] = TwoWay(
     {"low": "low", "medium": "medium", "high": "high", "ultra_high": "ultra_high"}

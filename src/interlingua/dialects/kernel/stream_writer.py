@@ -12,6 +12,7 @@ import msgspec
 from interlingua.dialects.kernel import stream_home
 from interlingua.dialects.kernel.recorder import LossRecorder, quiet
 from interlingua.dialects.kernel.stream_home import Steps, Way
+from interlingua.dialects.kernel.stream_reader import call_of
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.kernel.words import compaction_as_text
 from interlingua.losses import Report
@@ -295,10 +296,16 @@ class Voice(ABC, Generic[S]):
                 return []
 
     def _say(self, said: S, text: str) -> list[Frame]:
-        if said.cuts is None or not text:
+        if not text:
             return []
+        if said.cuts is None:
+            return self._first(said, text)
         said.length += len(text)
         return [self._frame(said, text)]
+
+    def _first(self, said: S, text: str) -> list[Frame]:
+        """The first piece of a block whose pieces have no spelling yet."""
+        return []
 
     def _frame(self, said: S, text: str) -> Frame:
         """The same as `say`, without a call more."""
@@ -321,11 +328,13 @@ class Voice(ABC, Generic[S]):
         return []
 
     def _open_call(self, event: ToolUseStart) -> list[Frame]:
-        """One that tells no calls need not have this."""
+        """Calls are said when they end; a voice that tells them in pieces opens them itself."""
+        self._current = OpenBlock(event.index, start=event)  # type: ignore[assignment]  # as above
         return []
 
     def _end_call(self, said: S, event: ToolUseEnd) -> list[Frame]:
-        return []
+        self._current = None
+        return [] if said.start is None else self._end(said, call_of(said.start, event))
 
     @abstractmethod
     def _open(self, index: int, block: Any) -> list[Frame]: ...

@@ -16,7 +16,6 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.stream_reader import (
     UNREADABLE,
     MessageReader,
-    call_of,
     end_of_block,
     failed,
     start_of_block,
@@ -371,17 +370,10 @@ class Abroad(PieceWriter):
         self._current = OpenBlock(index, kind, before)
         return self._say(self._current, block.text)
 
-    def _open_call(self, event: ev.ToolUseStart) -> list[Frame]:
-        self._current = OpenBlock(event.index)
-        self._current.start = event
-        return []
-
-    def _say(self, said: OpenBlock, text: str) -> list[Frame]:
-        if said.kind is None or not text:
+    def _first(self, said: OpenBlock, text: str) -> list[Frame]:
+        if said.kind is None:
             return []
         said.length += len(text)
-        if said.cuts is not None:
-            return [self._frame(said, text)]
         said.spell_as(None, self._line_of(_PIECES[said.kind]))
         self._last, self._silent = said.kind, False
         return [self._frame(said, said.before + text)]
@@ -398,10 +390,6 @@ class Abroad(PieceWriter):
         if said.kind is None:
             return self._whole(block)
         return self._say(said, block.text[said.length :]) if type(block) in _KINDS else []
-
-    def _end_call(self, said: OpenBlock, event: ev.ToolUseEnd) -> list[Frame]:
-        self._current = None
-        return [] if said.start is None else self._whole(call_of(said.start, event))
 
     def _whole(self, block: Block) -> list[Frame]:
         parts = write_parts((block,), Role.ASSISTANT, QUIET, is_answer=True)

@@ -110,15 +110,14 @@ class Abroad(PieceWriter):
         said = self._current = OpenBlock(index, kind)
         return frames if kind is None else [*frames, *self._say(said, block.text)]
 
-    def _say(self, said: OpenBlock, text: str) -> list[Frame]:
-        if said.kind is None or not text:
+    def _first(self, said: OpenBlock, text: str) -> list[Frame]:
+        if said.kind is None:
             return []
         said.length += len(text)
         if said.kind == _HELD:
             said.before += text
             return []
-        frames = [] if said.cuts is not None else [self._opening(said)]
-        return [*frames, self._frame(said, text)]
+        return [self._opening(said), self._frame(said, text)]
 
     def _opening(self, said: OpenBlock) -> Frame:
         """The start of an item that is told in pieces."""

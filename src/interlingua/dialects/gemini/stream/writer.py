@@ -16,7 +16,6 @@ from interlingua.dialects.gemini.text import Turn
 from interlingua.dialects.kernel import stream_writer
 from interlingua.dialects.kernel.kept import kept
 from interlingua.dialects.kernel.recorder import LossRecorder, quiet
-from interlingua.dialects.kernel.stream_reader import call_of
 from interlingua.dialects.kernel.stream_writer import (
     PIECE,
     OpenBlock,
@@ -164,18 +163,11 @@ class _Voice(stream_writer.Voice[OpenBlock]):
         said = self._current = OpenBlock(index, kind)
         return [] if kind is None else self._say(said, block.text)
 
-    def _open_call(self, event: ev.ToolUseStart) -> list[Frame]:
-        said = self._current = OpenBlock(event.index)
-        said.start = event
-        return []
-
-    def _say(self, said: OpenBlock, text: str) -> list[Frame]:
-        """A piece of the open text. The first may have to be kept apart from the text before."""
-        if said.kind is None or not text:
+    def _first(self, said: OpenBlock, text: str) -> list[Frame]:
+        """It may have to be kept apart from the text before."""
+        if said.kind is None:
             return []
         said.length += len(text)
-        if said.cuts is not None:
-            return [self._frame(said, text)]
         empty = _EMPTY[said.kind]
         said.spell_as(None, self._wire({**empty, "text": PIECE}))
         frame = self._whole(said, {**empty, "text": text}, self._last == empty)
@@ -198,9 +190,6 @@ class _Voice(stream_writer.Voice[OpenBlock]):
                 frames.append(self._whole(said, {**empty, "thoughtSignature": signature}, apart))
                 self._last = None
         return [*frames, *self._close(said)]
-
-    def _end_call(self, said: OpenBlock, event: ev.ToolUseEnd) -> list[Frame]:
-        return [] if said.start is None else self._end(said, call_of(said.start, event))
 
     def _whole(self, said: OpenBlock, part: Wire, apart: bool) -> Frame:
         """A frame of one part, and an empty one before it where it has to be kept apart."""
