@@ -92,15 +92,6 @@ def bytes_before(text: str, at: int) -> int:
     return at if text.isascii() else len(text[:at].encode("utf-8", "surrogatepass"))
 
 
-# -- tools ----------------------------------------------------------------------------------------
-
-FREE_TEXT = {
-    "type": "object",
-    "properties": {"input": {"type": "string"}},
-    "required": ["input"],
-}
-"""What a tool that takes free text takes here."""
-
 # -- tokens ---------------------------------------------------------------------------------------
 
 _FIELDS = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.gemini import tables
-from interlingua.dialects.gemini.tools import from_google, to_google
+from interlingua.dialects.gemini.tools import google_schemas
 from interlingua.dialects.google import write_labels
-from interlingua.dialects.kernel.errors import below, each, want
+from interlingua.dialects.kernel.errors import each, want
 from interlingua.dialects.kernel.fields import (
     QUIET,
     Attrs,
@@ -19,7 +19,7 @@ from interlingua.dialects.kernel.fields import (
     strings,
     together,
 )
-from interlingua.dialects.kernel.kept import Kept, mine_inside
+from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import snake_case
@@ -63,6 +63,9 @@ def _write_modalities(options: Any, recorder: LossRecorder) -> list[str]:
     return words
 
 
+_FORMAT = ("responseMimeType", "responseJsonSchema")
+
+
 def _read_format(given: Wire) -> Reading:
     mime = want(given.get("responseMimeType", ""), str, ".responseMimeType")
     schema = given.get("responseJsonSchema")
@@ -82,6 +85,9 @@ def _write_format(options: Any, recorder: LossRecorder) -> Wire:
     back: Any = _read_format(out)
     _tell_near(wanted, back["response_format"], ("kind", "schema"), recorder)
     return out
+
+
+_THINKING = ("thinkingLevel", "thinkingBudget", "includeThoughts")
 
 
 def _read_reasoning(given: Wire) -> Reading:
@@ -129,34 +135,10 @@ def _thinking(wanted: Reasoning) -> Wire:
     return thinking
 
 
-CONFIG = Table(
-    Options,
-    *[plain(key, attr, float) for key, attr in tables.NUMBERS.items()],
-    *[plain(key, attr, int) for key, attr in tables.WHOLE_NUMBERS.items()],
-    strings("stopSequences", "stop"),
-    Field("responseModalities", ("modalities",), _read_modalities, _write_modalities),
-    together(("responseLogprobs", "logprobs"), ("logprobs",), _read_logprobs, _write_logprobs),
-    together(
-        ("responseMimeType", "responseJsonSchema"),
-        ("response_format",),
-        _read_format,
-        _write_format,
-    )._replace(more=lambda given: type(given) is str and given not in tables.FORMATS.words),
-    inside(
-        "thinkingConfig",
-        together(
-            ("thinkingLevel", "thinkingBudget", "includeThoughts"),
-            ("reasoning",),
-            _read_reasoning,
-            _write_reasoning,
-        ),
-    ),
-    silent=("tool_choice", "service_tier", "metadata", "stream"),
-    also_named=snake_case,
-)
-_SCHEMA = ("responseJsonSchema", "responseSchema")
-
 # -- toolConfig -----------------------------------------------------------------------------------
+
+
+_CHOICE = ("mode", "allowedFunctionNames")
 
 
 def _read_choice(given: Wire) -> Reading:
@@ -178,21 +160,7 @@ def _write_choice(options: Any, recorder: LossRecorder) -> Wire:
     return out
 
 
-_OTHER_OPTIONS = tuple(Options.__struct_fields__)
-CHOICE = Table(
-    Options,
-    inside(
-        "functionCallingConfig",
-        # Calls that must fit their schemas are more than a spelling of auto.
-        together(
-            ("mode", "allowedFunctionNames"), ("tool_choice",), _read_choice, _write_choice
-        )._replace(more=lambda given: given == tables.NARROWED),
-    ),
-    silent=_OTHER_OPTIONS,
-    also_named=snake_case,
-)
-
-# -- beside them ----------------------------------------------------------------------------------
+# -- all of them ----------------------------------------------------------------------------------
 
 
 def _read_tier(given: Any) -> Reading:
@@ -210,28 +178,44 @@ def _write_tier(options: Any, recorder: LossRecorder) -> str | None:
     return word
 
 
-BODY = Table(
+OPTIONS = Table(
     Options,
-    Field("serviceTier", ("service_tier",), _read_tier, _write_tier),
-    beside=(
-        *("systemInstruction", "contents", "tools", "continuationToken", "model"),
-        *("generationConfig", "toolConfig", "labels"),
+    inside(
+        "generationConfig",
+        *[plain(key, attr, float) for key, attr in tables.NUMBERS.items()],
+        *[plain(key, attr, int) for key, attr in tables.WHOLE_NUMBERS.items()],
+        strings("stopSequences", "stop"),
+        Field("responseModalities", ("modalities",), _read_modalities, _write_modalities),
+        together(("responseLogprobs", "logprobs"), ("logprobs",), _read_logprobs, _write_logprobs),
+        together(_FORMAT, ("response_format",), _read_format, _write_format)._replace(
+            more=lambda given: type(given) is str and given not in tables.FORMATS.words
+        ),
+        inside(
+            "thinkingConfig", together(_THINKING, ("reasoning",), _read_reasoning, _write_reasoning)
+        ),
+        through=google_schemas({"responseJsonSchema": "responseSchema"}),
     ),
-    silent=_OTHER_OPTIONS,
+    inside(
+        "toolConfig",
+        # Calls that must fit their schemas are more than a spelling of auto.
+        inside(
+            "functionCallingConfig",
+            together(_CHOICE, ("tool_choice",), _read_choice, _write_choice)._replace(
+                more=lambda given: given == tables.NARROWED
+            ),
+        ),
+    ),
+    Field("serviceTier", ("service_tier",), _read_tier, _write_tier),
+    beside=("systemInstruction", "contents", "tools", "continuationToken", "model", "labels"),
+    silent=("metadata", "stream"),
     also_named=snake_case,
 )
-"""The body of a request, as far as it is options."""
-
-# -- all of them ----------------------------------------------------------------------------------
+"""All keys of a body; those beside are no options, but for labels."""
 
 
 def read_options(body: Wire, kept: Kept) -> Attrs:
     """The attributes of the options; `body` has the usual names."""
-    attrs = BODY.read(body, kept)
-    for key, table in (("generationConfig", CONFIG), ("toolConfig", CHOICE)):
-        given = kept.may_take(body, key, dict)
-        if given is not None:
-            below(f".{key}", _read_inside, given, key, table, attrs, kept)
+    attrs = OPTIONS.read(body, kept)
     labels = kept.may_take(body, "labels", dict)
     if labels is not None:
         attrs["metadata"] = {key: want(item, str, f".labels.{key}") for key, item in labels.items()}
@@ -239,32 +223,10 @@ def read_options(body: Wire, kept: Kept) -> Attrs:
     return attrs
 
 
-def _read_inside(given: Wire, key: str, table: Table, attrs: Attrs, kept: Kept) -> None:
-    inner = Kept()
-    wire = table.usual(given, inner)
-    if table is CONFIG:
-        wire = from_google(wire, *_SCHEMA, inner)
-    attrs |= table.read(wire, inner)
-    if not given:
-        kept.spell(key, given)
-    kept.absorb(key, inner)
-
-
 def write_options(
     options: Options, out: Wire, mine: Wire, raw: Raw | None, recorder: LossRecorder
 ) -> None:
     """`mine` is what `raw` has of this API; labels are those of the other one as well."""
-    config: Wire = {}
-    inner = mine_inside(mine, "generationConfig")
-    CONFIG.write(options, config, inner, recorder)
-    to_google(config, *_SCHEMA, inner)
-    if config:
-        out["generationConfig"] = config
-    if options.tool_choice is not None:
-        chosen: Wire = {}
-        CHOICE.write(options, chosen, mine_inside(mine, "toolConfig"), recorder)
-        out["toolConfig"] = chosen
+    OPTIONS.write(options, out, mine, recorder)
     if options.metadata is not None:
         write_labels(options, raw, out, recorder)
-    if options.service_tier is not None:
-        BODY.write(options, out, mine, recorder)

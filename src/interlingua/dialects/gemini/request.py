@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.gemini.messages import read_contents, read_system, write_messages
-from interlingua.dialects.gemini.options import BODY, read_options, write_options
+from interlingua.dialects.gemini.options import OPTIONS, read_options, write_options
 from interlingua.dialects.gemini.tables import NAME
 from interlingua.dialects.gemini.tools import read_tools, write_tools
 from interlingua.dialects.kernel.errors import below, read_whole
@@ -29,7 +29,7 @@ def read_request(wire: Any, model: str | None = None, stream: bool | None = None
 
 def _read(wire: Wire, model: str | None, stream: bool | None) -> Request:
     kept = Kept()
-    body = BODY.usual(wire, kept)
+    body = OPTIONS.usual(wire, kept)
     messages = _read_messages(body, kept)
     tools = _read_tools(body, kept) if "tools" in body else ()
     attrs = read_options(body, kept)

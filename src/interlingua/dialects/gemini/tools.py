@@ -16,9 +16,8 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.gemini.tables import BUILT_IN, CLIENT_KINDS, NAME
-from interlingua.dialects.google import FREE_TEXT
 from interlingua.dialects.kernel.errors import ShapeError, each, want
-from interlingua.dialects.kernel.fields import Table, plain
+from interlingua.dialects.kernel.fields import Table, Through, plain
 from interlingua.dialects.kernel.kept import (
     FORM,
     NOTHING,
@@ -27,10 +26,10 @@ from interlingua.dialects.kernel.kept import (
     form_of,
     kept,
     mine_of,
-    put_back,
     restore,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.tools import TEXT_SCHEMA
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import snake_case
 from interlingua.model.base import same
@@ -39,10 +38,128 @@ from interlingua.model.tools import ToolDefinition
 FUNCTIONS = "functionDeclarations"
 _BUILT_IN = frozenset({"name", "kind", "executor", "raw"})
 
+# -- Google's schema language ---------------------------------------------------------------------
+
+_TYPES = {
+    word.upper(): word
+    for word in ("string", "number", "integer", "boolean", "array", "object", "null")
+}
+_CAPITALS = {word: capitals for capitals, word in _TYPES.items()}
+_COUNTS = frozenset(
+    {"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"}
+)
+_INNER = ("items", "additionalProperties", "not")
+_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
+_NAMED = ("properties", "$defs", "defs")
+_WORDS = (*_COUNTS, *_LISTS, "additionalProperties", "propertyOrdering")
+_SNAKE = {snake_case(word): word for word in _WORDS}
+
+
+def google_schemas(keys: dict[str, str]) -> Through:
+    """For a table that has schemas under these keys: where the wire has one in Google's language,
+    under the key beside it, that is JSON Schema while it is ours."""
+
+    def read(wire: Wire, kept: Kept) -> Wire:
+        for usual, google in keys.items():
+            wire = _from_google(wire, usual, google, kept)
+        return wire
+
+    def write(out: Wire, mine: Wire) -> None:
+        notes = form_in(mine).get("google", NOTHING)
+        for usual, google in keys.items():
+            if usual in notes and usual in out:
+                out[google] = _to_google(out.pop(usual), notes[usual])
+
+    return read, write
+
+
+def _from_google(wire: Wire, usual: str, google: str, kept: Kept) -> Wire:
+    key = google if wire.get(google) is not None else snake_case(google)
+    schema = wire.get(key)
+    if schema is None or wire.get(usual) is not None:
+        return wire
+    said = _through(want(schema, dict, f".{google}"), _plain)
+    notes = kept.form.setdefault("google", {})
+    notes[usual] = None if same(said, schema) else schema
+    if key != google:
+        kept.form.setdefault("named", {})[google] = key
+    if usual in wire:
+        kept.spell(usual, None)
+    return {name: item for name, item in wire.items() if name not in (usual, key)} | {usual: said}
+
+
+def _to_google(schema: Wire, old: Wire | None) -> Any:
+    """The one that was read, if it still says this."""
+    if old is None:
+        return schema
+    return old if same(_through(old, _plain), schema) else _through(schema, _google)
+
+
+def _through(schema: Any, change: Any) -> Any:
+    """The schema with every schema in it changed."""
+    if type(schema) is not dict:
+        return schema
+    out = {_camel(key, schema): item for key, item in schema.items()}
+    for key in _INNER:
+        if key in out:
+            out[key] = _through(out[key], change)
+    for key in _LISTS:
+        if type(out.get(key)) is list:
+            out[key] = [_through(each, change) for each in out[key]]
+    for key in _NAMED:
+        if type(out.get(key)) is dict:
+            out[key] = {name: _through(each, change) for name, each in out[key].items()}
+    return change(out)
+
+
+def _camel(key: str, schema: Wire) -> str:
+    """The usual spelling of a keyword: the service takes two."""
+    usual = _SNAKE.get(key, key)
+    return key if usual in schema else usual
+
+
+def _plain(out: Wire) -> Wire:
+    word = out.get("type")
+    if type(word) is str and word in _TYPES:
+        out["type"] = word = _TYPES[word]
+    for key in _COUNTS & out.keys():
+        if type(out[key]) is str and out[key].isdecimal():
+            out[key] = int(out[key])
+    if out.get("nullable") is False:
+        del out["nullable"]
+    elif out.get("nullable") is True:
+        _allow_null(out)
+    return out
+
+
+def _allow_null(out: Wire) -> None:
+    """Say `nullable` as JSON Schema does, in every keyword that would forbid null."""
+    words = out.get("enum")
+    if type(out.get("type")) is str:
+        out["type"] = [out["type"], "null"]
+    elif type(out.get("anyOf")) is list:
+        out["anyOf"] = [*out["anyOf"], {"type": "null"}]
+    elif type(words) is not list:
+        return
+    if type(words) is list and None not in words:
+        out["enum"] = [*words, None]
+    del out["nullable"]
+
+
+def _google(out: Wire) -> Wire:
+    word = out.get("type")
+    if type(word) is list and len(word) == 2 and "null" in word:
+        out["nullable"] = True
+        if type(out.get("enum")) is list:
+            out["enum"] = [each for each in out["enum"] if each is not None]
+        word = next(each for each in word if each != "null") if word != ["null", "null"] else "null"
+    if type(word) is str and word in _CAPITALS:
+        out["type"] = _CAPITALS[word]
+    return out
+
+
 # -- one function ---------------------------------------------------------------------------------
 
-SCHEMAS = {"parametersJsonSchema": "parameters", "responseJsonSchema": "response"}
-"""The key of a schema, and that of one in Google's language."""
 TOOL = Table(
     ToolDefinition,
     plain("name", "name", str, missing=""),
@@ -51,30 +168,24 @@ TOOL = Table(
     plain("responseJsonSchema", "output_schema", dict),
     silent=("kind",),
     also_named=snake_case,
+    through=google_schemas(
+        {"parametersJsonSchema": "parameters", "responseJsonSchema": "response"}
+    ),
 )
 
 
 def _read_function(wire: Any) -> ToolDefinition:
-    kept = Kept()
-    function = TOOL.usual(want(wire, dict), kept)
-    for usual, google in SCHEMAS.items():
-        function = from_google(function, usual, google, kept)
-    return ToolDefinition(**TOOL.read(function, kept), raw=kept.raw(NAME))
+    return TOOL.read_value(ToolDefinition, want(wire, dict), NAME)
 
 
 def _write_function(tool: ToolDefinition, recorder: LossRecorder) -> Wire:
-    out: Wire = {}
-    mine = mine_of(NAME, tool.raw)
-    TOOL.write(tool, out, mine, recorder)
+    out = TOOL.write_value(tool, recorder)
     if tool.kind == "custom":
         reason = "free text is sent as the one argument of a function"
         recorder.lost(tool, "kind", reason, kind="downgraded")
-        out["parametersJsonSchema"] = tool.input_schema or FREE_TEXT
-    if tool.raw is None:
-        return out
-    for usual, google in SCHEMAS.items():
-        to_google(out, usual, google, mine)
-    return put_back(out, tool, tool.raw, recorder)
+        if not tool.input_schema:
+            out["parametersJsonSchema"] = TEXT_SCHEMA
+    return out
 
 
 # -- all of them ----------------------------------------------------------------------------------
@@ -177,110 +288,3 @@ def _write_built_in(tool: ToolDefinition, recorder: LossRecorder) -> Any:
     if tool.executor != ("client" if tool.kind in CLIENT_KINDS else "provider"):
         recorder.lost(tool, "executor", "who runs it is settled by its kind", kind="approximated")
     return settings
-
-
-# -- Google's schema language ---------------------------------------------------------------------
-
-_TYPES = {
-    word.upper(): word
-    for word in ("string", "number", "integer", "boolean", "array", "object", "null")
-}
-_CAPITALS = {word: capitals for capitals, word in _TYPES.items()}
-_COUNTS = frozenset(
-    {"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"}
-)
-_INNER = ("items", "additionalProperties", "not")
-_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
-_NAMED = ("properties", "$defs", "defs")
-_WORDS = (*_COUNTS, *_LISTS, "additionalProperties", "propertyOrdering")
-_SNAKE = {snake_case(word): word for word in _WORDS}
-
-
-def from_google(wire: Wire, usual: str, google: str, kept: Kept) -> Wire:
-    """The object with a schema in Google's language under the usual key, as JSON Schema."""
-    key = google if wire.get(google) is not None else snake_case(google)
-    schema = wire.get(key)
-    if schema is None or wire.get(usual) is not None:
-        return wire
-    said = _through(want(schema, dict, f".{google}"), _plain)
-    notes = kept.form.setdefault("google", {})
-    notes[usual] = None if same(said, schema) else schema
-    if key != google:
-        kept.form.setdefault("named", {})[google] = key
-    if usual in wire:
-        kept.spell(usual, None)
-    return {name: item for name, item in wire.items() if name not in (usual, key)} | {usual: said}
-
-
-def to_google(out: Wire, usual: str, google: str, mine: Wire) -> None:
-    """A schema in Google's language, where it was: the one that was read, if it still says this."""
-    notes = form_in(mine).get("google", NOTHING)
-    if usual not in notes or usual not in out:
-        return
-    schema, old = out.pop(usual), notes[usual]
-    if old is not None:
-        schema = old if same(_through(old, _plain), schema) else _through(schema, _google)
-    out[google] = schema
-
-
-def _through(schema: Any, change: Any) -> Any:
-    """The schema with every schema in it changed."""
-    if type(schema) is not dict:
-        return schema
-    out = {_camel(key, schema): item for key, item in schema.items()}
-    for key in _INNER:
-        if key in out:
-            out[key] = _through(out[key], change)
-    for key in _LISTS:
-        if type(out.get(key)) is list:
-            out[key] = [_through(each, change) for each in out[key]]
-    for key in _NAMED:
-        if type(out.get(key)) is dict:
-            out[key] = {name: _through(each, change) for name, each in out[key].items()}
-    return change(out)
-
-
-def _camel(key: str, schema: Wire) -> str:
-    """The usual spelling of a keyword: the service takes two."""
-    usual = _SNAKE.get(key, key)
-    return key if usual in schema else usual
-
-
-def _plain(out: Wire) -> Wire:
-    word = out.get("type")
-    if type(word) is str and word in _TYPES:
-        out["type"] = word = _TYPES[word]
-    for key in _COUNTS & out.keys():
-        if type(out[key]) is str and out[key].isdecimal():
-            out[key] = int(out[key])
-    if out.get("nullable") is False:
-        del out["nullable"]
-    elif out.get("nullable") is True:
-        _allow_null(out)
-    return out
-
-
-def _allow_null(out: Wire) -> None:
-    """Say `nullable` as JSON Schema does, in every keyword that would forbid null."""
-    words = out.get("enum")
-    if type(out.get("type")) is str:
-        out["type"] = [out["type"], "null"]
-    elif type(out.get("anyOf")) is list:
-        out["anyOf"] = [*out["anyOf"], {"type": "null"}]
-    elif type(words) is not list:
-        return
-    if type(words) is list and None not in words:
-        out["enum"] = [*words, None]
-    del out["nullable"]
-
-
-def _google(out: Wire) -> Wire:
-    word = out.get("type")
-    if type(word) is list and len(word) == 2 and "null" in word:
-        out["nullable"] = True
-        if type(out.get("enum")) is list:
-            out["enum"] = [each for each in out["enum"] if each is not None]
-        word = next(each for each in word if each != "null") if word != ["null", "null"] else "null"
-    if type(word) is str and word in _CAPITALS:
-        out["type"] = _CAPITALS[word]
-    return out

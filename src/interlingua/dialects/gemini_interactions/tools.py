@@ -9,11 +9,11 @@ from interlingua.dialects.gemini_interactions.tables import (
     CLIENT_KINDS,
     NAME,
 )
-from interlingua.dialects.google import FREE_TEXT
 from interlingua.dialects.kernel.errors import take, want
 from interlingua.dialects.kernel.fields import Table, plain
 from interlingua.dialects.kernel.kept import Kept, form_of, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.tools import TEXT_SCHEMA
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.tools import ToolDefinition
 
@@ -26,7 +26,7 @@ TOOL = Table(
         "parameters",
         "input_schema",
         dict,
-        fill=lambda tool: FREE_TEXT if tool.kind == "custom" else None,
+        fill=lambda tool: TEXT_SCHEMA if tool.kind == "custom" else None,
     ),
     beside=("type",),
     silent=("executor", "kind"),

@@ -38,7 +38,7 @@ for an object that is no value by itself (a message of the wire, between blocks 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import compress
 from operator import is_not
 from typing import Any, Final, NamedTuple, TypeVar
@@ -245,9 +245,13 @@ def content(key: str, fill: Callable[[Any], Any]) -> Field:
     return Field(key, (), lambda _: NOT_OURS, lambda _, __: None, fill=fill)
 
 
-def inside(key: str, *fields: Field) -> Field:
+Through = tuple[Callable[[Wire, Kept], Wire], Callable[[Wire, Wire], None]]
+"""What an object goes through before it is read; and once it is written, with what was kept."""
+
+
+def inside(key: str, *fields: Field, through: Through | None = None) -> Field:
     """An object inside this one, whose fields say attributes of the same value."""
-    table = Table(None, *fields)
+    table = Table(None, *fields, through=through)
     return Field(key, table.attrs, lambda _: NOT_OURS, lambda _, __: None, table=table)
 
 
@@ -291,8 +295,8 @@ class _Slot(NamedTuple):
     """Where the attribute itself is what the wire has."""
     fits: Callable[[Any], bool] | None
     field: Field | None
-    outer: str | None
-    """The object inside that has the key."""
+    outers: tuple[str, ...]
+    """The objects inside, from the outermost on, the last of which has the key."""
     table: Table
 
 
@@ -300,7 +304,8 @@ class Table:
     """The keys of a wire object and the attributes of a value. `beside` are keys of the object that
     somebody else reads and writes; `silent` are attributes that somebody else accounts for.
     `also_named` gives the other name of a key, where the wire takes two, of those inside too. In a
-    `blank` one an empty list or object under an unknown key is spelling, as null is everywhere."""
+    `blank` one an empty list or object under an unknown key is spelling, as null is everywhere.
+    What is no matter of single keys goes `through` two functions."""
 
     def __init__(
         self,
@@ -310,6 +315,7 @@ class Table:
         silent: Collection[str] = (),
         also_named: Callable[[str], str] | None = None,
         blank: bool = False,
+        through: Through | None = None,
     ) -> None:
         named = [field for field in fields if field.key]
         self.fields = fields
@@ -326,7 +332,8 @@ class Table:
         self._known = self._fields.keys() - self._beside
         self._words: dict[tuple[str, Any], Attrs] = {}
         self._hollow = _HOLLOW if blank else frozenset()
-        for table in (self, *[table for _, table in self._inside]):
+        self._through = through
+        for _, table in self._all():
             table._hollow = self._hollow
             if also_named:
                 others = {also_named(key): key for key in table.keys | table._beside}
@@ -336,12 +343,18 @@ class Table:
         if cls is not None:
             self._lay_out(cls, frozenset({*silent, *_ASIDE}))
 
+    def _all(self, outers: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Table]]:
+        """This table and those of all objects inside, each with the way to it."""
+        yield outers, self
+        for key, table in self._inside:
+            yield from table._all((*outers, key))
+
     def _lay_out(self, cls: type[Any], silent: frozenset[str]) -> None:
         """For writing: what says each attribute, in the order of the struct's fields."""
-        places = [(None, self), *self._inside]
+        places = [*self._all()]
         by_attr = {
-            attr: (field, outer, table)
-            for outer, table in places
+            attr: (field, outers, table)
+            for outers, table in places
             for field in table.fields
             for attr in field.attrs
         }
@@ -350,12 +363,12 @@ class Table:
             table._values |= {n: v for n, v in defaults.items() if v is not REQUIRED}
         self._slots: list[_Slot] = []
         for name, default in defaults.items():
-            field, outer, table = by_attr.get(name, (None, None, self))
+            field, outers, table = by_attr.get(name, (None, (), self))
             direct = field.key if field and field.kind else None
             fits = field.fits if field else None
             told = _SILENT if field is None and name in silent else default
-            self._slots.append(_Slot(name, told, direct, fits, field, outer, table))
-            if default is REQUIRED and field and field.kind and outer is None:
+            self._slots.append(_Slot(name, told, direct, fits, field, outers, table))
+            if default is REQUIRED and field and field.kind and not outers:
                 self._needed.append((name, field.key, field.kind))
         self._defaults = list(defaults.values())
         self._numbers = range(len(defaults))
@@ -367,6 +380,8 @@ class Table:
         attrs: Attrs = {}
         if self._other_names:
             wire = self.usual(wire, kept)
+        if self._through is not None:
+            wire = self._through[0](wire, kept)
         plain, known, beside, rest = self._plain, self._known, self._beside, kept.rest
         for key, given in wire.items():
             direct = plain.get(key)
@@ -507,23 +522,20 @@ class Table:
             item = values[number]
             if item is None:
                 continue
-            name, default, key, fits, field, outer, table = self._slots[number]
+            name, default, key, fits, field, outers, table = self._slots[number]
             if field is None:
                 if default is not _SILENT and not same(item, default):
                     recorder.lost(value, name)
                 continue
-            target = out if outer is None else out.setdefault(outer, {})
-            inner = spelled if outer is None or spelled is _AS_WE_DO else spelled.inside(outer)
+            target, inner = out, spelled
+            for outer in outers:
+                target = target.setdefault(outer, {})
+                inner = inner if inner is _AS_WE_DO else inner.inside(outer)
             if key is not None and key not in inner.odd and (fits is None or fits(item)):
                 target[key] = item
             elif field.attrs[0] not in written:  # its other attributes are said with the first
                 written.append(field.attrs[0])
                 table._write_field(field, value, target, inner, recorder)
-        for outer, table in self._inside:
-            if outer in out:
-                table._fill(value, out[outer], spelled.inside(outer))
-                if not out[outer]:
-                    del out[outer]
         self._fill(value, out, spelled)
 
     def write_value(self, value: Any, recorder: LossRecorder, out: Wire | None = None) -> Wire:
@@ -576,6 +588,12 @@ class Table:
         return _says(value, {attr: found.get(attr, self._values[attr]) for attr in field.attrs})
 
     def _fill(self, value: Any, out: Wire, spelled: _Spelled) -> None:
+        """Add what the wire demands, to objects inside as well; one that stays empty goes."""
+        for outer, table in self._inside:
+            if outer in out:
+                table._fill(value, out[outer], spelled.inside(outer))
+                if not out[outer]:
+                    del out[outer]
         for field, fill, missing in self._filled:
             key = field.key
             if key in out:
@@ -591,6 +609,8 @@ class Table:
                 filled = fill(value)
                 if filled is not None:
                     out[key] = filled
+        if self._through is not None and spelled is not _AS_WE_DO:
+            self._through[1](out, spelled.mine)
 
 
 class _StandIn:
@@ -603,10 +623,10 @@ class _StandIn:
 class _Spelled:
     """How an object was spelled, for those who write it again."""
 
-    __slots__ = ("_form", "_inside", "_mine", "gone", "odd", "old")
+    __slots__ = ("_form", "_inside", "gone", "mine", "odd", "old")
 
     def __init__(self, mine: Wire) -> None:
-        self._mine = mine
+        self.mine = mine
         self._inside: dict[str, _Spelled] | None = None
         self._form = form = form_in(mine)
         self.old: Wire = form.get("as", NOTHING)
@@ -622,7 +642,7 @@ class _Spelled:
         """How a key was spelled, if otherwise than usual."""
         old = self.old.get(key)
         if old is None and field.more is not None:
-            word = self._mine.get(key)
+            word = self.mine.get(key)
             return word if word is not None and field.more(word) else None
         return old
 
@@ -640,7 +660,7 @@ class _Spelled:
             self._inside = {}
         found = self._inside.get(key)
         if found is None:
-            found = self._inside[key] = _Spelled(mine_inside(self._mine, key))
+            found = self._inside[key] = _Spelled(mine_inside(self.mine, key))
         return found
 
 
