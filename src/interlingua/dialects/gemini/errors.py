@@ -8,18 +8,54 @@ from typing import Any
 from interlingua.dialects.gemini import tables
 from interlingua.dialects.gemini.tables import NAME
 from interlingua.dialects.kernel.errors import below, failed_answer, want
-from interlingua.dialects.kernel.kept import (
-    Kept,
-    did_without,
-    form_in,
-    keep,
-    kept,
-    mine_of,
-    put_back,
-)
+from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, plain
+from interlingua.dialects.kernel.kept import Kept, form_of, keep, kept, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
+
+
+def _kind_of(message: str, word: str | None, status: int | None) -> ErrorKind:
+    if word in (None, "INVALID_ARGUMENT"):
+        for phrase, kind in tables.ERROR_PHRASES.items():
+            if phrase in message:
+                return kind
+    if word in tables.ERRORS:
+        return tables.ERRORS[word][0]
+    return tables.STATUS_KINDS.get(status or 0, ErrorKind.OTHER)
+
+
+def _read_word(given: Any) -> Reading:
+    return {"code": given} if type(given) is str else NOT_OURS
+
+
+def _write_word(error: Any, recorder: LossRecorder) -> str | None:
+    """Google's own word, or the one for the kind; one that it made up goes home as a spelling."""
+    if error.code not in tables.ERRORS:
+        recorder.lost(error, "code", "only Google's own words are known here", kind="approximated")
+        return tables.ERROR_WORDS.get(error.kind)
+    word: str = error.code
+    return word
+
+
+def _status_of(error: Any) -> int:
+    word = error.code if error.code in tables.ERRORS else tables.ERROR_WORDS[error.kind]
+    return tables.ERRORS[word][1]
+
+
+ERROR = Table(
+    ProviderError,
+    plain("message", "message", str, missing=""),
+    plain("code", "status", int, lenient=True, fill=_status_of),
+    Field(
+        "status",
+        ("code",),
+        _read_word,
+        _write_word,
+        fill=lambda error: tables.ERROR_WORDS[error.kind],
+    ),
+    Field("", ("kind",), lambda _: {}, lambda _, __: None),  # said by all of them together
+)
 
 
 def read_failure(wire: Wire, kept: Kept) -> Response:
@@ -33,49 +69,23 @@ def _read_error(given: Any) -> ProviderError:
     if type(given) is str:
         raw = keep(NAME, None, {"string": True})
         return ProviderError(_kind_of(given, None, None), given, raw=raw)
-    inner = Kept()
-    message = inner.may_take(want(given, dict), "message", str, filled=True) or ""
-    status = given["code"] if type(given.get("code")) is int else None
-    code = given["status"] if type(given.get("status")) is str else None
-    taken = {"message": message, "code": status, "status": code}
-    inner.miss_any(given, ("code", "status"))
-    inner.add_others(given, [key for key, item in taken.items() if item is not None])
-    if code is not None and code not in tables.ERRORS:
-        inner.form["own"] = True  # who else made up a word for it is not asked
-    return ProviderError(_kind_of(message, code, status), message, code, status, inner.raw(NAME))
-
-
-def _kind_of(message: str, word: str | None, status: int | None) -> ErrorKind:
-    if word in (None, "INVALID_ARGUMENT"):
-        for phrase, kind in tables.ERROR_PHRASES.items():
-            if phrase in message:
-                return kind
-    if word in tables.ERRORS:
-        return tables.ERRORS[word][0]
-    return tables.STATUS_KINDS.get(status or 0, ErrorKind.OTHER)
+    kept = Kept()
+    attrs = ERROR.read(want(given, dict), kept)
+    kind = _kind_of(attrs["message"], attrs.get("code"), attrs.get("status"))
+    return ProviderError(kind, **attrs, raw=kept.raw(NAME))
 
 
 def write_failure(response: Response, error: ProviderError, recorder: LossRecorder) -> Wire:
     _tell_message(response, recorder)
-    mine = mine_of(NAME, error.raw)
-    more = kept(NAME, error.raw) or error.code is not None or error.status is not None
-    if form_in(mine).get("string") and not more:
-        if error.raw is not None:
-            recorder.unwritten_raw(error, error.raw)
-        _tell_kind(error, None, None, recorder)
-        return {"error": error.message}
-    word, status = _word(error, mine, recorder), error.status
-    if status is None and not _had_none(mine, "code"):
-        status = tables.ERRORS[word][1] if word in tables.ERRORS else 500
-    _tell_kind(error, word, status, recorder)
-    wire: Wire = {}
-    if error.message or not did_without(mine, "message"):
-        wire["message"] = error.message
-    if status is not None:
-        wire["code"] = status
-    if word is not None:
-        wire["status"] = word
-    return {"error": wire if error.raw is None else put_back(wire, error, error.raw, recorder)}
+    out: Wire = {}
+    bare = error.code is None and error.status is None and not kept(NAME, error.raw)
+    if text_alone := bare and form_of(NAME, error.raw).get("string"):
+        recorder.unwritten(error, frozenset({"kind", "message"}))
+    else:
+        ERROR.write(error, out, mine_of(NAME, error.raw), recorder)
+    if _kind_of(error.message, out.get("status"), out.get("code")) is not error.kind:
+        recorder.lost(error, "kind", "the word and the code tell the kind", kind="approximated")
+    return {"error": error.message if text_alone else put_back(out, error, error.raw, recorder)}
 
 
 def _tell_message(response: Response, recorder: LossRecorder) -> None:
@@ -86,25 +96,3 @@ def _tell_message(response: Response, recorder: LossRecorder) -> None:
         recorder.lost(response.message, "metadata.usage", reason)
     for other in response.alternatives:
         recorder.lost(other, None, reason)
-
-
-def _tell_kind(
-    error: ProviderError, word: str | None, status: int | None, recorder: LossRecorder
-) -> None:
-    if _kind_of(error.message, word, status) is not error.kind:
-        recorder.lost(error, "kind", "the word and the code tell the kind", kind="approximated")
-
-
-def _had_none(mine: Wire, key: str) -> bool:
-    """Whether the wire had no such key, or something else under it."""
-    return key in mine or did_without(mine, key)
-
-
-def _word(error: ProviderError, mine: Wire, recorder: LossRecorder) -> str | None:
-    """The status word: Google's own, or the one for the kind."""
-    if error.code is None:
-        return None if _had_none(mine, "status") else tables.ERROR_WORDS[error.kind]
-    if error.code in tables.ERRORS or form_in(mine).get("own"):
-        return error.code
-    recorder.lost(error, "code", "only Google's own words are known here", kind="approximated")
-    return tables.ERROR_WORDS[error.kind]

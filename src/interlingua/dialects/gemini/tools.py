@@ -36,7 +36,7 @@ from interlingua.model.base import same
 from interlingua.model.tools import ToolDefinition
 
 FUNCTIONS = "functionDeclarations"
-_BUILT_IN = frozenset({"name", "kind", "executor", "raw"})
+_BUILT_IN = frozenset({"name", "kind", "executor"})
 
 # -- Google's schema language ---------------------------------------------------------------------
 
@@ -190,6 +190,8 @@ def _write_function(tool: ToolDefinition, recorder: LossRecorder) -> Wire:
 
 # -- all of them ----------------------------------------------------------------------------------
 
+ENTRY = Table(None, beside=(FUNCTIONS, *BUILT_IN), also_named=snake_case)
+
 
 def read_tools(entries: list[Any]) -> tuple[tuple[ToolDefinition, ...], Wire]:
     """The tools, and the entries without any by their position."""
@@ -208,19 +210,13 @@ def _read_entry(entry: Any) -> list[ToolDefinition]:
     kept = Kept()
     functions: list[ToolDefinition] = []
     others: list[ToolDefinition] = []
-    wire: Wire = want(entry, dict)
-    for key, given in wire.items():
-        kind: str = _KINDS.get(key, key)
-        if kind != key and kind in entry:
-            kind = key
-        elif kind != key:
-            kept.form.setdefault("named", {})[kind] = key
+    for kind, given in ENTRY.usual(want(entry, dict), kept).items():
         if given is None or (kind == FUNCTIONS and given == []):
             kept.spell(kind, given)
         elif kind == FUNCTIONS:
             functions = each(given, f".{FUNCTIONS}", _read_function)
         elif type(given) not in (dict, list):
-            raise ShapeError(f".{key}", "an object", given)
+            raise ShapeError(f".{kind}", "an object", given)
         else:
             others.append(_built_in(kind, given))
     found = functions + others
@@ -229,9 +225,6 @@ def _read_entry(entry: Any) -> list[ToolDefinition]:
     if found and kept.form:
         found[0] = _noted(found[0], "entry", kept.form)
     return found
-
-
-_KINDS: dict[str, str] = {snake_case(kind): kind for kind in (FUNCTIONS, *BUILT_IN)}
 
 
 def _built_in(kind: str, settings: Any) -> ToolDefinition:
@@ -280,11 +273,9 @@ def _write_built_in(tool: ToolDefinition, recorder: LossRecorder) -> Any:
         recorder.lost(tool, None, "a tool that another provider defines", severity="error")
         return None
     recorder.unwritten(tool, _BUILT_IN)
-    if tool.raw is not None:
-        recorder.unwritten_raw(tool, tool.raw)
     if tool.name != tool.kind:
         reason = "a built-in tool has no name of its own"
         recorder.lost(tool, None, reason, kind="approximated")
-    if tool.executor != ("client" if tool.kind in CLIENT_KINDS else "provider"):
+    if (tool.executor == "client") is not (tool.kind in CLIENT_KINDS):
         recorder.lost(tool, "executor", "who runs it is settled by its kind", kind="approximated")
     return settings
