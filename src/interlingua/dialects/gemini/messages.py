@@ -47,13 +47,13 @@ from interlingua.dialects.kernel.kept import (
     write_unknown,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.turns import TurnReader, leading
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import PLACEHOLDER, SYSTEM_MARK, snake_case, unsaid_changes
+from interlingua.dialects.kernel.words import SYSTEM_MARK, placeholder, snake_case, unsaid_beside
 from interlingua.model import blocks as model
 from interlingua.model.base import Raw
-from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, UnknownBlock
+from interlingua.model.blocks import Block, TextBlock, UnknownBlock
 from interlingua.model.message import Message, Role
-from interlingua.model.metadata import MessageMetadata
 
 # -- parts ----------------------------------------------------------------------------------------
 
@@ -165,9 +165,8 @@ WRITERS: dict[type[Block], Callable[[Any, Turn], Wire | None]] = {
 
 # -- reading contents -----------------------------------------------------------------------------
 
-PLAIN = MessageMetadata(protocol=NAME)
-"""Of every model turn that has nothing else to say."""
-_INSTRUCTIONS = (Role.SYSTEM, Role.DEVELOPER)
+_READER = TurnReader(NAME, mark="kind")
+_SIDES = {USER: Role.USER, MODEL: Role.ASSISTANT}
 _CONTENT = frozenset({"role", "parts"})
 
 
@@ -193,7 +192,7 @@ def _read_content(
     ):
         raw = keep(NAME, None, {"apart": True}) if word == before else None
         calls.turn(at, word == MODEL)
-        _add(messages, word, read_parts(parts, calls), raw, None)
+        _READER.add(_SIDES[word], tuple(read_parts(parts, calls)), raw, messages)
         return word  # type: ignore[no-any-return]  # one of two
     return _read_any_content(content, at, before, calls, messages)
 
@@ -207,7 +206,8 @@ def _read_any_content(
     if word == before:
         kept.form["apart"] = True
     calls.turn(at, role == MODEL)
-    _add(messages, role, read_parts(parts, calls), kept.raw(NAME), shared)
+    blocks = tuple(read_parts(parts, calls))
+    _READER.add(_SIDES[role], blocks, kept.raw(NAME), messages, shared=shared)
     return word
 
 
@@ -239,51 +239,19 @@ def _of_role(kept: Kept) -> Raw | None:
     return keep(NAME, None, form)
 
 
-def _add(
-    messages: list[Message], role: str, blocks: list[Block], raw: Raw | None, shared: Raw | None
-) -> None:
-    """The messages of one content; its spelling is with the first."""
-    if role == MODEL:
-        metadata = PLAIN if raw is None else MessageMetadata(protocol=NAME, provider_raw=raw)
-        messages.append(Message(Role.ASSISTANT, tuple(blocks), metadata=metadata))
-        return
-    spoken: list[Block] = []
-    for block in blocks:
-        if type(block) is not ToolResultBlock or "kind" in form_of(NAME, block.raw):
-            spoken.append(block)
-            continue
-        if spoken:
-            messages.append(_message(Role.USER, tuple(spoken), raw))
-            raw, spoken = shared, []
-        messages.append(_result(block, raw))
-        raw = shared
-    if spoken or not blocks:
-        messages.append(_message(Role.USER, tuple(spoken), raw))
-
-
-def _message(role: Role, blocks: tuple[Block, ...], raw: Raw | None) -> Message:
-    if raw is None:
-        return Message(role, blocks)
-    return Message(role, blocks, metadata=MessageMetadata(provider_raw=raw))
-
-
-def _result(block: ToolResultBlock, raw: Raw | None) -> Message:
-    message = Message.of_result(block)
-    if raw is None:
-        return message
-    return message.replace(metadata=message.metadata.replace(provider_raw=raw))
-
-
 def read_system(system: Any) -> Message:
     """`systemInstruction`: a content whose role says nothing, or a string."""
-    if type(system) is str:
-        content = (TextBlock(system),) if system else ()
-        return _message(Role.SYSTEM, content, keep(NAME, None, {"string": True}))
     kept = Kept()
-    parts = take_content({"role": USER, **system}, kept)[2]
-    if system.get("role") is not None:
-        kept.form["role"] = system["role"]
-    return _message(Role.SYSTEM, tuple(read_parts(parts, Calls("system"))), kept.raw(NAME))
+    if type(system) is str:
+        kept.form["string"] = True
+        blocks: list[Block] = [TextBlock(system)] if system else []
+    else:
+        parts = take_content({"role": USER, **system}, kept)[2]
+        if system.get("role") is not None:
+            kept.form["role"] = system["role"]
+        blocks = read_parts(parts, Calls("system"))
+    metadata = _READER.about(Role.SYSTEM, kept.raw(NAME))
+    return Message(Role.SYSTEM, tuple(blocks), metadata=metadata)
 
 
 # -- writing contents -----------------------------------------------------------------------------
@@ -310,13 +278,11 @@ def finish_content(role: str | None, parts: list[Wire], mine: Wire) -> Wire:
 
 def write_messages(messages: tuple[Message, ...], recorder: LossRecorder) -> tuple[Any, list[Wire]]:
     """The instructions at the start, None where there are none, and the contents."""
-    leading = 0
-    while leading < len(messages) and messages[leading].role in _INSTRUCTIONS:
-        leading += 1
+    first = leading(messages, NAME)
     turn = Turn(recorder)
-    system = _write_system(messages[:leading], turn) if leading else None
+    system = _write_system(messages[:first], turn) if first else None
     drafts: list[_Draft] = []
-    for message in messages[leading:]:
+    for message in messages[first:]:
         _write_message(message, turn, drafts)
     return system, [finish_content(each.word, each.parts, each.mine) for each in drafts]
 
@@ -331,7 +297,7 @@ def _write_message(message: Message, turn: Turn, drafts: list[_Draft]) -> None:
         if message.changes is not None and not message.content:
             return
         word = spelled_role(MODEL if turn.model else USER, mine)
-    if message.role in _INSTRUCTIONS:
+    if message.role is Role.SYSTEM or message.role is Role.DEVELOPER:
         message = _marked(message, turn.recorder)
     if not message.content and not did_without(mine, "parts"):
         return
@@ -342,9 +308,7 @@ def _write_message(message: Message, turn: Turn, drafts: list[_Draft]) -> None:
     elif mine:
         last.mine = {**last.mine, **kept(NAME, raw)}
     if not write_parts(message, turn, last.parts) and message.content:
-        reason = "nothing of it can be said; a placeholder stands in its place"
-        turn.recorder.lost(message, "content", reason, kind="approximated")
-        last.parts.append({"text": PLACEHOLDER})
+        last.parts.append({"text": placeholder(message, turn.recorder)})
 
 
 def spelled_role(role: str, mine: Wire) -> str | None:
@@ -360,14 +324,8 @@ def spelled_role(role: str, mine: Wire) -> str | None:
 
 def tell_message(message: Message, recorder: LossRecorder) -> Wire:
     """Report what a content has no place for; gives what was kept of it."""
-    if message.name is not None:
-        recorder.lost(message, "name")
-    if message.changes is not None:
-        unsaid_changes(message, recorder)
-    raw = message.metadata.provider_raw
-    if raw is not None:
-        recorder.unwritten_raw(message, raw, "metadata.provider_raw")
-    return mine_of(NAME, raw)
+    unsaid_beside(message, recorder)
+    return mine_of(NAME, message.metadata.provider_raw)
 
 
 def _marked(message: Message, recorder: LossRecorder) -> Message:

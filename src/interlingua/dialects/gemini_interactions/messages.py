@@ -46,7 +46,7 @@ from interlingua.dialects.kernel.errors import ShapeError, want
 from interlingua.dialects.kernel.kept import Kept, did_without, form_of, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import PLACEHOLDER, unsaid_changes
+from interlingua.dialects.kernel.words import placeholder, unsaid_beside
 from interlingua.model.base import Raw
 from interlingua.model.blocks import (
     Block,
@@ -407,7 +407,7 @@ def _write_instructions(messages: tuple[Message, ...], recorder: LossRecorder) -
     for message in messages:
         if message.role is Role.DEVELOPER:
             recorder.lost(message, "role", "instructions have one level", kind="downgraded")
-        _tell_beside(message, recorder)
+        unsaid_beside(message, recorder)
         for block in message.content:
             part = write_content(block, recorder)
             if part is not None and part.get("text"):
@@ -421,19 +421,9 @@ def _write_instructions(messages: tuple[Message, ...], recorder: LossRecorder) -
     return "\n\n".join([text for _, text in said])
 
 
-def _tell_beside(message: Message, recorder: LossRecorder) -> None:
-    if message.name is not None:
-        recorder.lost(message, "name")
-    if message.changes is not None:
-        unsaid_changes(message, recorder)
-    raw = message.metadata.provider_raw
-    if raw is not None:
-        recorder.unwritten_raw(message, raw, "metadata.provider_raw")
-
-
 def _write_message(message: Message, steps: list[Wire], recorder: LossRecorder) -> None:
     if message.role is _ASSISTANT:
-        _tell_beside(message, recorder)
+        unsaid_beside(message, recorder)
         written = write_answer(message, recorder)
         if message.content and not written:
             written = [{"type": MODEL_OUTPUT, "content": [_stand_in(message, recorder)]}]
@@ -448,13 +438,11 @@ def _write_message(message: Message, steps: list[Wire], recorder: LossRecorder) 
 
 
 def _stand_in(message: Message, recorder: LossRecorder) -> Wire:
-    reason = "nothing of it can be said; a placeholder stands in its place"
-    recorder.lost(message, "content", reason, kind="approximated")
-    return {"type": "text", "text": PLACEHOLDER}
+    return {"type": "text", "text": placeholder(message, recorder)}
 
 
 def _parts_of(message: Message, recorder: LossRecorder) -> list[Wire]:
-    _tell_beside(message, recorder)
+    unsaid_beside(message, recorder)
     written = [write_content(block, recorder) for block in message.content]
     parts = [part for part in written if part is not None]
     if message.content and not parts:
@@ -463,7 +451,7 @@ def _parts_of(message: Message, recorder: LossRecorder) -> list[Wire]:
 
 
 def _write_results(message: Message, steps: list[Wire], recorder: LossRecorder) -> None:
-    _tell_beside(message, recorder)
+    unsaid_beside(message, recorder)
     for block in message.content:
         if type(block) is not ToolResultBlock:
             part = write_content(block, recorder)

@@ -32,10 +32,13 @@ _ROLES = {"user": _USER, "assistant": _ASSISTANT, "system": _SYSTEM}
 
 class TurnReader:
     """Turns to messages, and what is known of every message of a dialect: of a model's, and of all
-    others."""
+    others. `mark` is the word in the spelling of results that have no message of their own."""
 
-    def __init__(self, dialect: str, others: MessageMetadata = NO_METADATA) -> None:
+    def __init__(
+        self, dialect: str, others: MessageMetadata = NO_METADATA, mark: str = "type"
+    ) -> None:
         self._dialect = dialect
+        self._mark = mark
         self._models, self._others = MessageMetadata(protocol=dialect), others
 
     def read_each(
@@ -77,41 +80,48 @@ class TurnReader:
         raw: Raw | None,
         messages: list[Message],
         changes: Changes | None = None,
+        shared: Raw | None = None,
     ) -> None:
         """Add the messages of a turn: one per result, one per run of other blocks. The first has
-        `raw`, what the turn says itself."""
+        `raw`, what the turn says itself, and the others what is `shared` of it."""
         if role is _USER:
             for block in blocks:
                 if type(block) is ToolResultBlock:
-                    self._split(blocks, raw, messages)
+                    self._split(blocks, raw, shared, messages)
                     return
-        metadata = self._about(role, raw)
+        metadata = self.about(role, raw)
         messages.append(Message(role, blocks, metadata=metadata, changes=changes))
 
-    def _about(self, role: Role, raw: Raw | None) -> MessageMetadata:
+    def about(self, role: Role, raw: Raw | None) -> MessageMetadata:
         known = self._models if role is _ASSISTANT else self._others
         return known if raw is None else known.replace(provider_raw=raw)
 
-    def _split(self, blocks: tuple[Block, ...], raw: Raw | None, messages: list[Message]) -> None:
+    def _split(
+        self,
+        blocks: tuple[Block, ...],
+        raw: Raw | None,
+        shared: Raw | None,
+        messages: list[Message],
+    ) -> None:
         start = 0
         for index, block in enumerate(blocks):
-            if not _is_result(block, self._dialect):
+            if not _is_result(block, self._dialect, self._mark):
                 continue
             if start < index:
-                about = self._about(_USER, raw)
+                about = self.about(_USER, raw)
                 messages.append(Message(_USER, blocks[start:index], metadata=about))
-                raw = None
+                raw = shared
             about = MessageMetadata(parent_tool_use_id=block.tool_use_id, provider_raw=raw)
             messages.append(Message(_TOOL, (block,), metadata=about))
-            start, raw = index + 1, None
+            start, raw = index + 1, shared
         if start < len(blocks):
-            about = self._about(_USER, raw)
+            about = self.about(_USER, raw)
             messages.append(Message(_USER, blocks[start:], metadata=about))
 
 
-def _is_result(block: Block, dialect: str) -> TypeGuard[ToolResultBlock]:
+def _is_result(block: Block, dialect: str, mark: str = "type") -> TypeGuard[ToolResultBlock]:
     """Whether a block is a result by its part's own word; another part is the user's."""
-    return type(block) is ToolResultBlock and "type" not in form_of(dialect, block.raw)
+    return type(block) is ToolResultBlock and mark not in form_of(dialect, block.raw)
 
 
 # -- writing --------------------------------------------------------------------------------------

@@ -196,6 +196,16 @@ def unsaid_changes(
             recorder.lost(message, f"changes.{name}")
 
 
+def unsaid_beside(message: Message, recorder: LossRecorder) -> None:
+    """Report all that a message says beside its content, where the wire has that alone."""
+    if message.name is not None:
+        recorder.lost(message, "name")
+    if message.changes is not None:
+        unsaid_changes(message, recorder)
+    if (raw := message.metadata.provider_raw) is not None:
+        recorder.unwritten_raw(message, raw, "metadata.provider_raw")
+
+
 def placeholder(
     value: Message | ToolResultBlock, recorder: LossRecorder, kind: LossKind = "approximated"
 ) -> str:

@@ -18,7 +18,7 @@ from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of
 from interlingua.dialects.kernel.messages import message_of, read_calls, read_list, write_results
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import ERROR_MARK, PLACEHOLDER, unsaid_changes, write_unknown
+from interlingua.dialects.kernel.words import ERROR_MARK, placeholder, unsaid_changes, write_unknown
 from interlingua.dialects.ollama.calls import read_call, write_call, written_id
 from interlingua.dialects.ollama.media import (
     read_image,
@@ -202,9 +202,7 @@ def write_message(message: Message, recorder: LossRecorder, is_answer: bool = Fa
             return {"role": WORDS[role], "content": write_text(only, recorder)}
     parts = write_parts(content, role, recorder, is_answer)
     if content and says_nothing(parts) and not all(map(_is_empty, content)):
-        reason = "nothing of it can be said; a placeholder stands in its place"
-        recorder.lost(message, "content", reason, kind="approximated")
-        parts.content = PLACEHOLDER
+        parts.content = placeholder(message, recorder)
     if raw is None and role is not _DEVELOPER:
         return usual_wire(parts)
     out: Wire = {}
