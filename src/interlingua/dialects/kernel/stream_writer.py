@@ -16,7 +16,13 @@ from interlingua.dialects.kernel.stream_reader import call_of
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.kernel.words import compaction_as_text
 from interlingua.losses import Report
-from interlingua.model.blocks import Block, CompactionBlock, TextBlock, ThinkingBlock
+from interlingua.model.blocks import (
+    Block,
+    CompactionBlock,
+    RefusalBlock,
+    TextBlock,
+    ThinkingBlock,
+)
 from interlingua.model.events import (
     BlockDelta,
     BlockEnd,
@@ -198,6 +204,11 @@ def before_pieces(block: Any) -> Any:
 _UNSAID: dict[str, Any] = {"text": "", "citations": (), "signature": None}
 
 
+TEXT, THINKING = 0, 1
+KINDS: dict[type[Block], int] = {TextBlock: TEXT, RefusalBlock: TEXT, ThinkingBlock: THINKING}
+"""Blocks that most wires tell in pieces, and which pieces. All others come whole."""
+
+
 class OpenBlock:
     """A block on its way: how its pieces are spelled, and how much was said of it. (A struct would
     take longer to count.)"""
@@ -240,6 +251,9 @@ S = TypeVar("S", bound=OpenBlock)
 class Voice(ABC, Generic[S]):
     """Says blocks by their starts, pieces and ends, one after the other: what others say while one
     is open waits. Pieces go out at once."""
+
+    says_starts = False
+    """Whether a block that is told in pieces has said something before the first of them."""
 
     def __init__(self) -> None:
         self._begin_anew()
@@ -336,6 +350,21 @@ class Voice(ABC, Generic[S]):
         self._current = None
         return [] if said.start is None else self._end(said, call_of(said.start, event))
 
+    def _with_turns(self, partial: Message) -> list[tuple[Block, bool]]:
+        """The blocks of a message that broke off, and whether each had its turn."""
+        unsaid = self._untold()
+        turns = [index not in unsaid for index in sorted(self._seen)]
+        if len(turns) != len(partial.content):
+            turns = [True] * len(partial.content)
+        return list(zip(partial.content, turns, strict=True))
+
+    def _untold(self) -> set[int]:
+        """The blocks of which nothing was said."""
+        block = self._current
+        if block is None or (block.kind is not None if self.says_starts else block.length):
+            return {*self._waiting}
+        return {*self._waiting, block.index}
+
     @abstractmethod
     def _open(self, index: int, block: Any) -> list[Frame]: ...
 
@@ -398,9 +427,6 @@ class InPieces(Abroad, Voice[S]):
 class PieceWriter(InPieces[OpenBlock]):
     """The same for wires whose errors stand alone: how a stream ends that fails."""
 
-    says_starts = False
-    """Whether a block that is told in pieces has said something before the first of them."""
-
     def _fail(self, event: StreamError) -> list[Frame]:
         """What was said before the end is no loss; what still waited is, and so is a call that was
         not whole."""
@@ -417,21 +443,6 @@ class PieceWriter(InPieces[OpenBlock]):
             self._account(event.partial.replace(content=tuple(told)), recorder)
         self._failed, self._current = True, None
         return [self._failure(Response(blank, error=event.error), recorder)]
-
-    def _with_turns(self, partial: Message) -> list[tuple[Block, bool]]:
-        """The blocks of a message that broke off, and whether each had its turn."""
-        unsaid = self._untold()
-        turns = [index not in unsaid for index in sorted(self._seen)]
-        if len(turns) != len(partial.content):
-            turns = [True] * len(partial.content)
-        return list(zip(partial.content, turns, strict=True))
-
-    def _untold(self) -> set[int]:
-        """The blocks of which nothing was said."""
-        block = self._current
-        if block is None or (block.kind is not None if self.says_starts else block.length):
-            return {*self._waiting}
-        return {*self._waiting, block.index}
 
     @abstractmethod
     def _failure(self, response: Response, recorder: LossRecorder) -> Frame: ...

@@ -20,7 +20,14 @@ from interlingua.dialects.kernel.stream_reader import (
     failed,
     start_of_block,
 )
-from interlingua.dialects.kernel.stream_writer import PIECE, OpenBlock, PieceWriter, spell
+from interlingua.dialects.kernel.stream_writer import (
+    KINDS,
+    PIECE,
+    THINKING,
+    OpenBlock,
+    PieceWriter,
+    spell,
+)
 from interlingua.dialects.kernel.wire import Wire, encode, parse
 from interlingua.dialects.ollama.calls import read_call
 from interlingua.dialects.ollama.errors import error_of
@@ -32,7 +39,6 @@ from interlingua.model import events as ev
 from interlingua.model.blocks import (
     Block,
     ImageBlock,
-    RefusalBlock,
     TextBlock,
     ThinkingBlock,
     ToolUseBlock,
@@ -314,9 +320,6 @@ class StreamReader(MessageReader[Answer]):
 
 # -- writing, as this wire wants it, one block after the other ------------------------------------
 
-_TEXT, _THINKING = 0, 1
-_KINDS: dict[type[Block], int] = {TextBlock: _TEXT, RefusalBlock: _TEXT, ThinkingBlock: _THINKING}
-"""Blocks that are told in pieces. All others come whole."""
 _PIECES: tuple[Wire, ...] = (
     {"role": "assistant", "content": PIECE},
     {"role": "assistant", "content": "", "thinking": PIECE},
@@ -361,12 +364,12 @@ class Abroad(PieceWriter):
     # -- blocks -----------------------------------------------------------------------------------
 
     def _open(self, index: int, block: Any) -> list[Frame]:
-        kind = _KINDS.get(type(block))
+        kind = KINDS.get(type(block))
         if kind is None:
             self._current = OpenBlock(index)
             return []
         # Thoughts that follow each other are one here; so are texts, which go on without a gap.
-        before = "\n" if kind == self._last == _THINKING else ""
+        before = "\n" if kind == self._last == THINKING else ""
         self._current = OpenBlock(index, kind, before)
         return self._say(self._current, block.text)
 
@@ -383,13 +386,13 @@ class Abroad(PieceWriter):
 
     def _end(self, said: OpenBlock, block: Any) -> list[Frame]:
         """What was not said in pieces."""
-        if not said.length and said.kind != _KINDS.get(type(block)):
-            self._open(said.index, block.replace(text="") if type(block) in _KINDS else block)
+        if not said.length and said.kind != KINDS.get(type(block)):
+            self._open(said.index, block.replace(text="") if type(block) in KINDS else block)
             said = self._current or said
         self._current = None
         if said.kind is None:
             return self._whole(block)
-        return self._say(said, block.text[said.length :]) if type(block) in _KINDS else []
+        return self._say(said, block.text[said.length :]) if type(block) in KINDS else []
 
     def _whole(self, block: Block) -> list[Frame]:
         parts = write_parts((block,), Role.ASSISTANT, QUIET, is_answer=True)

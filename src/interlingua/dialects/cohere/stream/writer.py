@@ -15,17 +15,23 @@ from interlingua.dialects.kernel.fields import QUIET
 from interlingua.dialects.kernel.kept import NOTHING
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.stream_reader import call_of
-from interlingua.dialects.kernel.stream_writer import PIECE, OpenBlock, PieceWriter, spell
+from interlingua.dialects.kernel.stream_writer import (
+    KINDS,
+    PIECE,
+    TEXT,
+    OpenBlock,
+    PieceWriter,
+    spell,
+)
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model import events as ev
-from interlingua.model.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock
+from interlingua.model.blocks import Block, TextBlock
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message
 from interlingua.streams.frames import Frame
 
-_TEXT, _THINKING, _INPUT, _HELD = range(4)
-_KINDS: dict[type[Block], int] = {TextBlock: _TEXT, RefusalBlock: _TEXT, ThinkingBlock: _THINKING}
-"""Blocks that are told in pieces. All others come whole."""
+_INPUT, _HELD = 2, 3
+"""Other pieces than those of texts and thoughts."""
 _KEYS = ("text", "thinking")
 _BEGUN: Wire = {
     "role": "assistant",
@@ -104,7 +110,7 @@ class Abroad(PieceWriter):
 
     def _open(self, index: int, block: Any) -> list[Frame]:
         frames = [] if type(block) is TextBlock and block.phase else self._say_held()
-        kind = _KINDS.get(type(block))
+        kind = KINDS.get(type(block))
         if type(block) is TextBlock and is_commentary(block.replace(text="-")):
             kind = _HELD
         said = self._current = OpenBlock(index, kind)
@@ -121,7 +127,7 @@ class Abroad(PieceWriter):
 
     def _opening(self, said: OpenBlock) -> Frame:
         """The start of an item that is told in pieces."""
-        key = _KEYS[said.kind or _TEXT]
+        key = _KEYS[said.kind or TEXT]
         _spell_as(said, "content-delta", self._items, {"content": {key: PIECE}})
         return self._item({"type": key, key: ""})
 
@@ -136,7 +142,7 @@ class Abroad(PieceWriter):
         if not said.length and said.kind != self._kind_of(block):
             frames = self._open(said.index, block)
             said = self._current or said
-        elif said.kind is not None and type(block) in _KINDS:
+        elif said.kind is not None and type(block) in KINDS:
             frames = self._say(said, block.text[said.length :])
         if said.kind == _HELD:
             self._held.append(block.replace(text=said.before))
@@ -150,7 +156,7 @@ class Abroad(PieceWriter):
         return [*frames, *self._close(said)]
 
     def _kind_of(self, block: Any) -> int | None:
-        return _HELD if is_commentary(block) else _KINDS.get(type(block))
+        return _HELD if is_commentary(block) else KINDS.get(type(block))
 
     def _whole(self, block: Block) -> list[Frame]:
         """An item that is not told in pieces, or has none."""

@@ -17,6 +17,7 @@ from interlingua.dialects.kernel import stream_writer
 from interlingua.dialects.kernel.kept import kept
 from interlingua.dialects.kernel.recorder import LossRecorder, quiet
 from interlingua.dialects.kernel.stream_writer import (
+    KINDS,
     PIECE,
     OpenBlock,
     beside_error,
@@ -26,7 +27,7 @@ from interlingua.dialects.kernel.stream_writer import (
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.losses import Report
 from interlingua.model import events as ev
-from interlingua.model.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock
+from interlingua.model.blocks import Block, TextBlock, ThinkingBlock
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message
 from interlingua.streams.frames import Frame
@@ -144,8 +145,7 @@ def _is_blank(block: Any) -> bool:
 # -- one answer -----------------------------------------------------------------------------------
 
 _EMPTY: tuple[Wire, ...] = ({"text": ""}, {"text": "", "thought": True})
-_KINDS: dict[type[Block], int] = {TextBlock: 0, RefusalBlock: 0, ThinkingBlock: 1}
-"""Blocks that are told in pieces, and an empty piece of each. All others come whole."""
+"""An empty piece of each kind of block that is told in pieces."""
 
 
 class _Voice(stream_writer.Voice[OpenBlock]):
@@ -159,7 +159,7 @@ class _Voice(stream_writer.Voice[OpenBlock]):
         self._turn = Turn(_QUIET, model=True, cites=True)
 
     def _open(self, index: int, block: Any) -> list[Frame]:
-        kind = None if kept(NAME, block.raw) else _KINDS.get(type(block))
+        kind = None if kept(NAME, block.raw) else KINDS.get(type(block))
         said = self._current = OpenBlock(index, kind)
         return [] if kind is None else self._say(said, block.text)
 
@@ -179,7 +179,7 @@ class _Voice(stream_writer.Voice[OpenBlock]):
         part = WRITERS[type(block)](block, self._turn)
         frames: list[Frame] = []
         if part is not None and said.kind is None:
-            kind = _KINDS.get(type(block))
+            kind = KINDS.get(type(block))
             frames = [self._whole(said, part, kind is not None and self._last == _EMPTY[kind])]
             self._last = None
         elif part is not None and said.kind is not None:
@@ -200,13 +200,13 @@ class _Voice(stream_writer.Voice[OpenBlock]):
         content = {"role": MODEL, "parts": list(parts)}
         return {"candidates": [{"content": content, "index": self._choice}], **self._about}
 
+    def _untold(self) -> set[int]:
+        return self._seen - self._told
+
     def report_partial(self, partial: Message, recorder: LossRecorder) -> None:
         """What was said before a stream broke off is no loss, all else is."""
-        told = [index in self._told for index in sorted(self._seen)]
-        if len(told) != len(partial.content):
-            told = [True] * len(partial.content)
         turn = Turn(recorder, model=True, cites=True)
-        for block, was_told in zip(partial.content, told, strict=True):
+        for block, was_told in self._with_turns(partial):
             if was_told:
                 WRITERS[type(block)](block, turn)
             else:

@@ -26,34 +26,29 @@ from interlingua.dialects.kernel import stream_writer
 from interlingua.dialects.kernel.kept import mine_of
 from interlingua.dialects.kernel.recorder import LossRecorder, quiet
 from interlingua.dialects.kernel.stream_reader import call_of
-from interlingua.dialects.kernel.stream_writer import PIECE, OpenBlock, PieceWriter, spell
+from interlingua.dialects.kernel.stream_writer import (
+    KINDS,
+    PIECE,
+    TEXT,
+    THINKING,
+    OpenBlock,
+    PieceWriter,
+    spell,
+)
 from interlingua.dialects.kernel.wire import Wire, encode
-from interlingua.model.blocks import (
-    Block,
-    RefusalBlock,
-    TextBlock,
-    ThinkingBlock,
-)
-from interlingua.model.events import (
-    ToolUseEnd,
-    ToolUseStart,
-)
+from interlingua.model.blocks import Block, TextBlock, ThinkingBlock
+from interlingua.model.events import ToolUseEnd, ToolUseStart
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message
 from interlingua.streams.frames import Frame
 
-_TEXT, _THINKING, _INPUT = 0, 1, 2
+_INPUT = 2
+"""Other pieces than those of texts and thoughts."""
 _PIECES: tuple[Wire, ...] = (
     {"type": "text", "text": PIECE},
     {"type": "thought_summary", "content": {"type": "text", "text": PIECE}},
     {"type": "arguments_delta", "arguments": PIECE},
 )
-_KINDS: dict[type[Block], int] = {
-    TextBlock: _TEXT,
-    RefusalBlock: _TEXT,
-    ThinkingBlock: _THINKING,
-}
-"""Blocks that are told in pieces. All others come whole."""
 _BARE = frozenset({"type", "text", "annotations", "summary", "signature", "content"})
 """What a step may say after its start."""
 _TOO_LATE = "a step says it at its start, when it was not known"
@@ -107,11 +102,11 @@ class Abroad(PieceWriter):
     # -- blocks -----------------------------------------------------------------------------------
 
     def _open(self, index: int, block: Any) -> list[Frame]:
-        kind = _KINDS.get(type(block))
+        kind = KINDS.get(type(block))
         said = self._current = OpenBlock(index, kind)
         if kind is None:
             return []
-        step = {"type": THOUGHT if kind == _THINKING else MODEL_OUTPUT}
+        step = {"type": THOUGHT if kind == THINKING else MODEL_OUTPUT}
         return [self._opening(said, step), *self._say(said, block.text)]
 
     def _open_call(self, event: ToolUseStart) -> list[Frame]:
@@ -140,7 +135,7 @@ class Abroad(PieceWriter):
         if said.kind is None:
             return self._whole(said, block)
         frames = self._say(said, block.text[said.length :])
-        if not said.length and said.kind == _TEXT and not frames and said.cuts is not None:
+        if not said.length and said.kind == TEXT and not frames and said.cuts is not None:
             frames.append(self._frame(said, ""))  # without a piece there is no text
         if type(block) is TextBlock:
             cited = [write_citation(each, block.text, _QUIET) for each in block.citations]
