@@ -119,6 +119,31 @@ class Counts(NamedTuple):
     ) -> tuple[Usage, tuple[Diagnostic, ...]]:
         """The counts as disjoint ones; what is no count stays where it is."""
         kept = Kept() if kept is None else kept
+        if not kept.form and (plain := self.quick(wire, dialect)) is not None:
+            return plain, ()
+        return self._read(wire, dialect, kept)
+
+    def quick(self, wire: Wire, dialect: str) -> Usage | None:
+        """Counts in the plain spelling that nearly all have; None for any other."""
+        prompt, total, said = wire.get(self.prompt), wire.get(self.total), wire.get(self.said)
+        cached, thought, rest = wire.get(self.cached), wire.get(self.thought), {}
+        if type(prompt) is not int or type(total) is not int or prompt < 0:
+            return None
+        ours = self[:5]
+        for key, item in wire.items():
+            if item is None or (key in ours and (type(item) is not int or item < 0)):
+                return None
+            if key not in ours:
+                rest[key] = item
+        if (thought is not None and said is None) or (cached or 0) > prompt:
+            return None
+        output = None if said is None else said + (thought or 0)
+        if total != prompt + (output or 0) + (count(rest.get(self.tools)) or 0):
+            return None
+        raw = {dialect: rest} if rest else None
+        return Usage(prompt - (cached or 0), output, cached, None, thought, raw=raw)
+
+    def _read(self, wire: Wire, dialect: str, kept: Kept) -> tuple[Usage, tuple[Diagnostic, ...]]:
         given: dict[str, int] = {}
         for key, item in wire.items():
             tokens = count(item) if key in self[:5] else None

@@ -14,9 +14,10 @@ from interlingua.dialects.gemini.messages import (
     tell_message,
     write_parts,
 )
-from interlingua.dialects.gemini.tables import MODEL, NAME, NEAREST_STOPS, STOP_REASONS
+from interlingua.dialects.gemini.tables import MODEL, NAME, STOP_REASONS, STOP_WORDS
 from interlingua.dialects.gemini.text import Turn
 from interlingua.dialects.google import Counts
+from interlingua.dialects.kernel.calls import stopped_for_calls
 from interlingua.dialects.kernel.errors import below, each, read_whole, want
 from interlingua.dialects.kernel.fields import Attrs, Table, plain
 from interlingua.dialects.kernel.kept import (
@@ -30,10 +31,9 @@ from interlingua.dialects.kernel.kept import (
     restore,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.usage import count
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import own_word, snake_case
-from interlingua.model.blocks import Block, ToolUseBlock
+from interlingua.model.blocks import Block
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata, StopReason, Usage
@@ -53,44 +53,18 @@ CANDIDATE = Table(
 
 # -- tokens: the sums are those of both of Google's APIs (`dialects/google.py`) -------------------
 
-PROMPT, CACHED = "promptTokenCount", "cachedContentTokenCount"
-SAID, THOUGHT = "candidatesTokenCount", "thoughtsTokenCount"
-TOTAL, TOOLS = "totalTokenCount", "toolUsePromptTokenCount"
-COUNTS = Counts(PROMPT, CACHED, SAID, THOUGHT, TOTAL, TOOLS)
-_OURS = frozenset(COUNTS[:5])
-_SNAKES = frozenset(snake_case(name) for name in _OURS)
-USAGE = Table(None, beside=_OURS, also_named=snake_case)
-
-
-def quick_usage(wire: Wire) -> Usage | None:
-    """Counts in the plain spelling that nearly all have; None for any other."""
-    prompt, total, spoken = wire.get(PROMPT), wire.get(TOTAL), wire.get(SAID)
-    cached, thoughts, rest = wire.get(CACHED), wire.get(THOUGHT), {}
-    if type(prompt) is not int or type(total) is not int or prompt < 0:
-        return None
-    for key, item in wire.items():
-        if key in _OURS:
-            if type(item) is not int or item < 0:
-                return None
-        elif item is None or key in _SNAKES:
-            return None
-        else:
-            rest[key] = item
-    if (thoughts is not None and spoken is None) or (cached or 0) > prompt:
-        return None
-    output = None if spoken is None else spoken + (thoughts or 0)
-    if total != prompt + (output or 0) + (count(rest.get(TOOLS)) or 0):
-        return None
-    raw = {NAME: rest} if rest else None
-    return Usage(prompt - (cached or 0), output, cached, None, thoughts, raw=raw)
+COUNTS = Counts(
+    prompt="promptTokenCount",
+    cached="cachedContentTokenCount",
+    said="candidatesTokenCount",
+    thought="thoughtsTokenCount",
+    total="totalTokenCount",
+    tools="toolUsePromptTokenCount",
+)
+USAGE = Table(None, beside=COUNTS[:5], also_named=snake_case)
 
 
 def read_usage(wire: Wire) -> tuple[Usage, tuple[Diagnostic, ...]]:
-    usage = quick_usage(wire)
-    return _read_usage(wire) if usage is None else (usage, ())
-
-
-def _read_usage(wire: Wire) -> tuple[Usage, tuple[Diagnostic, ...]]:
     kept = Kept()
     return COUNTS.read(USAGE.usual(wire, kept), NAME, kept)
 
@@ -200,12 +174,7 @@ def finish_of(candidate: Wire, kept: Kept) -> Any:
 
 def stop_reason(word: Any, blocks: list[Block] | tuple[Block, ...]) -> StopReason | None:
     """Calls for the client end a turn that stopped of itself, and no other."""
-    reason = STOP_REASONS.read(word)
-    if reason is StopReason.END_TURN and any(
-        type(block) is ToolUseBlock and block.executor == "client" for block in blocks
-    ):
-        return StopReason.TOOL_USE
-    return reason
+    return stopped_for_calls(STOP_REASONS.read(word), blocks)
 
 
 # -- writing --------------------------------------------------------------------------------------
@@ -276,14 +245,7 @@ def _content(parts: list[Wire], mine: Wire) -> Wire:
 
 
 def _finish_word(message: Message, recorder: LossRecorder) -> Any:
-    metadata = message.metadata
-    word, wanted = own_word(metadata, NAME), metadata.stop_reason
-    if word is not None and stop_reason(word, message.content) is wanted:
-        return word
-    if wanted is None:
+    if message.metadata.stop_reason is None:
         return None
-    told: Any = NEAREST_STOPS.get(wanted) or STOP_REASONS.write(wanted)
-    if stop_reason(told, message.content) is not wanted:
-        reason = f"{NAME} has no word for {wanted.value}"
-        recorder.lost(message, "metadata.stop_reason", reason, kind="approximated")
-    return told
+    own = own_word(message.metadata, NAME)
+    return STOP_WORDS.of(message, own, recorder, lambda word: stop_reason(word, message.content))

@@ -10,7 +10,7 @@ import re
 
 from interlingua.dialects import google
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import TwoWay
+from interlingua.dialects.kernel.words import StopWords, TwoWay
 from interlingua.dialects.record import Counting, Traits
 from interlingua.ids import IdGrammar
 from interlingua.model.blocks import AudioBlock, DocumentBlock, ImageBlock, MediaBlock, VideoBlock
@@ -168,6 +168,9 @@ NEAREST_STOPS: dict[StopReason, str] = {
 }
 """For the stop reasons that no word is for, and `other`, whose word nobody is to use: it stands for
 a reason that is not known."""
+STOP_WORDS = StopWords(
+    STOP_REASONS.read, STOP_REASONS.nearest(NEAREST_STOPS), usual="OTHER", cut="OTHER"
+)
 
 CHUNKS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("web", "retrievedContext", "maps"), ("uri", "title")),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import msgspec
@@ -13,8 +13,8 @@ from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.base import JsonObject
-from interlingua.model.blocks import ToolUseBlock
-from interlingua.model.metadata import Diagnostic
+from interlingua.model.blocks import Block, ToolUseBlock
+from interlingua.model.metadata import Diagnostic, StopReason
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
@@ -137,6 +137,16 @@ def tell_recovered(block: ToolUseBlock, recorder: LossRecorder) -> None:
         recorder.lost(block, "raw_arguments", "said as far as they came")
     else:
         recorder.lost(block, "raw_arguments", "said as they were understood", severity="info")
+
+
+def stopped_for_calls(reason: StopReason | None, blocks: Collection[Block]) -> StopReason | None:
+    """Why a message ended, where the wire has one word for all that end of themselves: calls for
+    the client end a turn."""
+    if reason is StopReason.END_TURN:
+        for block in blocks:
+            if type(block) is ToolUseBlock and block.executor == "client":
+                return StopReason.TOOL_USE
+    return reason
 
 
 class OpenCalls:

@@ -114,7 +114,7 @@ class StopWords(NamedTuple):
     """How a wire says why a message ended."""
 
     read: Reads
-    words: Mapping[StopReason, str]
+    words: Mapping[StopReason, Any]
     usual: str
     """Said for a reason that has no word."""
     cut: str

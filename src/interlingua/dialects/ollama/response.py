@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from interlingua.dialects.kernel.calls import stopped_for_calls
 from interlingua.dialects.kernel.errors import ShapeError, below, read_whole
 from interlingua.dialects.kernel.fields import QUIET, Table, content, plain
 from interlingua.dialects.kernel.kept import Kept, did_without, mine_of, put_back
@@ -23,7 +24,7 @@ from interlingua.dialects.ollama.tables import (
     STOP_WORDS,
 )
 from interlingua.dialects.ollama.usage import USAGE, read_usage, write_usage
-from interlingua.model.blocks import Block, ToolUseBlock
+from interlingua.model.blocks import Block
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, StopReason
@@ -101,11 +102,7 @@ def _read_message(
 
 
 def reason_of(word: Any, content: tuple[Block, ...]) -> StopReason | None:
-    """What a reason means: a turn that ended with calls stopped for them."""
-    reason = STOP_REASONS.read(word)
-    if reason is StopReason.END_TURN and any(type(block) is ToolUseBlock for block in content):
-        return StopReason.TOOL_USE
-    return reason
+    return stopped_for_calls(STOP_REASONS.read(word), content)
 
 
 # -- writing --------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from msgspec import UNSET, UnsetType
 from interlingua.dialects.gemini.response import (
     BODY,
     CANDIDATE,
-    quick_usage,
     read_response,
     read_usage,
 )
@@ -99,13 +98,10 @@ class StreamReader:
             or self._over
         ):
             return self._feed(frame)
-        return self._plain(wire, first, run, part.text) or self._feed(frame)  # type: ignore[arg-type]  # it has the run
+        return self._plain(wire, first, run, part.text)  # type: ignore[arg-type]  # it has the run
 
     def _plain(self, wire: _PlainFrame, first: Candidate, run: Run, text: str) -> list[Event]:
-        """The next piece of a text; nothing where its usage has to be looked at."""
-        counts, usage = wire.usage_metadata, None
-        if counts is not UNSET and (usage := quick_usage(counts)) is None:
-            return []
+        """The next piece of a text."""
         pieces = run.pieces
         pieces.append(text)
         if len(pieces) > MANY:
@@ -114,10 +110,10 @@ class StreamReader:
             self._body["createTime"] = wire.create_time
         first.tell_usual(wire.candidates[0].index is not UNSET)
         piece: Event = run.event(run.index, text)
-        if usage is None:
+        if wire.usage_metadata is UNSET:
             return [piece]
-        self._body["usageMetadata"] = counts
-        return [piece, ev.UsageUpdate(usage)]
+        self._body["usageMetadata"] = wire.usage_metadata
+        return [piece, ev.UsageUpdate(read_usage(wire.usage_metadata)[0])]
 
     def close(self) -> list[Event]:
         """The stream has ended; a message that has not is broken off."""
