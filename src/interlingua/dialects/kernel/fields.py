@@ -82,6 +82,8 @@ _ASIDE = frozenset({"raw", "provider_raw"})
 _WORDS = frozenset({str, bool})
 _HOLLOW = frozenset({list, dict})
 _MOST_WORDS = 256
+_HERE: Final[tuple[str, ...]] = ()
+"""The way to an object itself."""
 _SILENT: Final = object()
 """The default of an attribute that somebody else accounts for."""
 
@@ -343,7 +345,7 @@ class Table:
         if cls is not None:
             self._lay_out(cls, frozenset({*silent, *_ASIDE}))
 
-    def _all(self, outers: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Table]]:
+    def _all(self, outers: tuple[str, ...] = _HERE) -> Iterator[tuple[tuple[str, ...], Table]]:
         """This table and those of all objects inside, each with the way to it."""
         yield outers, self
         for key, table in self._inside:
@@ -363,7 +365,7 @@ class Table:
             table._values |= {n: v for n, v in defaults.items() if v is not REQUIRED}
         self._slots: list[_Slot] = []
         for name, default in defaults.items():
-            field, outers, table = by_attr.get(name, (None, (), self))
+            field, outers, table = by_attr.get(name, (None, _HERE, self))
             direct = field.key if field and field.kind else None
             fits = field.fits if field else None
             told = _SILENT if field is None and name in silent else default
@@ -515,7 +517,8 @@ class Table:
     def write(self, value: Any, out: Wire, mine: Wire, recorder: LossRecorder) -> None:
         """Put what a value says into an object, in the spelling that `mine` kept (`kept.restore`
         then adds the rest of it), and report what the wire cannot say."""
-        spelled = _Spelled(mine) if mine else _AS_WE_DO
+        spelled = inner = _Spelled(mine) if mine else _AS_WE_DO
+        place, target = _HERE, out
         written: list[str] = []
         values = astuple(value)
         for number in compress(self._numbers, map(is_not, values, self._defaults)):
@@ -527,10 +530,11 @@ class Table:
                 if default is not _SILENT and not same(item, default):
                     recorder.lost(value, name)
                 continue
-            target, inner = out, spelled
-            for outer in outers:
-                target = target.setdefault(outer, {})
-                inner = inner if inner is _AS_WE_DO else inner.inside(outer)
+            if outers is not place:
+                place, target, inner = outers, out, spelled
+                for outer in outers:
+                    target = target.setdefault(outer, {})
+                    inner = inner.inside(outer)
             if key is not None and key not in inner.odd and (fits is None or fits(item)):
                 target[key] = item
             elif field.attrs[0] not in written:  # its other attributes are said with the first
