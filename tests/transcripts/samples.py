@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(os.environ.get("INTERLINGUA_TRANSCRIPTS", ROOT.parent / "shared" / "transcripts"))
+NO_SAMPLES = f"no session files in {FOLDER.name}; INTERLINGUA_TRANSCRIPTS names their folder"
 
 
 class Sample(NamedTuple):
@@ -53,8 +54,7 @@ def each_sample(*formats: str) -> pytest.MarkDecorator:
     """Runs a test once for each sample; skipped with a word where there are none."""
     found = samples(*formats)
     if not found:
-        reason = f"no session files in {FOLDER.name}; INTERLINGUA_TRANSCRIPTS names their folder"
         return pytest.mark.parametrize(
-            "sample", [pytest.param(None, marks=pytest.mark.skip(reason))]
+            "sample", [pytest.param(None, marks=pytest.mark.skip(NO_SAMPLES))]
         )
     return pytest.mark.parametrize("sample", found, ids=lambda sample: sample.id)

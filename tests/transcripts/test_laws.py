@@ -12,8 +12,9 @@ import interlingua as il
 from interlingua import transcripts
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.transcripts import Transcript, TranscriptError, format_of, formats
+from tests.effort import PART, THOROUGH
 from tests.transcripts.facts import as_indexed, differences, facts_of
-from tests.transcripts.samples import Sample, each_sample
+from tests.transcripts.samples import NO_SAMPLES, Sample, each_sample, samples
 
 
 @each_sample(*formats())
@@ -60,10 +61,17 @@ def test_a_session_that_is_written_anew_is_read_as_it_was(sample: Sample, tmp_pa
 
 
 AGENTS = [name for name in formats() if format_of(name).resume is not None]
+TRAVELS = [
+    pytest.param(sample, abroad, id=f"{sample.id}-{abroad}")
+    for number, sample in enumerate(samples(*AGENTS))
+    for place, abroad in enumerate(AGENTS)
+    if THOROUGH or (number + place) % PART == 0
+]
+"""In the gate a session travels by one tool in three, and the sessions of a format by all."""
 
 
-@pytest.mark.parametrize("abroad", AGENTS)
-@each_sample(*AGENTS)
+@pytest.mark.skipif(not TRAVELS, reason=NO_SAMPLES)
+@pytest.mark.parametrize(("sample", "abroad"), TRAVELS)
 def test_what_was_carried_by_another_tool_comes_back(
     sample: Sample, abroad: str, tmp_path: Path
 ) -> None:
