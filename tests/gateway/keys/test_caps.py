@@ -632,8 +632,8 @@ def test_processes_that_share_a_store_do_not_pass_a_cap_and_every_dollar_is_coun
         assert [child.returncode for child in children] == [0] * 4
         costs = {line[1]: Decimal(line[2]) for line in lines if line[0] == "cost"}
         assert len(costs) == sum(line[0] == "began" for line in lines) > 0
-        time.sleep(2.1)
-        store.tend_quotas("another", 2.0)
+        time.sleep(0.6)
+        store.tend_quotas("another", 0.5)
         entries = ask(store, "SELECT id, status, cost FROM ledger")
         settled = {id: usd(cost) for id, status, cost in entries if status == "settled"}
         assert {id: cost for id, cost in settled.items() if id in costs} == costs
