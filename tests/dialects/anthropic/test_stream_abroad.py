@@ -75,6 +75,14 @@ ONE = il.ToolUseBlock("call_1", "add", {"a": 1})
 TWO = il.ToolUseBlock("call_2", "add", {"b": 2})
 
 
+def test_a_block_of_which_the_end_alone_tells_the_kind_has_a_start() -> None:
+    image = il.ImageBlock(il.Source("url", "https://example.com/a.png"))
+    text = il.TextBlock("Hello")
+    wires, _ = told(answer(text), BlockStart(0, image), BlockEnd(0, text))
+    assert deltas(wires)[0] == {"type": "text_delta", "text": "Hello"}
+    assert fold(wires).message.content == (text,)
+
+
 def test_a_plain_answer_is_said_in_the_order_of_this_wire() -> None:
     response = answer(il.TextBlock("Hello"), usage=il.Usage(4, 2))
     wires, report = told(

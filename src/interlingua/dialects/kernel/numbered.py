@@ -22,12 +22,7 @@ from interlingua.dialects.kernel.stream_reader import (
     pattern_of,
     start_of_block,
 )
-from interlingua.dialects.kernel.stream_writer import (
-    OpenBlock,
-    PieceWriter,
-    before_pieces,
-    spell,
-)
+from interlingua.dialects.kernel.stream_writer import OpenBlock, PieceWriter, before_pieces, spell
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.model import events as ev
 from interlingua.model.blocks import (
@@ -76,7 +71,7 @@ class OpenPart:
         self.citations: list[Wire] = []
 
     def add(self, text: str) -> Event:
-        """A piece."""
+        """A piece came."""
         self.pieces.append(text)
         event: Event = self.event(self.index, text)
         return event
@@ -198,7 +193,8 @@ KINDS: dict[type[Block], int] = {TextBlock: TEXT, RefusalBlock: TEXT, ThinkingBl
 
 class NumberedWriter(PieceWriter):
     """Events in, frames out. One block is open at a time; what others say meanwhile waits. Usage
-    and stop reason are said at the end, and losses are counted there."""
+    and stop reason are said at the end, and losses are counted there. A dialect says how its frames
+    look."""
 
     says_starts = True
     opens_texts: ClassVar[bool]
@@ -263,22 +259,27 @@ class NumberedWriter(PieceWriter):
         return spell(*self._step(self.frames[1], {"delta": delta}))
 
     def _end(self, said: OpenBlock, block: Any) -> list[Frame]:
-        """What was not said in pieces, and the end."""
+        """What was not said in pieces, and the end. Of which kind a block is may be told by then
+        only."""
         kind = KINDS.get(type(block))
+        frames: list[Frame] = []
         if said.kind != kind and not (said.length or self._begun):
-            self._open(said.index, block if kind is None else block.replace(text=""))
+            frames += self._open(said.index, block if kind is None else block.replace(text=""))
             said = self._current or said
         if said.kind is None:
-            return [*self._whole(block), *self._close(said)]
-        if said.kind != kind:
-            return self._close(said)
+            frames += self._whole(block)
+        elif said.kind == kind:
+            frames += self._rest(said, block, kind)
+        return frames + self._close(said)
+
+    def _rest(self, said: OpenBlock, block: Any, kind: int) -> list[Frame]:
         frames = self._say(said, block.text[said.length :])
         for citation in getattr(block, "citations", ())[self._cited :]:
             frames += self._cite(citation)
         signature = block.signature if kind == THINKING else None
         if signature or (said.length and signature is not None):
             frames.append(self._say_delta(self._signature(signature)))
-        return frames + self._close(said)
+        return frames
 
     def _end_call(self, said: OpenBlock, event: ev.ToolUseEnd) -> list[Frame]:
         frames: list[Frame] = []
