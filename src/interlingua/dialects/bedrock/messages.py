@@ -258,7 +258,7 @@ def write_messages(
     turns = Turns(recorder, _PLACEHOLDER)
     for message in messages[first:] if first else messages:
         raw, role = message.metadata.provider_raw, ROLES[message.role]
-        form = form_of(NAME, raw)
+        form: Wire = {} if raw is None else form_of(NAME, raw)
         tell_speaker(message, recorder)
         parts = _write_message(message, form, tools, recorder)
         if parts or "content" in form.get("as", ()) or turns.fill(message, role, parts):

@@ -19,6 +19,7 @@ from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
 
 _BODY = frozenset({"output", "stopReason", "usage"})
+_ROLE: Wire = {"role": "assistant"}
 _NEEDED = ("stopReason", "usage", "metrics")
 
 
@@ -77,8 +78,9 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
     metadata = message.metadata
     out: Wire = {}
     written = _write_message(message, recorder)
-    is_bare = did_without(mine, "output") or did_without(mine_inside(mine, "output"), "message")
-    if written["content"] or not is_bare:
+    if written["content"] or not (
+        did_without(mine, "output") or did_without(mine_inside(mine, "output"), "message")
+    ):
         out["output"] = {"message": written}
     if metadata.stop_reason is not None or not did_without(mine, "stopReason"):
         own = own_stop_word(metadata, NAME, STOP_REASONS.words)
@@ -103,6 +105,6 @@ def _write_message(message: Message, recorder: LossRecorder) -> Wire:
     write_parts(message.content, content, recorder, answer=True)
     if message.name is not None:
         recorder.lost(message, "name")
-    out = fill({}, mine, {"role": "assistant"})
+    out = fill({}, mine, _ROLE) if mine else dict(_ROLE)
     out["content"] = content
     return put_back(out, message, raw, recorder, "metadata.provider_raw")
