@@ -12,12 +12,7 @@ from msgspec.structs import asdict
 from interlingua.dialects.front import Filler, Front, NamedEnding, Stored, Wire
 from interlingua.dialects.openai_responses.tables import COMPLETED, FAILED, INCOMPLETE, NAME
 
-_RESPONSE: Wire = {
-    "completed_at": None,
-    "error": None,
-    "incomplete_details": None,
-    "usage": None,
-}
+_RESPONSE: Wire = dict.fromkeys(("completed_at", "error", "incomplete_details", "usage"))
 _PLAIN_TEXT = {"type": "text"}
 _USAGE: Wire = {
     "input_tokens_details": {"cached_tokens": 0},

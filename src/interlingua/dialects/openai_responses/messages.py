@@ -309,9 +309,6 @@ class ItemReader(Turns):
         self.blocks += thinking.read_reasoning(item, last if type(last) is ThinkingBlock else None)
         self.in_list = False
 
-    def compaction(self, item: Wire, index: int) -> None:
-        self.made(thinking.read_compaction(item))
-
     def called(self, item: Wire, index: int) -> None:
         """A call, and its result where the item holds it."""
         if item["type"] == "image_generation_call" and type(item.get("result")) is str:
@@ -417,7 +414,7 @@ _ITEMS: dict[str, Callable[[ItemReader, Wire, int], None]] = {
     **dict.fromkeys(OUTPUTS, ItemReader.result),
     **dict.fromkeys(tables.ASIDES, ItemReader.setting),
     "reasoning": ItemReader.reasoning,
-    "compaction": ItemReader.compaction,
+    "compaction": lambda reader, item, _: reader.made(thinking.read_compaction(item)),
     "item_reference": ItemReader.reference,
     "additional_tools": ItemReader.bring,
 }

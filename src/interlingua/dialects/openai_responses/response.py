@@ -9,14 +9,7 @@ from interlingua.dialects.kernel.kept import Kept, fill
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import own_word
-from interlingua.dialects.openai_responses import errors, tables
-from interlingua.dialects.openai_responses.messages import (
-    MADE,
-    ItemReader,
-    ItemWriter,
-    put_logprobs,
-    take_logprobs,
-)
+from interlingua.dialects.openai_responses import errors, messages, tables
 from interlingua.dialects.openai_responses.tables import FILLERS, NAME, STOP_REASONS
 from interlingua.dialects.openai_responses.text import form, is_kept, own, put_back, spare
 from interlingua.dialects.openai_usage import read_usage, write_usage
@@ -40,7 +33,7 @@ def read_body(wire: Wire) -> Response:
     """That the text stood there once more, no field can tell (`$form.output_text`)."""
     if errors.is_failure(wire):
         return errors.BODIES.read_failure(wire)
-    message, tokens = take_logprobs(_read_output(wire))
+    message, tokens = messages.take_logprobs(_read_output(wire))
     content, before = message.content, message.metadata
     metadata: Wire = {"diagnostics": before.diagnostics}
     kept, taken = Kept(), set() if wire.get("output") is None else {"output"}
@@ -94,10 +87,10 @@ def _read_output(wire: Wire) -> Message:
     output, id = wire.get("output"), wire.get("id")
     if type(output) is not list and not (output is None and _is_response(wire)):
         raise ShapeError(".output", "a list", output)
-    items = ItemReader(all_made=True, seed=id if type(id) is str else None)
+    items = messages.ItemReader(all_made=True, seed=id if type(id) is str else None)
     items.read(output or [], ".output")
     items.flush()
-    return items.messages[0] if items.messages else Message(Role.ASSISTANT, metadata=MADE)
+    return items.messages[0] if items.messages else Message(Role.ASSISTANT, metadata=messages.MADE)
 
 
 def _is_response(wire: Wire) -> bool:
@@ -177,8 +170,8 @@ def _write(
     if metadata.response_model is not None:
         out["model"] = metadata.response_model
     _write_ending(out, response, message, recorder)
-    writer = ItemWriter(recorder, whole=True, seed=metadata.response_id)
-    writer.message(put_logprobs(message, recorder) if metadata.logprobs else message)
+    writer = messages.ItemWriter(recorder, whole=True, seed=metadata.response_id)
+    writer.message(messages.put_logprobs(message, recorder) if metadata.logprobs else message)
     if writer.items or not is_kept(response.raw, "output"):
         out["output"] = writer.items
     if error is not None:

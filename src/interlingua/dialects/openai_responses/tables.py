@@ -54,12 +54,7 @@ TRAITS = Traits(
     ),
 )
 
-ROLES: dict[str, Role] = {
-    "user": Role.USER,
-    "assistant": Role.ASSISTANT,
-    "system": Role.SYSTEM,
-    "developer": Role.DEVELOPER,
-}
+ROLES: dict[str, Role] = {role.value: role for role in Role if role is not Role.TOOL}
 """Roles of message items. Tool results are items of their own."""
 
 # Calls ---------------------------------------------------------------------------------------
@@ -294,10 +289,7 @@ ANNOTATION = "response.output_text.annotation.added"
 COMPLETED = "response.completed"
 INCOMPLETE = "response.incomplete"
 FAILED = "response.failed"
-ENDINGS: dict[object, str] = {
-    **dict.fromkeys(("incomplete", "cancelled"), INCOMPLETE),
-    "failed": FAILED,
-}
+ENDINGS: dict[object, str] = {"incomplete": INCOMPLETE, "cancelled": INCOMPLETE, "failed": FAILED}
 """The last frame of a response with this status; any other ends with `response.completed`."""
 
 CONTENT_INDEX, SUMMARY_INDEX = "content_index", "summary_index"

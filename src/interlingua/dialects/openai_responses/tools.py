@@ -14,17 +14,9 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import unsaid_changes
 from interlingua.dialects.openai import grammar_field
+from interlingua.dialects.openai_responses import tables
 from interlingua.dialects.openai_responses.options import FORMAT
-from interlingua.dialects.openai_responses.tables import (
-    BARE_TOOLS,
-    CHOICES,
-    CLIENT_TOOLS,
-    KINDS,
-    NAME,
-    TOOL_KEYS,
-    TOOLS,
-    TRAITS,
-)
+from interlingua.dialects.openai_responses.tables import NAME
 from interlingua.dialects.openai_responses.text import form, own, put_back
 from interlingua.model.base import same
 from interlingua.model.blocks import Executor
@@ -38,7 +30,7 @@ from interlingua.model.tools import ToolDefinition
 
 def _table(kind: str, *keys: str) -> Table:
     """Only functions are looked at so closely that a wrong type is an error."""
-    fields = [plain(key, *TOOL_KEYS[key], lenient=kind != "function") for key in keys]
+    fields = [plain(key, *tables.TOOL_KEYS[key], lenient=kind != "function") for key in keys]
     if kind == "custom":
         fields.append(grammar_field(inside=False))
     elif kind == "mcp":
@@ -47,7 +39,7 @@ def _table(kind: str, *keys: str) -> Table:
     return Table(ToolDefinition, *fields, beside=("type",), silent=silent, blank=True)
 
 
-_TABLES = {kind: _table(kind, *keys) for kind, keys in TOOLS.items()}
+_TABLES = {kind: _table(kind, *keys) for kind, keys in tables.TOOLS.items()}
 _OTHER = _table("")
 _DEMANDED: Wire = {"parameters": None, "strict": None}
 """What a function has to say even where there is nothing to say."""
@@ -61,7 +53,7 @@ def read_tools(given: Any, number: int | None = None) -> list[ToolDefinition]:
 
 def _read_tool(wire: Any) -> ToolDefinition:
     kind = want(want(wire, dict).get("type", "function"), str, ".type")
-    keys = TOOLS.get(kind, ())
+    keys = tables.TOOLS.get(kind, ())
     kept = Kept()
     if "type" not in wire:
         kept.miss("type")
@@ -73,7 +65,7 @@ def _read_tool(wire: Any) -> ToolDefinition:
         if None in wire.values():
             said = {k: each for k, each in wire.items() if each is not None or k not in _DEMANDED}
     attrs = {"name": kind, **_TABLES.get(kind, _OTHER).read(said, kept)}
-    if kind not in KINDS:
+    if kind not in tables.KINDS:
         kept.form["kind"] = kind
     raw = kept.raw(NAME)
     if raw is None and kind not in ("function", "custom"):
@@ -82,7 +74,7 @@ def _read_tool(wire: Any) -> ToolDefinition:
 
 
 def _executor(wire: Wire, kind: str) -> Executor:
-    if kind in ("function", "custom") or kind in CLIENT_TOOLS:
+    if kind in ("function", "custom") or kind in tables.CLIENT_TOOLS:
         return "client"
     if kind == "tool_search":
         return "client" if wire.get("execution") == "client" else "provider"
@@ -101,9 +93,9 @@ def write_tools(tools: Sequence[ToolDefinition], recorder: LossRecorder) -> list
 def _write_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
     """None for a tool that another vendor defined; the report says so."""
     kind, raw = tool.kind, tool.raw
-    mine, spelling, keys = own(raw), form(raw), TOOLS.get(kind, ())
-    is_own = kind in KINDS and raw is not None and NAME in raw
-    if not (is_own or kind in BARE_TOOLS or spelling.get("kind") == kind):
+    mine, spelling, keys = own(raw), form(raw), tables.TOOLS.get(kind, ())
+    is_own = kind in tables.KINDS and raw is not None and NAME in raw
+    if not (is_own or kind in tables.BARE_TOOLS or spelling.get("kind") == kind):
         reason = "tools that a vendor defines do not cross vendors"
         recorder.lost(tool, None, reason, severity="error")
         return None
@@ -131,12 +123,12 @@ def _write_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
 def read_choice(wire: Any) -> ToolChoice | None:
     """None for a choice that only this dialect understands."""
     if type(wire) is str:
-        mode: Any = CHOICES.read(wire)
+        mode: Any = tables.CHOICES.read(wire)
         return None if mode is None else ToolChoice(mode)
     if type(wire) is not dict:
         raise ShapeError(".tool_choice", "a string or an object", wire)
     if wire.get("type") == "allowed_tools":
-        mode, tools = CHOICES.read(wire.get("mode", "auto")), wire.get("tools")
+        mode, tools = tables.CHOICES.read(wire.get("mode", "auto")), wire.get("tools")
         names = [_chosen(each) for each in tools] if type(tools) is list else [None]
         if mode is None or mode == "none" or None in names or not names:
             return None
@@ -170,7 +162,7 @@ def plain_choice(
     choice: ToolChoice, tools: Sequence[ToolDefinition], recorder: LossRecorder = QUIET
 ) -> Any:
     """A choice as we spell it."""
-    mode = CHOICES.write(choice.mode)
+    mode = tables.CHOICES.write(choice.mode)
     if mode is None:
         recorder.lost(choice, "mode")
     if mode is None or mode == "none" or not choice.names:
@@ -258,7 +250,7 @@ class Pending:
         self.message, self.tools, self.recorder = message, tools, recorder
         self.names = list(changes.tools_added)
         self.settings = _settings(changes, recorder)
-        unsaid_changes(message, recorder, TRAITS.changes)
+        unsaid_changes(message, recorder, tables.TRAITS.changes)
         if changes.response_format is not None and "text" not in self.settings:
             recorder.lost(message, "changes.response_format")
 

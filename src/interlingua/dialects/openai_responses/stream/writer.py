@@ -33,19 +33,9 @@ from interlingua.dialects.openai_responses.tables import NAME, Piece
 from interlingua.dialects.openai_responses.text import put_back, write_citation, write_part
 from interlingua.dialects.openai_responses.thinking import group
 from interlingua.losses import Report
+from interlingua.model import blocks as model
 from interlingua.model import events as ev
 from interlingua.model.base import same
-from interlingua.model.blocks import (
-    Block,
-    Citation,
-    CompactionBlock,
-    DocumentBlock,
-    ImageBlock,
-    ThinkingBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-)
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
@@ -84,7 +74,7 @@ class OpenItem(msgspec.Struct, eq=False):
 
     at: int
     wire: Wire
-    blocks: list[Block] = []
+    blocks: list[model.Block] = []
     counts: dict[str | None, int] = {}
 
     @property
@@ -105,13 +95,13 @@ class OpenItem(msgspec.Struct, eq=False):
         place: Wire = {"item_id": self.id, "output_index": self.at}
         return place if piece.key is None else {**place, piece.key: number}
 
-    def takes(self, block: Block) -> bool:
+    def takes(self, block: model.Block) -> bool:
         """Whether a block belongs to it."""
         last = self.blocks[-1] if self.blocks else None
-        if type(block) is ThinkingBlock:
-            return type(last) is ThinkingBlock and len(group((last, block), 0)) == 2
-        if type(block) is ToolResultBlock:
-            is_holding = type(last) is ToolUseBlock and last.call_type in HOLDS_RESULT
+        if type(block) is model.ThinkingBlock:
+            return type(last) is model.ThinkingBlock and len(group((last, block), 0)) == 2
+        if type(block) is model.ToolResultBlock:
+            is_holding = type(last) is model.ToolUseBlock and last.call_type in HOLDS_RESULT
             return is_holding and last.id == block.tool_use_id  # type: ignore[union-attr]  # a call
         spelling = form_of(NAME, block.raw)
         return self.is_message and "item" not in spelling and "apart" not in spelling
@@ -212,7 +202,7 @@ class Abroad(InPieces[OpenPart]):
 
     # -- items ------------------------------------------------------------------------------------
 
-    def _announce(self, block: Block) -> tuple[OpenItem | None, list[Frame]]:
+    def _announce(self, block: model.Block) -> tuple[OpenItem | None, list[Frame]]:
         """Begin the item of a block; None where the block has no place."""
         writer = ItemWriter(_QUIET, whole=True, seed=self._writer.seed)
         frames = self._close_item()
@@ -249,7 +239,9 @@ class Abroad(InPieces[OpenPart]):
             self._writer.items.append(item.wire)
             wires = [item.wire]
         first = item.blocks[0] if item.blocks else None
-        if item.id is not None and not (type(first) is ThinkingBlock and first.id is not None):
+        if item.id is not None and not (
+            type(first) is model.ThinkingBlock and first.id is not None
+        ):
             wires[0]["id"] = item.id
         return wires
 
@@ -265,7 +257,7 @@ class Abroad(InPieces[OpenPart]):
             for kind in (t.ITEM_ADDED, t.ITEM_DONE)
         ]
 
-    def _put(self, block: Block) -> list[Frame]:
+    def _put(self, block: model.Block) -> list[Frame]:
         """A block that comes whole, as an item."""
         frames = self._close_item()
         at = len(self._writer.items)
@@ -286,7 +278,7 @@ class Abroad(InPieces[OpenPart]):
             if item is None:
                 return frames
         said.piece = piece
-        if type(block) is not ThinkingBlock:
+        if type(block) is not model.ThinkingBlock:
             frames.append(self._open_part(said, item, piece))
         return [*frames, *self._say(said, block.text)]
 
@@ -320,7 +312,7 @@ class Abroad(InPieces[OpenPart]):
     def _open_late(self, said: OpenPart) -> list[Frame]:
         """Thinking opens its part when there is something to say."""
         item, piece = self._item, said.piece
-        is_open = said.cuts is not None or type(said.block) is not ThinkingBlock
+        is_open = said.cuts is not None or type(said.block) is not model.ThinkingBlock
         return [] if is_open or not item or not piece else [self._open_part(said, item, piece)]
 
     def _delta(self, said: OpenPart, event: ev.BlockDelta) -> list[Frame]:
@@ -328,7 +320,7 @@ class Abroad(InPieces[OpenPart]):
         if event.field != "citations" or said.piece is not t.TEXT:
             return []
         # One that was stored with its event is plain JSON.
-        note = write_citation(msgspec.convert(event.value, Citation), _QUIET)
+        note = write_citation(msgspec.convert(event.value, model.Citation), _QUIET)
         return [] if note is None else self._cite(said, [note])
 
     def _cite(self, said: OpenPart, notes: list[Wire]) -> list[Frame]:
@@ -368,9 +360,9 @@ class Abroad(InPieces[OpenPart]):
         kind = t.SUMMARY_DONE if piece is t.SUMMARIZED else t.PART_DONE
         return [self._spell(whole), self._spell({"type": kind, **place, "part": part})]
 
-    def _end_whole(self, block: Block) -> list[Frame]:
+    def _end_whole(self, block: model.Block) -> list[Frame]:
         item = self._item
-        if type(block) is ToolResultBlock and item is not None and item.takes(block):
+        if type(block) is model.ToolResultBlock and item is not None and item.takes(block):
             item.blocks.append(block)
             return []
         if not _is_part(block):
@@ -445,7 +437,7 @@ class Abroad(InPieces[OpenPart]):
         place = item.place(piece, 0)
         return [*frames, self._spell({"type": piece.done, **place, piece.whole: text})]
 
-    def _end_hosted(self, block: ToolUseBlock) -> list[Frame]:
+    def _end_hosted(self, block: model.ToolUseBlock) -> list[Frame]:
         """A result may be part of its call's item: it is waited for."""
         if block.call_type not in HOLDS_RESULT:
             return self._put(block)
@@ -465,23 +457,23 @@ def _error_frame(error: ProviderError, body: Wire) -> Wire:
     return wire if again is not None and again.kind is error.kind else wire | body
 
 
-def _part_of(block: Block, piece: Piece | None) -> Wire | None:
+def _part_of(block: model.Block, piece: Piece | None) -> Wire | None:
     """The block as a part of an item."""
-    if type(block) is ThinkingBlock and piece is not None:
+    if type(block) is model.ThinkingBlock and piece is not None:
         return put_back({"type": PART_TYPES[piece], "text": block.text}, block.raw)
     return write_part(block, _QUIET, made=True)
 
 
-def _is_part(block: Block) -> bool:
+def _is_part(block: model.Block) -> bool:
     """Whether a block that is not told in pieces is a part of a message."""
-    if type(block) is UnknownBlock:
+    if type(block) is model.UnknownBlock:
         return NAME in block.raw and "part" in form_of(NAME, block.raw)
-    if type(block) is ImageBlock or type(block) is DocumentBlock:
+    if type(block) is model.ImageBlock or type(block) is model.DocumentBlock:
         return "type" in form_of(NAME, block.raw)
     return False
 
 
-def _write_items(writer: ItemWriter, blocks: tuple[Block, ...]) -> list[Wire]:
+def _write_items(writer: ItemWriter, blocks: tuple[model.Block, ...]) -> list[Wire]:
     """The items of these blocks, which nothing before them belongs to."""
     before, index = len(writer.items), 0
     writer.parts = None
@@ -496,5 +488,5 @@ class StreamWriter(stream_writer.StreamWriter):
 
     name, way = NAME, Abroad
 
-    def _keeps(self, block: CompactionBlock) -> bool:
+    def _keeps(self, block: model.CompactionBlock) -> bool:
         return block.data is not None and not block.text
