@@ -406,3 +406,65 @@ def test_a_word_of_others_is_written_only_if_it_is_known(words: Any, said: Any) 
         )
         assert home == {"tier": word}
     assert len(report) == (0 if said else 1)
+
+
+# -- objects inside objects inside, and what goes through functions first -------------------------
+
+
+class Deep(msgspec.Struct):
+    count: int | None = None
+    word: str | None = None
+    raw: Any = None
+
+
+def _from_sum(wire: Any, kept: Kept) -> Any:
+    if "sum" not in wire:
+        return wire
+    kept.form["summed"] = True
+    return {key: item for key, item in wire.items() if key != "sum"} | {"count": wire["sum"] - 1}
+
+
+def _to_sum(out: Any, mine: Any) -> None:
+    if "summed" in mine.get("$form", {}) and "count" in out:
+        out["sum"] = out.pop("count") + 1
+
+
+DEEP = Table(
+    Deep,
+    inside(
+        "outerBox",
+        plain("word", "word", str),
+        inside("innerBox", plain("count", "count", int), through=(_from_sum, _to_sum)),
+    ),
+    also_named=snake_case,
+)
+
+
+@pytest.mark.parametrize(
+    "wire",
+    [
+        {"outerBox": {"word": "a", "innerBox": {"count": 2}}},
+        {"outer_box": {"inner_box": {"count": 2, "more": None}, "other": 1}},
+        {"outerBox": {"innerBox": {"sum": 3, "more": [1]}}},
+        {"outerBox": {"innerBox": {}}},
+        {"outerBox": {"innerBox": None}, "more": {}},
+        {"outerBox": {}},
+    ],
+)
+def test_an_object_inside_an_object_inside_goes_home(wire: Any) -> None:
+    value = DEEP.read_value(Deep, wire, NAME)
+    recorder = LossRecorder(NAME, None, Report(NAME))
+    assert difference(wire, DEEP.write_value(value, recorder)) is None
+    assert list(recorder.report) == []
+
+
+def test_an_edit_deep_inside_is_written_where_it_belongs() -> None:
+    recorder = LossRecorder(NAME, None, Report(NAME))
+    value = DEEP.read_value(Deep, {"outer_box": {"innerBox": {"sum": 3, "more": 1}}}, NAME)
+    edited = msgspec.structs.replace(value, count=6, word="b")
+    told = {"outer_box": {"innerBox": {"sum": 7, "more": 1}, "word": "b"}}
+    assert DEEP.write_value(edited, recorder) == told
+    assert DEEP.write_value(Deep(count=1), recorder) == {"outerBox": {"innerBox": {"count": 1}}}
+    with pytest.raises(ShapeError) as error:
+        DEEP.read_value(Deep, {"outerBox": {"innerBox": {"count": "x"}}}, NAME)
+    assert error.value.path == ".outerBox.innerBox.count"

@@ -17,22 +17,15 @@ from interlingua.dialects.kernel.kept import Kept, did_without, mine_inside, min
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import snake_case
-from interlingua.model.blocks import (
-    DocumentBlock,
-    MediaBlock,
-    ResultBlock,
-    Source,
-    TextBlock,
-    UnknownBlock,
-    VideoBlock,
-)
+from interlingua.model import blocks as model
+from interlingua.model.blocks import DocumentBlock, MediaBlock, Source, TextBlock
 
 
 def kind_of(media_type: str | None, uri: str = "") -> type[MediaBlock]:
     """Which block a media type asks for, or without one the URI."""
     if media_type is None:
         if uri.startswith(tables.VIDEO_HOSTS):
-            return VideoBlock
+            return model.VideoBlock
         media_type = tables.EXTENSIONS.get(uri.rpartition(".")[2].lower(), "")
     return tables.MEDIA.get(media_type.partition("/")[0].lower(), DocumentBlock)
 
@@ -94,14 +87,16 @@ def quick_media(inner: Any, part: Wire, name: str, calls: Any) -> MediaBlock | N
     return kind_of(media_type)(source, media_type, raw=_RAWS[name])
 
 
-def read_media_part(part: Any) -> ResultBlock:
+def read_media_part(part: Any) -> model.ResultBlock:
     """A part inside a tool's result."""
     found = [
         key
         for key in TABLES
         if want(part, dict).get(key) is not None or part.get(snake_case(key)) is not None
     ]
-    return read_media(part, found[0], Kept()) if len(found) == 1 else UnknownBlock({NAME: part})
+    if len(found) != 1:
+        return model.UnknownBlock({NAME: part})
+    return read_media(part, found[0], Kept())
 
 
 def write_media(block: MediaBlock, recorder: LossRecorder) -> Wire | None:

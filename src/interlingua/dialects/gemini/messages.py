@@ -20,17 +20,10 @@ import msgspec
 
 from interlingua.dialects.gemini import calls as _calls
 from interlingua.dialects.gemini import media as _media
+from interlingua.dialects.gemini import tables
 from interlingua.dialects.gemini import text as _text
 from interlingua.dialects.gemini.calls import CALLS, RESULTS, Calls
-from interlingua.dialects.gemini.tables import (
-    DEFAULT_TYPES,
-    MODEL,
-    NAME,
-    PARTS,
-    ROLES,
-    SIGNATURE,
-    USER,
-)
+from interlingua.dialects.gemini.tables import DEFAULT_TYPES, MODEL, NAME, PARTS, USER
 from interlingua.dialects.gemini.text import Turn
 from interlingua.dialects.kernel.errors import ShapeError, below, want
 from interlingua.dialects.kernel.kept import (
@@ -58,7 +51,7 @@ from interlingua.model.message import Message, Role
 # -- parts ----------------------------------------------------------------------------------------
 
 _KIND_OF = {key: kind for kind in PARTS for key in (kind, snake_case(kind))}
-_BARE = SIGNATURE | _KIND_OF.keys()
+_BARE = tables.SIGNATURE | _KIND_OF.keys()
 
 
 def read_parts(parts: list[Any], calls: Calls) -> list[Block]:
@@ -214,7 +207,7 @@ def _read_any_content(
 def take_content(content: Wire, kept: Kept) -> tuple[str | None, str, list[Any]]:
     """The role's word, the side it stands for, and the parts: a list, or one alone."""
     word = kept.may_take(content, "role", str, filled=True)
-    role = ROLES.get(word or USER, USER)
+    role = tables.ROLES.get(word or USER, USER)
     if word is not None and word != role:
         kept.form["role"] = word
     parts: Any = content.get("parts")
@@ -315,7 +308,7 @@ def spelled_role(role: str, mine: Wire) -> str | None:
     """The role's word as the wire had it, while it stands for the same side."""
     if mine:
         word = form_in(mine).get("role")
-        if type(word) is str and ROLES.get(word, USER) == role:
+        if type(word) is str and tables.ROLES.get(word, USER) == role:
             return word
         if role == USER and did_without(mine, "role"):
             return None

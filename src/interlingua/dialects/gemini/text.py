@@ -12,14 +12,8 @@ from interlingua.dialects.kernel.kept import FORM, Kept
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import compaction_as_text, snake_case
-from interlingua.model.blocks import (
-    Block,
-    CompactionBlock,
-    RedactedThinkingBlock,
-    RefusalBlock,
-    TextBlock,
-    ThinkingBlock,
-)
+from interlingua.model import blocks as model
+from interlingua.model.blocks import Block, TextBlock, ThinkingBlock
 
 
 class Turn(msgspec.Struct):
@@ -98,20 +92,20 @@ def write_thinking(block: ThinkingBlock, turn: Turn) -> Wire:
     return THOUGHT.write_value(block, turn.recorder)
 
 
-def drop_redacted(block: RedactedThinkingBlock, turn: Turn) -> None:
+def drop_redacted(block: model.RedactedThinkingBlock, turn: Turn) -> None:
     turn.recorder.dropped(block, f"{NAME} has no encrypted thinking of its own")
 
 
 # -- what is said as text, or as it came ----------------------------------------------------------
 
 
-def write_refusal(block: RefusalBlock, turn: Turn) -> Wire:
+def write_refusal(block: model.RefusalBlock, turn: Turn) -> Wire:
     reason = f"{NAME} has no refusals in a message; said as text"
     turn.recorder.lost(block, None, reason, kind="downgraded")
     turn.recorder.unwritten(block, frozenset({"text"}))
     return {"text": block.text}
 
 
-def write_compaction(block: CompactionBlock, turn: Turn) -> Wire | None:
+def write_compaction(block: model.CompactionBlock, turn: Turn) -> Wire | None:
     text = compaction_as_text(block, turn.recorder)
     return None if text is None else write_text(text, turn)

@@ -19,21 +19,10 @@ from interlingua.dialects.kernel.messages import message_of, read_calls, read_li
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import ERROR_MARK, placeholder, unsaid_changes, write_unknown
+from interlingua.dialects.ollama import media
+from interlingua.dialects.ollama import text as texts
 from interlingua.dialects.ollama.calls import read_call, write_call, written_id
-from interlingua.dialects.ollama.media import (
-    read_image,
-    read_shown_image,
-    write_image,
-    write_shown_image,
-)
 from interlingua.dialects.ollama.tables import JOINER, JOINERS, NAME, ROLES, WORDS
-from interlingua.dialects.ollama.text import (
-    write_compaction,
-    write_document,
-    write_refusal,
-    write_text,
-    write_thinking,
-)
 from interlingua.ids import synthetic_tool_id
 from interlingua.model import blocks as model
 from interlingua.model.blocks import Block, ImageBlock, TextBlock, ThinkingBlock, ToolResultBlock
@@ -140,7 +129,8 @@ def read_blocks(
     if attrs.get("content"):
         blocks.append(TextBlock(attrs["content"]))
     if "images" in attrs:
-        blocks += each(attrs["images"], ".images", read_shown_image if is_answer else read_image)
+        read = media.read_shown_image if is_answer else media.read_image
+        blocks += each(attrs["images"], ".images", read)
     if "tool_calls" in attrs:
         blocks += read_calls(attrs["tool_calls"], read_call, place, 0, found)
     return blocks
@@ -199,7 +189,7 @@ def write_message(message: Message, recorder: LossRecorder, is_answer: bool = Fa
     if raw is None and len(content) == 1 and role is not _DEVELOPER:
         only = content[0]
         if type(only) is TextBlock and only.text:  # a text: what most messages are
-            return {"role": WORDS[role], "content": write_text(only, recorder)}
+            return {"role": WORDS[role], "content": texts.write_text(only, recorder)}
     parts = write_parts(content, role, recorder, is_answer)
     if content and says_nothing(parts) and not all(map(_is_empty, content)):
         parts.content = placeholder(message, recorder)
@@ -227,16 +217,16 @@ _KEYS = ("thinking", "content", "images", "tool_calls")
 """In the order in which reading gives the blocks."""
 _Writers = dict[type[Any], tuple[int, Callable[[Any, LossRecorder], Any]]]
 _WRITERS: _Writers = {
-    ThinkingBlock: (0, write_thinking),
-    TextBlock: (1, write_text),
-    model.RefusalBlock: (1, write_refusal),
-    model.CompactionBlock: (1, write_compaction),
-    model.DocumentBlock: (1, write_document),
-    ImageBlock: (2, write_image),
+    ThinkingBlock: (0, texts.write_thinking),
+    TextBlock: (1, texts.write_text),
+    model.RefusalBlock: (1, texts.write_refusal),
+    model.CompactionBlock: (1, texts.write_compaction),
+    model.DocumentBlock: (1, texts.write_document),
+    ImageBlock: (2, media.write_image),
     model.ToolUseBlock: (3, write_call),
     model.UnknownBlock: (3, write_unknown),
 }
-_ANSWER_WRITERS: _Writers = {**_WRITERS, ImageBlock: (2, write_shown_image)}
+_ANSWER_WRITERS: _Writers = {**_WRITERS, ImageBlock: (2, media.write_shown_image)}
 
 
 def write_parts(
@@ -244,7 +234,7 @@ def write_parts(
 ) -> Parts:
     """What blocks come to in one message."""
     if len(content) == 1 and type(content[0]) is TextBlock:
-        return Parts(role, write_text(content[0], recorder))
+        return Parts(role, texts.write_text(content[0], recorder))
     _report_moved(content, recorder)
     writers = _ANSWER_WRITERS if is_answer else _WRITERS
     said: tuple[list[Any], ...] = ([], [], [], [])

@@ -14,15 +14,10 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import own_word
 from interlingua.dialects.logprobs import read_tokens, write_tokens
+from interlingua.dialects.ollama import tables
 from interlingua.dialects.ollama.errors import read_error, write_error
 from interlingua.dialects.ollama.messages import ANSWER, read_blocks, write_message
-from interlingua.dialects.ollama.tables import (
-    DEFAULT_MODEL,
-    DEFAULT_TIME,
-    NAME,
-    STOP_REASONS,
-    STOP_WORDS,
-)
+from interlingua.dialects.ollama.tables import NAME
 from interlingua.dialects.ollama.usage import USAGE, read_usage, write_usage
 from interlingua.model.blocks import Block
 from interlingua.model.exchange import Response
@@ -39,8 +34,8 @@ class Body(msgspec.Struct):
 
 BODY = Table(
     Body,
-    plain("model", "model", str, fill=lambda _: DEFAULT_MODEL),
-    content("created_at", lambda _: DEFAULT_TIME),
+    plain("model", "model", str, fill=lambda _: tables.DEFAULT_MODEL),
+    content("created_at", lambda _: tables.DEFAULT_TIME),
     plain("done", "done", bool, missing=True),
     beside=("message", "done_reason", "logprobs", *USAGE.keys),
 )
@@ -102,7 +97,7 @@ def _read_message(
 
 
 def reason_of(word: Any, content: tuple[Block, ...]) -> StopReason | None:
-    return stopped_for_calls(STOP_REASONS.read(word), content)
+    return stopped_for_calls(tables.STOP_REASONS.read(word), content)
 
 
 # -- writing --------------------------------------------------------------------------------------
@@ -135,4 +130,5 @@ def _write_reason(out: Wire, message: Message, recorder: LossRecorder) -> None:
         return
     calls = (out.get("message") or {}).get("tool_calls")
     content, own = message.content if calls else (), own_word(message.metadata, NAME)
-    out["done_reason"] = STOP_WORDS.of(message, own, recorder, lambda w: reason_of(w, content))
+    words = tables.STOP_WORDS
+    out["done_reason"] = words.of(message, own, recorder, lambda word: reason_of(word, content))

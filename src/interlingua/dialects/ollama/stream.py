@@ -15,6 +15,7 @@ from interlingua.dialects.kernel.messages import read_calls
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.stream_reader import (
     UNREADABLE,
+    Blocks,
     MessageReader,
     end_of_block,
     failed,
@@ -46,7 +47,7 @@ from interlingua.model.blocks import (
 from interlingua.model.events import Event
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message, Role
-from interlingua.model.metadata import Diagnostic, StopReason
+from interlingua.model.metadata import StopReason
 from interlingua.streams.frames import Frame
 from interlingua.streams.pieces import MANY, thin
 
@@ -78,22 +79,21 @@ class Run:
         """What the lines say beside their blocks."""
 
 
-class Answer:
+class Answer(Blocks):
     """The message of a stream, so far: it is put together as the wire would have it whole, and read
     as such. Its blocks stand where a whole answer has them: thinking, text, images, calls; those of
     one kind in the order in which they came."""
 
     def __init__(self, first: Wire) -> None:
+        super().__init__()
         self.wire: Wire = {}
         self.run: Run | None = None
-        self._blocks: dict[int, Block] = {}
         self._places = dict(_PLACES)
         self._message: Wire | None = None
         self._told: set[str] = set()
         """Keys of the message that blocks tell."""
         self._logprobs: list[Any] = []
         self._calls = 0
-        self._found: list[Diagnostic] = []
         self._time = first.get("created_at")
         self._made_ids = False
 
@@ -136,10 +136,6 @@ class Answer:
             band = ToolUseBlock  # the last kind has no end
         self._places[band] += 1
         return self._places[band] - 1
-
-    @property
-    def blocks(self) -> tuple[Block, ...]:
-        return tuple([block for _, block in sorted(self._blocks.items())])
 
     def read_calls(self, listed: list[Any]) -> list[Block]:
         """The calls of a line. An id that has to be made is made of what the first line said."""
