@@ -13,6 +13,8 @@ import argparse
 import atexit
 import gc
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,7 +22,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -63,6 +65,9 @@ LOADED = (
     *("interlingua.cli.main", "interlingua.gateway.service", "interlingua.store.sqlite"),
 )
 """What takes long to load, and is loaded once for all groups where it is there."""
+MEMORY = Path("/dev/shm")
+ROOM = 1_000_000_000
+"""Bytes that have to be free: far more than all groups take at once."""
 LOADED_BEFORE = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"
 """Plugins among it, whose assertions are not ours."""
 
@@ -131,7 +136,8 @@ def _test(paths: Sequence[str]) -> NoReturn:
     try:
         import pytest
 
-        code = pytest.main(["-q", "--no-header", "-W", LOADED_BEFORE, *paths])
+        kept = ["-o", "tmp_path_retention_policy=failed"]
+        code = pytest.main(["-q", "--no-header", *kept, "-W", LOADED_BEFORE, *paths])
         atexit._run_exitfuncs()
     except BaseException:
         traceback.print_exc()
@@ -232,6 +238,36 @@ class Postgres:
         self._process.communicate()
 
 
+def _is_good(place: Path) -> bool:
+    """Whether memory has room for the files of all groups, and programs may be run there."""
+    if sys.platform != "linux" or not place.is_dir():
+        return False
+    told = Path("/proc/meminfo").read_text(encoding="ascii")
+    [kilobytes] = re.findall(r"MemAvailable: +(\d+)", told) or ["0"]
+    room = min(shutil.disk_usage(place).free, int(kilobytes) * 1024)
+    return room > ROOM and not os.statvfs(place).f_flag & (os.ST_NOEXEC | os.ST_RDONLY)
+
+
+@contextmanager
+def files_in_memory(place: Path = MEMORY) -> Iterator[None]:
+    """Temporary files are there, where it can be: most of what tests of stores do on a disk is to
+    wait for it."""
+    if not _is_good(place):
+        yield
+        return
+    folder = tempfile.mkdtemp(prefix="il-", dir=place)
+    before = os.environ.get("TMPDIR")
+    os.environ["TMPDIR"] = tempfile.tempdir = folder
+    try:
+        yield
+    finally:
+        tempfile.tempdir = None
+        os.environ.pop("TMPDIR")
+        if before is not None:
+            os.environ["TMPDIR"] = before
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.gate", description=__doc__)
     parser.add_argument("groups", nargs="*", help="what to run (everything)")
@@ -244,9 +280,10 @@ def main() -> int:
         return 0
     begun = time.monotonic()
     failed = []
-    for run in _gate(steps(chosen.groups), chosen.slots):
-        failed += [run.step.name] if run.code else []
-        _tell(run)
+    with files_in_memory():
+        for run in _gate(steps(chosen.groups), chosen.slots):
+            failed += [run.step.name] if run.code else []
+            _tell(run)
     names = ", ".join(failed)
     print(f"\n{time.monotonic() - begun:.0f} s: {f'failed: {names}' if failed else 'all passed'}")
     return 1 if failed else 0

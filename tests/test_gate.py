@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from pathlib import Path
 
@@ -70,3 +72,20 @@ def test_a_part_is_tried_and_all_of_it_if_somebody_asks(monkeypatch: pytest.Monk
     monkeypatch.setattr(effort, "THOROUGH", True)
     assert (effort.examples(60), len(effort.seeds(12))) == (60, 12)
     assert all(effort.is_tried(str(n), 3) for n in range(9))
+
+
+def test_files_are_in_memory_where_there_is_room_and_gone_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", "/before")
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(gate, "_is_good", lambda place: True)
+    with gate.files_in_memory(tmp_path):
+        made = tempfile.mkdtemp()
+        assert Path(made).is_relative_to(tmp_path)
+        assert os.environ["TMPDIR"] == tempfile.gettempdir()
+    assert os.environ["TMPDIR"] == "/before"
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(gate, "_is_good", lambda place: False)
+    with gate.files_in_memory(tmp_path):
+        assert os.environ["TMPDIR"] == "/before"

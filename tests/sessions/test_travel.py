@@ -187,12 +187,12 @@ def recorded(dialect: str) -> tuple[dict[str, Any], ...]:
 
 @pytest.mark.requirement("S002-75")
 @pytest.mark.parametrize("here", DIALECTS)
-def test_there_and_back_with_recorded_answers(tmp_path: Path, here: str) -> None:
+def test_there_and_back_with_recorded_answers(quick_folder: Path, here: str) -> None:
     corpus_or_skip()
     answers = recorded(here)
     assert answers, f"no recorded answers of {here}"
     others = [dialect for dialect in DIALECTS if dialect != here]
-    with open_store(tmp_path / "x.db") as store:
+    with open_store(quick_folder / f"{here}.db") as store:
         tried = 0
         for number, wire in enumerate(answers[: examples(60)]):
             session = new_session(store, here, tools=None)
