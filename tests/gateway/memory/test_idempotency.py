@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -32,15 +33,20 @@ WORDS = "canary-words"
 
 
 class Provider(Upstream):
-    """As ever, but `wait` takes a moment, `down` fails as the test says, `large` says much."""
+    """As ever, but `wait` takes a moment, `held` as long as the test says, `down` fails as it says,
+    `large` says much."""
 
     status = 500
     pause = 0.3
+    came, go = threading.Event(), threading.Event()
 
     def answer(self, handler: BaseHTTPRequestHandler, dialect: str, wire: dict[str, Any]) -> None:
         text = json.dumps(wire)
         if "wait" in text:
             time.sleep(self.pause)
+        if "held" in text:
+            self.came.set()
+            self.go.wait(60)
         if "down" in text:
             self.requests.append(wire)
             kind = "invalid_request_error" if self.status == 400 else "api_error"
@@ -429,15 +435,18 @@ def test_two_processes_ask_once_where_content_is_kept(tmp_path: Path, address: s
 
 def test_two_processes_ask_once_where_content_is_not_kept(tmp_path: Path, address: str) -> None:
     async def work(one: Served, two: Served, provider: Provider) -> None:
-        first = asyncio.ensure_future(ask(one, words="wait"))
-        await asyncio.sleep(0.15)
-        told = await ask(two, words="wait")
+        provider.came.clear()
+        provider.go.clear()
+        first = asyncio.ensure_future(ask(one, words="held", timeout=60))
+        await asyncio.to_thread(provider.came.wait, 60)
+        told = await ask(two, words="held")
+        provider.go.set()
         assert (told.status, told.code) == (409, "idempotency_in_progress")
         assert (await first).status == 200
         await settled(one)
-        told = await ask(two, words="wait")
+        told = await ask(two, words="held")
         assert (told.status, told.code) == (409, "idempotency_not_kept")
-        assert (await ask(one, words="wait")).body == (await first).body
+        assert (await ask(one, words="held")).body == (await first).body
         assert len(provider.requests) == 1
 
     run_two(tmp_path, work, address)
