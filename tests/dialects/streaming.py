@@ -10,18 +10,13 @@ import msgspec
 from interlingua.dialects.record import Dialect
 from interlingua.losses import Report
 from interlingua.model.events import (
-    BlockEnd,
-    BlockStart,
     Event,
     MessageComplete,
-    MessageStart,
-    Other,
     StreamError,
-    ToolUseEnd,
-    ToolUseStart,
 )
 from interlingua.pointer import difference
 from interlingua.streams.frames import Frame
+from tests.laws import streams
 
 _decode = msgspec.json.Decoder(list[Event]).decode
 
@@ -65,33 +60,6 @@ def check_home(
 
 
 def disorder(events: list[Event]) -> list[str]:
-    """Where events break the law of their order, in a stream of one answer after the other."""
-    problems: list[str] = []
-    opened: set[int] = set()
-    seen: set[int] = set()
-    under_way = False
-    for event in events:
-        if isinstance(event, MessageStart):
-            if under_way:
-                problems.append("a message inside another")
-            under_way, opened, seen = True, set(), set()
-        elif isinstance(event, StreamError):
-            under_way = False
-        elif not isinstance(event, Other) and not under_way:
-            problems.append(f"{type(event).__name__} outside a message")
-        if isinstance(event, BlockStart | ToolUseStart):
-            if event.index in seen:
-                problems.append("an index twice")
-            opened.add(event.index)
-            seen.add(event.index)
-        elif hasattr(event, "index") and event.index not in opened:
-            problems.append(f"{type(event).__name__} outside a block")
-        if isinstance(event, BlockEnd | ToolUseEnd):
-            opened.discard(event.index)
-        if isinstance(event, MessageComplete):
-            under_way = False
-            if opened:
-                problems.append("a block that nothing closed")
-    if not isinstance(events[-1], MessageComplete | StreamError):
-        problems.append("no end")
-    return problems
+    """Where events break the law of their order, in a stream that has an end."""
+    is_ended = isinstance(events[-1], MessageComplete | StreamError)
+    return streams.disorder(events) + ([] if is_ended else ["no end"])

@@ -12,23 +12,17 @@ from interlingua.dialects.openai_chat import DIALECT
 from interlingua.dialects.record import Dialect
 from interlingua.losses import Report
 from interlingua.model.events import (
-    BlockEnd,
-    BlockStart,
     Event,
     MessageComplete,
-    MessageStart,
-    Other,
     StreamError,
-    ToolUseEnd,
-    ToolUseStart,
 )
 from interlingua.streams.frames import Frame
 from tests.dialects.streaming import bare, check_home, events_of, frames_of
+from tests.laws import streams
 
 Json = dict[str, Any]
 
 DONE = "[DONE]"
-_OUTSIDE = (StreamError, MessageComplete, Other)
 COUNTS = {"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 13}
 
 
@@ -134,31 +128,10 @@ def kinds(events: Iterable[Event]) -> list[str]:
 
 
 def disorder(events: list[Event]) -> list[str]:
-    """Where events break the law of their order."""
-    problems: list[str] = []
-    opened: set[tuple[int, int]] = set()
-    seen: set[tuple[int, int]] = set()
-    begun: set[int] = set()
-    for event in events:
-        if isinstance(event, MessageStart):
-            begun.add(event.choice)
-        elif event.choice not in begun and not isinstance(event, _OUTSIDE):
-            problems.append(f"{type(event).__name__} outside a message")
-        place = (event.choice, getattr(event, "index", -1))
-        if isinstance(event, BlockStart | ToolUseStart):
-            if place in seen:
-                problems.append("an index twice")
-            opened.add(place)
-            seen.add(place)
-        elif hasattr(event, "index") and place not in opened:
-            problems.append(f"{type(event).__name__} outside a block")
-        if isinstance(event, BlockEnd | ToolUseEnd):
-            opened.discard(place)
-    last = events[-1]
-    if isinstance(last, MessageComplete) and opened:
-        problems.append("a block that nothing closed")
+    """Where events break the law of their order, in a stream with one end."""
+    problems = streams.disorder(events)
     if sum(isinstance(event, MessageComplete | StreamError) for event in events) != 1:
         problems.append("not one end")
-    if not isinstance(last, MessageComplete | StreamError):
+    if not isinstance(events[-1], MessageComplete | StreamError):
         problems.append("something after the end")
     return problems
