@@ -21,6 +21,7 @@ from interlingua.dialects.openai_chat import (
     response,
     text,
     thinking,
+    tools,
 )
 from interlingua.dialects.openai_chat.tables import (
     ANSWER_TABLES,
@@ -36,6 +37,7 @@ from interlingua.losses import Report
 from interlingua.model.exchange import Options
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason
+from interlingua.model.tools import ToolDefinition
 
 ASKED = (TABLES, ROUTED, at_host(TABLES, HOSTS["mistral"]), at_host(TABLES, HOSTS["deepseek"]))
 ANSWERS = (ANSWER_TABLES, ANSWERED)
@@ -179,6 +181,28 @@ def test_a_part_that_is_read_at_once(wires: Any, granted: Any) -> None:
         assert outcome(text.read_part, wire, granted, TABLES) == long
 
 
+@given(
+    st.fixed_dictionaries(
+        {
+            "function": st.fixed_dictionaries(
+                {"name": st.just("f")},
+                optional={
+                    "description": TEXTS,
+                    "parameters": st.sampled_from([{}, {"type": "object"}, None, 5]),
+                    "strict": st.sampled_from([True, False, None, 5]),
+                    "x": st.just(1),
+                },
+            )
+        },
+        optional={"type": st.sampled_from(["function", "", None]), "y": st.just(1)},
+    ),
+    st.sampled_from(ASKED),
+)
+def test_a_tool_that_is_read_at_once(wire: Any, t: Tables) -> None:
+    long = outcome(tools._read_function, wire, "function", t)
+    assert outcome(tools.read_tool, wire, t) == long
+
+
 @given(st.sampled_from([4096, 0, 1.5, "5", None, True]), st.sampled_from(ASKED[:2]))
 def test_a_body_of_no_more_than_a_limit(limit: Any, t: Tables) -> None:
     wire = {"model": "m", "messages": [], "max_tokens": limit}
@@ -299,6 +323,26 @@ def test_a_result_that_is_written_at_once(
     plain = calls.write_result(block, target(t, short))
     slowly = calls._write_result(block, id, target(t, long))
     assert plain == slowly
+    assert short.losses == long.losses
+
+
+@given(
+    st.builds(
+        ToolDefinition,
+        name=st.just("f"),
+        description=st.none() | STRINGS,
+        input_schema=st.sampled_from([None, {}, {"type": "object"}]),
+        strict=st.sampled_from([None, True, False]),
+        deferred=st.sampled_from([None, True]),
+        requires_workspace=st.booleans(),
+    ),
+    st.sampled_from(ASKED),
+)
+def test_a_tool_that_is_written_at_once(tool: ToolDefinition, t: Tables) -> None:
+    short, long = Report("x"), Report("x")
+    said = tools.write_tools((tool,), target(t, short))
+    slowly = tools.write_tool(tool, target(t, long))
+    assert said == {"tools": [slowly]}
     assert short.losses == long.losses
 
 

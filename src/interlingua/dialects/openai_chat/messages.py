@@ -7,7 +7,7 @@ refusal, images, audio, calls, in this order. What a message says in another ord
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from interlingua.dialects.kernel import words
@@ -88,9 +88,9 @@ class _Telling:
                     self.blocks += found
         if len(wire) > len(taken):
             self._read_beside()
+            kept.add_others(wire, taken, _MAY_BE_EMPTY)
         if self.calls.signed or "signature" in kept.form:
             protocol = "gemini"
-        kept.add_others(wire, taken, _MAY_BE_EMPTY)
         kept.miss_any(wire, ("role", "content"))
         name = wire.get("name") or None
         return Said(tuple(self.blocks), name, protocol, kept, tuple(self.calls.diagnostics))
@@ -258,7 +258,6 @@ class _Turn:
         self.by = message.metadata.protocol or to.t.name
         self.signature: str | None = None
         """Google's, where it stood beside the content."""
-        self.thinking_at = self._thinking_places()
         self.slots: dict[str, list[Any]] = {"thinking": [], **{place: [] for place in PLACES}}
         self.wire: Wire = {}
 
@@ -369,7 +368,8 @@ class _Turn:
         said = listed or (type(block) is ThinkingBlock and bool(block.text))
         return "thinking" if places and said else None
 
-    def _thinking_places(self) -> list[str]:
+    @cached_property
+    def thinking_at(self) -> list[str]:
         """The keys under which thinking is written, or `content`."""
         places: list[str] | None = self.form.get("thinking")
         if not self.t.answer and self.t.host.replay == "never":

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from msgspec.structs import astuple
+
 from interlingua.dialects.kernel import fields
 from interlingua.dialects.kernel.errors import want
 from interlingua.dialects.kernel.fields import Table, plain
@@ -47,10 +49,25 @@ def _not_deferred(tool: Any, recorder: LossRecorder) -> None:
 def read_tool(wire: Any, t: Tables) -> ToolDefinition:
     kind = want(wire, dict).get("type") or "function"
     inner = wire.get(kind) if kind == "function" or kind == "custom" else None
+    if len(wire) == 2 and type(inner) is dict and wire.get("type") == "function":
+        plain = _read_plainly(inner)
+        if plain is not None:
+            return plain
     if kind == "function" or kind == "custom":
         want(want(inner, dict, f".{kind}").get("name"), str, f".{kind}.name")
         return _read_function(wire, kind, t)
     return _read_server_tool(wire, want(kind, str, ".type"), t)
+
+
+def _read_plainly(inner: Wire) -> ToolDefinition | None:
+    """A function of which no more is said than of most; None for others."""
+    name, text = inner.get("name"), inner.get("description")
+    schema, strict = inner.get("parameters"), inner.get("strict")
+    if len(inner) != 3 + (strict is not None) or type(name) is not str or type(text) is not str:
+        return None
+    if type(schema) is not dict or (strict is not None and type(strict) is not bool):
+        return None
+    return ToolDefinition(name, text, schema, strict=strict)
 
 
 def _read_function(wire: Wire, kind: str, t: Tables) -> ToolDefinition:
@@ -82,15 +99,26 @@ def _read_server_tool(wire: Wire, kind: str, t: Tables) -> ToolDefinition:
 def write_tools(tools: tuple[ToolDefinition, ...], to: Target) -> Wire:
     """`tools`, and `functions` for those that were read there."""
     wire: Wire = {}
-    said: Wire | None
     for tool in tools:
-        if tool.kind == "function" and form_of(to.t.name, tool.raw).get("legacy"):
+        said, key = _write_plainly(tool), "tools"
+        if said is None and tool.kind == "function" and form_of(to.t.name, tool.raw).get("legacy"):
             said, key = LEGACY.write_value(tool, to.recorder), "functions"
-        else:
-            said, key = write_tool(tool, to), "tools"
+        elif said is None:
+            said = write_tool(tool, to)
         if said is not None:
             wire.setdefault(key, []).append(said)
     return wire
+
+
+def _write_plainly(tool: ToolDefinition) -> Wire | None:
+    """A function of which nothing but its name, its purpose and its schema is said."""
+    if astuple(tool)[3:] != _NO_MORE or tool.input_schema is None or tool.description is None:
+        return None
+    inner = {"name": tool.name, "description": tool.description, "parameters": tool.input_schema}
+    return {"type": "function", "function": inner}
+
+
+_NO_MORE = astuple(ToolDefinition("a"))[3:]
 
 
 def write_tool(tool: ToolDefinition, to: Target) -> Wire | None:
