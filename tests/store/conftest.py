@@ -10,6 +10,7 @@ import shutil
 import tempfile
 import uuid
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,9 @@ from interlingua.store.open import open_store
 from tests.store.places import memory_folder
 
 ENGINES = ["sqlite", "postgres"]
-_USED: list[str] = []
-"""Schemas with our tables that nobody uses now. To make them takes longer than most tests."""
+_USED: defaultdict[str, list[str]] = defaultdict(list)
+"""Schemas with our tables that nobody uses now, by server: folders of tests that run together may
+have one each. To make them takes longer than most tests."""
 
 
 class Server:
@@ -61,8 +63,8 @@ def postgres() -> Iterator[str]:
     named = os.environ.get("INTERLINGUA_POSTGRES")
     if named:
         yield named
-        while _USED:
-            drop_schema(named, _USED.pop())
+        while _USED[named]:
+            drop_schema(named, _USED[named].pop())
         return
     server = Server()
     yield server.address
@@ -147,9 +149,10 @@ def address(
         yield new_address(engine)
         return
     server: str = request.getfixturevalue("postgres")
-    name = emptied(server, _USED.pop()) if _USED else new_schema(server)
+    used = _USED[server]
+    name = emptied(server, used.pop()) if used else new_schema(server)
     yield in_schema(server, name)
-    _USED.append(name)
+    used.append(name)
 
 
 @pytest.fixture
