@@ -82,6 +82,27 @@ def test_thoughts_around_a_call_are_one_text_for_ollama() -> None:
     assert streams.square("anthropic", "ollama", frames) == []
 
 
+def test_commentary_that_no_call_follows_is_written_before_the_answer() -> None:
+    blocks = il.TextBlock("I look.", phase="commentary"), il.TextBlock("4", phase="final_answer")
+    frames = written("openai-responses", *blocks)
+    assert streams.square("openai-responses", "cohere", frames) == []
+
+
+def test_a_citation_that_stands_twice_is_written_twice() -> None:
+    cited = il.Citation("a", title="t")
+    frames = written("gemini", il.TextBlock("a b", citations=(cited, cited)), il.TextBlock("c"))
+    assert streams.square("gemini", "cohere", frames) == []
+
+
+def test_calls_get_ids_that_the_client_takes_whoever_signed_the_thinking() -> None:
+    frames = streams.write(
+        il.dialect("openai-chat"),
+        il.unfold(told(il.ThinkingBlock("t", "c2ln"), CALL.replace(id="call|1"))),
+    )
+    assert any("thinking_blocks" in frame.data for frame in frames)
+    assert streams.square("openai-chat", "anthropic", frames) == []
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [

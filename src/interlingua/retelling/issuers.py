@@ -64,11 +64,13 @@ class Listener(NamedTuple):
 
     def made(self, message: Message) -> bool:
         """Whether this host said it, as far as that is known: what is no secret goes back to it as
-        it came, whichever of its models is asked."""
+        it came, whichever of its models is asked. An answer came by the dialect that was read,
+        whoever signed its thinking."""
         metadata = message.metadata
-        name = self.dialect.name
-        by_name = (metadata.protocol or self.source) == name
-        if not by_name and not _was_read(name, metadata.provider_raw):
+        name, came_by = self.dialect.name, metadata.protocol or self.source
+        if self.is_client and self.source is not None:
+            came_by = self.source
+        if came_by != name and not _was_read(name, metadata.provider_raw):
             return False
         return self.provider is None or metadata.provider in (None, UNKNOWN, self.provider)
 

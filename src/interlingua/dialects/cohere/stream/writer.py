@@ -79,8 +79,11 @@ class Abroad(PieceWriter):
         if not (self._items or self._calls or self._planned):
             for part in message.get("content") or ():
                 frames += [self._item(part), self._item_end()]
+        said = [*self._cited]
         for citation in message.get("citations") or ():
-            if citation not in self._cited:
+            if citation in said:
+                said.remove(citation)
+            else:
                 frames += self._cite(citation)
         return frames
 
@@ -109,10 +112,9 @@ class Abroad(PieceWriter):
     # -- content ----------------------------------------------------------------------------------
 
     def _open(self, index: int, block: Any) -> list[Frame]:
-        frames = [] if type(block) is TextBlock and block.phase else self._say_held()
-        kind = KINDS.get(type(block))
-        if type(block) is TextBlock and is_commentary(block.replace(text="-")):
-            kind = _HELD
+        held = type(block) is TextBlock and is_commentary(block.replace(text="-"))
+        frames = [] if held else self._say_held()
+        kind = _HELD if held else KINDS.get(type(block))
         said = self._current = OpenBlock(index, kind)
         return frames if kind is None else [*frames, *self._say(said, block.text)]
 

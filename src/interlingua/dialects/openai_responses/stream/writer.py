@@ -104,7 +104,10 @@ class OpenItem(msgspec.Struct, eq=False):
             is_holding = type(last) is model.ToolUseBlock and last.call_type in HOLDS_RESULT
             return is_holding and last.id == block.tool_use_id  # type: ignore[union-attr]  # a call
         spelling = form_of(NAME, block.raw)
-        return self.is_message and "item" not in spelling and "apart" not in spelling
+        if not self.is_message or "item" in spelling or "apart" in spelling:
+            return False
+        texts = [each for each in self.blocks if type(each) is model.TextBlock]
+        return type(block) is not model.TextBlock or not texts or texts[-1].phase == block.phase
 
 
 class Abroad(InPieces[OpenPart]):
