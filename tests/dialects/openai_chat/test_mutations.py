@@ -151,3 +151,12 @@ def test_a_wire_that_uses_our_own_word_for_spelling_goes_home(odd: Any) -> None:
     said["choices"][0].update(form)
     said["usage"].update(form)
     assert survives("openai-chat", "response", said) is None
+
+
+@pytest.mark.parametrize("said", [{}, {"content": None}, {"content": []}, {"content": ""}])
+@pytest.mark.parametrize("name", ["openai-chat", "openrouter"])
+def test_an_empty_result_between_the_messages_of_one_answer_goes_home(name: str, said: Any) -> None:
+    empty = {"role": "tool", "tool_call_id": "call_1", **said}
+    choice = {"index": 0, "messages": [assistant("", tool_calls=[CALL]), empty, assistant("So.")]}
+    wire = {**answer(assistant("So.")), "choices": [{**choice, "finish_reason": "stop"}]}
+    assert survives(name, "response", wire) is None

@@ -381,7 +381,7 @@ def write_content(
             if not is_plain(block):
                 to.recorder.unwritten(block, aside | _TEXT.said)
             return _spelled(block.text, form, to.t)
-        if to.t.answer:
+        if to.t.answer and blocks:
             return _write_answer(blocks, granted, to, aside)
     return write_parts(blocks, granted, to, aside) or None
 
