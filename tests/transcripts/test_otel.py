@@ -376,3 +376,12 @@ def test_a_trace_grows_with_the_session_and_not_with_its_square(tmp_path: Path) 
         return (tmp_path / f"{turns}").stat().st_size
 
     assert size(40) < 2.2 * size(20)
+
+
+def test_a_session_that_speaks_of_otlp_is_not_taken_for_it(tmp_path: Path) -> None:
+    file = tmp_path / "talk.jsonl"
+    row = {"messages": [{"role": "user", "content": "resourceSpans"}]}
+    file.write_text(json.dumps(row))
+    assert transcripts.detect(file).format == "openai-finetune"
+    file.write_text(json.dumps({"resourceMetrics": []}) + "\n" + json.dumps({"resourceSpans": []}))
+    assert transcripts.detect(file).format == "otel"

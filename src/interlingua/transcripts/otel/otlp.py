@@ -10,7 +10,8 @@ import msgspec
 from interlingua.transcripts.otel.tables import DETAILS
 
 Attributes = dict[str, Any]
-_EXPORTED = frozenset(("resourceSpans", "resourceLogs", "resourceMetrics"))
+EXPORTED = ("resourceSpans", "resourceLogs", "resourceMetrics")
+"""The keys of an exporter's requests; each has one of them."""
 _FAILED = (2, "STATUS_CODE_ERROR")
 
 
@@ -54,7 +55,7 @@ class Records:
         for resource in _dicts(exported.get("resourceLogs")):
             for scope in _dicts(resource.get("scopeLogs")):
                 self._logged.extend((where, each) for each in _dicts(scope.get("logRecords")))
-        return not _EXPORTED.isdisjoint(exported)
+        return any(key in exported for key in EXPORTED)
 
     def join(self) -> list[Record]:
         """All of them, once the file is at its end: logs may come before their spans."""

@@ -23,7 +23,7 @@ from interlingua.transcripts.format import Sample
 from interlingua.transcripts.memo import KEY, recall
 from interlingua.transcripts.otel.chains import Chain, Chat, chains_of, chats_of, key_of
 from interlingua.transcripts.otel.events import as_json
-from interlingua.transcripts.otel.otlp import Record, Records
+from interlingua.transcripts.otel.otlp import EXPORTED, Record, Records
 from interlingua.transcripts.otel.parts import NAME, Wire, read_message, read_parts
 from interlingua.transcripts.otel.tables import (
     AGENT,
@@ -48,7 +48,7 @@ from interlingua.transcripts.otel.tables import (
     TOOLS,
     WRITTEN,
 )
-from interlingua.transcripts.rows import RowsFile, places
+from interlingua.transcripts.rows import RowsFile, first_row, places
 from interlingua.transcripts.totals import model_changes, models_of, total, usage_with
 from interlingua.transcripts.transcript import Branch, Origin, SubAgent, Transcript
 
@@ -61,11 +61,8 @@ class ShownMessage(NamedTuple):
 
 
 def signs(sample: Sample) -> str | None:
-    head = sample.head.lstrip()[:4096].replace(b" ", b"")
-    for key in (b'"resourceSpans"', b'"resourceLogs"'):
-        if head.startswith(b"{") and key in head:
-            return f"OTLP with {key.decode()}"
-    return None
+    row = first_row(sample) or {}
+    return next((f"OTLP with {key}" for key in EXPORTED if key in row), None)
 
 
 def read(path: Path) -> Transcript:
