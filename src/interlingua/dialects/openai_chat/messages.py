@@ -495,6 +495,7 @@ class _Reader:
         self.messages = messages
         self.calls = calls.Unanswered()
         self.plain = _known(t.name, t.name)
+        self.by_anthropic = _known(t.name, "anthropic", "thinking_blocks")
         self.signed = thinking.signed_by_anthropic(t.name)
 
     def read(self, wire: Any) -> Message:
@@ -520,15 +521,17 @@ class _Reader:
         blocks: list[Any] = []
         metadata = self.plain
         if type(thoughts) is list and thoughts:
-            metadata = _known(self.t.name, "anthropic", "thinking_blocks")
-            blocks += [thinking.read_signed(item, self.signed) for item in thoughts]
+            metadata = self.by_anthropic
+            for item in thoughts:
+                blocks.append(thinking.read_signed(item, self.signed))
         elif thoughts is not None:
             return None
         if type(content) is str and content:
             blocks.append(TextBlock(content))
         elif content is not None or "content" not in wire:
             return None
-        blocks += [calls.read_plain_call(call) for call in wanted]
+        for call in wanted:
+            blocks.append(calls.read_plain_call(call))
         return None if None in blocks else Message(_ASSISTANT, tuple(blocks), metadata=metadata)
 
     def _assistant(self, wire: Wire) -> Message:
