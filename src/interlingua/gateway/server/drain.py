@@ -74,6 +74,8 @@ class Server(uvicorn.Server):
         if self._reload is not None and hasattr(signal, "SIGHUP"):
             loop = asyncio.get_running_loop()
             loop.add_signal_handler(signal.SIGHUP, self._on_reload)
+            # A worker is started with it held, and can take it from now on.
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGHUP,))
 
     def _on_reload(self) -> None:
         if self._reload is not None and (self._reloading is None or self._reloading.done()):

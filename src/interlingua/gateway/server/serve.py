@@ -12,7 +12,8 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 import msgspec
@@ -116,10 +117,11 @@ class Workers:
         command = [sys.executable, "-m", "interlingua.gateway.server.worker"]
         command.append(msgspec.json.encode(arguments).decode())
         # A session of its own: Ctrl-C in a terminal comes to us, and we hand it on, once.
-        made = subprocess.Popen(
-            command, env=environ, pass_fds=(arguments.fd,), start_new_session=True
-        )
-        self._workers.append(made)
+        with _signals_held():
+            made = subprocess.Popen(
+                command, env=environ, pass_fds=(arguments.fd,), start_new_session=True
+            )
+            self._workers.append(made)
 
     def _watch(self, environ: dict[str, str], folder: str) -> int:
         ended = 0.0
@@ -169,6 +171,22 @@ class Workers:
                 except subprocess.TimeoutExpired:
                     worker.kill()
                     worker.wait()
+
+
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """Signals wait until the worker that is being started is on the list of those that get them.
+    It starts with them held as well, and takes each when it can: a reload would end it before."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(
+        signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    )
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def forget(pid: int, folder: str) -> None:

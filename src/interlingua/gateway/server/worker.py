@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import signal
 import socket
 import sys
 from collections.abc import Callable
@@ -139,7 +140,9 @@ def _loop() -> Any:
 
 
 def main() -> None:
-    """A worker that `supervise` has started: what it needs to know is its one argument."""
+    """A worker that `Workers` has started: what it needs to know is its one argument."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM, signal.SIGINT))
     arguments = msgspec.json.decode(sys.argv[1], type=WorkerArguments)
     listening = socket.socket(fileno=arguments.fd)
     try:
