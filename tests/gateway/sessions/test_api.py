@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua.gateway.sessions.live import WAITING, Hub, Piece
+from interlingua.gateway.sessions.live import WAITING, Hub, Piece, watch_session
+from interlingua.store.rows import EventRow
 from tests.gateway.serving import ANTHROPIC, OPENAI, Served, Upstream, key, served
 
 SSE = {"accept": "text/event-stream"}
@@ -426,5 +428,35 @@ def test_a_watcher_that_is_too_slow_is_marked_and_others_are_not() -> None:
         assert slow.too_slow
         assert not quick.too_slow
         assert slow.pieces.qsize() == WAITING
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize("trace_first", [True, False])
+def test_an_answer_stands_before_its_end_whichever_is_known_first(
+    tmp_path: Path, trace_first: bool
+) -> None:
+    async def work() -> None:
+        hub = Hub()
+        async with await il.open_async_store(str(tmp_path / "s.db")) as store:
+            row = await store.create_session(str(tmp_path))
+            source = watch_session(store, hub, row.id, 0)
+            first = asyncio.ensure_future(anext(source))
+            while not len(hub):
+                await asyncio.sleep(0)
+            hub.expect(row.id, "r")
+            if not trace_first:
+                hub.tell(row.id, Piece("message.start", {}, "r"))
+            told = {"request_id": "r"}
+            at = datetime(2026, 1, 1, tzinfo=UTC)
+            end = EventRow("e", row.id, "llm.call_completed", at, "llm", "none", told)
+            await store.append_events([end])
+            if trace_first:
+                hub.tell(row.id, Piece("message.start", {}, "r"))
+            hub.tell(row.id, Piece("message.complete", {}, "r"))
+            shown = [await first, await anext(source), await anext(source)]
+            names = [piece.partition(b"event: ")[2].partition(b"\n")[0] for piece in shown]
+            assert names == [b"message.start", b"message.complete", b"llm.call_completed"]
+            await source.aclose()
 
     asyncio.run(work())

@@ -58,7 +58,7 @@ class Watcher:
         self.pieces: asyncio.Queue[Piece] = asyncio.Queue(WAITING)
         self.too_slow = False
         self.open: set[str] = set()
-        """Calls whose pieces wait here, and whose end this watcher has not seen."""
+        """Calls that have begun to answer, and whose end this watcher has not seen."""
 
     def put(self, piece: Piece) -> None:
         if self.too_slow:
@@ -79,6 +79,8 @@ class Watcher:
             return None
         if piece.name in _ENDS and piece.call is not None:
             self.open.discard(piece.call)
+        elif piece is TURN_END:
+            self.open.clear()
         return piece
 
 
@@ -102,6 +104,11 @@ class Hub:
             watchers.remove(watcher)
         if not watchers:
             self._watchers.pop(session_id, None)
+
+    def expect(self, session_id: str, call: str) -> None:
+        """An answer has begun: its pieces come, even if the trace has its end before they do."""
+        for watcher in self._watchers.get(session_id, ()):
+            watcher.open.add(call)
 
     def tell(self, session_id: str, piece: Piece) -> None:
         for watcher in self._watchers.get(session_id, ()):
@@ -259,7 +266,7 @@ class _SessionWatch:
             piece = await self.watcher.next(POLL_SAYING if self._remote.id else POLL)
             if piece is not None:
                 if piece.name == "message.start":  # what led to it stands before it
-                    async for out in self._trace():
+                    async for out in self._trace(before=piece.call):
                         yield out
                 async for out in self._answer(piece):
                     heard = True
@@ -296,12 +303,15 @@ class _SessionWatch:
             return []
         return self._remote.end(message)
 
-    async def _trace(self) -> AsyncIterator[bytes]:
-        """Events that are stored now. Before the end of a call come the pieces of its answer."""
+    async def _trace(self, before: str | None = None) -> AsyncIterator[bytes]:
+        """Events that are stored now, or those `before` the end of a call. Before that come the
+        pieces of its answer."""
         while True:
             rows = await self._store.events(self._session_id, self._after, PAGE)
             for row in rows:
                 call = row.payload.get("request_id")
+                if row.type in _ANSWERED and call is not None and call == before:
+                    return
                 while row.type in _ANSWERED and call in self.watcher.open:
                     piece = await self.watcher.next(LATE)
                     if piece is None or self.watcher.too_slow:

@@ -17,6 +17,7 @@ from interlingua.gateway.sessions.live import TURN_END, Hub, Teller
 from interlingua.gateway.sessions.metered_client import MeteredClient
 from interlingua.gateway.sessions.other_workers import LOOK, OtherWorkers, turn_of
 from interlingua.gateway.shared.state import Principal
+from interlingua.model.events import MessageStart
 from interlingua.model.exchange import Options, Request
 from interlingua.model.message import Message
 from interlingua.routing.files import PolicyFile
@@ -218,6 +219,8 @@ class Turns:
                     call = None if turn is None else turn.current
                     stored = None if call is None else call.message
                     id = None if stored is None else stored.id
+                    if call is not None and isinstance(said, MessageStart):
+                        hub.expect(session.id, call.id)
                     for piece in teller.pieces(said, id, None if call is None else call.id):
                         hub.tell(session.id, piece)
         except (Exception, asyncio.CancelledError) as error:
