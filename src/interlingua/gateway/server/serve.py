@@ -122,6 +122,8 @@ class Workers:
                 command, env=environ, pass_fds=(arguments.fd,), start_new_session=True
             )
             self._workers.append(made)
+        if self._signals:  # which another thread may have taken meanwhile
+            made.send_signal(signal.SIGTERM)
 
     def _watch(self, environ: dict[str, str], folder: str) -> int:
         ended = 0.0
