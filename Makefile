@@ -28,7 +28,7 @@ INSTALL = { $(GET_UV); } && $(UV) pip install --quiet --python $(BIN)/python pip
 # Tests are compiled once and kept, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: venv run test thorough page screenshots types pairs samples requirements laws cuts mutations judges libraries engines uvicorn bench local-questions screens docs site fmt clean
+.PHONY: venv run test thorough page screenshots types pairs samples requirements laws cuts mutations hostile hostile-files judges libraries engines uvicorn bench local-questions screens docs site fmt clean
 
 venv: $(DEV)
 
@@ -110,7 +110,7 @@ engines:
 	test -x $(ENGINES)/bin/python || $(PYTHON) -m venv $(ENGINES)
 	$(ENGINES)/bin/python -m pip install --quiet --disable-pip-version-check \
 		-e '.[arrow,client,store,zstd]' pytest hypothesis datasets 'ray[data]' daft polars duckdb pyspark pandas
-	$(ENGINES)/bin/python -m pytest -q -rs tests/engines
+	$(ENGINES)/bin/python -m pytest -q -rs tests/bulk/engines
 
 # Our connections with the oldest and the newest uvicorn that they may have.
 UVICORN_ENDS = 0.53.0 0.54.0
@@ -136,13 +136,21 @@ cuts: $(DEV)
 mutations: $(DEV)
 	$(BIN)/python -m tests.laws.mutate --count 100000
 
+# A provider that lies, asked by two tenants through the gateway.
+hostile: $(DEV)
+	$(BIN)/python -m tests.gateway.hostile --count 10000
+
+# Thousands of hostile transcripts, imports and rows; takes some minutes.
+hostile-files: $(DEV)
+	$(BIN)/python -m tests.transcripts.hostile --count 10000
+
 # The pages as a site to look at, in build/site; its generator is installed here and needed nowhere else.
 site: $(DEV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'zensical>=0.0.70'
 	$(BIN)/python docs/site.py
 
 docs: $(DEV)
-	$(BIN)/python docs/generate.py
+	PYTHONPATH=. $(BIN)/python docs/generate.py
 
 bench: $(DEV)
 	$(BIN)/python -m bench

@@ -21,7 +21,8 @@ import pyarrow.parquet as pq
 import interlingua as il
 from bench import workloads
 from bench.measure import ROOT, Row, compare, shown
-from interlingua import arrow, formats
+from interlingua.adapt import formats
+from interlingua.bulk import arrow
 from interlingua.bulk.convert import Job, few_collections
 from interlingua.bulk.run import convert_files
 

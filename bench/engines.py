@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from bench import workloads
 from bench.measure import ROOT
-from interlingua.engines import Convert
+from interlingua.bulk.engines import Convert
 
 ROWS = 12_000
 FILES = 8
@@ -35,7 +35,7 @@ def write_bodies(folder: Path) -> None:
 def with_ray(folder: Path, workers: int) -> Callable[[], int]:
     import ray
 
-    from interlingua.engines import ray_data
+    from interlingua.bulk.engines import ray_data
 
     _cluster(workers)
     given = ray.data.read_parquet(str(folder)).repartition(FILES * 4).materialize()
@@ -45,7 +45,7 @@ def with_ray(folder: Path, workers: int) -> Callable[[], int]:
 def with_daft(folder: Path, workers: int) -> Callable[[], int]:
     import daft
 
-    from interlingua.engines import daft as adapter
+    from interlingua.bulk.engines import daft as adapter
 
     daft.set_runner_ray(_cluster(workers))
     given = daft.read_parquet(f"{folder}/*.parquet").into_partitions(FILES).collect()

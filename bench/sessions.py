@@ -10,10 +10,10 @@ from typing import Any
 
 import interlingua as il
 from bench.measure import Row, Timing, alone, compare
-from interlingua.outbound import retold_for, written_for
+from interlingua.adapt.request import adapt, write
 
 COUNT = 10_000
-TARGET = 1.5
+TARGET = 0.2
 MEMORY = "/dev/shm"
 MODELS = ("openai:gpt-4.1", "anthropic:claude-opus-4-6", "gemini:gemini-2.5-flash")
 ANSWERS: dict[str, dict[str, Any]] = {
@@ -76,7 +76,7 @@ def turn(model: str, rounds: int) -> Timing:
         request = adapter.request([*session.messages(), il.Message.user("and now?")])
 
         def floor() -> Any:
-            return written_for(retold_for(request, adapter.target), adapter.target).wire
+            return write(adapt(request, adapter.target)).wire
 
         def one() -> Any:
             call = session.begin("and now?").call()

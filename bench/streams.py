@@ -15,7 +15,7 @@ from bench.measure import Row, Timing, alone, compare, peak_growth, shown
 from interlingua.model.events import MessageStart, ToolUseInputDelta, ToolUseStart
 from interlingua.streams.fold import Folder
 
-W5 = 3.5
+W5 = 3.2
 LINEAR = 1.5
 """What a piece may cost in a stream ten times as long."""
 MEMORY = 6.0

@@ -12,7 +12,7 @@ from uuid import UUID
 from bench.agents import AGENTS
 from bench.measure import Row, compare, shown
 from interlingua import transcripts
-from interlingua.cli.agents import Prices
+from interlingua.cli.resume import Prices
 from interlingua.transcripts.search import hits_in
 from interlingua.transcripts.sessions import Glances, glances, here
 

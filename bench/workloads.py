@@ -1,8 +1,8 @@
 """The payloads that are measured, the same in every run: an agent's transcript in many spellings.
 
-W1 a short question, W2 200 messages, W3 10,000 messages, W4 a large image, all as OpenAI Chat
-requests; R1 and R2 Anthropic responses; W5 an Anthropic stream; `canonical` the transcript as
-messages.
+W1 a short question, W2 200 messages, W3 10,000 messages, W4 a large image, W6 the turn behind W2,
+all as OpenAI Chat requests; R1 and R2 Anthropic responses; W5 an Anthropic stream; `canonical` the
+transcript as messages.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from decimal import Decimal
 from itertools import islice, pairwise
 from typing import Any, Literal, NamedTuple
 
-from interlingua.ids import Ulids
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
+from interlingua.model.ids import Ulids
 from interlingua.model.message import Message
 from interlingua.model.metadata import (
     MessageMetadata,
@@ -198,6 +198,13 @@ def request(name: str, spelling: Spelling = "thinking_blocks") -> bytes:
         case "W4":
             return encoded(_w4())
     raise KeyError(name)
+
+
+def next_turn() -> tuple[bytes, bytes]:
+    """W6: a request with 201 messages whose calls are answered, and the one that follows it."""
+    whole = chat_request(transcript(203))
+    assert whole["messages"][-1]["role"] == "tool"
+    return encoded({**whole, "messages": whole["messages"][:-2]}), encoded(whole)
 
 
 def encoded(value: Any) -> bytes:

@@ -7,16 +7,20 @@ import stub
 
 import interlingua as il
 from interlingua.dialects import describe
-from interlingua.models import describe as models
-from interlingua.models.reading import compiled_rules
+from interlingua.events import catalogue
+from interlingua.profiles import describe as models
+from interlingua.profiles.reading import compiled_rules
 from interlingua.transcripts import describe as transcripts
 from interlingua.transcripts import format_of, formats
+from tools import layers
 
+ARCHITECTURE = Path(__file__).with_name("ARCHITECTURE.md")
 FOLDER = Path(__file__).with_name("dialects")
+EVENTS = Path(__file__).with_name("events.md")
 MODELS = Path(__file__).with_name("models.md")
 TRANSCRIPTS = Path(__file__).with_name("transcripts")
 TRANSCRIPTS_MATRIX = Path(__file__).with_name("transcripts-matrix.md")
-RULES = Path(il.__file__).with_name("models") / "data" / "profiles.toml"
+RULES = Path(il.__file__).with_name("profiles") / "data" / "profiles.toml"
 
 
 def main() -> None:
@@ -28,6 +32,8 @@ def main() -> None:
     for format in map(format_of, formats()):
         page = TRANSCRIPTS / f"{format.name}.md"
         page.write_text(transcripts.page(page.read_text(encoding="utf-8"), format), "utf-8")
+    ARCHITECTURE.write_text(layers.page(ARCHITECTURE.read_text("utf-8")), "utf-8")
+    EVENTS.write_text(catalogue.page(EVENTS.read_text(encoding="utf-8")), encoding="utf-8")
     MODELS.write_text(models.page(MODELS.read_text(encoding="utf-8")), encoding="utf-8")
     stub.PLACE.write_text(stub.stub(), encoding="utf-8")
     RULES.with_suffix(".json").write_bytes(compiled_rules(RULES.read_bytes()))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from interlingua.client import budget
+from interlingua.client import retry
 from tests import authorities
 from tests.effort import examples
 
@@ -56,4 +56,4 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(autouse=True)
 def _own_budget() -> None:
     """What other tests tried again is none of this one's business."""
-    budget.SHARED.clear()
+    retry.SHARED.clear()

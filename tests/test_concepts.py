@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import interlingua as il
+from interlingua.adapt.fit.fit import fit
 from interlingua.dialects.kernel.words import SUMMARY
-from interlingua.fitting.fit import fit
-from tests.fitting.asking import profile
+from tests.adapt.fit.asking import profile
 
 Wire = dict[str, Any]
 SCHEMA = {"type": "object", "properties": {"pier": {"type": "integer"}}, "required": ["pier"]}
@@ -95,7 +95,7 @@ def test_compacted_history_goes_back_to_the_model_that_made_it_and_to_no_other()
     made = request.replace(messages=(il.Message.assistant(block, by), *request.messages[1:]))
     for model, kind in (("claude-opus-4-8", "compaction"), ("claude-fable-5", "text")):
         retold = il.retell(made, "anthropic", model)
-        written = dialect.write_request(retold.value, retold.scribe).wire
+        written = dialect.write_request(retold.value, retold.recorder).wire
         assert written["messages"][0]["content"][0]["type"] == kind
 
 

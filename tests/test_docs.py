@@ -9,9 +9,10 @@ import pytest
 
 import interlingua as il
 from interlingua.dialects import describe, google
-from interlingua.models import describe as models
+from interlingua.profiles import describe as models
 from interlingua.transcripts import describe as transcripts
 from interlingua.transcripts import format_of, formats
+from tools import layers
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -52,6 +53,21 @@ def test_every_format_of_transcripts_has_a_page_with_its_facts(name: str) -> Non
 def test_the_page_of_models_shows_the_rules_as_they_are() -> None:
     page = (DOCS / "models.md").read_text(encoding="utf-8")
     assert page == models.page(page), "run make docs"
+
+
+def test_the_maps_of_the_architecture_are_those_of_the_tree() -> None:
+    page = (DOCS / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    assert page == layers.page(page), "run make docs"
+
+
+def test_the_architecture_sends_readers_to_files_that_exist() -> None:
+    page = (DOCS / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rows = page[page.index("## To change X") :]
+    named = re.findall(r"`([a-z_]+/[a-z_/]*(?:\.[a-z]+)?)`", rows)
+    assert len(named) > 30
+    package = Path(il.__file__).parent
+    places = (package, package.parents[1])
+    assert not [name for name in named if not any((place / name).exists() for place in places)]
 
 
 def test_the_example_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 import interlingua as il
-from tests.chat.provider import ANTHROPIC, Provider
+from tests.agents.chat.provider import ANTHROPIC, Provider
 from tests.client.scripted import Scripted, scripted
 from tests.client.test_loop import call, results, says
 

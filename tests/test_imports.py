@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tools.layers import LATER, LAYERS
+
 SOURCE = Path(__file__).parents[1] / "src"
 PACKAGE = SOURCE / "interlingua"
 
@@ -52,48 +54,6 @@ NOT_AT_START = {
 
 EMPTY_NAMES = {"util", "utils", "helper", "helpers"}
 
-INSIDE_MODEL = {"model", "errors", "losses"}
-INSIDE_VIEWS = {"views", "model", "errors", "losses", "arguments", "ids", "dialects", "transcripts"}
-MODEL_AND_ERRORS = {"model", "errors", "losses", "arguments", "ids"}
-INSIDE: dict[str, set[str]] = {
-    "model": INSIDE_MODEL,
-    "views": INSIDE_VIEWS,
-    "arrow": MODEL_AND_ERRORS | {"store", "transcripts"},
-    "bulk": MODEL_AND_ERRORS
-    | {"arrow", "batches", "formats", "models", "packed", "providers", "translate"},
-    "engines": MODEL_AND_ERRORS | {"arrow", "bulk", "store"},
-    "bus": MODEL_AND_ERRORS,
-    "models": MODEL_AND_ERRORS | {"config", "prices"},
-    "prices": MODEL_AND_ERRORS | {"config", "models"},
-    "estimate": MODEL_AND_ERRORS,
-    "redaction": MODEL_AND_ERRORS,
-    "exports": MODEL_AND_ERRORS | {"prices", "redaction", "store"},
-    "routing": MODEL_AND_ERRORS | {"bus", "models"},
-    "store": MODEL_AND_ERRORS | {"config"},
-    "tools": MODEL_AND_ERRORS | {"bus"},
-    "adapters": MODEL_AND_ERRORS
-    | {"dialects", "estimate", "fitting", "models", "outbound", "prices", "providers", "retell"}
-    | {"say", "streams", "tools"},
-    "sessions": MODEL_AND_ERRORS
-    | {"adapters", "bus", "dialects", "estimate", "given", "models", "outbound", "prices"}
-    | {"providers", "retell", "routing", "say", "store", "tools"},
-    "providers": MODEL_AND_ERRORS | {"config", "dialects", "models"},
-    "local": MODEL_AND_ERRORS
-    | {"", "config", "dialects", "providers", "retell", "streams"},  # its version
-    "client": MODEL_AND_ERRORS
-    | {"dialects", "estimate", "fitting", "given", "local", "models", "outbound", "providers"}
-    | {"say", "streams", "telemetry", "tools"},
-    "fitting": MODEL_AND_ERRORS
-    | {"dialects", "estimate", "models", "retelling", "schemas", "streams"},
-    "tasks": MODEL_AND_ERRORS
-    | {"chat", "client", "given", "routing", "sessions", "store", "tools", "views"},
-    # tasks have no HTTP of their own
-}
-"""What each part may import of the others; whatever is not named here is free to."""
-OUTSIDE_DIALECTS = {
-    *("adapters", "bus", "cli", "client", "estimate", "gateway", "local", "models", "prices"),
-    *("providers", "routing", "sessions", "store", "tasks", "translate"),
-}
 # One dialect that is nearly another may build on it; hosts is data, and speaks nothing; all of them
 # are made of the kernel.
 DIALECT_NEIGHBOURS = {("openrouter", "openai_chat")}
@@ -168,18 +128,53 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert not {name.split(".")[0] for name in json.loads(run.stdout)} & NOT_AT_START
 
 
-@pytest.mark.parametrize("folder", INSIDE)
-def test_inner_parts_import_only_what_lies_further_in(folder: str) -> None:
-    allowed = INSIDE[folder] | {folder}
-    wrong = [(path, target) for path, target in imports_of(folder) if part(target) not in allowed]
-    assert list(imports_of(folder))
-    assert not listed(wrong)
+def entries() -> set[str]:
+    """Folders and modules at the top of the package."""
+    return {
+        path.stem
+        for path in PACKAGE.iterdir()
+        if path.stem not in {"__init__", "__main__", "__pycache__", "py"}
+    }
 
 
-def test_dialects_do_not_know_what_is_built_on_them() -> None:
-    forbidden = OUTSIDE_DIALECTS | {""}
-    wrong = [(path, target) for path, target in imports_of("dialects") if part(target) in forbidden]
+def test_every_entry_of_the_package_has_its_layer() -> None:
+    assert entries() == set(LAYERS)
+    assert len(LAYERS) <= 26
+
+
+def test_a_layer_names_only_layers_before_it() -> None:
+    order = list(LAYERS)
+    for name, inner in LAYERS.items():
+        assert not [each for each in inner.split() if order.index(each) >= order.index(name)]
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_a_layer_imports_what_its_row_names_and_nothing_else(layer: str) -> None:
+    used, wrong = set(), []
+    for path in modules():
+        if part(module_name(path)) != layer:
+            continue
+        for target in imported(path):
+            where = (path.relative_to(PACKAGE).as_posix(), ".".join(target[1:]))
+            if part(target) not in {"", layer} and where not in LATER:
+                used.add(part(target))
+                if part(target) not in LAYERS[layer].split():
+                    wrong.append((path, target))
     assert not listed(wrong)
+    assert used == set(LAYERS[layer].split())
+
+
+def test_imports_of_later_layers_are_not_at_the_top_of_a_module() -> None:
+    found = {
+        (path.relative_to(PACKAGE).as_posix(), ".".join(target[1:]))
+        for path in modules()
+        for target in imported(path)
+    }
+    assert set(LATER) <= found, "remove from LATER what is imported no more"
+    for file, target in LATER:
+        tree = ast.parse((PACKAGE / file).read_text(encoding="utf-8"))
+        top = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+        assert f"interlingua.{target}" not in {node.module for node in top}, file
 
 
 def test_dialects_do_not_know_each_other() -> None:

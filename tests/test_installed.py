@@ -22,7 +22,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.chat.provider import ANTHROPIC, KEY, Provider
+from tests.agents.chat.provider import ANTHROPIC, KEY, Provider
 from tests.test_wheel import built_wheel
 
 packaging = pytest.importorskip("packaging.requirements", reason="needs packaging")

@@ -11,73 +11,80 @@ Type checkers read `__init__.pyi`, which `make docs` prints from the list below.
 
 from __future__ import annotations
 
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # without `typing`, which is slow to load
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
 __version__ = "0.1.0"
 
 _WHERE: dict[str, str] = {
     name: module
     for module, names in {
-        "adapters.adapter": "Adapter",
-        "adapters.assemble": "RequestContext",
-        "adapters.ids": "IdMap",
-        "adapters.start": "new_assistant_message",
-        "arguments": "recover",
-        "bus.bus": "Bus",
-        "chat.chat": "Chat",
+        "adapt.adapted": "Adapted",
+        "adapt.convert": "convert plan",
+        "adapt.converter": "Converter",
+        "adapt.fit.fit": "Fitted fit",
+        "adapt.formats": "detect",
+        "adapt.history.retell": "Retold retell",
+        "adapt.stream_convert": "StreamConverter stream_convert",
+        "agents.chat.chat": "Chat",
+        "agents.chat.delegate": "Delegation",
+        "agents.tasks.agent": "Agent AsyncAgent",
         "client.answer": "Answer Parsed Run",
         "client.client": "AsyncClient",
         "client.errors": "CallError OutputError",
         "client.sync": "Client",
+        "costs.cost": "Cost UnknownCostError",
+        "costs.table": "PriceTable",
         "dialects.record": "Dialect Written",
         "dialects.registry": "dialect dialects",
-        "errors": "DepthError DetectError InterlinguaError LossError MissingExtraError"
-        " ReadError SchemaError ToolInputError WriteError",
-        "estimate.estimator": "estimate_input_tokens",
-        "fitting.fit": "Fitted fit",
-        "formats": "detect",
-        "losses": "Loss Report",
-        "model.blocks": "AudioBlock Block Cache Citation CompactionBlock ContentBlock DocumentBlock"
-        " ImageBlock ImageSource RedactedThinkingBlock RefusalBlock Source TextBlock ThinkingBlock"
-        " ToolResultBlock ToolUseBlock UnknownBlock VideoBlock",
-        "model.changes": "Changes",
+        "errors": "DepthError DetectError InterlinguaError LossError MissingExtraError ReadError"
+        " SchemaError ToolInputError WriteError",
+        "events.bus": "Bus",
+        "model.arguments": "recover",
+        "model.blocks": "AudioBlock Block Cache Citation CompactionBlock ContentBlock"
+        " DocumentBlock ImageBlock ImageSource RedactedThinkingBlock RefusalBlock Source"
+        " TextBlock ThinkingBlock ToolResultBlock ToolUseBlock UnknownBlock VideoBlock",
         "model.codec": "dumps loads",
         "model.events": "StreamEvent",
         "model.exchange": "AdapterOptions Continues ErrorKind Options ProviderError Reasoning"
         " Request Response ResponseFormat ToolChoice",
-        "model.message": "Message Role",
+        "model.losses": "Loss Report",
+        "model.message": "AssistantMessage Changes Message Role ToolMessage UserMessage",
         "model.metadata": "CostBreakdown Diagnostic MessageMetadata MessageStatus"
         " RoutingDecisionRecord RoutingMode RoutingRecord StopReason Usage",
         "model.rules": "Violation validate",
         "model.spelled_numbers": "schema_of",
         "model.tools": "Grammar SideEffects ToolDefinition",
-        "models.capabilities": "AdapterCapabilities Capabilities capabilities",
-        "models.names": "AmbiguousModelError UnknownModelError",
-        "models.profile": "Profile profile_of",
-        "prices.cost": "Cost UnknownCostError",
-        "prices.table": "PriceTable",
-        "retell": "Retold retell",
-        "routing.errors": "NoModelError SwapError",
+        "profiles.capabilities": "AdapterCapabilities Capabilities capabilities",
+        "profiles.estimate.estimator": "estimate_input_tokens",
+        "profiles.names": "AmbiguousModelError UnknownModelError",
+        "profiles.profile": "Profile profile_of",
+        "routing.decision": "NoModelError SwapError",
         "routing.registry": "ModelEntry Registry",
         "routing.router": "Router",
-        "sessions.aio": "AsyncSession",
-        "sessions.errors": "SessionError TurnError",
+        "sessions.adapters.adapter": "Adapter",
+        "sessions.adapters.assemble": "RequestContext",
+        "sessions.adapters.ids": "IdMap",
+        "sessions.adapters.start": "new_assistant_message",
+        "sessions.effects": "SessionError TurnError",
         "sessions.plans": "SwapPlan",
-        "sessions.session": "Session",
+        "sessions.session": "AsyncSession Session",
         "store.base": "AsyncStore Store",
         "store.errors": "ConflictError NotFoundError StoreError",
         "store.open": "open_async_store open_store",
         "streams": "aws jsonarray ndjson sse",
-        "streams.convert": "StreamConverter stream_convert",
         "streams.fold": "fold fold_all unfold with_partial_input",
         "streams.frames": "Frame",
-        "tasks.agent": "Agent",
-        "tasks.aio": "AsyncAgent",
-        "tools.context": "CallContext",
         "tools.dispatch": "Dispatcher ToolRun",
         "tools.functions": "tool",
+        "tools.handlers": "CallContext",
         "tools.mcp": "McpServer McpServers",
         "tools.registry": "ToolRegistry",
         "tools.workspace": "Workspace",
-        "translate": "convert plan",
         "views": "view",
     }.items()
     for name in names.split()
@@ -88,8 +95,6 @@ __all__ = sorted([*_WHERE, "__version__"])
 
 def __getattr__(name: str) -> object:
     if name not in _WHERE:
-        import sys
-
         text = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(text, name=name, obj=sys.modules[__name__])
     from importlib import import_module
@@ -98,6 +103,57 @@ def __getattr__(name: str) -> object:
     value = getattr(module, name)
     globals()[name] = value
     return value
+
+
+_MOVED = {
+    "arrow": "bulk.arrow",
+    "bus": "events",
+    "chat": "agents.chat",
+    "client.budget": "client.retry",
+    "costs.own": "costs.table",
+    "engines": "bulk.engines",
+    "exports": "transcripts.exports",
+    "losses": "model.losses",
+    "models": "profiles",
+    "prices": "costs",
+    "redaction": "transcripts.redaction",
+    "tasks": "agents.tasks",
+}
+"""Where documented modules stood, and where they are. The old paths work until 0.2."""
+
+
+class _MovedModules:
+    """Finds the modules of `_MOVED` under their old paths, with a warning."""
+
+    @classmethod
+    def find_spec(cls, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        inner = name.removeprefix("interlingua.")
+        first, _, rest = (inner, "", "") if inner in _MOVED else inner.partition(".")
+        if first not in _MOVED or not name.startswith("interlingua."):
+            return None
+        import warnings
+        from importlib import import_module
+        from importlib.machinery import ModuleSpec
+
+        new = f"interlingua.{_MOVED[first]}{'.' if rest else ''}{rest}"
+        warnings.warn(f"{name} has moved to {new}", DeprecationWarning, stacklevel=2)
+        module = import_module(new)
+        spec = ModuleSpec(name, cls, origin=new)  # type: ignore[arg-type]  # it loads by duck typing
+        spec.loader_state = (module, module.__spec__)
+        return spec
+
+    @staticmethod
+    def create_module(spec: ModuleSpec) -> ModuleType:
+        module: ModuleType = spec.loader_state[0]
+        return module
+
+    @staticmethod
+    def exec_module(module: ModuleType) -> None:
+        assert module.__spec__ is not None
+        module.__spec__ = module.__spec__.loader_state[1]
+
+
+sys.meta_path.insert(0, _MovedModules)  # type: ignore[arg-type]
 
 
 def __dir__() -> list[str]:

@@ -1,11 +1,19 @@
 # Printed by docs/generate.py from the list of names in __init__.py.
-from interlingua.adapters.adapter import Adapter as Adapter
-from interlingua.adapters.assemble import RequestContext as RequestContext
-from interlingua.adapters.ids import IdMap as IdMap
-from interlingua.adapters.start import new_assistant_message as new_assistant_message
-from interlingua.arguments import recover as recover
-from interlingua.bus.bus import Bus as Bus
-from interlingua.chat.chat import Chat as Chat
+from interlingua.adapt.adapted import Adapted as Adapted
+from interlingua.adapt.convert import convert as convert
+from interlingua.adapt.convert import plan as plan
+from interlingua.adapt.converter import Converter as Converter
+from interlingua.adapt.fit.fit import Fitted as Fitted
+from interlingua.adapt.fit.fit import fit as fit
+from interlingua.adapt.formats import detect as detect
+from interlingua.adapt.history.retell import Retold as Retold
+from interlingua.adapt.history.retell import retell as retell
+from interlingua.adapt.stream_convert import StreamConverter as StreamConverter
+from interlingua.adapt.stream_convert import stream_convert as stream_convert
+from interlingua.agents.chat.chat import Chat as Chat
+from interlingua.agents.chat.delegate import Delegation as Delegation
+from interlingua.agents.tasks.agent import Agent as Agent
+from interlingua.agents.tasks.agent import AsyncAgent as AsyncAgent
 from interlingua.client.answer import Answer as Answer
 from interlingua.client.answer import Parsed as Parsed
 from interlingua.client.answer import Run as Run
@@ -13,6 +21,9 @@ from interlingua.client.client import AsyncClient as AsyncClient
 from interlingua.client.errors import CallError as CallError
 from interlingua.client.errors import OutputError as OutputError
 from interlingua.client.sync import Client as Client
+from interlingua.costs.cost import Cost as Cost
+from interlingua.costs.cost import UnknownCostError as UnknownCostError
+from interlingua.costs.table import PriceTable as PriceTable
 from interlingua.dialects.record import Dialect as Dialect
 from interlingua.dialects.record import Written as Written
 from interlingua.dialects.registry import dialect as dialect
@@ -26,12 +37,8 @@ from interlingua.errors import ReadError as ReadError
 from interlingua.errors import SchemaError as SchemaError
 from interlingua.errors import ToolInputError as ToolInputError
 from interlingua.errors import WriteError as WriteError
-from interlingua.estimate.estimator import estimate_input_tokens as estimate_input_tokens
-from interlingua.fitting.fit import Fitted as Fitted
-from interlingua.fitting.fit import fit as fit
-from interlingua.formats import detect as detect
-from interlingua.losses import Loss as Loss
-from interlingua.losses import Report as Report
+from interlingua.events.bus import Bus as Bus
+from interlingua.model.arguments import recover as recover
 from interlingua.model.blocks import AudioBlock as AudioBlock
 from interlingua.model.blocks import Block as Block
 from interlingua.model.blocks import Cache as Cache
@@ -50,7 +57,6 @@ from interlingua.model.blocks import ToolResultBlock as ToolResultBlock
 from interlingua.model.blocks import ToolUseBlock as ToolUseBlock
 from interlingua.model.blocks import UnknownBlock as UnknownBlock
 from interlingua.model.blocks import VideoBlock as VideoBlock
-from interlingua.model.changes import Changes as Changes
 from interlingua.model.codec import dumps as dumps
 from interlingua.model.codec import loads as loads
 from interlingua.model.events import StreamEvent as StreamEvent
@@ -64,8 +70,14 @@ from interlingua.model.exchange import Request as Request
 from interlingua.model.exchange import Response as Response
 from interlingua.model.exchange import ResponseFormat as ResponseFormat
 from interlingua.model.exchange import ToolChoice as ToolChoice
+from interlingua.model.losses import Loss as Loss
+from interlingua.model.losses import Report as Report
+from interlingua.model.message import AssistantMessage as AssistantMessage
+from interlingua.model.message import Changes as Changes
 from interlingua.model.message import Message as Message
 from interlingua.model.message import Role as Role
+from interlingua.model.message import ToolMessage as ToolMessage
+from interlingua.model.message import UserMessage as UserMessage
 from interlingua.model.metadata import CostBreakdown as CostBreakdown
 from interlingua.model.metadata import Diagnostic as Diagnostic
 from interlingua.model.metadata import MessageMetadata as MessageMetadata
@@ -81,27 +93,27 @@ from interlingua.model.spelled_numbers import schema_of as schema_of
 from interlingua.model.tools import Grammar as Grammar
 from interlingua.model.tools import SideEffects as SideEffects
 from interlingua.model.tools import ToolDefinition as ToolDefinition
-from interlingua.models.capabilities import AdapterCapabilities as AdapterCapabilities
-from interlingua.models.capabilities import Capabilities as Capabilities
-from interlingua.models.capabilities import capabilities as capabilities
-from interlingua.models.names import AmbiguousModelError as AmbiguousModelError
-from interlingua.models.names import UnknownModelError as UnknownModelError
-from interlingua.models.profile import Profile as Profile
-from interlingua.models.profile import profile_of as profile_of
-from interlingua.prices.cost import Cost as Cost
-from interlingua.prices.cost import UnknownCostError as UnknownCostError
-from interlingua.prices.table import PriceTable as PriceTable
-from interlingua.retell import Retold as Retold
-from interlingua.retell import retell as retell
-from interlingua.routing.errors import NoModelError as NoModelError
-from interlingua.routing.errors import SwapError as SwapError
+from interlingua.profiles.capabilities import AdapterCapabilities as AdapterCapabilities
+from interlingua.profiles.capabilities import Capabilities as Capabilities
+from interlingua.profiles.capabilities import capabilities as capabilities
+from interlingua.profiles.estimate.estimator import estimate_input_tokens as estimate_input_tokens
+from interlingua.profiles.names import AmbiguousModelError as AmbiguousModelError
+from interlingua.profiles.names import UnknownModelError as UnknownModelError
+from interlingua.profiles.profile import Profile as Profile
+from interlingua.profiles.profile import profile_of as profile_of
+from interlingua.routing.decision import NoModelError as NoModelError
+from interlingua.routing.decision import SwapError as SwapError
 from interlingua.routing.registry import ModelEntry as ModelEntry
 from interlingua.routing.registry import Registry as Registry
 from interlingua.routing.router import Router as Router
-from interlingua.sessions.aio import AsyncSession as AsyncSession
-from interlingua.sessions.errors import SessionError as SessionError
-from interlingua.sessions.errors import TurnError as TurnError
+from interlingua.sessions.adapters.adapter import Adapter as Adapter
+from interlingua.sessions.adapters.assemble import RequestContext as RequestContext
+from interlingua.sessions.adapters.ids import IdMap as IdMap
+from interlingua.sessions.adapters.start import new_assistant_message as new_assistant_message
+from interlingua.sessions.effects import SessionError as SessionError
+from interlingua.sessions.effects import TurnError as TurnError
 from interlingua.sessions.plans import SwapPlan as SwapPlan
+from interlingua.sessions.session import AsyncSession as AsyncSession
 from interlingua.sessions.session import Session as Session
 from interlingua.store.base import AsyncStore as AsyncStore
 from interlingua.store.base import Store as Store
@@ -114,35 +126,31 @@ from interlingua.streams import aws as aws
 from interlingua.streams import jsonarray as jsonarray
 from interlingua.streams import ndjson as ndjson
 from interlingua.streams import sse as sse
-from interlingua.streams.convert import StreamConverter as StreamConverter
-from interlingua.streams.convert import stream_convert as stream_convert
 from interlingua.streams.fold import fold as fold
 from interlingua.streams.fold import fold_all as fold_all
 from interlingua.streams.fold import unfold as unfold
 from interlingua.streams.fold import with_partial_input as with_partial_input
 from interlingua.streams.frames import Frame as Frame
-from interlingua.tasks.agent import Agent as Agent
-from interlingua.tasks.aio import AsyncAgent as AsyncAgent
-from interlingua.tools.context import CallContext as CallContext
 from interlingua.tools.dispatch import Dispatcher as Dispatcher
 from interlingua.tools.dispatch import ToolRun as ToolRun
 from interlingua.tools.functions import tool as tool
+from interlingua.tools.handlers import CallContext as CallContext
 from interlingua.tools.mcp import McpServer as McpServer
 from interlingua.tools.mcp import McpServers as McpServers
 from interlingua.tools.registry import ToolRegistry as ToolRegistry
 from interlingua.tools.workspace import Workspace as Workspace
-from interlingua.translate import convert as convert
-from interlingua.translate import plan as plan
 from interlingua.views import view as view
 
 __version__: str
 __all__ = [
+    "Adapted",
     "Adapter",
     "AdapterCapabilities",
     "AdapterOptions",
     "Agent",
     "AmbiguousModelError",
     "Answer",
+    "AssistantMessage",
     "AsyncAgent",
     "AsyncClient",
     "AsyncSession",
@@ -162,8 +170,10 @@ __all__ = [
     "ConflictError",
     "ContentBlock",
     "Continues",
+    "Converter",
     "Cost",
     "CostBreakdown",
+    "Delegation",
     "DepthError",
     "DetectError",
     "Diagnostic",
@@ -229,6 +239,7 @@ __all__ = [
     "ToolChoice",
     "ToolDefinition",
     "ToolInputError",
+    "ToolMessage",
     "ToolRegistry",
     "ToolResultBlock",
     "ToolRun",
@@ -238,6 +249,7 @@ __all__ = [
     "UnknownCostError",
     "UnknownModelError",
     "Usage",
+    "UserMessage",
     "VideoBlock",
     "Violation",
     "Workspace",

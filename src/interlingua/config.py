@@ -1,4 +1,4 @@
-"""Where this package keeps its files: the one rule, for every part that has any.
+"""Where user files and program files are.
 
 What the program makes (the store) is in the data folder; what a user writes (rules, prices) is in
 the configuration folder. `INTERLINGUA_HOME` names one folder for both. Nothing is made here.
@@ -15,6 +15,9 @@ HOME = "INTERLINGUA_HOME"
 STORE = "INTERLINGUA_STORE"
 """The variable with the address of the store, where it is not the file in the data folder."""
 STORE_FILE = "interlingua.db"
+PROFILES, PROVIDER_LISTS, PROVIDERS = "profiles.toml", "profiles", "providers.toml"
+"""In the configuration folder: the user's rules, the folder of rules from providers' own lists, and
+the user's providers."""
 _NAME = "interlingua"
 
 
@@ -36,8 +39,8 @@ def cache_folder() -> Path:
         return data_folder() / "Cache"
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / _NAME
-    said = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(said) if os.path.isabs(said) else Path.home() / ".cache") / _NAME
+    folder = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(folder) if os.path.isabs(folder) else Path.home() / ".cache") / _NAME
 
 
 def store_path() -> Path:
@@ -59,18 +62,18 @@ def prices_path() -> Path:
     """The user's own prices, laid over those of the package: `prices.toml`, or YAML if that is
     what is there."""
     folder = config_folder()
-    written = [folder / f"prices.{form}" for form in ("toml", "yaml", "yml")]
+    written = [folder / f"prices.{suffix}" for suffix in ("toml", "yaml", "yml")]
     return next((path for path in written if path.exists()), written[0])
 
 
 def profiles_path() -> Path:
     """The user's own rules for what models take, laid over those of the package."""
-    return config_folder() / "profiles.toml"
+    return config_folder() / PROFILES
 
 
 def provider_list_path(provider: str) -> Path:
-    """What a provider itself has told about its models, laid over the package's rules."""
-    return config_folder() / "profiles" / f"{provider}.toml"
+    """Rules from a provider's own list of models, laid over the package's rules."""
+    return config_folder() / PROVIDER_LISTS / f"{provider}.toml"
 
 
 def learned_path() -> Path:
@@ -78,15 +81,15 @@ def learned_path() -> Path:
     return data_folder() / "learned.jsonl"
 
 
-def _folder(xdg: str, usual: tuple[str, ...], windows: str, windows_usual: str) -> Path:
+def _folder(xdg: str, default: tuple[str, ...], windows: str, windows_default: str) -> Path:
     named = os.environ.get(HOME)
     if named:
         return Path(named).expanduser().absolute()
     home = Path.home()
     if sys.platform == "win32":
-        return Path(os.environ.get(windows) or home / "AppData" / windows_usual) / _NAME
+        return Path(os.environ.get(windows) or home / "AppData" / windows_default) / _NAME
     if sys.platform == "darwin":
         return home / "Library" / "Application Support" / _NAME
-    said = os.environ.get(xdg, "")
+    folder = os.environ.get(xdg, "")
     # The XDG base directory specification says that a relative path is to be ignored.
-    return (Path(said) if os.path.isabs(said) else home.joinpath(*usual)) / _NAME
+    return (Path(folder) if os.path.isabs(folder) else home.joinpath(*default)) / _NAME

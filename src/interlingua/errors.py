@@ -10,9 +10,10 @@
     ├── DetectError        input whose dialect or kind cannot be told
     └── MissingExtraError  a feature whose optional dependencies are not installed
 
-The other parts keep theirs beside their code, under the same root: `store/errors.py` (StoreError),
-`bus/errors.py` (BusError), `routing/errors.py` (RoutingError), `sessions/errors.py` (SessionError),
-`models/names.py` (UnknownModelError), `prices/cost.py` (UnknownCostError).
+Other packages define theirs beside their code, under the same root: StoreError
+(`store/errors.py`), BusError (`events/event.py`), RoutingError (`routing/decision.py`),
+SessionError (`sessions/effects.py`), UnknownModelError (`profiles/names.py`) and
+UnknownCostError (`costs/cost.py`).
 
 Translating with a loss is no error: it returns a `Report`.
 """
@@ -22,7 +23,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from interlingua.losses import Report
+    from interlingua.model.losses import Report
 
 
 class InterlinguaError(Exception):
@@ -108,7 +109,7 @@ class ToolInputError(InterlinguaError):
 
 
 class DetectError(InterlinguaError):
-    """Input whose dialect or kind cannot be told; `candidates` fit equally well."""
+    """Input whose dialect or kind cannot be detected; `candidates` fit equally well."""
 
     def __init__(self, problem: str, candidates: list[str] | None = None) -> None:
         self.candidates = candidates or []

@@ -1,12 +1,14 @@
-"""What other packages plug in by entry points.
+"""Finds plug-ins of other packages by their entry points.
 
 The standard library's way to look for them takes longer to load than most commands take in all, so
-that it is asked only where some package's list names the group."""
+it is used only if some package's list names the group."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,17 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 _METADATA = (".dist-info", ".egg-info")
+
+
+@contextmanager
+def contained() -> Iterator[None]:
+    """Code of another package runs inside: ending the program is an error like others."""
+    try:
+        yield
+    except (Exception, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise RuntimeError(f"it raised {type(error).__name__}: {error}") from error
 
 
 def entry_points_of(group: str) -> tuple[EntryPoint, ...]:

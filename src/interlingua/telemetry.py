@@ -1,5 +1,8 @@
-"""OpenTelemetry, for the gateway and the client alike: where spans go, what they say of usage, and
-which trace a request belongs to. The packages of the extra `otel` are imported on first use."""
+"""OpenTelemetry for the gateway and the client.
+
+Where spans are exported, their usage attributes, and the trace that a request belongs to. The
+packages of the extra `otel` are imported on first use.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from interlingua.errors import MissingExtraError
 from interlingua.model.metadata import Usage
 
 SERVICE = "interlingua"
-"""What spans are of, where nobody gives the service a name of its own."""
+"""The default service name of spans."""
 TRACEPARENT, TRACESTATE = "traceparent", "tracestate"
 _LONGEST_STATE = 2048
 _PARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
@@ -62,11 +65,11 @@ def tracing_here(name: str) -> Tracing:
 
 
 def trace_headers(headers: Mapping[bytes, bytes]) -> dict[str, str]:
-    """Which trace a request says that it belongs to; nothing where that is no such thing."""
-    said = headers.get(b"traceparent")
-    if said is None:
+    """The trace-context headers of a request, or nothing if they are malformed."""
+    header = headers.get(b"traceparent")
+    if header is None:
         return {}
-    parent = said.decode("latin-1")
+    parent = header.decode("latin-1")
     found = _PARENT.match(parent)
     if found is None or (parent.startswith("00") and found.end() != len(parent)):
         return {}
@@ -79,20 +82,20 @@ def trace_headers(headers: Mapping[bytes, bytes]) -> dict[str, str]:
 
 
 def context_of(headers: Mapping[str, str]) -> Any:
-    """The context that such headers tell of."""
+    """The OpenTelemetry context in trace-context headers."""
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
     return TraceContextTextMapPropagator().extract(headers)
 
 
 def headers_of(span: Any) -> dict[str, str]:
-    """How somebody who is asked is told of the span in which that happens."""
+    """Trace-context headers for a request made inside `span`."""
     from opentelemetry.trace import set_span_in_context
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-    told: dict[str, str] = {}
-    TraceContextTextMapPropagator().inject(told, set_span_in_context(span))
-    return told
+    headers: dict[str, str] = {}
+    TraceContextTextMapPropagator().inject(headers, set_span_in_context(span))
+    return headers
 
 
 def usage_attributes(usage: Usage | None) -> dict[str, Any]:
@@ -100,6 +103,9 @@ def usage_attributes(usage: Usage | None) -> dict[str, Any]:
     disjoint."""
     if usage is None:
         return {}
+    usage = (
+        usage.plausible()
+    )  # an exporter drops all spans of a batch for one number beyond 64 bits
     return {
         "gen_ai.usage.input_tokens": usage.prompt_tokens
         if usage.input_tokens is not None
@@ -111,10 +117,10 @@ def usage_attributes(usage: Usage | None) -> dict[str, Any]:
 
 
 def provider_name(provider: str) -> str:
-    """A provider in the words of the conventions."""
+    """The name of a provider in OpenTelemetry's semantic conventions."""
     return PROVIDER_WORDS.get(provider, provider)
 
 
-def without_none(said: Mapping[str, Any]) -> dict[str, Any]:
-    """What is known of what might be said."""
-    return {name: value for name, value in said.items() if value is not None}
+def without_none(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes that are not None."""
+    return {name: value for name, value in attributes.items() if value is not None}

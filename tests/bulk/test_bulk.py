@@ -17,9 +17,10 @@ import pytest
 import zstandard
 
 import interlingua as il
-from interlingua import arrow, bulk, packed
-from interlingua.bulk import Job
+from interlingua import bulk
+from interlingua.bulk import Job, arrow
 from interlingua.bulk.run import convert_files
+from interlingua.streams import packed
 
 TO_ANTHROPIC = Job("anthropic", "openai-chat")
 SMALL = 2000

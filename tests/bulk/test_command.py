@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from interlingua import arrow, packed
+from interlingua.bulk import arrow
+from interlingua.streams import packed
 from tests.bulk.test_bulk import chat, expected, lines, wires
 from tests.cli.running import run
 
@@ -56,7 +57,7 @@ def test_folders_go_to_a_folder_of_the_kind_that_is_asked_for(tmp_path: Path) ->
 def test_wrong_usage_of_many_files_is_told(chat: Path, tmp_path: Path) -> None:
     without = run("convert", chat, chat, "-t", "gemini")
     assert without.exit_code == 2
-    assert "-o says which" in without.stderr
+    assert "-o names it" in without.stderr
     nothing = run("convert", tmp_path / "*.parquet", "-t", "gemini", "-o", tmp_path / "o.jsonl")
     assert nothing.exit_code == 1
     assert "no such file" in nothing.stderr
@@ -65,3 +66,15 @@ def test_wrong_usage_of_many_files_is_told(chat: Path, tmp_path: Path) -> None:
     assert "does not exist" in missing.stderr
     stream = run("convert", chat, chat, "-t", "gemini", "-o", tmp_path, "--kind", "stream")
     assert stream.exit_code == 2
+
+
+def test_a_damaged_packed_file_is_refused_with_words(tmp_path: Path) -> None:
+    path = tmp_path / "chat.jsonl"
+    data = bytearray(packed.packed(lines(300), "chat.jsonl.gz"))
+    data[20:40] = b"\xff" * 20
+    path.write_bytes(data)
+    done = run(
+        "convert", path, "-f", "openai-chat", "-t", "anthropic", "-o", tmp_path / "o.parquet"
+    )
+    assert done.exit_code == 1
+    assert "cannot decompress it" in done.stderr

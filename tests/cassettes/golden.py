@@ -11,10 +11,10 @@ from pathlib import Path
 import msgspec
 
 import interlingua as il
+from interlingua.dialects.framing import decoder
 from interlingua.dialects.registry import traits_of
+from interlingua.model.base import difference
 from interlingua.model.events import Event
-from interlingua.pointer import difference
-from interlingua.streams.framing import decoder
 from tests.cassettes import home
 from tests.cassettes.cassette import Cassette, Taped
 from tests.replay.exchanges import framed, spelling

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import aiohttp
 import msgspec
 
+from interlingua.dialects.framing import decoder
 from interlingua.dialects.registry import traits_of
-from interlingua.streams.framing import decoder
 from tests.cassettes import cases
 from tests.cassettes.cassette import FORMAT, Cassette, Taped, spell
 from tests.cassettes.scrub import Scrubber, SecretFoundError

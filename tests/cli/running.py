@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +38,15 @@ def told(*arguments: str | Path) -> Any:
     return json.loads(ok(*arguments, "--json"))
 
 
-def process(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    """The command in a process of its own."""
+def process(
+    *arguments: str | Path, before: Callable[[], None] | None = None, **environment: str
+) -> subprocess.CompletedProcess[bytes]:
+    """The command in a process of its own, which calls `before` first."""
     command = [sys.executable, "-m", "interlingua", *map(str, arguments)]
     variables = {**os.environ, "PYTHONPATH": str(SOURCE), **environment}
-    return subprocess.run(command, capture_output=True, env=variables, check=False, timeout=60)
+    return subprocess.run(
+        command, capture_output=True, env=variables, check=False, timeout=60, preexec_fn=before
+    )
 
 
 def forked(*arguments: str | Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:

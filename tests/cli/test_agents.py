@@ -87,7 +87,10 @@ def test_a_session_that_cannot_be_read_is_told_and_the_others_are_listed(
     broken.parent.mkdir(parents=True)
     broken.write_bytes(b"not JSON\n")
     result = run("transcripts", "list", "--home", agents_home, "--json")
-    assert len(json.loads(result.stdout)) == 2
+    rows = json.loads(result.stdout)
+    (passed_over,) = [row for row in rows if row["skipped"] is not None]
+    assert passed_over["path"] == str(broken)
+    assert len([row["id"] for row in rows if row["skipped"] is None]) == 2
     assert "broken.jsonl" in result.stderr
 
 

@@ -21,8 +21,7 @@ from hypothesis import strategies as st
 
 import interlingua as il
 from interlingua.cli.chat_markdown import PAUSE, Flow
-from interlingua.cli.chat_screen import Screen, clean
-from interlingua.cli.chat_words import Words, filled
+from interlingua.cli.chat_screen import Screen, Words, clean, filled
 from interlingua.model.events import TextDelta, ThinkingDelta, ToolUseEnd, ToolUseStart
 from tests.cli.chatting import TMUX, needs_tmux
 from tests.effort import examples

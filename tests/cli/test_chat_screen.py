@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interlingua as il
-from interlingua.chat.chat import ChatEvent
+from interlingua.agents.chat.chat import ChatEvent
 from interlingua.cli.chat_screen import Screen, clean, one_line
 from interlingua.model.events import (
     BlockDelta,

@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from interlingua.cli.requests import followed
 from interlingua.gateway.keys.key_admin import issue
-from interlingua.ids import Ulids
+from interlingua.model.ids import Ulids
 from interlingua.model.metadata import Usage
 from interlingua.store.base import Store
-from interlingua.store.request_rows import RequestRow, Wanted
+from interlingua.store.request_rows import RequestFilter, RequestRow
 from interlingua.store.rows import EventRow
 from tests.cli.running import ok, on_terminal, run, told
 
@@ -60,9 +60,9 @@ def test_a_list_shows_time_key_model_status_tokens_cost_and_losses(store: Store)
 
 
 def test_an_empty_store_has_no_requests(store: Store) -> None:
-    assert "No request has passed" in run("requests").stderr
+    assert "No requests match" in run("requests").stderr
     assert told("requests") == []
-    assert "no requests have passed" in run("requests", "last").stderr
+    assert "there are no requests yet" in run("requests", "last").stderr
 
 
 def test_requests_are_chosen_by_model_status_key_and_time(store: Store) -> None:
@@ -155,7 +155,7 @@ def test_what_passes_is_followed_each_once_and_in_order(store: Store) -> None:
         assert waits < 4, "nothing more comes"
 
     seen: list[str] = []
-    for each in followed(store, Wanted(), store.last_request(), wait):
+    for each in followed(store, RequestFilter(), store.last_request(), wait):
         seen.append(each.id)
         if len(seen) == len(later):
             break

@@ -146,6 +146,38 @@ def test_another_folder_can_be_named(tmp_path: Path) -> None:
     assert transcripts.read(made).folder == str(tmp_path / "bin")
 
 
+@pytest.mark.parametrize(
+    ("folder", "step"),
+    [
+        ("-P", "cd ./-P"),
+        ("-", "cd ./-"),
+        ("/tmp/a\nrm 'x' \x1b[2J", r"cd $'/tmp/a\U0000000arm \U00000027x\U00000027 \U0000001b[2J'"),
+        ("/tmp/it's", "cd '/tmp/it'\"'\"'s'"),
+    ],
+)
+def test_a_hostile_folder_is_one_word_of_one_line(tmp_path: Path, folder: str, step: str) -> None:
+    path = tmp_path / "one.jsonl"
+    rows = settled(other(), "pi", tmp_path).read_text().splitlines()
+    first = json.loads(rows[0]) | {"cwd": folder}
+    path.write_text("\n".join([json.dumps(first), *rows[1:]]) + "\n")
+    result = run("resume", path, "--in", "claude-code", "--home", tmp_path, "--yes")
+    assert result.stdout.startswith(f"{step} && claude --resume "), result.stderr
+    assert result.stdout.count("\n") == 1
+    (told,) = [line for line in result.stderr.splitlines() if "the folder" in line]
+    assert "is not there: --folder names another" in told
+    assert told.isprintable()
+
+
+def test_what_opencode_imports_is_in_the_folder_that_the_environment_names(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    path = settled(other(), "pi", tmp_path)
+    ok("resume", path, "--in", "opencode", "--yes")
+    assert [*home.glob("opencode/ses_*.json")]
+    assert not (tmp_path / ".local").exists()
+
+
 def test_the_command_is_run_in_the_folder_of_the_session(tmp_path: Path, no_tools: Path) -> None:
     asked = program(no_tools, "codex", "0.166.0")
     work = tmp_path / "work"

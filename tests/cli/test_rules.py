@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from interlingua import config
-from interlingua.models import capabilities, known_models
-from interlingua.prices import bundled
+from interlingua.costs import bundled
+from interlingua.profiles import capabilities, known_models
+from interlingua.store.open import open_store
+from interlingua.store.patterns import PatternRow
 from tests.cli.running import ok, process, run, told
 
 GOOD = """\
@@ -156,3 +158,24 @@ def test_a_rules_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     result = run("rules", "show", file)
     assert result.exit_code == 1
     assert result.stderr == f"interlingua: {file}: No such file or directory\n"
+
+
+def test_what_was_learned_is_listed_and_can_be_forgotten(tmp_path: Path) -> None:
+    place = tmp_path / "store.db"
+    with open_store(str(place)) as store:
+        session = store.create_session("/w").id
+        for number in range(3):
+            row = PatternRow(
+                session_id=session,
+                turn_id=f"t{number}",
+                scope="",
+                fingerprint="short code",
+                model="local:m",
+                success=float(number != 0),
+            )
+            store.record_pattern(row)
+    (kind,) = told("rules", "learned", "--store", place)
+    assert (kind["kind"], kind["model"], kind["turns"]) == ("short code", "local:m", 3)
+    assert "67%" in ok("rules", "learned", "--store", place)
+    assert "1 kind" in run("rules", "learned", "--reset", "--store", place).stderr
+    assert told("rules", "learned", "--store", place) == []

@@ -15,7 +15,7 @@ import pytest
 from interlingua.model.message import Message
 from interlingua.store.base import Store
 from tests.cli.running import SOURCE, ok, on_terminal, process
-from tests.cli.test_money import STRANGE, add, answer
+from tests.cli.test_cost import STRANGE, add, answer
 from tests.cli.test_sessions import EVIL, talk
 
 pytest.importorskip("pty", reason="pseudo-terminals need Unix")
@@ -145,7 +145,7 @@ def test_commands_load_nothing_that_they_do_not_need(name: str) -> None:
         f"import sys; from interlingua.cli.main import module_of; module_of({name!r});"
         "print(*[each for each in sys.modules if each.split('.')[0] in"
         " ('rich', 'apsw', 'sqlite3', 'decimal') or each.startswith(('interlingua.store',"
-        " 'interlingua.prices', 'interlingua.routing'))])"
+        " 'interlingua.costs', 'interlingua.routing'))])"
     )
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     done = subprocess.run(

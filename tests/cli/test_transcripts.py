@@ -22,6 +22,7 @@ from interlingua.model.base import same
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.codec import dumps
 from interlingua.model.exchange import Request
+from interlingua.model.ids import is_ulid
 from interlingua.model.message import Message
 from interlingua.store.base import Store
 from interlingua.store.open import open_store
@@ -546,3 +547,28 @@ def test_the_real_commands_export_and_import(store: Store, tmp_path: Path) -> No
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["messages"] == 1
     assert process("export", INTERLINGUA_HOME=str(tmp_path / "other")).stdout == exported.stdout
+
+
+@pytest.mark.parametrize(
+    "id",
+    ["../../EVIL", "/etc/passwd", "a\nb", "\x1b[2J", "\x00", "", "a" * 201, "\u202egnp.exe", "a b"],
+)
+def test_a_session_with_a_hostile_id_is_refused_and_copied_under_a_new_one(
+    id: str, store: Store, tmp_path: Path
+) -> None:
+    talk(store, "one")
+    file = tmp_path / "all.jsonl"
+    ok("export", "-o", file)
+    known = store.sessions(1)[0].id
+    file.write_text(file.read_text().replace(known, json.dumps(id)[1:-1]))
+    new = tmp_path / "new.db"
+    result = run("import", file, "--store", new)
+    assert result.exit_code == 1
+    assert "--new-ids imports a copy" in result.stderr
+    assert "0 sessions, 0 messages imported, 1 unreadable" in result.stderr
+    assert (
+        "1 session, 1 message imported" in run("import", file, "--store", new, "--new-ids").stderr
+    )
+    with open_store(new) as other:
+        [row] = other.sessions()
+        assert is_ulid(row.id)

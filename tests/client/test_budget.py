@@ -15,11 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlingua.client import AsyncClient, RetryPolicy, ServerError
+from interlingua.client.answer import Call
 from interlingua.client.attempts import Clock, with_retries
-from interlingua.client.budget import SHARED, STEPS, Budget
 from interlingua.client.errors import CallError, NetworkError, RateLimitError
-from interlingua.client.middleware import Call
-from interlingua.client.retry import RETRYABLE
+from interlingua.client.retry import RETRYABLE, SHARED, STEPS, Budget
 from interlingua.gateway.gateway import Gateway
 from interlingua.model.exchange import Request
 from tests.effort import examples

@@ -9,7 +9,7 @@ import pytest
 
 import interlingua as il
 from interlingua.client import AsyncClient, CallError, TokenCount
-from interlingua.estimate import estimate_input_tokens
+from interlingua.profiles.estimate import estimate_input_tokens
 from tests.client.scripted import scripted
 from tests.client.served import ENVIRON, KEYS, MODELS
 

@@ -12,7 +12,7 @@ import pytest
 import interlingua as il
 from interlingua.dialects.anthropic.tables import BETA_HEADER as HEADER
 from interlingua.dialects.anthropic.tables import BETAS
-from interlingua.providers.binding import LENIENT
+from interlingua.dialects.anthropic.text import DROP_UNFIT
 from tests.client import served
 from tests.client.served import client_of, serving
 
@@ -54,7 +54,7 @@ async def asked(model: str, stream: bool, options: il.Options | None = None) -> 
 @pytest.mark.parametrize("stream", [False, True])
 def test_what_no_longer_fits_is_left_out_and_told(stream: bool) -> None:
     report, wire, beta = asyncio.run(asked(BOUND, stream))
-    assert wire["thinking"] == {"type": "adaptive", "block_binding": LENIENT}
+    assert wire["thinking"] == {"type": "adaptive", "block_binding": DROP_UNFIT}
     assert wire["messages"][1]["content"][0]["signature"] == "c2ln"
     assert beta == BETAS["binding"]
     (loss,) = [each for each in report if "provider left it out" in each.reason]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gzip
 import socket
+import tracemalloc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,9 +16,7 @@ from aiohttp import web
 
 import interlingua as il
 from interlingua.client.attempts import Clock
-from interlingua.client.fetching import InlinedRequest, MediaFetcher
-from interlingua.client.public import is_public
-from interlingua.losses import Report
+from interlingua.client.fetching import InlinedRequest, MediaFetcher, is_public
 from interlingua.model.blocks import (
     AudioBlock,
     DocumentBlock,
@@ -27,8 +27,9 @@ from interlingua.model.blocks import (
     VideoBlock,
 )
 from interlingua.model.exchange import Request
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
-from interlingua.models.profile import profile_of
+from interlingua.profiles.profile import profile_of
 from tests.client.scripted import scripted
 
 NOVA = profile_of("amazon.nova-pro-v1:0", "bedrock", "bedrock")
@@ -153,7 +154,7 @@ def test_neither_credentials_nor_cookies_are_sent() -> None:
             for request in here.asked:
                 assert request.method == "GET"
                 told = {name.lower() for name in request.headers}
-                assert told <= {"host", "user-agent", "accept", "accept-encoding"}
+                assert told <= {"host", "user-agent", "accept", "accept-encoding", "connection"}
 
     asyncio.run(go())
 
@@ -333,6 +334,29 @@ async def _packed(request: web.Request) -> web.StreamResponse:
     return reply
 
 
+def test_a_bomb_is_unpacked_no_further_than_its_limit() -> None:
+    packed = gzip.compress(b"\0" * 280_000_000)
+    assert len(packed) < 300_000
+
+    async def bomb(request: web.Request) -> web.StreamResponse:
+        headers = {"content-type": "image/png", "content-encoding": "gzip"}
+        return web.Response(body=packed, headers=headers)
+
+    async def fetch() -> int:
+        async with site({"/a.png": bomb}) as here:
+            fetcher = MediaFetcher(max_bytes=500_000, also_at=[HERE])
+            request = Request((Message(Role.USER, (image(here.url()),)),))
+            tracemalloc.start()
+            done = await fetcher.inlined(request, NOVA)
+            _, peak = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+            await fetcher.close()
+            assert "more than 500000 bytes" in str(done.notes[0].problem)
+            return peak
+
+    assert asyncio.run(fetch()) < 10_000_000
+
+
 @pytest.mark.parametrize("page", [("image/png", b"x" * 501), _in_pieces, _packed])
 def test_there_is_a_limit_for_bytes_told_or_not_packed_or_not(page: Any) -> None:
     async def go() -> None:
@@ -460,7 +484,7 @@ def test_another_try_of_a_call_does_not_fetch_again() -> None:
             first, both = (Request((Message(Role.USER, each),)) for each in ((a,), (a, b)))
             kept: dict[Any, Any] = {}
             for request, asked in ((first, 1), (first, 1), (both, 2)):
-                told = await fetcher.inlined(request, LLAVA, kept=kept)
+                told = await fetcher.inlined(request, LLAVA, cache=kept)
                 assert len(here.asked) == asked
                 assert [note.problem for note in told.notes] == [None] * len(told.notes)
         await fetcher.close()

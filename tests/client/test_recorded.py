@@ -14,8 +14,8 @@ import pytest
 import interlingua as il
 from interlingua.client import AsyncClient, AsyncStream, CallError, RetryPolicy
 from interlingua.client.transport import HttpRequest, Limits, TransportError
+from interlingua.dialects.framing import decoder
 from interlingua.model.events import MessageComplete, StreamError
-from interlingua.streams.framing import decoder
 from tests.client.served import ENVIRON, KEYS, MODELS, dialect_arg
 from tests.effort import examples
 from tests.laws.corpus import corpus_or_skip

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from interlingua.client.refresh import RefreshError, listed_rules
-from interlingua.models.overlay import own_profiles
-from interlingua.models.profile import Profile, Profiles
-from interlingua.models.provider_lists import as_toml, rules_from_list
-from interlingua.models.reading import read_rules
+from interlingua.profiles.overlay import own_profiles
+from interlingua.profiles.profile import Profile, Profiles
+from interlingua.profiles.provider_lists import as_toml, rules_from_list
+from interlingua.profiles.reading import read_rules
 from interlingua.providers import provider
 from tests.cli.running import run, told
 from tests.loopback import STOPS_WITHIN

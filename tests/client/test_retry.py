@@ -19,7 +19,7 @@ from interlingua.client import (
     ServerError,
 )
 from interlingua.client.errors import CLASSES
-from interlingua.client.retry import asked_delay, is_retryable, retry_after
+from interlingua.client.retry import is_retryable, requested_delay, retry_after
 from tests.effort import examples
 
 NOW = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
@@ -70,9 +70,9 @@ def test_the_spellings_of_a_wait() -> None:
     assert retry_after({"retry-after": format_datetime(NOW - timedelta(1))}, NOW) == 0
     assert retry_after({}) is None
     details = [{"@type": "…ErrorInfo"}, {"@type": "…RetryInfo", "retryDelay": "34.5s"}]
-    assert asked_delay({"error": {"details": details}}) == 34.5
-    assert asked_delay({"error": {"details": ["odd", {"retryDelay": 5}]}}) is None
-    assert asked_delay(["odd"]) is None
+    assert requested_delay({"error": {"details": details}}) == 34.5
+    assert requested_delay({"error": {"details": ["odd", {"retryDelay": 5}]}}) is None
+    assert requested_delay(["odd"]) is None
 
 
 @pytest.mark.parametrize("kind", list(il.ErrorKind))
@@ -100,3 +100,8 @@ def test_what_may_have_been_done_already_is_not_tried_again() -> None:
     partial = il.Response(il.Message.assistant("Half"))
     assert not is_retryable(ServerError("down", partial=partial))
     assert not is_retryable(RateLimitError("pay first", code="insufficient_quota"))
+
+
+def test_a_kind_of_failure_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ValueError, match="nonsense"):
+        il.Client(fallback_on=["nonsense"])  # type: ignore[list-item]  # what is refused

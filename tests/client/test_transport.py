@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from interlingua.client import AsyncClient, NetworkError, RetryPolicy
+from interlingua.client import AsyncClient, CallError, NetworkError, RetryPolicy
 from interlingua.client.transport import (
     HttpRequest,
     HttpTransport,
@@ -24,6 +24,7 @@ from interlingua.client.transport import (
     TransportError,
     _proxy_of,
 )
+from interlingua.client.transport_errors import UNPACKED
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.upstream.transport import Upstream
 from tests.client import served
@@ -266,6 +267,29 @@ print(asyncio.run(here.bombed(here.{made.__name__})))
     assert int(run.stdout) < 100 * 2**20
 
 
+@both
+def test_a_packed_answer_is_unpacked_in_small_pieces_whatever_the_http_library_does(
+    made: Made,
+) -> None:
+    packed = gzip.compress(b"\0" * 2**25)
+
+    async def bomb(request: web.BaseRequest) -> web.StreamResponse:
+        return web.Response(body=packed, headers={"content-encoding": "gzip"})
+
+    async def main() -> tuple[int, int]:
+        transport, most, size = made(), 0, 0
+        async with answering(bomb) as url:
+            reply = await transport.send(HttpRequest(url, {}, b""), SHORT)
+            await asyncio.sleep(0.1)  # until all of it is here
+            while piece := await reply.chunk():
+                most, size = max(most, len(piece)), size + len(piece)
+            reply.close()
+            await transport.close()
+        return most, size
+
+    assert asyncio.run(main()) == (UNPACKED, 2**25)
+
+
 async def bombed(made: Made) -> int:
     """How much the peak of memory grows by a bomb that is refused."""
     piece = gzip.compress(b"\0" * 2**24, 9)
@@ -293,6 +317,40 @@ async def bombed(made: Made) -> int:
             raise AssertionError("a gigabyte was accepted")
         await transport.close()
         return peak() - before
+
+
+@both
+@pytest.mark.parametrize(
+    ("status", "body", "connections"),
+    [
+        (200, b"{", 2),
+        (200, b'{"an": "answer to something else"}', 2),
+        (400, b"<html>", 2),
+        (400, b'{"error": {"message": "no"}}', 1),
+        (400, b"", 1),
+    ],
+)
+def test_a_connection_whose_answer_cannot_be_read_is_not_used_again(
+    status: int, body: bytes, connections: int, made: Made
+) -> None:
+    ports = set()
+
+    async def odd_then_good(request: web.BaseRequest) -> web.StreamResponse:
+        assert request.transport is not None
+        first = not ports
+        ports.add(request.transport.get_extra_info("peername")[1])
+        if first:
+            return web.Response(status=status, body=body, content_type="application/json")
+        return await answer(request)
+
+    async def main() -> None:
+        async with answering(odd_then_good) as url, asking(made(), url) as client:
+            with pytest.raises(CallError):
+                await client.generate(SONNET, "Hello")
+            assert (await client.generate(SONNET, "Hello")).text == TEXT
+
+    asyncio.run(main())
+    assert len(ports) == connections
 
 
 @both

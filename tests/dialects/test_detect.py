@@ -119,10 +119,69 @@ NO_CONVERSATIONS: list[Any] = [
     {"choices": ["yes", "no"], "provider": "post"},
     {"system": "metric", "options": {"a": 1}},
     {"models": ["a"], "route": "north"},
-    {"message": "a", "chat_history": [{"role": "USER", "message": "b"}]},  # Cohere's v1
-    {"text": "a", "generation_id": "b", "finish_reason": "COMPLETE", "meta": {}},
+    {"message": "The security token is expired"},  # an error of whoever
+    {"text": "a", "finish_reason": "stop"},
     {"error": {"code": "DeploymentNotFound", "message": "a"}},  # of Azure, whichever API it was
 ]
+
+
+_ASKED = [{"role": "user", "content": "Hello"}]
+_CALL = {"id": "f_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+_LOOP = [
+    *_ASKED,
+    {"role": "assistant", "tool_plan": "I look.", "tool_calls": [_CALL]},
+    {"role": "tool", "tool_call_id": "f_1", "content": "60"},
+]
+_TOOLS = [{"type": "function", "function": {"name": "f"}}]
+_DOUBTFUL: list[tuple[str, Any]] = [
+    ("cohere", {"messages": _LOOP, "tools": _TOOLS}),
+    ("cohere", {"model": "command-a-03-2025", "messages": _ASKED}),
+    ("cohere", {"model": "command-r", "messages": _ASKED, "stop_sequences": ["is"]}),
+    (
+        "cohere",
+        {"model": "command-r", "messages": _ASKED, "max_tokens": 9, "stop_sequences": ["."]},
+    ),
+    ("openai-chat", {"model": "command-r", "messages": _ASKED, "stop": ["is"]}),
+    ("openai-chat", {"model": "cohere/command-r", "messages": _ASKED, "n": 2}),
+    ("anthropic", {"model": "m", "messages": _ASKED, "stop_sequences": ["is"]}),
+    ("cohere", {"message": "a", "chat_history": [{"role": "USER", "message": "b"}]}),
+    ("cohere", {"message": "a", "stream": False}),
+    ("openai-chat", {"object": "error", "message": "Invalid model", "type": "a", "code": "1500"}),
+    ("cohere", {"text": "a", "generation_id": "b", "finish_reason": "COMPLETE", "meta": {}}),
+    (
+        "openai-chat",
+        {
+            "model": "deepseek-v4-flash",
+            "messages": _ASKED,
+            "max_tokens": 9,
+            "thinking": {"type": "disabled"},
+        },
+    ),
+    (
+        "anthropic",
+        {
+            "model": "claude-sonnet-4-5",
+            "messages": _ASKED,
+            "max_tokens": 9,
+            "thinking": {"type": "disabled"},
+        },
+    ),
+    (
+        "openai-chat",
+        {
+            "model": "mistral-small-latest",
+            "messages": [
+                *_ASKED,
+                {"role": "assistant", "content": [{"type": "thinking", "thinking": []}]},
+            ],
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("dialect", "wire"), _DOUBTFUL)
+def test_what_only_one_of_two_alike_has_decides(dialect: str, wire: Any) -> None:
+    assert il.detect(wire).dialect == dialect
 
 
 @pytest.mark.parametrize("wire", [{}, [], 12, {"hello": "world"}, *NO_CONVERSATIONS])

@@ -146,7 +146,7 @@ def test_tokens_of_a_stream_are_those_of_the_whole_answer() -> None:
 
 
 def _decoder(name: str) -> Any:
-    from interlingua.streams.framing import decoder
+    from interlingua.dialects.framing import decoder
 
     return decoder(name)
 
@@ -164,3 +164,20 @@ def test_lines_of_ollama_with_tokens_go_home() -> None:
     written = [frame for event in [*events, *reader.close()] for frame in writer.feed(event)]
     assert [json.loads(frame.data) for frame in [*written, *writer.close()]] == lines
     assert il.fold(events).message.metadata.logprobs == tuple(TOKENS)
+
+
+@pytest.mark.parametrize("given", ["SGVsbG8=", "no base64"])
+def test_bytes_as_text_become_numbers_abroad(given: str) -> None:
+    token = {"token": "Hello", "logprob": -0.1, "bytes": given}
+    choice = {
+        "index": 0,
+        "finish_reason": "stop",
+        "message": {"role": "assistant", "content": "Hello"},
+        "logprobs": {"content": [{**token, "top_logprobs": [token]}]},
+    }
+    body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    wire = il.convert(body, "openai-chat", "openai-responses", kind="response").wire
+    (told,) = wire["output"][0]["content"][0]["logprobs"]
+    assert told["bytes"] == told["top_logprobs"][0]["bytes"] == list(b"Hello")
+    home = il.dialect("openai-chat")
+    assert home.write_response(home.read_response(body)).wire == body

@@ -15,7 +15,7 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.openai_chat import tables as chat
 from interlingua.dialects.openai_responses import tables as responses
 from interlingua.dialects.openai_usage import Counts
-from interlingua.losses import Report
+from interlingua.model.losses import Report
 from interlingua.model.metadata import Usage
 
 NAME = "openai-chat"
@@ -69,7 +69,7 @@ def test_usage_that_is_written_at_once(given: Any, edited: str | None, foreign: 
         return  # goes home whole
     said, losses = written(value, words)
     report = Report(NAME)
-    LossRecorder(NAME, None, report).unwritten(value, usage._SAID)
+    LossRecorder(NAME, None, report).unwritten(value, usage._COUNT_FIELDS)
     long = usage._write_slowly(value, mine, mine.get("$form", {}), words)
     assert msgspec.json.encode(said) == msgspec.json.encode(long)
     assert losses.losses == report.losses
@@ -92,3 +92,41 @@ def test_a_total_that_was_stored_beside_its_sum_goes_home() -> None:
 def test_more_reasoning_than_output_is_reported(words: Counts) -> None:
     _, losses = written(Usage(1, 2, reasoning_tokens=3), words)
     assert [loss.path for loss in losses] == ["$.reasoning_tokens"]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "output", "total", "wanted"),
+    [
+        (None, 4, 10, (6, 4)),
+        (4, None, 10, (4, 6)),
+        (4, None, 4, (4, None)),
+        (None, 4, None, (None, 4)),
+        (None, None, 10, (None, None)),
+    ],
+)
+def test_a_missing_count_is_what_the_total_leaves(
+    prompt: int | None, output: int | None, total: int | None, wanted: tuple[int | None, ...]
+) -> None:
+    words = chat.COUNTS
+    named = zip(words.sums, (prompt, output, total), strict=True)
+    wire = {key: number for key, number in named if number is not None}
+    read, _ = usage.read_usage(wire, "openai-chat", words)
+    assert (read.input_tokens, read.output_tokens) == wanted
+    recorder = LossRecorder("openai-chat", read, Report("openai-chat"))
+    assert usage.write_usage(read, "openai-chat", words, recorder) == wire
+
+
+@pytest.mark.parametrize("odd", [[15], {"x": 1}, 1.5, "15"])
+def test_a_count_of_another_type_is_not_missing(odd: Any) -> None:
+    wire = {"prompt_tokens": odd, "completion_tokens": 4, "total_tokens": 10}
+    read, _ = usage.read_usage(wire, "openai-chat", chat.COUNTS)
+    assert read.input_tokens is None
+    recorder = LossRecorder("openai-chat", read, Report("openai-chat"))
+    assert usage.write_usage(read, "openai-chat", chat.COUNTS, recorder) == wire
+
+
+def test_a_total_that_is_the_reasoning_alone_goes_home() -> None:
+    wire = {"total_tokens": 16, "completion_tokens_details": {"reasoning_tokens": 16}}
+    read, _ = usage.read_usage(wire, NAME, chat.COUNTS)
+    recorder = LossRecorder(NAME, read, Report(NAME))
+    assert usage.write_usage(read, NAME, chat.COUNTS, recorder) == wire

@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 
 import interlingua as il
+from interlingua.adapt.stream_convert import StreamConverter, detect_stream
 from interlingua.dialects import describe, registry
 from interlingua.errors import DetectError, ReadError
-from interlingua.streams.convert import StreamConverter
-from interlingua.streams.detect import detect_stream
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "writing-a-dialect.md"

@@ -8,7 +8,7 @@ import pytest
 
 import interlingua as il
 from interlingua.dialects.kernel.recorder import PRIVATE as WORDS
-from interlingua.losses import Loss
+from interlingua.model.losses import Loss
 
 ASKED: dict[str, Any] = {
     "container": {"skills": [{"type": "anthropic", "skill_id": "pdf"}]},

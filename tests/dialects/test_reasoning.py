@@ -11,9 +11,9 @@ import interlingua as il
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.openai_chat.request import write_request
 from interlingua.dialects.registry import dialects
-from interlingua.losses import Report
 from interlingua.model import codec
 from interlingua.model.exchange import Options, Reasoning, Request
+from interlingua.model.losses import Report
 from interlingua.model.message import Message
 
 THINKING = ("additionalModelRequestFields", "thinking")

@@ -1,4 +1,4 @@
-"""The same rooms in every dialect's folder: who knows one of them finds the way in all."""
+"""The modules of every dialect have the same names: who knows one dialect finds the way in all."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ ON_THE_KERNEL = [
 ROOMS = {
     *("__init__", "tables", "options", "tools", "usage", "errors"),
     *("text", "thinking", "calls", "media", "citations", "hosted"),
-    *("messages", "request", "response", "stream", "quirks"),
-    *("front", "signs", "codec"),
+    *("parts", "messages", "message_writer", "request", "response", "stream", "quirks"),
+    *("stream_writer", "stream_candidate", "stream_steps"),
+    *("v1_calls", "v1_request", "v1_response", "v1_stream"),
+    *("front", "signs", "hosts", "codec"),
 }
-"""A `codec` stands for `request`, `response` and `stream` where they are another dialect's with
-other tables."""
+"""`v1_…` are modules of an older API. A `codec` stands for `request`, `response` and `stream`
+where they are another dialect's with other tables."""
 STREAM_ROOMS = {"__init__", "reader", "writer", "answer"}
 TRANSLATING = {"request", "response", "stream"}
 NEEDED = {"__init__", "tables"}

@@ -3,12 +3,13 @@ written is one of the target's own and means the same, or the report says that i
 
 from __future__ import annotations
 
+import json
 from typing import Any, get_args
 
 import pytest
 
 import interlingua as il
-from interlingua.losses import Report
+from interlingua.model.losses import Report
 from tests.dialects.stop_words import (
     CHAT,
     STREAM,
@@ -78,6 +79,40 @@ def test_a_word_of_chat_is_chats_whoever_signed_the_thinking(word: str, format: 
         said = word_in(target, done.wire)
         if target != "openai-chat":
             assert not judge("openai-chat", word, True, target, said, done.report)
+
+
+COHERE_V1 = {
+    "COMPLETE": "end",
+    "STOP_SEQUENCE": "sequence",
+    "MAX_TOKENS": "cut",
+    "ERROR_LIMIT": "cut",
+    "ERROR_TOXIC": "filtered",
+    "USER_CANCEL": "cancelled",
+    "ERROR": "failed",
+    "TIMEOUT": "failed",
+    UNHEARD: "other",
+}
+
+
+@pytest.mark.parametrize("target", [name for name in WORDS if name != "cohere"])
+@pytest.mark.parametrize("word", COHERE_V1)
+def test_a_word_of_coheres_first_chat_means_the_same_or_is_reported(word: str, target: str) -> None:
+    answer = {"generation_id": "g", "text": "Hi", "finish_reason": word}
+    end = {"event_type": "stream-end", "finish_reason": word, "response": answer}
+    lines = [
+        {"event_type": "stream-start", "generation_id": "g", "is_finished": False},
+        {"event_type": "text-generation", "text": "Hi", "is_finished": False},
+        {**end, "is_finished": True},
+    ]
+    whole = il.convert(answer, "cohere", target, "response")
+    chunks = [json.dumps(line).encode() + b"\n" for line in lines]
+    streamed = il.stream_convert(chunks, "cohere", target)
+    found = [(word_in(target, whole.wire), whole.report)]
+    found.append((word_streamed(target, b"".join(streamed)), streamed.report))
+    for said, report in found:
+        assert said in vocabulary(target)
+        is_reported = any(loss.path.endswith("metadata.stop_reason") for loss in report)
+        assert is_reported == (meaning(target, said, calls=False) != COHERE_V1[word])
 
 
 def test_a_word_that_two_vendors_of_claude_share_is_kept() -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import interlingua as il
-from interlingua.prices import priced
+from interlingua.costs import priced
 from interlingua.store.request_rows import RequestRow
 from tests.cli.homes import other, settled
 from tests.transcripts.made import session

@@ -32,7 +32,7 @@ HEAVY = {
 }
 """Packages that pages use and that tests can do without: their samples are skipped, with words,
 where they are not installed."""
-NEEDED_BY = {"interlingua.arrow": "pyarrow", "interlingua.engines": "pyarrow"}
+NEEDED_BY = {"interlingua.bulk.arrow": "pyarrow", "interlingua.bulk.engines": "pyarrow"}
 """Parts of ours that import such a package."""
 SHOWN = ("text", "json", "toml", "sql", "mermaid", "yaml", "ini", "dockerfile")
 

@@ -50,6 +50,8 @@ class StandIn(Upstream):
         elif request.tools and request.options.tool_choice != il.ToolChoice("none"):
             tool = request.tools[0]
             given = _fitting(tool.input_schema or {}, question)
+            if tool.name == "delegate":
+                given = {"task": question}
             yield il.ToolUseBlock(f"call_{number}", tool.name, given)
         elif wanted is not None and wanted.schema is not None:
             yield il.TextBlock(json.dumps(_fitting(wanted.schema, question)))

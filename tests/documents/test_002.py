@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua.prices import bundled
+from interlingua.costs import bundled
 from interlingua.routing import SwapError
 from interlingua.store.base import Store
 from interlingua.store.open import open_store

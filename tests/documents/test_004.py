@@ -8,7 +8,7 @@ import pytest
 
 import interlingua as il
 from interlingua.errors import ReadError
-from interlingua.views import openai_events, openai_ui
+from interlingua.views import openai_ui
 
 requirement = pytest.mark.requirement
 
@@ -91,15 +91,15 @@ def test_usage_is_converted_in_both_directions() -> None:
 @requirement("S004-5", "S004-17")
 def test_the_events_of_the_page() -> None:
     message = openai_ui.message_from_param(MESSAGES[3])
-    added = openai_events.write_message_added(message).wire
+    added = openai_ui.write_message_added(message).wire
     assert added == {"msg": "MessageAdded", "message": MESSAGES[3]}
-    done = openai_events.write_request_completed(message).wire
+    done = openai_ui.write_request_completed(message).wire
     assert done["msg"] == "RequestCompleted"
     assert done["usage"] is None
     assert done["message"]["content"] == "Let me inspect the file first."
     assert done["message"]["tool_calls"] == [CALL]
     counted = message.replace(metadata=message.metadata.replace(usage=il.Usage(1, 2)))
-    (usage,) = openai_events.write_request_completed(counted).wire["usage"]
+    (usage,) = openai_ui.write_request_completed(counted).wire["usage"]
     assert usage["total_tokens"] == 3
-    queue = openai_events.write_queue([("queued-message-id", message)]).wire
+    queue = openai_ui.write_queue([("queued-message-id", message)]).wire
     assert queue == [{"id": "queued-message-id", "message": MESSAGES[3]}]

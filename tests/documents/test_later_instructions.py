@@ -3,11 +3,17 @@ done without being asked to, since moving them would change every byte before th
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import interlingua as il
+from interlingua.cli.main import commands
+from interlingua.views import view
+from tests.adapt.writing import written_for
 
 requirement = pytest.mark.requirement
 
@@ -58,3 +64,46 @@ def test_where_the_model_takes_none_later_they_are_marked_and_told(target: str, 
     assert [loss.kind for loss in told.report if loss.path == "$.messages[3].role"] == [
         "downgraded"
     ]
+
+
+# Where else it can be asked for
+
+
+def _history() -> tuple[il.Message, ...]:
+    return view("flat").read(FLAT)
+
+
+@requirement("S000-16", "S001-7", "S001-8")
+@pytest.mark.parametrize("model", ["anthropic:claude-sonnet-4-6", "gemini:gemini-2.5-pro"])
+def test_adapters_clients_sessions_and_plans_hoist_as_convert_does(
+    model: str, tmp_path: Path
+) -> None:
+    dialect, _, name = model.partition(":")
+    hoisted = il.convert(FLAT, "flat", dialect, model=model, instructions="hoist").wire
+    front = hoisted.get("system") or hoisted["systemInstruction"]
+    assert "Be kind." in str(front)
+    adapter = il.Adapter(model, instructions="hoist")
+    assert (wire := adapter.to_wire(_history()).wire).get("system") == hoisted.get("system")
+    assert turns(wire) == turns(hoisted)
+    targets = il.AsyncClient(instructions="hoist").asker.targets
+    body = written_for(il.Request(_history()), targets.find(model), None).wire
+    assert turns(body) == turns(hoisted)
+    with il.open_store(f"sqlite:///{tmp_path}/own.db") as store:
+        session = il.Session.create(store, model=model, instructions="hoist")
+        assert session.adapter().instructions == "hoist"
+        assert turns(session.adapter().to_wire(_history()).wire) == turns(hoisted)
+    kinds = [loss.kind for loss in il.plan(_history(), dialect, name, instructions="hoist")]
+    assert "moved" in kinds
+    assert "moved" not in [loss.kind for loss in il.plan(_history(), dialect, name)]
+
+
+@requirement("S000-16")
+def test_the_command_line_hoists(tmp_path: Path) -> None:
+    place = tmp_path / "flat.json"
+    place.write_text(json.dumps(FLAT))
+    words = ["convert", str(place), "--from", "flat", "--to", "gemini", "--instructions", "hoist"]
+    done = CliRunner().invoke(commands(), words)
+    assert done.exit_code == 0, done.output
+    assert "Be kind." in str(json.loads(done.stdout)["systemInstruction"])
+    done = CliRunner().invoke(commands(), [*words, "--lines"])
+    assert done.exit_code == 2

@@ -12,13 +12,13 @@ from typing import Any
 import interlingua as il
 from interlingua.client.targets import Targets
 from interlingua.client.transport import HttpRequest, Limits
+from interlingua.dialects.framing import decoder, encoder
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.memory.memory import Memory
 from interlingua.gateway.relay.app import App
 from interlingua.gateway.settings import RouteSettings, Settings
 from interlingua.gateway.shared.state import Caps, Keys
-from interlingua.streams.framing import decoder, encoder
 
 Wire = Any
 

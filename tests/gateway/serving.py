@@ -18,11 +18,11 @@ import interlingua as il
 from interlingua.client.retry import RetryPolicy
 from interlingua.gateway.keys.key_admin import NewKey, Terms, issue
 from interlingua.gateway.server.drain import Server
-from interlingua.gateway.server.sockets import bound, place_of, protocol
+from interlingua.gateway.server.serve import bound, place_of, protocol, websocket_options
 from interlingua.gateway.service import Service
 from interlingua.gateway.settings import Listen, Settings
 from interlingua.streams.fold import fold
-from tests.chat.provider import ANTHROPIC, DIALECTS, OPENAI, Provider
+from tests.agents.chat.provider import ANTHROPIC, DIALECTS, OPENAI, Provider
 
 __all__ = ["ANTHROPIC", "OPENAI", "Served", "Upstream", "asked", "key", "served", "settings_in"]
 
@@ -122,7 +122,7 @@ async def served(home: Path, settings: Settings | None = None) -> AsyncIterator[
     config = uvicorn.Config(
         service.app,
         http=protocol(settings.limits),
-        ws="none",
+        **websocket_options(settings.limits),
         lifespan="off",
         interface="asgi3",
         log_config=None,

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlingua.gateway.config import DEFAULT_MODEL, ConfigError, Problem, load, read
+from interlingua.gateway.config import DEFAULT_MODEL, ConfigError, Problem, check, load, read, table
 from interlingua.gateway.server.worker import Overrides
 from interlingua.gateway.settings import Limits, Listen, RouteSettings, Settings, Telemetry
-from interlingua.gateway.table import check, table
 from interlingua.model.exchange import ErrorKind
 
 FILE = Path("/somewhere/gateway.toml")

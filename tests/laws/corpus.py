@@ -38,9 +38,6 @@ PROVIDER_DIALECTS: dict[tuple[str, str], str] = {
 }
 """Providers whose traffic of one kind has a dialect of its own."""
 
-OTHER_WIRES = frozenset({("cohere", "v1/chat")})
-"""Endpoints whose bodies are of another wire than the rest of their file: none of ours."""
-
 
 class RecordedFrame(msgspec.Struct, frozen=True):
     """One step of a stream: `data` is parsed JSON, or text such as `[DONE]`."""
@@ -71,8 +68,6 @@ class Record(msgspec.Struct, frozen=True, rename={"wire": "dialect"}):
     @property
     def dialect(self) -> str | None:
         """The dialect that reads it, None where none does."""
-        if (self.wire, self.endpoint) in OTHER_WIRES:
-            return None
         own = PROVIDER_DIALECTS.get((self.wire, self.provider))
         return own or DIALECT_OF[self.wire]
 

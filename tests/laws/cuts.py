@@ -18,12 +18,12 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import islice
 from typing import Any, NamedTuple
 
+from interlingua.dialects.framing import decoder, encoder
 from interlingua.dialects.record import Dialect
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.errors import ReadError
 from interlingua.model.events import Event, MessageComplete, StreamError
 from interlingua.streams.frames import Frame
-from interlingua.streams.framing import decoder, encoder
 from tests.laws import corpus
 from tests.laws.streams import frames_of
 

@@ -23,7 +23,6 @@ from interlingua.model.blocks import (
     ToolUseBlock,
     VideoBlock,
 )
-from interlingua.model.changes import Changes
 from interlingua.model.exchange import (
     Continues,
     ErrorKind,
@@ -32,7 +31,7 @@ from interlingua.model.exchange import (
     Request,
     Response,
 )
-from interlingua.model.message import Message, Role
+from interlingua.model.message import Changes, Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason, Usage
 from interlingua.model.tools import ToolDefinition
 

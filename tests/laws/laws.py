@@ -17,17 +17,17 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from interlingua.adapt.facts import facts_of
+from interlingua.adapt.history.retell import retell
 from interlingua.dialects.record import Dialect, Written
-from interlingua.losses import Loss
 from interlingua.model import codec
 from interlingua.model.base import Value, _defaults, same
+from interlingua.model.base import difference as first_difference
 from interlingua.model.blocks import TYPE_OF, TextBlock, ToolResultBlock, ToolUseBlock, UnknownBlock
 from interlingua.model.exchange import Request, Response
+from interlingua.model.losses import Loss
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus, StopReason
-from interlingua.pointer import difference as first_difference
-from interlingua.retell import retell
-from interlingua.retelling.pairs import is_paired
 
 Exchange = Request | Response
 _spelled = msgspec.json.Encoder(order="sorted").encode
@@ -94,7 +94,7 @@ def abroad(value: Exchange, target: Dialect, source: str | None = None) -> list[
     """Facts of the value that are neither in what comes back nor in the report, and losses of facts
     that are still there."""
     told = retell(value, target, source=source)
-    written = write(target, told.value, told.scribe)
+    written = write(target, told.value, told.recorder)
     kind = "request" if isinstance(value, Request) else "response"
     back = read(target, kind, written.wire, written.model, written.stream)
     return compare(value, back, list(written.report))
@@ -260,7 +260,8 @@ def stable_prefix(dialect: Dialect, request: Request) -> list[str]:
     problems = []
     for cut in range(1, len(request.messages)):
         head = request.messages[:cut]
-        if not is_paired(head) or (head[-1].role is Role.ASSISTANT and has_open(head[-1])):
+        is_paired = facts_of(request.replace(messages=head)).is_paired
+        if not is_paired or (head[-1].role is Role.ASSISTANT and has_open(head[-1])):
             continue
         short = write(dialect, request.replace(messages=head)).wire
         whole = write(dialect, request.replace(messages=request.messages[: cut + 1])).wire

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 import interlingua as il
-from interlingua import arrow
+from interlingua.bulk import arrow
 from tests.laws import laws, run, streams
 from tests.laws.strategies import DIALECTS
 

@@ -18,14 +18,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from interlingua.adapt.history.retell import retell
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.dialects.registry import dialects
 from interlingua.errors import InterlinguaError
 from interlingua.model import codec
 from interlingua.model.blocks import UnknownBlock
 from interlingua.model.exchange import Request
-from interlingua.model.walk import walk
-from interlingua.retell import retell
+from interlingua.model.message import walk
 from tests.laws import acceptable, corpus, laws, streams
 from tests.laws.judge import translation
 
@@ -159,7 +159,7 @@ def accepted(value: Any, target: str, case: Case) -> list[str]:
     if isinstance(value, Request) and value.model is None:
         value = value.replace(model="model")  # the recording does not know what the URL said
     told = retell(value, writer, source=case.dialect)
-    wire = laws.write(writer, told.value, told.scribe).wire
+    wire = laws.write(writer, told.value, told.recorder).wire
     return [f"to {target}: {each}" for each in acceptable.problems(target, case.kind, wire)]
 
 
@@ -168,7 +168,7 @@ def there_and_back(case: Case, home: Any, value: Any) -> list[str]:
     before = codec.dumps(value)
     for target in dialects():
         told = retell(value, target, source=case.dialect)
-        laws.write(dialect_of(target), told.value, told.scribe)
+        laws.write(dialect_of(target), told.value, told.recorder)
     if codec.dumps(value) != before:
         return ["retelling changed what is kept"]
     found = laws.difference(case.wire, laws.write(home, value).wire)

@@ -23,7 +23,6 @@ from typing import Any, NamedTuple, get_args
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from interlingua.ids import Ulids, new_tool_id
 from interlingua.model.blocks import (
     AudioBlock,
     Block,
@@ -45,7 +44,6 @@ from interlingua.model.blocks import (
     UnknownBlock,
     VideoBlock,
 )
-from interlingua.model.changes import Changes
 from interlingua.model.events import (
     BlockEnd,
     BlockStart,
@@ -72,7 +70,8 @@ from interlingua.model.exchange import (
     ResponseFormat,
     ToolChoice,
 )
-from interlingua.model.message import Message, Role
+from interlingua.model.ids import Ulids, new_tool_id
+from interlingua.model.message import Changes, Message, Role
 from interlingua.model.metadata import (
     CostBreakdown,
     Diagnostic,

@@ -9,9 +9,11 @@ from typing import Any
 
 import msgspec
 
+from interlingua.adapt.history.retell import retell
+from interlingua.adapt.stream_convert import StreamConverter
+from interlingua.dialects.framing import decoder, encoder
 from interlingua.dialects.record import Dialect
 from interlingua.dialects.registry import dialect as dialect_of
-from interlingua.losses import Loss
 from interlingua.model.base import same
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.codec import dumps
@@ -27,12 +29,10 @@ from interlingua.model.events import (
     ToolUseStart,
 )
 from interlingua.model.exchange import Response
+from interlingua.model.losses import Loss
 from interlingua.model.message import Message
-from interlingua.retell import retell
-from interlingua.streams.convert import StreamConverter
 from interlingua.streams.fold import Folder, fold_all
 from interlingua.streams.frames import Frame
-from interlingua.streams.framing import decoder, encoder
 from tests.laws.corpus import Record
 
 _events = msgspec.json.Decoder(list[Event])
@@ -204,7 +204,7 @@ def square(source: str, target: str, frames: Sequence[Frame]) -> list[str]:
     for response in fold_all(read(reader, frames)):
         failed = failed or response.error is not None
         retold = retell(response, writer, source=source)
-        written = writer.write_response(retold.value, retold.scribe)
+        written = writer.write_response(retold.value, retold.recorder)
         lost += list(written.report)
         whole.append(writer.read_response(written.json()))
     told = list(converter.report)

@@ -46,8 +46,6 @@ def test_records_of_one_dialect_come_from_all_its_files(tmp_path: Path) -> None:
     compatible = b"other-openai-compatible"
     lines = [LINE % (compatible, b"groq"), LINE % (compatible, b"openrouter")]
     write(tmp_path, "other-openai-compatible", *lines)
-    old = (LINE % (b"cohere", b"cohere")).replace(b'"status"', b'"endpoint": "v1/chat", "status"')
-    write(tmp_path, "cohere", old)
     providers = [record.provider for record in records("openai-chat", tmp_path)]
     assert providers == ["mistral", "groq"]
     assert [record.provider for record in records("openrouter", tmp_path)] == ["openrouter"]

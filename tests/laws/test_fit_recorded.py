@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import interlingua as il
-from interlingua.fitting.fit import Fitted, fit
-from interlingua.models.profile import profile_of
+from interlingua.adapt.fit.fit import Fitted, fit
+from interlingua.profiles.profile import profile_of
 from tests.laws.corpus import Record, corpus_or_skip
 from tests.laws.fits import recorded, refusals
 
@@ -37,7 +37,7 @@ def test_l12_fit_mends_what_was_refused_for_its_form() -> None:
         _, done = fitted(record)
         assert record.dialect is not None
         assert record.model is not None
-        wire = il.dialect(record.dialect).write_request(done.value, done.scribe).wire
+        wire = il.dialect(record.dialect).write_request(done.value, done.recorder).wire
         found = refusals(recorded.provider_of(record), record.dialect, record.model, wire)
         if found:
             still[record.id] = [str(each) for each in found]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua.losses import Loss
+from interlingua.model.losses import Loss
 from tests.laws import facts, rules, thirty
 from tests.laws.judge import translation
 
@@ -205,3 +205,27 @@ def test_lost_content_is_no_mere_remark() -> None:
 )
 def test_what_services_refuse_is_known(dialect: str, wire: Wire) -> None:
     assert rules.problems(dialect, wire) != []
+
+
+# -- what a tool returned -------------------------------------------------------------------------
+
+RETURNED: dict[str, Any] = {
+    "data": {"id": "0", "data": {"output": "60", "unit": "years"}},
+    "text": {"data": "sixty"},
+    "a titled text": {"data": {"title": "Age", "text": "sixty"}},
+}
+
+
+@pytest.mark.parametrize("target", [each for each in il.dialects() if each != "cohere"])
+@pytest.mark.parametrize("name", RETURNED)
+def test_what_a_tool_of_cohere_returned_is_in_the_result(name: str, target: str) -> None:
+    call = {"id": "age_1", "type": "function", "function": {"name": "age", "arguments": "{}"}}
+    part = {"type": "document", "document": RETURNED[name]}
+    messages = [
+        {"role": "user", "content": "How old?"},
+        {"role": "assistant", "tool_plan": "I look.", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "age_1", "content": [part]},
+    ]
+    wire = {"model": "command-a-03-2025", "messages": messages}
+    assert translation.abroad("cohere", target, "request", wire) == []
+    assert translation.reading("cohere", "request", wire) == []

@@ -25,7 +25,7 @@ def told(value: Any, name: str) -> Any:
     writer = il.dialect(name)
     retold = il.retell(value, writer)
     kind = "request" if isinstance(value, il.Request) else "response"
-    written = laws.write(writer, retold.value, retold.scribe)
+    written = laws.write(writer, retold.value, retold.recorder)
     return kind, written, laws.read(writer, kind, written.wire, getattr(value, "model", None))
 
 

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 import interlingua as il
-from interlingua.chat.setup import OwnRegistry
+from interlingua.agents.chat.setup import OwnRegistry
 from interlingua.client.client import AsyncClient
 from interlingua.client.retry import RetryPolicy
 from interlingua.client.targets import Targets
@@ -24,9 +24,9 @@ from interlingua.gateway.relay.app import App
 from interlingua.gateway.settings import RouteSettings, Settings
 from interlingua.gateway.shared.fronts import fronts
 from interlingua.gateway.shared.state import Exchange
-from interlingua.losses import Loss
+from interlingua.model.losses import Loss
 from interlingua.model.metadata import MessageMetadata
-from interlingua.models.capabilities import expected_capabilities
+from interlingua.profiles.capabilities import expected_capabilities
 from interlingua.providers.profiles import ModelLookup
 from interlingua.providers.read import compatible
 from interlingua.providers.registry import providers
@@ -126,7 +126,9 @@ class Listening:
 
 
 class Telling:
-    """A trace that keeps what a request could not say when it goes up."""
+    """A trace that records the losses of a request when it goes up."""
+
+    spans = ()  # not None: the headers of a trace are asked for
 
     def __init__(self) -> None:
         self.losses: list[Loss] = []

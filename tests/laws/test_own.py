@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import interlingua as il
+from interlingua.adapt.target import find_target
 from interlingua.dialects.openai_chat.tables import HOSTS
-from interlingua.outbound import Target, host_of, write_for
+from interlingua.providers.profiles import ModelLookup
 from interlingua.providers.registry import providers
+from tests.adapt.writing import written_for
 from tests.effort import examples
 from tests.laws import laws, strategies
 
@@ -28,7 +30,7 @@ def test_l13_retelling_to_its_own_dialect_and_model_changes_nothing(name: str, v
     dialect = il.dialect(name)
     kind = "request" if isinstance(value, il.Request) else "response"
     retold = il.retell(value, dialect)
-    written = laws.write(dialect, retold.value, retold.scribe)
+    written = laws.write(dialect, retold.value, retold.recorder)
     said = laws.read(dialect, kind, written.wire, getattr(value, "model", None))
     assert laws.own(dialect, said) == []
     assert laws.own(dialect, said, source=name) == []
@@ -63,9 +65,9 @@ def test_l13_a_host_gets_its_own_thinking_back_where_it_takes_any(
     request = il.Request(_apart(history), MODEL)
     assert laws.own(CHAT, request, provider) == []
     served = SERVED[provider]
-    host = host_of(served, CHAT)
-    target = Target(f"{provider}:{MODEL}", MODEL, served, CHAT, host=host)
-    written = write_for(request, target, None)
+    lookup = ModelLookup({provider: served}, False)
+    target = find_target(lookup, f"{provider}:{MODEL}", CHAT.name)
+    written = written_for(request, target)
     said = iter(m for m in written.wire["messages"] if m["role"] == "assistant")
     for message in request.messages:
         if message.role is il.Role.ASSISTANT:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
-from interlingua.ids import is_tool_id, is_ulid
 from interlingua.model.blocks import BLOCK_TYPES, TYPE_OF, ToolResultBlock, ToolUseBlock
 from interlingua.model.codec import dumps, loads
 from interlingua.model.events import Event
 from interlingua.model.exchange import Options, Request, Response
+from interlingua.model.ids import is_tool_id, is_ulid
 from interlingua.model.message import PLACEMENT, Message, Role
 from interlingua.model.rules import validate
 from interlingua.model.tools import ToolDefinition

@@ -15,8 +15,8 @@ from interlingua import local
 from interlingua.client.targets import Targets
 from interlingua.local.front import PATHS
 from interlingua.local.weights import VARIABLE
-from interlingua.outbound import write_for
 from interlingua.providers import provider
+from tests.adapt.writing import written_for
 
 PATH_OF = {dialect: path for path, dialect in PATHS.items()}
 DIALECTS = list(PATH_OF)
@@ -98,7 +98,7 @@ def ask(server: local.LocalServer) -> Ask:
         value = il.Request(messages, local.NAME, tools=tools, options=chosen)
         target = Targets([provider("local")], profiles=False).find(f"local:{local.NAME}", dialect)
         # Our writer leaves it out, since Anthropic's own API now refuses it.
-        body = {**write_for(value, target, chosen.stream).wire, "temperature": chosen.temperature}
+        body = {**written_for(value, target, chosen.stream).wire, "temperature": chosen.temperature}
         return send(server, PATH_OF[dialect], body)
 
     return asked

@@ -14,8 +14,8 @@ import pytest
 
 from interlingua import local
 from interlingua.local import weights as module
-from interlingua.local.lock import locked
 from interlingua.local.model import FILE, PACKAGE_VERSION
+from interlingua.local.weights import locked
 
 CONTENT = b"GGUF and so on" * 5000
 

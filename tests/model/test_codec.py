@@ -32,10 +32,9 @@ from interlingua.model.blocks import (
 from interlingua.model.codec import API_DEPTH, STORED_DEPTH, convert, dumps, duplicate_key, loads
 from interlingua.model.events import Event
 from interlingua.model.exchange import Options, Request, Response, ToolChoice
-from interlingua.model.message import Message, Role
+from interlingua.model.message import Message, Role, walk
 from interlingua.model.metadata import MessageMetadata, MessageStatus, Usage
 from interlingua.model.tools import ToolDefinition
-from interlingua.model.walk import walk
 from tests.effort import examples
 from tests.laws import strategies as il
 

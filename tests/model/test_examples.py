@@ -9,7 +9,6 @@ from typing import Any, get_args
 
 import pytest
 
-from interlingua.ids import Ulids, new_tool_id
 from interlingua.model.blocks import (
     ImageBlock,
     Source,
@@ -20,6 +19,7 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.codec import dumps, loads
 from interlingua.model.events import WIRE_NAMES, Event
+from interlingua.model.ids import Ulids, new_tool_id
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import (
     CostBreakdown,

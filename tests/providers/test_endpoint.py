@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlingua.models import known_models, usual_dialect
-from interlingua.models.capabilities import providers as capable_providers
+from interlingua.profiles import known_models, usual_dialect
+from interlingua.profiles.capabilities import providers as capable_providers
 from interlingua.providers import (
     MissingSettingError,
     ProviderSetupError,

@@ -10,12 +10,12 @@ import pytest
 
 import interlingua as il
 from interlingua.client.targets import Targets
+from interlingua.dialects.framing import decoder
 from interlingua.model.events import MessageComplete, StreamError
-from interlingua.outbound import write_for
 from interlingua.providers.endpoint import endpoint, speaks
 from interlingua.providers.registry import provider
 from interlingua.streams import aws, sse
-from interlingua.streams.framing import decoder
+from tests.adapt.writing import written_for
 
 CLAUDE = "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 HEAD = {"id": "msg_bdrk_1", "type": "message", "role": "assistant", "model": "claude"}
@@ -55,7 +55,7 @@ def test_it_has_an_address_of_its_own_that_says_the_model_and_the_stream() -> No
     assert endpoint(CLAUDE, environ=environ).url.endswith("/converse")
     target = Targets([provider("bedrock")], environ=environ).find(CLAUDE, "anthropic")
     request = il.Request((il.Message.user("hi"),), options=il.Options(max_output_tokens=9))
-    body = write_for(request, target, stream=True).wire
+    body = written_for(request, target, stream=True).wire
     assert {"model", "stream"}.isdisjoint(body)
     assert body["anthropic_version"] == "bedrock-2023-05-31"
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlingua.providers import sign
-from interlingua.providers.signing import signing_key
+from interlingua.providers.credentials import signing_key
 from tests.effort import examples
 
 AT = datetime(2015, 8, 30, 12, 36, tzinfo=UTC)

@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 
 import interlingua as il
+from interlingua.dialects.framing import ENCODERS
 from interlingua.dialects.kernel.wire import encode
 from interlingua.dialects.registry import traits_of
 from interlingua.streams import jsonarray
-from interlingua.streams.framing import ENCODERS
 from tests.laws import corpus
 from tests.replay import headers, routes
 from tests.replay.answers import Answer, Header, Piece

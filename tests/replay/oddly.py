@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Literal
 
 import interlingua as il
+from interlingua.dialects.framing import DECODERS
 from interlingua.model.events import StreamError
-from interlingua.streams.framing import DECODERS
 from tests.replay.answers import Answer, Piece, Step
 from tests.replay.exchanges import framed
 from tests.replay.fault import Play, named, require

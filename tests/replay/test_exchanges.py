@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 import interlingua as il
+from interlingua.dialects.framing import DECODERS
 from interlingua.model.base import same
-from interlingua.streams.framing import DECODERS
 from tests.laws import corpus
 from tests.replay.exchanges import Exchange, from_record, spelling
 from tests.replay.routes import Route, path_of, route_of

@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 import interlingua as il
+from interlingua.dialects.framing import decoder
 from interlingua.model.events import StreamError
-from interlingua.streams.framing import decoder
 from tests.cassettes import cases, home
 from tests.replay import bare, faults
 from tests.replay.bare import ask

@@ -25,7 +25,7 @@ from interlingua.providers.provider import Auth, Paths, Provider
 from interlingua.providers.registry import providers
 from interlingua.routing.registry import Registry
 from interlingua.routing.router import Router
-from interlingua.sessions.defaults import lookup
+from interlingua.sessions.setting import lookup
 from interlingua.store.open import open_async_store
 from tests.gateway.loops import Client as FrontClient
 from tests.gateway.loops import ask

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlingua.bus import Bus
-from interlingua.bus.payloads.routes import ProviderRecovered, ProviderUnavailable
+from interlingua.events import Bus
+from interlingua.events.payloads import ProviderRecovered, ProviderUnavailable
 from interlingua.model.exchange import ErrorKind
 from interlingua.routing import availability as rules
 from interlingua.routing.availability import EVENT_TYPES, Availability

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlingua.bus import Bus, EventError, EventQuery, MemoryLog, TurnTrace
-from interlingua.bus.payloads.routes import RouteDecided
+from interlingua.events import Bus, EventError, EventQuery, MemoryLog, TurnTrace
+from interlingua.events.payloads import RouteDecided
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageMetadata, RoutingMode, Usage
 from interlingua.model.rules import validate

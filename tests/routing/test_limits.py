@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from interlingua.bus import Bus
+from interlingua.events import Bus
 from interlingua.model.blocks import DocumentBlock, ImageBlock, Source, TextBlock, ToolUseBlock
 from interlingua.model.exchange import Options, ResponseFormat
 from interlingua.model.message import Message

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from interlingua.bus.payloads.routes import FailureCode, Slot, Verdict
+from interlingua.events.payloads import FailureCode, Slot, Verdict
 from interlingua.routing import MODES
 from interlingua.routing.policy import PatternSettings, PolicyReader
 from interlingua.routing.predicates import GROUPS, PREDICATES

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlingua.bus import Bus
+from interlingua.events import Bus
 from interlingua.routing import (
     Config,
     PolicyFile,

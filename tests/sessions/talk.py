@@ -9,17 +9,17 @@ from interlingua.model.message import Content
 from interlingua.sessions import Call, Session, Turn
 from interlingua.store.base import Store
 from interlingua.store.rows import EventRow
-from tests.sessions.wires import MODELS, SPOKEN, TOOLS, answer, image, stream
+from tests.sessions.wires import MODELS, PROFILES, SPOKEN, TOOLS, answer, image, stream
+
+USUAL: dict[str, Any] = {"tools": TOOLS, "profiles": PROFILES}
 
 
 def new_session(store: Store, dialect: str = "anthropic", **more: Any) -> Session:
-    return Session.create(
-        store, "/w", model=MODELS[dialect], dialects=SPOKEN, **{"tools": TOOLS, **more}
-    )
+    return Session.create(store, "/w", model=MODELS[dialect], dialects=SPOKEN, **{**USUAL, **more})
 
 
 def opened(store: Store, id: str, **more: Any) -> Session:
-    return Session.open(store, id, dialects=SPOKEN, **{"tools": TOOLS, **more})
+    return Session.open(store, id, dialects=SPOKEN, **{**USUAL, **more})
 
 
 def spoken(call: Call) -> str:

@@ -25,7 +25,7 @@ from interlingua.sessions import (
 from interlingua.store.base import Store
 from interlingua.store.errors import ConflictError, NotFoundError
 from interlingua.store.open import open_async_store, open_store
-from interlingua.tools.errors import WorkspaceError
+from interlingua.tools.handlers import WorkspaceError
 from tests.laws.acceptable import problems
 from tests.sessions.talk import dumped, new_session, opened, take_turn, trace, types
 from tests.sessions.wires import MODELS, TOOLS, answer
@@ -375,7 +375,7 @@ def test_both_kinds_have_the_same_methods(plain: type, awaited: type) -> None:
     assert len(methods(plain)) >= 4
     for name in methods(plain):
         one, two = getattr(plain, name), getattr(awaited, name)
-        if name != "stream" and "Face" not in one.__qualname__:
+        if name != "stream" and "Base" not in one.__qualname__:
             assert inspect.iscoroutinefunction(two), name
             assert not inspect.iscoroutinefunction(one), name
         assert (one.__doc__ is None) is (two.__doc__ is None)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import interlingua as il
+from interlingua.model.message import APPENDED
 from interlingua.model.metadata import MessageStatus
-from interlingua.model.provenance import APPENDED
-from interlingua.sessions.errors import SessionError
+from interlingua.sessions.effects import SessionError
 from interlingua.store.base import Store
 from interlingua.store.errors import InvalidError, StoreError
 from interlingua.store.open import open_async_store

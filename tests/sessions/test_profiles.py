@@ -12,12 +12,12 @@ import msgspec
 import pytest
 
 import interlingua as il
-from interlingua.adapters import Adapter
 from interlingua.client.targets import Targets
-from interlingua.models.overlay import profile_from
-from interlingua.models.profile import profile_of
+from interlingua.profiles.overlay import profile_from
+from interlingua.profiles.profile import profile_of
 from interlingua.providers.profiles import ModelLookup, lookup_here
 from interlingua.sessions import AsyncSession, Session
+from interlingua.sessions.adapters import Adapter
 
 OPUS = "anthropic:claude-opus-4-6"
 HOT = il.Options(temperature=0.5, max_output_tokens=900)
@@ -113,7 +113,7 @@ def test_what_was_given_stays_when_tools_need_another_dialect() -> None:
     tool = il.ToolDefinition("look", "Looks.", {"type": "object", "properties": {}})
     spoken = Adapter("openai:gpt-5.6", profile=own).for_request(il.Request(tools=(tool,)))
     assert spoken.profile is own
-    rules = ModelLookup(given=[{"models": ["gpt-5.6"], "limits": {"output": 9}}])
+    rules = ModelLookup(source=[{"models": ["gpt-5.6"], "limits": {"output": 9}}])
     other = Adapter("openai:gpt-5.6", model_lookup=rules).for_request(il.Request(tools=(tool,)))
     assert other.profile is not None
     assert other.profile.limits.output == 9

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import interlingua as il
-from interlingua.routing.errors import OverrideError, SwapError
+from interlingua.routing.decision import OverrideError, SwapError
 from interlingua.sessions import Session
 from interlingua.store.base import Store
 from tests.sessions.talk import (

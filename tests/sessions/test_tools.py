@@ -12,8 +12,8 @@ import interlingua as il
 from interlingua.sessions import AsyncSession
 from interlingua.store.base import AsyncStore
 from interlingua.store.open import open_async_store
-from interlingua.tools.context import CallContext
 from interlingua.tools.dispatch import Dispatcher
+from interlingua.tools.handlers import CallContext
 from tests.sessions.wires import MODELS, TOOLS, answer
 
 pytest.importorskip("jsonschema_rs", reason="the extra `schema` is not installed")

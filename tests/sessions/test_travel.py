@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import interlingua as il
-from interlingua.fitting.turns import GO_ON
-from interlingua.model.walk import rewrite
+from interlingua.adapt.fit.turns import GO_ON
+from interlingua.model.message import rewrite
 from interlingua.sessions import Call, Session
 from interlingua.store.base import Store
 from interlingua.store.open import open_store

@@ -12,13 +12,14 @@ import msgspec
 import pytest
 
 import interlingua as il
-from interlingua import outbound, say
-from interlingua.chat.chat import Chat
+from interlingua.adapt import request as road
+from interlingua.agents.chat.chat import Chat
 from interlingua.client.client import AsyncClient
 from interlingua.client.transport import HttpRequest, Limits
-from interlingua.estimate import features
-from interlingua.estimate.estimator import Estimator, estimate_input_tokens
 from interlingua.model.metadata import MessageMetadata
+from interlingua.profiles.estimate import features
+from interlingua.profiles.estimate.estimator import Estimator, estimate_input_tokens
+from interlingua.sessions import call as call_module
 from interlingua.store.open import open_async_store
 
 MODEL = "openai:gpt-4o"
@@ -99,8 +100,8 @@ def test_history_is_retold_and_written_once_in_a_turn(
         session.append(*HISTORY)
         session.begin("first").call().complete(ANSWER)
         retold, wrote = (
-            Counted(monkeypatch, say, "retell"),
-            Counted(monkeypatch, outbound, "written"),
+            Counted(monkeypatch, road, "rewrite_history"),
+            Counted(monkeypatch, call_module, "write"),
         )
         counted = Counted(monkeypatch, features.Pieces, "add")
         call = session.begin("second").call()
@@ -114,7 +115,7 @@ def test_history_is_retold_and_written_once_in_a_turn(
 def test_a_chat_with_a_client_writes_once_as_well_and_logs_what_it_leaves_out_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.WARNING, logger="interlingua.losses")
+    caplog.set_level(logging.WARNING, logger="interlingua.model.losses")
 
     async def talk() -> tuple[Any, Any, int]:
         provider = Provider()
@@ -126,7 +127,7 @@ def test_a_chat_with_a_client_writes_once_as_well_and_logs_what_it_leaves_out_on
             async for _ in chat.say("first"):
                 pass
             caplog.clear()
-            retold = Counted(monkeypatch, say, "retell")
+            retold = Counted(monkeypatch, road, "rewrite_history")
             async for _ in chat.say("second"):
                 pass
             assert chat.call is not None

@@ -8,14 +8,14 @@ from decimal import Decimal
 import pytest
 
 import interlingua as il
-from interlingua.bus.bus import Bus
-from interlingua.bus.event import Event
-from interlingua.prices.table import PriceTable
-from interlingua.routing.errors import NoModelError
+from interlingua.costs.table import PriceTable
+from interlingua.events.bus import Bus
+from interlingua.events.event import Event
+from interlingua.routing.decision import NoModelError
 from interlingua.routing.registry import ModelEntry, Registry
 from interlingua.routing.router import Router
 from interlingua.sessions import Session, TurnError
-from interlingua.sessions.defaults import lookup
+from interlingua.sessions.setting import lookup
 from interlingua.store.base import Store
 from tests.sessions.talk import new_session, results_of, take_turn, trace, types
 from tests.sessions.wires import ERRORS, MODELS, TOOLS, answer, image

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 import interlingua as il
-from interlingua.streams.framing import encoder
+from interlingua.dialects.framing import encoder
 
 Wire = dict[str, Any]
 
@@ -24,6 +24,8 @@ MODELS = {
     "cohere": "cohere:command-a-plus-05-2026",
 }
 """One model for each dialect, each of a provider of its own; all take images and tools."""
+PROFILES = [{"models": ["command-a-plus-05-2026"], "media": {"image": True}}]
+"""What the package does not declare of these models."""
 SPOKEN = {"openai:gpt-5.1": "openai-responses"}
 """Where the dialect is not the provider's usual one."""
 

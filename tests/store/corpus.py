@@ -14,12 +14,11 @@ from collections.abc import Iterator
 from itertools import islice
 
 from interlingua.dialects.registry import dialect as dialect_of
-from interlingua.ids import Ulids, new_tool_id
 from interlingua.model.blocks import Block, ToolResultBlock, ToolUseBlock, UnknownBlock
 from interlingua.model.codec import dumps
 from interlingua.model.exchange import Request
-from interlingua.model.message import Message
-from interlingua.model.provenance import with_provenance
+from interlingua.model.ids import Ulids, new_tool_id
+from interlingua.model.message import Message, with_provenance
 from interlingua.store.base import Store
 from interlingua.store.open import open_store
 from tests.laws import corpus, laws

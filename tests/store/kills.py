@@ -21,8 +21,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from interlingua.ids import Ulids, new_tool_id
 from interlingua.model.blocks import ToolUseBlock
+from interlingua.model.ids import Ulids, new_tool_id
 from interlingua.model.message import Message
 from interlingua.store.aio import AsyncSqliteStore
 from interlingua.store.sqlite import SqliteStore

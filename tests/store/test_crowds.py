@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from interlingua.ids import Ulids, now_ms
+from interlingua.model.ids import Ulids, now_ms
 from interlingua.model.message import Message
 from interlingua.store.base import Store
 from interlingua.store.open import open_store

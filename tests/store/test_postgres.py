@@ -57,7 +57,7 @@ WHERE contype = 'f' AND connamespace = current_schema()::regnamespace"""
 
 SESSION_TABLES = {
     *("sessions", "messages", "tool_calls", "events", "message_texts"),
-    *("task_messages", "task_events", "task_confirmations"),
+    *("task_messages", "task_events", "task_confirmations", "pattern_turns"),
 }
 
 
@@ -81,6 +81,7 @@ def test_all_that_belongs_to_a_session_is_keyed_by_it(store: PostgresStore) -> N
         "task_messages": ["session_id", "id"],
         "task_events": ["session_id", "seq"],
         "task_confirmations": ["session_id", "id"],
+        "pattern_turns": ["session_id", "turn_id"],
     }
     for table, index, first in ask(store, UNIQUE):
         if table in SESSION_TABLES:
@@ -124,15 +125,15 @@ def test_every_statement_on_the_way_of_a_turn_names_its_session(store: PostgresS
             return postgres_module._on(connection, pieces())
 
     watched(do.session(session))
-    watched(do.append(session, do.drafts(session, [Message.tool_result(TU_1)]), {}, None))
+    watched(do.append(session, [Message.tool_result(TU_1)]).make())
     usage = MessageMetadata(usage=Usage(output_tokens=1))
-    watched(do.append(session, do.drafts(session, [Message.assistant("x", usage)]), {}, None))
+    watched(do.append(session, [Message.assistant("x", usage)]).make())
     (row,) = store.usages(session_id=session)
     asked_for = walk(None, None, session)
     watched(do.usage_page(asked_for, asked_for.start))
     watched(do.save_metadata([(row, usage)]))
     watched(do.append_events([event("1", session)]))
-    watched(do.save(do.draft(added), {}))
+    watched(do.save(added).make())
     watched(do.tail(session, 50))
     watched(do.messages(session, 0, 10))
     watched(do.messages(session, added.id or "", 10))
@@ -142,7 +143,11 @@ def test_every_statement_on_the_way_of_a_turn_names_its_session(store: PostgresS
     watched(do.failed(session))
     watched(do.events(session, 0, 10, ()))
     watched(do.events(session, 0, 10, ("turn.started",)))
-    watched(do.update_session(session, "n", None, None, "/w"))
+    watched(
+        do.update_session(
+            session, name="n", active_model=None, routing_policy=None, workspace_path="/w"
+        )
+    )
     assert len(asked) > 15
     assert not [step.sql for step in asked if not names_its_session(step, session)]
 
@@ -240,7 +245,7 @@ def test_a_database_that_can_only_be_read_is_told(store: PostgresStore) -> None:
 
     def only_reading() -> Any:
         yield Step("SET TRANSACTION READ ONLY")
-        yield from do.append(session, do.drafts(session, [Message.user("x")]), {}, None)
+        yield from do.append(session, [Message.user("x")]).make()
 
     with pytest.raises(StoreError) as raised:
         store._write(only_reading)
@@ -332,7 +337,7 @@ def test_what_may_be_tried_again_is_busy_and_nothing_was_written(
     do = store._do
 
     def disturbed() -> Any:
-        yield from do.append(session, do.drafts(session, [Message.user("x")]), {}, None)
+        yield from do.append(session, [Message.user("x")]).make()
         yield Step(f"DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '{sqlstate}'; END $$")
 
     with pytest.raises(BusyError, match=kind):
@@ -346,9 +351,9 @@ def test_two_that_wait_for_each_other_are_told_and_one_goes_on(store: PostgresSt
     both = threading.Barrier(2, timeout=10)
 
     def crossed(one: str, other: str) -> Any:
-        yield from do.append(one, do.drafts(one, [Message.user("x")]), {}, None)
+        yield from do.append(one, [Message.user("x")]).make()
         both.wait()
-        yield from do.append(other, do.drafts(other, [Message.user("x")]), {}, None)
+        yield from do.append(other, [Message.user("x")]).make()
 
     results: list[str] = []
 

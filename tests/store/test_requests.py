@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from interlingua.ids import Ulids
+from interlingua.model.ids import Ulids
 from interlingua.model.metadata import Usage
 from interlingua.store.base import Store
 from interlingua.store.errors import NotFoundError
 from interlingua.store.open import open_async_store, open_store
-from interlingua.store.request_rows import RequestRow, Wanted
+from interlingua.store.request_rows import RequestFilter, RequestRow
 from interlingua.store.rows import EventRow
 
 DAY = datetime(2026, 11, 10, 12, tzinfo=UTC)
@@ -77,21 +77,21 @@ def test_a_list_is_read_page_by_page_the_newest_first(store: Store) -> None:
 @pytest.mark.parametrize(
     ("wanted", "numbers"),
     [
-        (Wanted(), [4, 3, 2, 1, 0]),
-        (Wanted(tenant="usr_1"), [2, 0]),
-        (Wanted(key_id="gk_2"), [1]),
-        (Wanted(model="openai:gpt-5"), [1, 0]),
-        (Wanted(model="gpt-5"), [1, 0]),
-        (Wanted(model="fast"), [2]),
-        (Wanted(statuses=(400, 499)), [3]),
-        (Wanted(failed=True), [4, 3]),
-        (Wanted(failed=False), [2, 1, 0]),
-        (Wanted(since=DAY + timedelta(minutes=1), until=DAY + timedelta(minutes=3)), [2, 1]),
-        (Wanted(besides="sessions"), [3, 2, 1, 0]),
-        (Wanted(tenant="usr_1", model="gpt-5", failed=False), [0]),
+        (RequestFilter(), [4, 3, 2, 1, 0]),
+        (RequestFilter(tenant="usr_1"), [2, 0]),
+        (RequestFilter(key_id="gk_2"), [1]),
+        (RequestFilter(model="openai:gpt-5"), [1, 0]),
+        (RequestFilter(model="gpt-5"), [1, 0]),
+        (RequestFilter(model="fast"), [2]),
+        (RequestFilter(statuses=(400, 499)), [3]),
+        (RequestFilter(failed=True), [4, 3]),
+        (RequestFilter(failed=False), [2, 1, 0]),
+        (RequestFilter(since=DAY + timedelta(minutes=1), until=DAY + timedelta(minutes=3)), [2, 1]),
+        (RequestFilter(besides="sessions"), [3, 2, 1, 0]),
+        (RequestFilter(tenant="usr_1", model="gpt-5", failed=False), [0]),
     ],
 )
-def test_some_can_be_chosen(store: Store, wanted: Wanted, numbers: list[int]) -> None:
+def test_some_can_be_chosen(store: Store, wanted: RequestFilter, numbers: list[int]) -> None:
     rows = [
         row(0, tenant="usr_1", key_id="gk_1", model="openai:gpt-5"),
         row(1, tenant="usr_2", key_id="gk_2", model="openai:gpt-5", asked="gpt-5"),

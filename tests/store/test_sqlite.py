@@ -19,8 +19,8 @@ import pytest
 
 from interlingua.errors import MissingExtraError
 from interlingua.model.message import Message
-from interlingua.store import base, migrations, schema
 from interlingua.store import library as library_module
+from interlingua.store import messages, migrations, schema
 from interlingua.store.errors import BusyError, StoreError
 from interlingua.store.library import is_affected, library
 from interlingua.store.sqlite import SqliteStore
@@ -151,7 +151,7 @@ def test_the_hot_queries_use_their_indexes(store: SqliteStore) -> None:
 def test_the_log_of_a_large_append_is_moved_by_the_next_one(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(base, "LARGE", 5)
+    monkeypatch.setattr(messages, "LARGE", 5)
     session = store.create_session("/w").id
     for _ in range(3):
         store.append(session, [Message.user("x" * 5000)] * 1200)

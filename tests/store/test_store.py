@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from interlingua.errors import ReadError, WriteError
-from interlingua.ids import Ulids, is_tool_id, is_ulid
 from interlingua.model import message as message_module
 from interlingua.model import salvage
 from interlingua.model.blocks import (
@@ -23,6 +22,7 @@ from interlingua.model.blocks import (
     UnknownBlock,
 )
 from interlingua.model.codec import dumps
+from interlingua.model.ids import Ulids, is_tool_id, is_ulid
 from interlingua.model.message import Message, micros
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason, Usage
 from interlingua.store.base import Store

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
+from datetime import UTC, datetime
 
 import pytest
 
+from interlingua.model.ids import Ulids
 from interlingua.model.message import Message
 from interlingua.store.base import Store
 from interlingua.store.errors import ConflictError, NotFoundError
 from interlingua.store.open import open_store
+from interlingua.store.rows import SessionRow
 from interlingua.store.task_rows import TaskUpdate
 
 LEASE = 60.0
@@ -20,7 +23,8 @@ def event(id: str) -> bytes:
 
 
 def new(store: Store, cwd: str = "/w", owner: str = "") -> str:
-    row = store._do.new_session(cwd, None, None, None, None)
+    begun = datetime.now(UTC)
+    row = SessionRow(Ulids().new(), cwd, begun, begun)
     return store.create_task(row, owner).id
 
 
@@ -78,8 +82,10 @@ def test_one_holder_at_a_time(store: Store) -> None:
 def test_events_are_numbered_without_gaps(store: Store) -> None:
     id = new(store)
     store.claim_task(id, "a", LEASE)
-    assert store.tell_task(id, TaskUpdate("a", [b'{"n":1}', b'{"n":2}'], told=3)).event_count == 2
-    store.tell_task(id, TaskUpdate("a", [b'{"n":3}'], told=2))
+    assert (
+        store.tell_task(id, TaskUpdate("a", [b'{"n":1}', b'{"n":2}'], reported=3)).event_count == 2
+    )
+    store.tell_task(id, TaskUpdate("a", [b'{"n":3}'], reported=2))
     rows = store.task_events(id)
     assert [(row.seq, row.body) for row in rows] == [
         (1, b'{"n":1}'),
@@ -87,7 +93,7 @@ def test_events_are_numbered_without_gaps(store: Store) -> None:
         (3, b'{"n":3}'),
     ]
     assert len({row.id for row in rows}) == 3
-    assert store.task(id).told == 3
+    assert store.task(id).reported == 3
     assert [row.seq for row in store.task_events(id, 1)] == [2, 3]
     assert [row.seq for row in store.task_events(id, 0, 2)] == [1, 2]
     assert [row.seq for row in store.task_events(id, 0, 9, 8)] == [1, 2], "those that begin in it"

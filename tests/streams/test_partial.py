@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua.adapters.adapter import Adapter
 from interlingua.model.events import ToolUseEnd, ToolUseInputDelta
+from interlingua.sessions.adapters.adapter import Adapter
 from interlingua.streams.fold import Folder
-from interlingua.streams.pieces import MANY
+from interlingua.streams.frames import MANY
 
 requirement = pytest.mark.requirement
 

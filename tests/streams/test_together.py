@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua.streams.framing import decoder, encoder
+from interlingua.dialects.framing import decoder, encoder
 
 ANSWER = il.Response(
     il.Message.assistant(
@@ -68,7 +68,7 @@ def test_a_streamed_call_is_answered_and_said_to_another_provider(
     history = il.Request((il.Message.user("Weather?"), message, *results), "some-model")
     target = il.dialect(next_provider)
     retold = il.retell(history, target)
-    wire = target.write_request(retold.value, retold.scribe).wire
+    wire = target.write_request(retold.value, retold.recorder).wire
     back = target.read_request(wire, "some-model")
     assert [each for m in back.messages for each in calls_of(m)] == calls_of(ANSWER.message)
     answers = [b for m in back.messages for b in m.content if isinstance(b, il.ToolResultBlock)]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import interlingua as il
-from interlingua.bus import Bus, Event, TurnTrace
+from interlingua.events import Bus, Event, TurnTrace
 from interlingua.tools.dispatch import CallContext, Dispatcher
 from interlingua.tools.registry import ToolRegistry
 

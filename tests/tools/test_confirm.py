@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua.tools.context import effects_of
 from interlingua.tools.dispatch import Dispatcher, Timeouts
+from interlingua.tools.handlers import effects_of
 from interlingua.tools.registry import ToolRegistry
 from tests.tools.dispatching import SECRET, Traced, a_tool, call, registry_of, text_of
 

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interlingua as il
-from interlingua.bus import Bus, dump_event
 from interlingua.errors import MissingExtraError, SchemaError
+from interlingua.events import Bus, dump_event
 from interlingua.model.metadata import Diagnostic, MessageMetadata
 from interlingua.tools.dispatch import CallContext, Dispatcher, ToolRun
-from interlingua.tools.errors import DispatchError
+from interlingua.tools.handlers import DispatchError
 from interlingua.tools.registry import ToolRegistry
 from tests.tools.dispatching import SCHEMA, SECRET, Traced, a_tool, call, registry_of, text_of
 

@@ -19,7 +19,7 @@ import pytest
 import interlingua as il
 from interlingua.errors import MissingExtraError
 from interlingua.tools.dispatch import Dispatcher, Timeouts
-from interlingua.tools.errors import McpError
+from interlingua.tools.handlers import McpError
 from interlingua.tools.mcp import McpServer, McpServers
 from interlingua.tools.registry import ToolRegistry
 

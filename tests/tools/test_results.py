@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua.bus import dump_event
 from interlingua.errors import ToolInputError
+from interlingua.events import dump_event
 from interlingua.tools.dispatch import Dispatcher, Limits, ToolRun
 from tests.tools.dispatching import SECRET, Traced, call, registry_of, text_of
 

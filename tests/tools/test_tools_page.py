@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from interlingua.tools.context import AUTOMATIC, Timeouts
+from interlingua.tools.handlers import AUTOMATIC, Timeouts
 from interlingua.tools.mcp_link import CALL_WAIT, FIRST_WAIT, LONGEST_WAIT, TRIES
 from interlingua.tools.results import Limits
 from interlingua.tools.running import GRACE

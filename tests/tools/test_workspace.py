@@ -19,7 +19,7 @@ import interlingua as il
 from interlingua.tools import workspace as module
 from interlingua.tools.attach import MEDIA_TYPES, attach_files
 from interlingua.tools.dispatch import Dispatcher
-from interlingua.tools.errors import WorkspaceError
+from interlingua.tools.handlers import WorkspaceError
 from interlingua.tools.registry import ToolRegistry
 from interlingua.tools.workspace import Workspace, parts_of
 
@@ -294,3 +294,15 @@ def test_the_types_by_extension_are_of_their_kind() -> None:
         kind = cls.__name__.removesuffix("Block").lower()
         if kind != "document":
             assert all(value.startswith(f"{kind}/") for value in types.values())
+
+
+@needs_posix
+def test_a_workspace_replaced_by_a_link_opens_nothing(workspace: Workspace, root: Path) -> None:
+    inner = Workspace(root / "a")
+    secret = root.parent / "elsewhere"
+    (secret / "a").mkdir(parents=True)
+    (secret / "a" / "b.png").write_text("outside")
+    root.rename(root.parent / "moved")
+    root.symlink_to(secret)
+    assert reason_of(workspace, "a/b.png") == "link"
+    assert reason_of(inner, "b.png") == "link", "a folder above it is the link"

@@ -16,8 +16,7 @@ from interlingua.model.blocks import (
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Usage
 from interlingua.transcripts import Transcript
-from interlingua.transcripts.summary import is_summary
-from interlingua.transcripts.totals import usage_of
+from interlingua.transcripts.transcript import is_summary, usage_of
 from interlingua.transcripts.ui_message.write import turns
 
 ROLES = (Role.USER, Role.ASSISTANT, Role.TOOL)

@@ -280,3 +280,43 @@ def test_events_that_are_no_messages_go_home_and_are_told_abroad(tmp_path: Path)
     edited = arrived.replace(messages=(arrived.messages[0].replace(content=(TextBlock("No."),)),))
     report = transcripts.write(edited, tmp_path / "edited.jsonl", "ag-ui")
     assert [loss.path for loss in report] == ["$.details.beside"]
+
+
+def test_events_in_lower_case_are_events(tmp_path: Path) -> None:
+    picture = {
+        "type": "image",
+        "source": {"type": "data", "value": "aGk=", "mimeType": "image/png"},
+    }
+    said = {
+        "id": "u1",
+        "role": "user",
+        "content": [{"type": "text", "text": "What is this?"}, picture],
+    }
+    events = [
+        {"type": "run_started", "threadId": "t", "runId": "r"},
+        {"type": "messages_snapshot", "messages": [said]},
+        {"type": "run_finished", "threadId": "t", "runId": "r"},
+    ]
+    path = tmp_path / "events.jsonl"
+    path.write_text("\n".join(map(json.dumps, events)))
+    read = transcripts.read(path)
+    assert [block.type for block in read.messages[0].content] == ["text", "image"]
+    transcripts.write(read, tmp_path / "session.jsonl", "gemini-cli")
+    [arrived] = transcripts.read(tmp_path / "session.jsonl", "gemini-cli").messages
+    assert [block.type for block in arrived.content] == ["text", "image"]
+
+
+def test_a_private_key_of_a_result_is_no_dropped_result(tmp_path: Path) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    messages = [
+        {"id": "u", "role": "user", "content": "Look."},
+        {"id": "a", "role": "assistant", "toolCalls": [call]},
+        {"id": "r", "role": "tool", "toolCallId": "c1", "content": "seen", "encryptedValue": "e"},
+    ]
+    path = tmp_path / "messages.json"
+    path.write_text(json.dumps({"threadId": "t", "runId": "r", "messages": messages}))
+    report = transcripts.write(
+        transcripts.read(path, "ag-ui"), tmp_path / "out.jsonl", "claude-code"
+    )
+    [loss] = [each for each in report if "encryptedValue" in each.path]
+    assert (loss.block_type, loss.severity) == (None, "info")

@@ -9,7 +9,7 @@ import pytest
 import interlingua as il
 from interlingua.dialects.openai_responses.messages import ItemReader
 from interlingua.model.message import Message
-from interlingua.transcripts.codex import quick
+from interlingua.transcripts.codex.history import quick_answer, quick_result, quick_turn
 
 NOTE = {"internal_chat_message_metadata_passthrough": {"turn_id": "t1"}}
 PROMPT = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hi"}]}
@@ -35,8 +35,8 @@ def by_the_dialect(item: dict[str, Any]) -> list[Message]:
 
 def quickly(item: dict[str, Any]) -> Message | None:
     if item["type"] == "function_call_output":
-        return quick.result(item)
-    return quick.turn(item) if item.get("role") == "user" else quick.answer([item])
+        return quick_result(item)
+    return quick_turn(item) if item.get("role") == "user" else quick_answer([item])
 
 
 @pytest.mark.parametrize(
@@ -88,5 +88,5 @@ def test_anything_else_is_left_to_the_dialect(item: dict[str, Any]) -> None:
 
 
 def test_two_thoughts_in_a_row_are_left_to_the_dialect() -> None:
-    assert quick.answer([THOUGHT, THOUGHT]) is None
-    assert quick.answer([THOUGHT, SAID, CALL, CALL]) is not None
+    assert quick_answer([THOUGHT, THOUGHT]) is None
+    assert quick_answer([THOUGHT, SAID, CALL, CALL]) is not None

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua import packed, transcripts
+from interlingua import transcripts
+from interlingua.streams import packed
 from interlingua.transcripts import SubAgent, format_of, formats
 from tests.transcripts.made import session
 

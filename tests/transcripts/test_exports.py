@@ -11,6 +11,8 @@ import pytest
 import interlingua as il
 from interlingua import transcripts
 from interlingua.transcripts import Transcript, TranscriptError
+from interlingua.transcripts.notes import ignoring_notes
+from interlingua.transcripts.placing import agents
 
 ROOT = "00000000-0000-4000-8000-000000000000"
 
@@ -162,3 +164,53 @@ def test_a_circle_of_nodes_ends(tmp_path: Path) -> None:
     made = chatgpt()
     made["mapping"]["n0"]["parent"] = "n6"
     assert _texts(transcripts.read(saved([made], tmp_path)))[-1] == "It is cold."
+
+
+MARKDOWN = "# Heading\n\n- one\n- two\n\n---\n```\n1. code\n```\n## Last\n\nThe end."
+BEGINNINGS = ["", "\n", "---\n", "<system-reminder>\n", "[Request interrupted by user]\n"]
+BEGINNINGS += ["<environment_context>", "# AGENTS.md instructions\n", "/help ", "Exit code 1\n"]
+
+
+def results_in(transcript: Transcript) -> list[str]:
+    """The text of each result."""
+    blocks = (block for message in transcript.messages for block in message.content)
+    return [
+        "\n".join(each.text for each in block.content if isinstance(each, il.TextBlock))
+        for block in blocks
+        if isinstance(block, il.ToolResultBlock)
+    ]
+
+
+@pytest.mark.parametrize("agent", agents())
+@pytest.mark.parametrize("start", BEGINNINGS)
+def test_an_agent_that_goes_on_sees_all_results_of_a_call_as_one(
+    start: str, agent: str, tmp_path: Path
+) -> None:
+    export = chatgpt()
+    for name in ("n4", "n5"):
+        export["mapping"][name]["message"]["content"]["text"] = f"{start}{MARKDOWN}{name}"
+    read = transcripts.read(saved(export, tmp_path))
+    there = tmp_path / f"there{transcripts.format_of(agent).suffix}"
+    report = transcripts.write(read, there, agent)
+    assert any(loss.path == "$.messages[3]" and loss.kind == "moved" for loss in report)
+    assert all(loss.severity != "error" for loss in report)
+    with ignoring_notes():
+        seen = transcripts.read(there, agent)
+    assert results_in(seen) == [f"{start}{MARKDOWN}n4\n{start}{MARKDOWN}n5"]
+    back = transcripts.read(there, agent)
+    assert [each.content for each in back.messages] == [each.content for each in read.messages]
+
+
+@pytest.mark.parametrize("agent", agents())
+def test_what_an_agent_sees_nothing_of_is_reported(agent: str, tmp_path: Path) -> None:
+    export = chatgpt()
+    parts = ["Look:", {"content_type": "hologram"}, "The end."]
+    export["mapping"]["n4"]["message"]["content"] = {
+        "content_type": "multimodal_text",
+        "parts": parts,
+    }
+    read = transcripts.read(saved(export, tmp_path))
+    report = transcripts.draft(read, agent).report
+    assert any(
+        loss.path.startswith("$.messages[2]") and loss.severity == "warning" for loss in report
+    )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,7 @@ import interlingua as il
 from interlingua import transcripts
 from interlingua.model.message import Message
 from interlingua.transcripts import TranscriptError, format_of, formats
-from interlingua.transcripts.totals import usage_of
+from interlingua.transcripts.transcript import usage_of
 from tests.transcripts.made import SESSION, session
 from tests.transcripts.said import said
 
@@ -100,7 +103,7 @@ def test_a_message_that_was_added_comes_behind_the_last(agent: str, tmp_path: Pa
     again = transcripts.read(home)
     assert again.messages[-1].text == "One more thing."
     assert len(again.messages) == len(longer.messages)
-    if format_of(agent).more is not None:
+    if format_of(agent).append is not None:
         assert home.read_bytes().startswith(path.read_bytes())
 
 
@@ -144,3 +147,27 @@ def test_garbled_lines_are_named_and_left_out(agent: str, garbage: bytes, tmp_pa
     assert said(arrived) == said(session())
     named = [loss.path for loss in arrived.report if loss.severity == "error"]
     assert named == ([f"line {middle + 1}"] if garbage != b'{"type": 7}' else [])
+
+
+@pytest.mark.parametrize("name", ["codex", "pi"])
+def test_an_agents_file_is_opened_without_loading_other_formats(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    transcripts.write(session(), path, name)
+    program = (
+        "import sys; from interlingua import transcripts; "
+        f"assert transcripts.read({str(path)!r}).format == {name!r}; "
+        "print('interlingua.transcripts.otel' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert done.stdout.strip() == b"False"
+
+
+def test_lines_of_claude_code_need_no_session_id(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    transcripts.write(session(), path, "claude-code")
+    lines = [json.loads(line) for line in path.read_bytes().split(b"\n") if line]
+    for line in lines:
+        del line["sessionId"]
+    path.write_text("\n".join(json.dumps(line, separators=(",", ":")) for line in lines))
+    assert transcripts.detect(path).format == "claude-code"
+    assert said(transcripts.read(path)) == said(session())

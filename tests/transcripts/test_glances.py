@@ -9,11 +9,11 @@ import pytest
 
 from bench.agents import AGENTS
 from interlingua import transcripts
-from interlingua.cli.agents import Prices, cost_of_answer
+from interlingua.cli.resume import Prices, cost_of_answer
 from interlingua.model.metadata import Usage
 from interlingua.transcripts import Found, format_of
-from interlingua.transcripts.glance import Glance, glance_of
 from interlingua.transcripts.sessions import Glances, look
+from interlingua.transcripts.transcript import Glance, glance_of
 from tests.transcripts.made import session
 from tests.transcripts.samples import Sample, each_sample
 

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from interlingua import transcripts
-from interlingua.losses import Report
 from interlingua.model.blocks import (
     Block,
     CompactionBlock,
@@ -26,6 +25,7 @@ from interlingua.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from interlingua.model.losses import Report
 from interlingua.model.message import Role
 from interlingua.transcripts import Transcript, formats
 from interlingua.transcripts.ui_message.write import UNANSWERED

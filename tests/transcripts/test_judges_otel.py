@@ -24,7 +24,7 @@ from interlingua.model.blocks import (
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Usage
 from interlingua.transcripts import Transcript
-from interlingua.transcripts.otel.tables import INPUT, INSTRUCTIONS, OUTPUT, TOOLS
+from interlingua.transcripts.otel.otlp import INPUT, INSTRUCTIONS, OUTPUT, TOOLS
 from tests.transcripts.said import said
 from tests.transcripts.test_judges import package, sessions, written
 
@@ -174,7 +174,7 @@ def _text(block: Any) -> str:
 
 
 def _usage(transcript: Transcript) -> Usage:
-    from interlingua.transcripts.totals import usage_of
+    from interlingua.transcripts.transcript import usage_of
 
     return usage_of(transcript.messages)
 

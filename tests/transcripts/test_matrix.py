@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interlingua.transcripts import format_of
-from interlingua.transcripts.probes import PROBES, fate, own_fate, report_of, writable
+from interlingua.transcripts.describe import PROBES, fate, own_fate, report_of, writable
 
 FACTS = {
     "session's id": "id",
@@ -39,7 +39,7 @@ def test_a_format_names_the_facts_that_it_has_no_place_for(name: str) -> None:
         for probe in PROBES
         if probe.name in FACTS and own_fate(probe, name) == "lost"
     }
-    assert lost - {"id"} == set(format_of(name).unsaid) - {"id"}
+    assert lost - {"id"} == set(format_of(name).unsupported_fields) - {"id"}
 
 
 def test_prompts_answers_and_calls_arrive_everywhere() -> None:

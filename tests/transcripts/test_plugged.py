@@ -18,7 +18,7 @@ from tests.transcripts.made import session
 PLUGGED = Path(__file__).parent / "plugged"
 NAMES = {"broken", "clumsy", "toy", "wrong"}
 SOURCE = Path(transcripts.__file__).parent
-FOLDERS = sorted(each.parent.name for each in SOURCE.glob("*/__init__.py"))
+FOLDERS = sorted(each.parent.name for each in SOURCE.glob("*/read.py"))
 
 
 @pytest.fixture
@@ -50,8 +50,9 @@ def test_a_format_of_another_package_is_one_of_ours(told: Told, tmp_path: Path) 
 
 def test_formats_that_are_broken_are_named_and_break_nothing(told: Told, tmp_path: Path) -> None:
     assert set(formats()) >= NAMES
-    transcripts.write(session(), tmp_path / "bread.jsonl", "pi")
-    assert transcripts.detect(tmp_path / "bread.jsonl").format == "pi"
+    (tmp_path / "bread.jsonl").write_text('{"unheard": "of"}\n')
+    with pytest.raises(DetectError):
+        transcripts.detect(tmp_path / "bread.jsonl")
     assert [*transcripts.find(tmp_path)] == []
     words = [str(each.message) for each in told]
     for name, problem in (
@@ -69,24 +70,19 @@ def test_a_format_that_nobody_has_is_refused_with_the_names_of_all() -> None:
 
 
 @pytest.mark.parametrize("name", formats())
-def test_formats_have_the_same_rooms(name: str) -> None:
+def test_formats_have_the_same_shape(name: str) -> None:
     found = format_of(name)
-    package = f"interlingua.transcripts.{name.replace('-', '_')}"
-    rooms = {each.stem for each in (SOURCE / name.replace("-", "_")).glob("*.py")}
-    assert import_module(package).FORMAT is found
+    assert import_module(f"interlingua.transcripts.{name.replace('-', '_')}").FORMAT is found
     assert found.name == name
     assert found.title
-    assert found.seen[-10:].count("-") == 2, "the day when it was last seen"
-    assert "read" in rooms
-    assert ("write" in rooms) == (found.write is not None)
-    assert ("find" in rooms) == (found.find is not None)
-    assert import_module(f"{package}.read").signs is found.signs
-    assert import_module(f"{package}.read").read is found.read
-    if found.write is not None:
-        assert import_module(f"{package}.write").write is found.write
-    if found.find is not None:
-        assert import_module(f"{package}.find").find is found.find
+    assert found.tested[-10:].count("-") == 2, "the day when it was last tested"
+    package = SOURCE / name.replace("-", "_")
+    if package.is_dir():
+        modules = {each.stem for each in package.glob("*.py")}
+        assert modules >= {"read", "write"}
+    else:
+        assert package.with_suffix(".py").is_file()
 
 
-def test_every_folder_is_a_format_and_every_format_has_a_folder() -> None:
-    assert sorted(name.replace("-", "_") for name in formats()) == FOLDERS
+def test_every_folder_is_a_format() -> None:
+    assert {name.replace("-", "_") for name in formats()} >= set(FOLDERS)

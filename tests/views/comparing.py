@@ -13,12 +13,11 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
-from interlingua.arguments import recover, to_text
-from interlingua.losses import Loss, Report
+from interlingua.model.arguments import recover, to_text
 from interlingua.model.base import Value, _defaults, same
 from interlingua.model.blocks import TYPE_OF, Block, ToolResultBlock, ToolUseBlock, UnknownBlock
-from interlingua.model.message import Message, Role
-from interlingua.model.walk import rewrite
+from interlingua.model.losses import Loss, Report
+from interlingua.model.message import Message, Role, rewrite
 from tests.effort import examples
 
 few = settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])

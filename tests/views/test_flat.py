@@ -15,20 +15,18 @@ from interlingua.model.blocks import (
     AudioBlock,
     DocumentBlock,
     ImageBlock,
-    RedactedThinkingBlock,
     RefusalBlock,
     Source,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
-    UnknownBlock,
     VideoBlock,
 )
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
 from interlingua.views import flat, view
-from interlingua.views.flat_parts import PARTS
+from interlingua.views.flat import PARTS
 from tests.laws.strategies import conversations
 from tests.views.comparing import Comparison, few
 from tests.views.wires import (
@@ -290,17 +288,6 @@ def test_where_call_id_is_missing_id_is_the_call() -> None:
         assert param["tool_call_id"] == "call_1"
 
 
-@pytest.mark.requirement("S000-10")
-def test_extra_of_any_provider_comes_home() -> None:
-    extra = {"openai": {"fingerprint": "fp_1"}, "someone": [1, None]}
-    wire = {"role": "assistant", "content": "x", "extra": extra}
-    assert comes_home([wire])
-    wire_elsewhere = view("parts").write(flat.read([wire]))
-    assert [loss.path for loss in wire_elsewhere.report] == [
-        "$[0].metadata.provider_raw.flat.extra"
-    ]
-
-
 @pytest.mark.requirement("S000-11")
 def test_there_are_four_kinds_of_part() -> None:
     kinds = {"text": TextBlock, "image": ImageBlock, "audio": AudioBlock, "file": DocumentBlock}
@@ -313,103 +300,11 @@ def test_there_are_four_kinds_of_part() -> None:
     assert error.value.path == "$[0].content[1].type"
 
 
-@pytest.mark.requirement("S000-12")
-@pytest.mark.parametrize("kind", ["image", "audio", "file"])
-def test_media_share_five_optional_fields(kind: str) -> None:
-    whole = {"format": "x/y", "file_id": "f1", "name": "n", "url": "https://e.com/", "data": "AAAA"}
-    for given_fields in ({}, whole, *({name: item} for name, item in whole.items())):
-        assert comes_home([{"role": "user", "content": [{"type": kind, **given_fields}]}])
-
-
-@pytest.mark.requirement("S000-12")
-def test_media_sources() -> None:
-    def block(**fields: str) -> Any:
-        return one({"role": "user", "content": [{"type": "image", **fields}]}).content[0]
-
-    assert block(data="AAAA", format="png") == ImageBlock(Source("base64", "AAAA"), "image/png")
-    assert block(url="https://e.com/i") == ImageBlock(Source("url", "https://e.com/i"))
-    assert block(file_id="f") == ImageBlock(Source("file_id", "f"))
-    assert block(url="data:image/png;base64,AAAA") == ImageBlock(
-        Source("base64", "AAAA"), "image/png"
-    )
-    assert isinstance(block(name="nothing to show"), UnknownBlock)
-
-
 # What goes into `extra`
 
 
 def signed(*blocks: Any, protocol: str | None = None) -> Message:
     return Message.assistant(blocks, MessageMetadata(protocol=protocol))
-
-
-@pytest.mark.requirement("S000-20", "S000-28")
-def test_gemini_signatures_are_a_list_and_find_their_blocks_again() -> None:
-    message = signed(
-        ThinkingBlock("hm", "s1"),
-        TextBlock("hi"),
-        ToolUseBlock("c1", "f", {}, signature="s2"),
-        ToolUseBlock("c2", "g", {}),
-        protocol="gemini",
-    )
-    [wire] = written(message)
-    assert wire["extra"]["gemini"]["thought_signatures"] == ["s1", "s2"]
-    assert one(wire).content == message.content
-    assert comes_home([wire])
-
-
-@pytest.mark.requirement("S000-20", "S000-28")
-def test_gemini_signatures_from_elsewhere_go_where_they_are_usual() -> None:
-    extra = {"gemini": {"thought_signatures": ["s"]}}
-    call = {"id": "c", "name": "f", "arguments": "{}"}
-    wire = {"role": "assistant", "content": "hi", "tool_calls": [call], "extra": extra}
-    text, used = one(wire).content
-    assert text == TextBlock("hi")
-    assert used == ToolUseBlock("c", "f", {}, signature="s")
-    assert comes_home([wire])
-    assert one({"role": "assistant", "content": "hi", "extra": extra}).content == (
-        TextBlock("hi", "s"),
-    )
-
-
-@pytest.mark.requirement("S000-20")
-def test_signatures_without_a_block_are_kept() -> None:
-    extra = {"gemini": {"thought_signatures": ["s1", "s2", "s3"]}}
-    wire = {"role": "assistant", "content": "hi", "extra": extra}
-    assert one(wire).content == (TextBlock("hi"),)
-    assert comes_home([wire])
-
-
-@pytest.mark.requirement("S000-26", "S000-28")
-def test_claude_thinking_survives_redacted_blocks_included() -> None:
-    message = signed(
-        ThinkingBlock("first", "s1"),
-        RedactedThinkingBlock("opaque"),
-        ThinkingBlock("", "s2"),
-        TextBlock("hi"),
-        protocol="anthropic",
-    )
-    wire, report = flat.write([message])
-    assert wire[0]["reasoning"] == "first\n"
-    assert wire[0]["extra"]["claude"]["thinking_blocks"] == [
-        {"type": "thinking", "thinking": "first", "signature": "s1"},
-        {"type": "redacted_thinking", "data": "opaque"},
-        {"type": "thinking", "thinking": "", "signature": "s2"},
-    ]
-    assert one(wire[0]).content == message.content
-    assert [loss.path for loss in report] == ["$[0].metadata.protocol"]
-
-
-@pytest.mark.requirement("S000-26")
-def test_thinking_that_contradicts_reasoning_is_kept_but_not_believed() -> None:
-    blocks = [{"type": "thinking", "thinking": "old", "signature": "s"}]
-    wire = {
-        "role": "assistant",
-        "content": "hi",
-        "reasoning": "edited since",
-        "extra": {"claude": {"thinking_blocks": blocks}},
-    }
-    assert one(wire).content[0] == ThinkingBlock("edited since")
-    assert comes_home([wire])
 
 
 # What is lost

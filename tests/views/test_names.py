@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interlingua import transcripts
-from interlingua.formats import names
+from interlingua.adapt.formats import names
 
 
 def test_no_format_has_the_name_of_a_transcript_format() -> None:

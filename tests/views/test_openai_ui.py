@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import typing
 from copy import deepcopy
 from typing import Any
 
@@ -11,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlingua.errors import ReadError, WriteError
-from interlingua.losses import Loss, Report
 from interlingua.model.base import same
 from interlingua.model.blocks import (
     ImageBlock,
@@ -22,9 +20,10 @@ from interlingua.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from interlingua.model.losses import Loss, Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason, Usage
-from interlingua.views import openai_events, openai_shapes, openai_ui
+from interlingua.views import openai_ui
 from tests.laws.strategies import conversations, messages, usages
 from tests.views.comparing import Comparison, few
 from tests.views.wires import Wire, argument_texts, objects, some, texts, words
@@ -99,8 +98,8 @@ def test_a_finished_answer_misses_what_its_report_lists(
     message: Message, usage: Usage | None
 ) -> None:
     message = message.replace(metadata=message.metadata.replace(usage=usage))
-    wire, report = openai_events.write_request_completed(message)
-    back = openai_events.read_request_completed(wire)
+    wire, report = openai_ui.write_request_completed(message)
+    back = openai_ui.read_request_completed(wire)
     listed = [Loss(loss.kind, loss.path.replace("$", "$[0]", 1), loss.reason) for loss in report]
     Comparison("openai-ui", Report("openai-ui", listed), rank).check([message], [back])
 
@@ -317,32 +316,17 @@ def test_more_cached_than_prompted_is_clamped_and_kept() -> None:
     assert openai_ui.usage_to_openai(usage)["prompt_tokens"] == 1
 
 
-@pytest.mark.requirement("S004-13")
-def test_the_types_of_the_shapes_are_a_layer_of_their_own() -> None:
-    def keys(shape: Any) -> set[str]:
-        return set(typing.get_type_hints(shape))
-
-    whole = out(Message(Role.ASSISTANT, (TextBlock("a"), CALL), name="n"))
-    assert whole.keys() <= keys(openai_shapes.MessageParam)
-    assert whole["tool_calls"][0].keys() == keys(openai_shapes.ToolCall)
-    assert whole["tool_calls"][0]["function"].keys() == keys(openai_shapes.Function)
-    assert openai_ui.usage_to_openai(Usage(1, 2, 3)).keys() == keys(openai_shapes.UsageParam)
-    done = openai_events.write_request_completed(Message.assistant("a")).wire
-    assert done.keys() == keys(openai_shapes.RequestCompleted)
-    assert done["message"].keys() == keys(openai_shapes.Answer)
-
-
 # Envelopes
 
 
 def test_a_message_that_was_added() -> None:
     for message in (Message.user("hi"), Message.system("s"), Message.tool_result("c", "x")):
-        wire, report = openai_events.write_message_added(message)
+        wire, report = openai_ui.write_message_added(message)
         assert wire == {"msg": "MessageAdded", "message": out(message)}
-        assert openai_events.read_message_added(wire) == message
+        assert openai_ui.read_message_added(wire) == message
         assert not report
     with pytest.raises(ReadError) as error:
-        openai_events.read_message_added({"msg": "Cancelled"})
+        openai_ui.read_message_added({"msg": "Cancelled"})
     assert error.value.path == "$.msg"
 
 
@@ -350,24 +334,24 @@ def test_a_message_that_was_added() -> None:
 def test_a_finished_answer_is_one_string_with_its_calls() -> None:
     usage = Usage(6, 5, 4)
     message = Message.assistant(["a", "b", CALL], MessageMetadata(usage=usage))
-    wire, report = openai_events.write_request_completed(message)
+    wire, report = openai_ui.write_request_completed(message)
     assert wire == {
         "msg": "RequestCompleted",
         "usage": [openai_ui.usage_to_openai(usage)],
         "message": {"role": "assistant", "content": "ab", "tool_calls": [CALL_WIRE]},
     }
     assert [(loss.kind, loss.path) for loss in report] == [("approximated", "$.content")]
-    back = openai_events.read_request_completed(wire)
+    back = openai_ui.read_request_completed(wire)
     assert back.content == (TextBlock("ab"), CALL)
     assert back.metadata.usage == usage
 
 
 @pytest.mark.requirement("S004-5", "S004-17")
 def test_a_finished_answer_always_has_calls_and_may_have_no_usage() -> None:
-    wire = openai_events.write_request_completed(Message.assistant("")).wire
+    wire = openai_ui.write_request_completed(Message.assistant("")).wire
     assert wire["message"] == {"role": "assistant", "content": "", "tool_calls": []}
     assert wire["usage"] is None
-    assert openai_events.read_request_completed(wire) == Message.assistant("")
+    assert openai_ui.read_request_completed(wire) == Message.assistant("")
 
 
 @pytest.mark.requirement("S004-17")
@@ -375,26 +359,26 @@ def test_a_finished_answer_always_has_calls_and_may_have_no_usage() -> None:
 def test_usage_is_null_or_a_list_of_one(usage: Any) -> None:
     wire = {"msg": "RequestCompleted", "usage": usage, "message": {"role": "assistant"}}
     with pytest.raises(ReadError) as error:
-        openai_events.read_request_completed(wire)
+        openai_ui.read_request_completed(wire)
     assert error.value.path == "$.usage"
 
 
 def test_only_an_assistant_finishes_an_answer() -> None:
     with pytest.raises(WriteError):
-        openai_events.write_request_completed(Message.user("hi"))
+        openai_ui.write_request_completed(Message.user("hi"))
 
 
 def test_queued_messages_have_their_ids() -> None:
     queue = [("1", Message.user("a")), ("2", Message.user("b"))]
-    wire, report = openai_events.write_queue(queue)
+    wire, report = openai_ui.write_queue(queue)
     assert wire == [
         {"id": "1", "message": {"role": "user", "content": "a"}},
         {"id": "2", "message": {"role": "user", "content": "b"}},
     ]
-    assert openai_events.read_queue(wire) == queue
+    assert openai_ui.read_queue(wire) == queue
     assert not report
     with pytest.raises(ReadError) as error:
-        openai_events.read_queue([{"id": "1", "message": {"role": "user", "tool_call_id": "c"}}])
+        openai_ui.read_queue([{"id": "1", "message": {"role": "user", "tool_call_id": "c"}}])
     assert error.value.path == "$[0].message.tool_call_id"
 
 
@@ -455,29 +439,3 @@ def test_a_tool_message_made_here_has_a_string() -> None:
     listed = {**wire, "content": [{"type": "text", "text": "out"}]}
     for each in (wire, listed):
         assert openai_ui.message_to_param(openai_ui.message_from_param(each)).wire == each
-
-
-@pytest.mark.requirement("S004-13")
-def test_the_wire_has_types_of_its_own_which_only_the_edge_uses() -> None:
-    names = (
-        "MessageParam",
-        "ChatCompletionMessage",
-        "Request",
-        "ChatCompletion",
-        "CompletionUsage",
-    )
-    assert all(hasattr(openai_shapes, name) for name in names)
-    completion: openai_shapes.ChatCompletion = {
-        "id": "c",
-        "object": "chat.completion",
-        "created": 1,
-        "model": "m",
-        "choices": [
-            {"index": 0, "message": {"role": "assistant", "content": "hi"}, "finish_reason": "stop"}
-        ],
-        "usage": {"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4},
-    }
-    message = openai_ui.message_from_response(completion)
-    assert message.metadata.usage is not None
-    assert openai_ui.usage_to_openai(message.metadata.usage) == completion["usage"]
-    assert not any(type(value) is dict for value in (message, *message.content))

@@ -1,4 +1,4 @@
-"""Files of conversations, converted on all cores in constant memory; a run that was killed goes on.
+"""Converts files of conversations on all cores, in constant memory; a killed run resumes.
 
 from interlingua import bulk
 

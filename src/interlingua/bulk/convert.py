@@ -13,25 +13,25 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from interlingua.batches import row_of
+from interlingua.adapt.batches import row_of
 from interlingua.bulk import tally
 from interlingua.bulk.files import PARQUET, Part, suffix_of
 from interlingua.bulk.rows import Converted, Row
 from interlingua.bulk.tally import Tally
 from interlingua.errors import InterlinguaError
-from interlingua.losses import Loss
-from interlingua.packed import packed
+from interlingua.model.losses import Loss
+from interlingua.streams.packed import packed
 
 if TYPE_CHECKING:
-    from interlingua.models.profile import Profile
+    from interlingua.profiles.profile import Profile
 
 CANONICAL = "canonical"
 _encode = msgspec.json.Encoder().encode
 
 
 class Job(msgspec.Struct, frozen=True):
-    """How to convert: the arguments of `il.convert`. Without a `source` or a `kind`, each row tells
-    its own."""
+    """How to convert: the arguments of `il.convert`. Without a `source` or a `kind`, each row is
+    detected."""
 
     target: str
     source: str = "auto"
@@ -102,8 +102,7 @@ def _write_lines(part: Part, job: Job, path: Path, count: _Count) -> None:
 
 
 def _write_table(part: Part, job: Job, path: Path, count: _Count) -> None:
-    from interlingua import arrow
-    from interlingua.bulk import tables
+    from interlingua.bulk import arrow, tables
 
     if job.target == CANONICAL:
         values = _values(part, job, count)
@@ -176,12 +175,14 @@ def _all_converted(part: Part, job: Job, count: _Count) -> Iterator[Converted]:
 
 def converted(row: Row, job: Job) -> Converted:
     """A row as a body of the target."""
-    from interlingua import formats
-    from interlingua.translate import convert
+    from interlingua.adapt import formats
+    from interlingua.adapt.convert import convert
 
     if row.value is None and row.problem is None and row.wire is not None:
         batch = row_of(row.wire) if job.source == "auto" else None
-        data, source, kind = batch[:3] if batch is not None else (row.wire, *_told(row.wire, job))
+        data, source, kind = (
+            batch[:3] if batch is not None else (row.wire, *_format_of(row.wire, job))
+        )
         written = convert(
             data, source, job.target, kind, job.model, profile=_taken(job.model, job.target)
         )
@@ -190,21 +191,21 @@ def converted(row: Row, job: Job) -> Converted:
     else:
         value, source = value_of(row, job)
         profile = _taken(job.model, job.target)
-        written = formats.write(_said(value), job.target, source, job.model, profile)
-        written.report.losses.extend(_unsaid(value))
+        written = formats.write(_request_of(value), job.target, source, job.model, profile)
+        written.report.losses.extend(_unsupported(value))
     return Converted(written.json(), written.model, written.report.losses)
 
 
 def value_of(row: Row, job: Job) -> tuple[Any, str]:
     """What a row says, and the format that it was in."""
-    from interlingua import formats
+    from interlingua.adapt import formats
 
     if row.problem is not None or (row.value is None and row.wire is None):
         raise BadRowError(row.problem or "the row is empty")
     if row.value is not None:
         return row.value, CANONICAL
     batch = row_of(row.wire) if job.source == "auto" else None
-    data, source, kind = batch[:3] if batch is not None else (row.wire, *_told(row.wire, job))
+    data, source, kind = batch[:3] if batch is not None else (row.wire, *_format_of(row.wire, job))
     return formats.read(data, source, kind, job.model), source
 
 
@@ -212,8 +213,8 @@ class BadRowError(InterlinguaError):
     """A row of a table in which no conversation can be found."""
 
 
-def _said(value: Any) -> Any:
-    """A session or a transcript as the request that goes on with it."""
+def _request_of(value: Any) -> Any:
+    """A session or a transcript as the request that continues it."""
     from interlingua.model.base import Value
     from interlingua.model.exchange import Request
 
@@ -225,8 +226,8 @@ def _said(value: Any) -> Any:
     return Request(tuple(messages), name, tuple(getattr(value, "tools", ())))
 
 
-def _unsaid(value: Any) -> Iterator[Loss]:
-    """What of a session or a transcript no request holds."""
+def _unsupported(value: Any) -> Iterator[Loss]:
+    """Losses for the parts of a session or a transcript that a request has no place for."""
     if getattr(value, "title", None) or (hasattr(value, "row") and value.row.name):
         yield Loss("dropped", "$.name", "a request has no name", "info")
     if any(not branch.active for branch in getattr(value, "branches", ())):
@@ -237,10 +238,10 @@ def _unsaid(value: Any) -> Iterator[Loss]:
         yield Loss("dropped", "$.messages", "what a summary stands for is not sent", "info")
 
 
-def _told(wire: Any, job: Job) -> tuple[str, Any]:
+def _format_of(wire: Any, job: Job) -> tuple[str, Any]:
     if job.source != "auto":
         return job.source, job.kind or "request"
-    from interlingua.formats import detect
+    from interlingua.adapt.formats import detect
 
     found = detect(wire, job.kind)  # type: ignore[arg-type]  # checked by the caller
     return found.dialect, found.kind

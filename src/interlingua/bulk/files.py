@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from glob import glob, has_magic
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
-from interlingua import packed
 from interlingua.bulk.errors import BulkError
+from interlingua.streams import packed
 
 SUFFIXES = (".parquet", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".ndjson")
 """How the names of files end that hold a conversation in each row."""
@@ -105,14 +106,31 @@ def _cut(path: Path, size: int) -> Iterator[Part]:
     number = before = 0
     whole = path.stat().st_size
     with packed.opened(path) as file:
-        seen = 0
-        while data := file.read(size):
-            if not data.endswith(b"\n"):
-                data += file.readline()
-            seen += len(data)
+        while data := _piece(file, size, path):
             share = min(whole, before + len(data) // 4)
             yield Part(path, number, share - before, data=data)
             before, number = share, number + 1
+
+
+def _piece(file: IO[bytes], size: int, path: Path) -> bytes:
+    """So many bytes, to the end of a line."""
+    with _damage_as_ours(path):
+        data = file.read(size)
+        return data if data.endswith(b"\n") else data + file.readline()
+
+
+def first_line(path: Path) -> bytes:
+    """The first line of a file that has something in it."""
+    with _damage_as_ours(path), packed.opened(path) as file:
+        return next((line for line in file if not line.isspace()), b"")
+
+
+@contextmanager
+def _damage_as_ours(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except packed.broken() + (OSError,) as error:  # noqa: RUF005  # mypy knows only this
+        raise BulkError(f"{path}: cannot decompress it: {error}") from error
 
 
 def _row_groups(path: Path) -> Iterator[Part]:

@@ -16,7 +16,7 @@ from interlingua.bulk.convert import Job, PartResult
 from interlingua.bulk.errors import BulkError
 
 FOLDER = "_interlingua"
-"""Inside the folder of the parts; whoever reads that as a table looks past such names."""
+"""Inside the folder of the parts; readers of that folder as a table skip such names."""
 _VERSION = 1
 
 
@@ -42,8 +42,8 @@ def plan_of(job: Job, inputs: Sequence[Path], part: int, suffix: str) -> Plan:
 
 
 def _input(path: Path) -> InputFile:
-    told = path.stat()
-    return InputFile(os.fspath(path.resolve()), told.st_size, told.st_mtime_ns)
+    stat = path.stat()
+    return InputFile(os.fspath(path.resolve()), stat.st_size, stat.st_mtime_ns)
 
 
 class Ledger:
@@ -63,10 +63,10 @@ class Ledger:
             yield
 
     def _begin(self) -> None:
-        path, mine = self._own / "plan.json", msgspec.json.encode(self._plan)
+        path, encoded = self._own / "plan.json", msgspec.json.encode(self._plan)
         if not path.exists():
-            _place(path, mine)
-        elif path.read_bytes() != mine:
+            _place(path, encoded)
+        elif path.read_bytes() != encoded:
             raise BulkError(
                 f"{self.folder} has parts of another run (different files, formats or options); "
                 "--restart starts over"
@@ -87,7 +87,7 @@ class Ledger:
         return path.read_bytes() if path.exists() else None
 
     def finish(self, summary: bytes) -> None:
-        """Nothing is to be done any more: what was kept for that goes, the summary stays."""
+        """Ends the run: deletes its working files; the summary stays."""
         _place(self._own / "summary.json", summary)
         for path in self._own.iterdir():
             if path.name not in ("summary.json", "plan.json", "lock"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from interlingua.losses import Loss
+from interlingua.model.losses import Loss
 
 
 class Row(NamedTuple):

@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from interlingua import packed
 from interlingua.bulk import tally
 from interlingua.bulk.convert import Job, PartResult, convert_part
 from interlingua.bulk.files import PARQUET, PART, Part, found, parts_of, stem_of, suffix_of
 from interlingua.bulk.ledger import FOLDER, Ledger, plan_of
 from interlingua.bulk.tally import Tally
+from interlingua.streams import packed
 
 AHEAD = 2
 """Parts for each core that are under way at a time."""
@@ -74,14 +74,14 @@ def convert_files(
         packed.require(name)
     ledger = Ledger(target.parts, plan_of(job, files, part, target.suffix))
     with ledger.open():
-        told = ledger.finished()
-        if told is None:
+        encoded = ledger.finished()
+        if encoded is None:
             _load(job)
             todo = _named(files, part)
             parts = _work(todo, ledger, job, target, jobs or _cores(), progress)
-            told = msgspec.json.encode(_gather(parts, ledger, target, job))
-            ledger.finish(told)
-    summary = msgspec.json.decode(told, type=Summary)
+            encoded = msgspec.json.encode(_gather(parts, ledger, target, job))
+            ledger.finish(encoded)
+    summary = msgspec.json.decode(encoded, type=Summary)
     if target.joined:
         shutil.rmtree(target.parts)
     return summary
@@ -115,7 +115,7 @@ _PART_NAMES = f"{'[0-9]' * 4}-*-{'[0-9]' * 5}.*"
 
 
 def _common(files: Sequence[Path]) -> str:
-    """How the names of parts end where nothing else is said: as those of the first file."""
+    """The default suffix of parts: that of the first file."""
     return suffix_of(files[0]) or ".jsonl"
 
 
@@ -126,8 +126,8 @@ def _cores() -> int:
 def _load(job: Job) -> None:
     """Load what workers need before they are made, so that they inherit it. Nothing of Arrow: it
     has threads, which no fork takes along."""
-    import interlingua.translate  # noqa: F401  # what workers call
-    from interlingua.formats import load
+    import interlingua.adapt.convert  # noqa: F401  # what workers call
+    from interlingua.adapt.formats import load
 
     for name in {job.source, job.target} - {"auto"}:
         load(name, job.kind or "request")
@@ -163,8 +163,8 @@ def _work(
     def begin(count: int, submit: Submit) -> None:
         for each in islice(todo, count):
             path = target.parts / f"{each.name}{target.suffix}"
-            kept = ledger.has(each.name)
-            under_way.append((each, None if kept else submit(_do, each, job, path, ledger)))
+            is_done = ledger.has(each.name)
+            under_way.append((each, None if is_done else submit(_do, each, job, path, ledger)))
 
     with _pool(workers) as submit:
         begin(workers * AHEAD, submit)
@@ -189,7 +189,7 @@ Submit = Callable[..., "Future[None] | None"]
 def _pool(workers: int) -> Iterator[Submit]:
     """How to have something done: by another process, or here and at once."""
     if workers == 1:
-        yield lambda function, *given: function(*given)
+        yield lambda function, *arguments: function(*arguments)
         return
     with ProcessPoolExecutor(workers, initializer=_end_with_parent) as pool:
         try:
@@ -219,7 +219,7 @@ def _end_with_parent() -> None:
 def _gather(parts: Sequence[_Named], ledger: Ledger, target: _Target, job: Job) -> Summary:
     """Count everything, put bad rows into their file, and parts into one where that is wanted."""
     losses: Counter[str] = Counter()
-    told: Tally = {}
+    tallied: Tally = {}
     rows = 0
     with _BadRowsFile(target.bad) as aside:
         for named, done in ((each, ledger.done(each.name)) for each in parts):
@@ -227,7 +227,7 @@ def _gather(parts: Sequence[_Named], ledger: Ledger, target: _Target, job: Job) 
             aside.take(named.part.path, done)
             losses.update(done.losses)
             for loss, times in done.tally.items():
-                tally.count(told, loss, times)
+                tally.count(tallied, loss, times)
     if target.joined:
         files = [target.parts / f"{each.name}{target.suffix}" for each in parts]
         _join(files, target, job)
@@ -237,7 +237,7 @@ def _gather(parts: Sequence[_Named], ledger: Ledger, target: _Target, job: Job) 
         converted=rows - aside.count,
         bad=aside.count,
         losses=dict(losses.most_common()),
-        tally=dict(Counter(told).most_common()),
+        tally=dict(Counter(tallied).most_common()),
         bad_file=str(target.bad) if aside.count else None,
     )
 
@@ -262,8 +262,8 @@ class _BadRowsFile:
         if path != self._in:
             self._in, self._before = path, 0
         for bad in done.bad:
-            told = {"file": str(path), "line": self._before + bad.line, "reason": bad.reason}
-            self._file.write(msgspec.json.encode({**told, "row": bad.row}) + b"\n")
+            record = {"file": str(path), "line": self._before + bad.line, "reason": bad.reason}
+            self._file.write(msgspec.json.encode({**record, "row": bad.row}) + b"\n")
         self._before += done.lines
         self.count += len(done.bad)
 

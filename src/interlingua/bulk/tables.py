@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from interlingua import arrow  # says which extra is missing
-from interlingua.arrow.schema import LOSSES, is_conversations
+from interlingua.bulk import arrow  # says which extra is missing
+from interlingua.bulk.arrow.schema import LOSSES, is_conversations
 from interlingua.bulk.rows import Converted, Row
 from interlingua.errors import InterlinguaError, ReadError
-from interlingua.losses import Loss
+from interlingua.model.losses import Loss
 
 import pyarrow as pa  # isort: skip
 import pyarrow.parquet as pq  # isort: skip
@@ -27,15 +27,15 @@ WIRE = pa.schema(
     ],
     metadata={b"interlingua.version": str(arrow.VERSION), b"interlingua.shape": "wire"},
 )
-"""Bodies of a dialect or view as rows: each as JSON, the model where the body does not say it, and
-what could not be said."""
+"""Bodies of a dialect or view as rows: each as JSON, the model if the body does not name it, and
+the losses."""
 
 
 def group_sizes(path: Path) -> list[int]:
     """The share of each group of rows in the bytes of the file."""
-    told, whole = _open(path).metadata, path.stat().st_size
-    rows = [told.row_group(at).num_rows for at in range(told.num_row_groups)]
-    return [whole * count // max(told.num_rows, 1) for count in rows]
+    metadata, whole = _open(path).metadata, path.stat().st_size
+    rows = [metadata.row_group(at).num_rows for at in range(metadata.num_row_groups)]
+    return [whole * count // max(metadata.num_rows, 1) for count in rows]
 
 
 def rows_of(path: Path, group: int) -> Iterator[Row]:

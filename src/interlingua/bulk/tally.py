@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from interlingua.losses import Loss
+from interlingua.model.losses import Loss
 
 SHOWN = 12
 MOST = 1000
-"""Kinds of losses that are told apart, so that texts that are never the same fill no memory."""
+"""The most kinds of losses that are counted separately, so that texts that are never the same fill
+no memory."""
 OTHERS = "others"
 _NUMBER = re.compile(r"\[\d+\]")
 
@@ -31,6 +32,6 @@ def count(tally: Tally, kind: str, times: int = 1) -> None:
 def lines(tally: Tally) -> list[str]:
     """The most frequent first."""
     frequent = sorted(tally.items(), key=lambda each: -each[1])
-    told = [f"  {times:,} x {kind}" for kind, times in frequent[:SHOWN]]
+    rows = [f"  {times:,} x {kind}" for kind, times in frequent[:SHOWN]]
     left = len(frequent) - SHOWN
-    return [*told, f"  and {left:,} other kinds; --report has each"] if left > 0 else told
+    return [*rows, f"  and {left:,} other kinds; --report has each"] if left > 0 else rows

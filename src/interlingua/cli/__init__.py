@@ -1,0 +1,1 @@
+"""The `interlingua` command: one module per group of subcommands."""

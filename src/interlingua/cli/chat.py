@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+import msgspec
+
+from interlingua import config
+from interlingua.agents.chat.chat import Chat
+from interlingua.agents.chat.setup import DialectByModel, Setup
+from interlingua.cli.options import store_option
+from interlingua.cli.stores import find_session, opened
+from interlingua.errors import InterlinguaError, ReadError, found
+from interlingua.model.exchange import Options
+from interlingua.model.message import Role
+from interlingua.sessions.holding import is_under_way
+from interlingua.sessions.session import AsyncSession
+from interlingua.store.base import AsyncStore
+from interlingua.store.open import open_async_store
+from interlingua.store.rows import SessionRow
 
 if TYPE_CHECKING:
-    from interlingua.cli.chat_once import Question
-    from interlingua.cli.chat_open import ChatOptions
+    from interlingua.cli.chat_loop import Question
+    from interlingua.client.client import AsyncClient
+    from interlingua.client.structured import Shape
+    from interlingua.tools.confirm import Confirm
+    from interlingua.tools.dispatch import Dispatcher
+    from interlingua.tools.mcp import McpServers
+    from interlingua.tools.registry import ToolRegistry
+
 
 MOST_PIPED = 20 * 1024 * 1024
 STOPPED = 130
@@ -44,12 +69,7 @@ STOPPED = 130
     "--resume", "-r", metavar="ID", help="Continue a session: its id, the start of it, or its name."
 )
 @click.option("--no-store", is_flag=True, help="Do not store the conversation.")
-@click.option(
-    "--store",
-    "address",
-    metavar="URL",
-    help="A file, sqlite:///path or postgresql://…; default: INTERLINGUA_STORE or your own store.",
-)
+@store_option
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as a canonical message.")
 @click.option(
     "--dry-run", is_flag=True, help="Print the request without sending or storing anything."
@@ -57,58 +77,32 @@ STOPPED = 130
 @click.option("--hide-thinking", is_flag=True, help="Do not show the model's thinking.")
 def command(
     words: tuple[str, ...],
-    model: str | None,
-    dialect: str | None,
-    system: str | None,
     files: tuple[str, ...],
-    schema: Path | None,
-    max_tokens: int | None,
-    temperature: float | None,
-    tools: bool,
     last: bool,
     resume: str | None,
     no_store: bool,
-    address: str | None,
     as_json: bool,
     dry_run: bool,
     hide_thinking: bool,
+    **options: Any,
 ) -> None:
-    from interlingua.cli.chat_open import ChatOptions
+    from interlingua.cli.chat_loop import Question
 
     if last and resume is not None:
         raise click.UsageError("--continue and --resume cannot be used together")
-    _require_dialect(dialect)
-    asked = _question(words, files)
-    if asked.is_empty and (as_json or dry_run or schema is not None or not _in_terminal()):
+    _require_dialect(options["dialect"])
+    question = Question(" ".join(words), files, _piped())
+    in_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    needs_question = as_json or dry_run or options["schema"] is not None or not in_terminal
+    if question.is_empty and needs_question:
         raise click.UsageError("no question: give one, or pipe one in")
-    wanted = ChatOptions(
-        model=model,
-        dialect=dialect,
-        system=system,
-        schema=schema,
-        max_tokens=max_tokens,
-        temperature=temperature,
-        tools=tools,
-        resume="last" if last else resume,
-        address=address,
-        keep=not no_store,
-    )
-    sys.exit(_run(asked, wanted, as_json, dry_run, not hide_thinking))
-
-
-def _question(words: tuple[str, ...], files: tuple[str, ...]) -> Question:
-    from interlingua.cli.chat_once import Question
-
-    return Question(" ".join(words), files, _piped())
-
-
-def _in_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
+    chat_options = ChatOptions(resume="last" if last else resume, keep=not no_store, **options)
+    sys.exit(_run(question, chat_options, as_json, dry_run, not hide_thinking))
 
 
 def _run(
     question: Question,
-    wanted: ChatOptions,
+    chat_options: ChatOptions,
     as_json: bool,
     dry_run: bool,
     thinking: bool,
@@ -119,16 +113,16 @@ def _run(
         if question.is_empty:
             from interlingua.cli.chat_loop import talk_on
 
-            return asyncio.run(talk_on(wanted, thinking))
-        from interlingua.cli.chat_once import ask_once, show_request
+            return asyncio.run(talk_on(chat_options, thinking))
+        from interlingua.cli.chat_loop import ask_once, show_request
 
         if dry_run:
-            return asyncio.run(show_request(question, wanted, as_json))
-        return asyncio.run(ask_once(question, wanted, as_json, thinking))
+            return asyncio.run(show_request(question, chat_options, as_json))
+        return asyncio.run(ask_once(question, chat_options, as_json, thinking))
     except KeyboardInterrupt:
         return STOPPED
     except BrokenPipeError:
-        # Whoever read our output has gone; what is left in its buffer has nowhere to go.
+        # The reader of our output has gone; what is left in its buffer has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
@@ -152,3 +146,262 @@ def _require_dialect(name: str | None) -> None:
     if name is not None and name not in dialects():
         problem = f"unknown dialect {name!r}: {', '.join(dialects())}"
         raise click.BadParameter(problem, param_hint="--dialect")
+
+
+MOST_SCHEMA = 1 << 20
+LONGEST_NAME = 60
+LOOK = 0.25
+"""Seconds between two looks whether another program's turn has ended."""
+SHORT = 10
+"""Letters of an id that are shown: the part with its millisecond."""
+
+
+def short(id: str) -> str:
+    """The beginning of a session's id, by which `--resume` finds it."""
+    return id[:SHORT]
+
+
+class ChatOptions(NamedTuple):
+    """What the command line asks for."""
+
+    model: str | None = None
+    dialect: str | None = None
+    system: str | None = None
+    schema: Path | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+    tools: bool = False
+    resume: str | None = None
+    """The session to go on with: an id, the beginning of one, or `last`."""
+    address: str | None = None
+    keep: bool = True
+    """False: nothing is written to the store."""
+
+
+class Talk:
+    """A conversation and all it needs. `session` changes when the chat moves to a fork."""
+
+    def __init__(
+        self,
+        chat_options: ChatOptions,
+        setup: Setup,
+        store: AsyncStore,
+        where: str,
+        client: AsyncClient,
+        shape: Shape | None,
+    ) -> None:
+        self.chat_options = chat_options
+        self.setup = setup
+        self.store = store
+        self.where = where
+        """The store as people know it."""
+        self.client = client
+        self.shape = shape
+        self.options = Options(
+            response_format=shape.format if shape is not None else None,
+            max_output_tokens=chat_options.max_tokens,
+            temperature=chat_options.temperature,
+        )
+        self.dialects = DialectByModel(setup.providers)
+        self.tools: ToolRegistry | None = None
+        self.servers: McpServers | None = None
+        self.dispatcher: Dispatcher | None = None
+        self.session: AsyncSession
+        self.title: str | None = None
+        """The session's name."""
+        self.chat: Chat
+        self.is_new = True
+        """Whether the session has no messages yet."""
+        self._made: str | None = None
+
+    @property
+    def model(self) -> str:
+        """The model that the next turn is meant for, unless a rule says otherwise."""
+        return self.session.model or self.setup.default_model(self.session.row.workspace_path)
+
+    def named(self, model: str) -> str:
+        """A model by its shortest name."""
+        aliases = self.setup.router.config().names.aliases
+        names = [alias for alias, id in aliases.items() if id == model]
+        return min(names, key=len) if names else model.partition(":")[2]
+
+    async def begin(self, row: SessionRow | None) -> None:
+        """A new session, or one that is there; with the model that was asked for."""
+        chat_options = self.chat_options
+        if row is not None:
+            await self.move(row.id)
+            self.is_new = False
+            if chat_options.system is not None:
+                await self.session.compose({"base": chat_options.system})
+        else:
+            session = await AsyncSession.create(
+                self.store,
+                os.getcwd(),
+                model=chat_options.model or self.setup.workspace_default(os.getcwd()),
+                system=chat_options.system,
+                tools=self.tools,
+                options=self.options,
+                router=self.setup.router,
+                prices=self.setup.prices,
+                dialects=self.dialects,
+                profiles=self.setup.model_lookup,
+            )
+            self._use(session)
+            self._made = session.id
+            if chat_options.model is not None:
+                await session.swap(chat_options.model)  # what was asked for comes before any rule
+        if chat_options.dialect is not None:
+            self.dialects[self._named(chat_options.model or self.model)] = chat_options.dialect
+
+    async def move(self, id: str) -> None:
+        """Go on in another session of the store."""
+        session = await AsyncSession.open(
+            self.store,
+            id,
+            tools=self.tools,
+            options=self.options,
+            router=self.setup.router,
+            prices=self.setup.prices,
+            dialects=self.dialects,
+            profiles=self.setup.model_lookup,
+        )
+        self._use(session)
+
+    def _use(self, session: AsyncSession) -> None:
+        self.session = session
+        self.title = session.row.name
+        self.chat = Chat(session, self.client, self.dispatcher)
+
+    def _named(self, model: str) -> str:
+        return self.setup.router.config().names.require(model)
+
+    async def name(self, question: str) -> None:
+        """Call a session that has no name yet after its first question."""
+        if self.title is None and self.is_new:
+            words = " ".join(question.split())
+            cut = words if len(words) <= LONGEST_NAME else f"{words[: LONGEST_NAME - 1]}…"
+            if cut:
+                await self.rename(cut)
+            self.is_new = False
+
+    async def rename(self, name: str) -> None:
+        self.title = (await self.store.update_session(self.session.id, name=name)).name
+
+    async def is_busy(self) -> bool:
+        """Whether another program, a gateway say, has a turn of the session under way."""
+        turn = (await self.store.session(self.session.id)).turn
+        return turn is not None and is_under_way(turn)
+
+    async def wait(self, say: Callable[[str], None]) -> None:
+        """Let a turn that another program has under way come to its end, and say so."""
+        if not await self.is_busy():
+            return
+        say("Another program has a turn of this session under way; waiting for its end (Ctrl-C).")
+        while await self.is_busy():
+            await asyncio.sleep(LOOK)
+        await self.session.reload()
+
+    async def forget_if_empty(self) -> None:
+        """Deletes a session that was made here and has no messages."""
+        messages = await self.session.tail(2)
+        is_empty = all(message.role is Role.SYSTEM for message in messages)
+        if self.session.id == self._made and is_empty:
+            await self.store.delete_session(self.session.id)
+
+    async def use_tools(self, stack: AsyncExitStack, confirm: Confirm | None) -> None:
+        """The files of this folder, and the servers of the user's file."""
+        from interlingua.agents.chat.files import register_files
+        from interlingua.tools.dispatch import Dispatcher
+        from interlingua.tools.registry import ToolRegistry
+
+        self.tools = ToolRegistry()
+        register_files(self.tools)
+        path = servers_path()
+        if path.exists():
+            from interlingua.tools.mcp import McpServers, read_servers
+
+            self.servers = McpServers(read_servers(path), self.tools)
+            await asyncio.to_thread(self.servers.start)
+            stack.push_async_callback(asyncio.to_thread, self.servers.close)
+        self.dispatcher = Dispatcher(self.tools, workspace=os.getcwd(), confirm=confirm)
+
+
+def servers_path() -> Path:
+    """The user's file of MCP servers."""
+    return config.config_folder() / "mcp.json"
+
+
+@asynccontextmanager
+async def opened_talk(
+    chat_options: ChatOptions, confirm: Confirm | None = None
+) -> AsyncIterator[Talk]:
+    """Open everything; on leaving, what was opened is closed, and the rest is stored."""
+    from interlingua.costs.table import own_table
+
+    setup = Setup(prices=own_table())
+    shape = read_shape(chat_options.schema) if chat_options.schema is not None else None
+    async with AsyncExitStack() as stack:
+        row = None
+        if chat_options.resume is not None:
+            row = await asyncio.to_thread(_found, chat_options)
+        if chat_options.keep:
+            store = await stack.enter_async_context(await open_async_store(chat_options.address))
+            where = store.where
+        else:
+            store = await _passing_store(stack)
+            where = "nothing is kept"
+            if row is not None:
+                await _copied(chat_options, row, store)
+        client = await stack.enter_async_context(setup.client())
+        talk = Talk(chat_options, setup, store, where, client, shape)
+        if chat_options.tools:
+            await talk.use_tools(stack, confirm)
+        await talk.begin(row)
+        try:
+            yield talk
+        finally:
+            await talk.forget_if_empty()
+
+
+def _found(chat_options: ChatOptions) -> SessionRow:
+    assert chat_options.resume is not None
+    with opened(chat_options.address) as store:
+        return find_session(store, chat_options.resume)
+
+
+async def _passing_store(stack: AsyncExitStack) -> AsyncStore:
+    """A store for this run alone: in memory if the system has files there, else in a private
+    folder, which is removed at the end."""
+    memory = "/dev/shm"
+    place = memory if os.access(memory, os.W_OK) else None
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="interlingua-chat-", dir=place))
+    return await stack.enter_async_context(await open_async_store(Path(folder, "passing.db")))
+
+
+async def _copied(chat_options: ChatOptions, row: SessionRow, target: AsyncStore) -> None:
+    async with await open_async_store(chat_options.address) as source:
+        messages = await source.messages(row.id)
+        calls = await source.tool_calls(row.id)
+    await target.add_session(row)
+    ids = {call.id: call.provider_id for call in calls if call.provider_id is not None}
+    if messages:
+        await target.append(row.id, messages, provider_ids=ids, check=False)
+
+
+def read_shape(path: Path) -> Shape:
+    """The JSON Schema in a file, as a shape to ask for."""
+    from interlingua.client.structured import shape_of
+
+    try:
+        data = path.read_bytes()[: MOST_SCHEMA + 1]
+    except OSError as error:
+        raise InterlinguaError(f"schema {path}: {error.strerror or type(error).__name__}") from None
+    if len(data) > MOST_SCHEMA:
+        raise InterlinguaError(f"schema {path}: larger than {MOST_SCHEMA} bytes")
+    try:
+        schema = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise ReadError(f"schema {path}", "$", "JSON", str(error)) from None
+    if not isinstance(schema, dict):
+        raise ReadError(f"schema {path}", "$", "an object", found(schema))
+    return shape_of(schema)

@@ -2,18 +2,178 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import re
 import shlex
-from collections.abc import Awaitable, Callable
-from typing import NamedTuple
+from collections.abc import Awaitable, Callable, Sequence
+from decimal import Decimal
+from pathlib import Path
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, NamedTuple
 
-from interlingua.chat.family import family, fork_before_last_turn
-from interlingua.cli import chat_lists
-from interlingua.cli.chat_export import ENDINGS, export
-from interlingua.cli.chat_open import LONGEST_NAME, Talk, short
+from interlingua.agents.chat.family import Member, family, fork_before_last_turn
+from interlingua.cli.chat import LONGEST_NAME, Talk, servers_path, short
 from interlingua.cli.chat_screen import Screen, one_line
-from interlingua.cli.terminal import plural
+from interlingua.cli.export import HTML, JSONL, MARKDOWN, ExportOptions, pieces, targets
+from interlingua.cli.terminal import Column, dollars, plural, put, say, show_table
+from interlingua.costs.cost import total
 from interlingua.errors import InterlinguaError
+from interlingua.model.losses import Report
+from interlingua.model.message import Message
+from interlingua.model.metadata import Usage
 from interlingua.sessions.plans import SwapPlan
+from interlingua.store.base import Store
+from interlingua.store.open import open_store
+from interlingua.transcripts.exports import status_text
+
+if TYPE_CHECKING:
+    from interlingua.costs.table import PriceTable
+
+
+ABLE = {
+    "supports_images": "images",
+    "supports_tools": "tools",
+    "supports_thinking": "thinking",
+    "supports_structured_output": "schema",
+}
+LONGEST = 70
+MOST_IN_TREE = 100
+
+
+def show_models(talk: Talk, part: str) -> None:
+    """Models that can be asked now; the one in use is marked."""
+    usable = talk.setup.usable()
+    aliases = talk.setup.router.config().names.aliases
+    prices = talk.setup.prices
+    found = [id for id in usable if part.lower() in id.lower() or aliases.get(part) == id]
+    rows = []
+    for id in found:
+        able = talk.setup.model_lookup.capabilities(id)
+        price = prices.models.get(id) if prices else None
+        rows.append(
+            [
+                "*" if id == talk.model else "",
+                id,
+                ", ".join(alias for alias, model in aliases.items() if model == id),
+                f"{able.max_context_tokens:,}" if able.max_context_tokens else "?",
+                dollars(price.input if price else None),
+                dollars(price.output if price else None),
+                " ".join(word for field, word in ABLE.items() if getattr(able, field)),
+            ]
+        )
+    columns = [Column(""), Column("model", "cyan"), Column("alias", "yellow")]
+    columns += [Column("window", right=True), Column("in", "green", right=True)]
+    columns += [Column("out", "green", right=True), Column("can", "dim", shrink=True)]
+    if rows:
+        show_table(columns, rows)
+    without = sorted({key for key in talk.setup.providers if talk.setup.problem(f"{key}:x")})
+    say(f"US dollars per million tokens. Without a key: {', '.join(without) or 'none'}.", "dim")
+
+
+def show_cost(messages: Sequence[Message], prices: PriceTable | None) -> None:
+    """Tokens and dollars by model, in the order of their first answer."""
+    used: dict[str, list[Usage]] = {}
+    for message in messages:
+        if message.metadata.usage is not None:
+            used.setdefault(message.metadata.model or "?", []).append(message.metadata.usage)
+    if not used:
+        say("Nothing was used yet.")
+        return
+    rows = [[model, *_sums(usages)] for model, usages in used.items()]
+    everything = [usage for usages in used.values() for usage in usages]
+    columns = [Column("model", "cyan"), Column("answers", right=True), Column("in", right=True)]
+    columns += [Column("cached", right=True), Column("out", right=True)]
+    columns += [Column("cost", "green", right=True)]
+    show_table(columns, rows, total=["total", *_sums(everything)])
+    versions = sorted({usage.pricing_version for usage in everything if usage.pricing_version})
+    if versions:
+        say(f"prices of {', '.join(versions)}", "dim")
+
+
+def _sums(usages: list[Usage]) -> list[str]:
+    def count(field: str) -> str:
+        return f"{sum(getattr(usage, field) or 0 for usage in usages):,}"
+
+    costs = [usage.cost_usd for usage in usages]
+    known = [cost for cost in costs if cost is not None]
+    cost: Decimal | None = total(*known) if len(known) == len(costs) else None
+    return [
+        str(len(usages)),
+        count("prompt_tokens"),
+        count("cached_input_tokens"),
+        count("output_tokens"),
+        dollars(cost),
+    ]
+
+
+def show_history(messages: Sequence[Message]) -> None:
+    """One line for each message."""
+    rows = []
+    for number, message in enumerate(messages, 1):
+        text = message.text or ", ".join(block.type for block in message.content)
+        flag = status_text(message.metadata.status)
+        rows.append([str(number), message.role.value, flag, one_line(text, LONGEST)])
+    if not rows:
+        say("Nothing was said yet.")
+        return
+    columns = [Column("", right=True), Column("role", "cyan"), Column("", "yellow")]
+    show_table([*columns, Column("text", shrink=True)], rows)
+
+
+async def show_tree(talk: Talk, members: Sequence[Member]) -> None:
+    """Sessions under those they were forked from, each with its last words."""
+    for row, depth in members[:MOST_IN_TREE]:
+        mark = "*" if row.id == talk.session.id else " "
+        last = await talk.store.tail(row.id, 1)
+        words = f" · {last[0].text}" if last and last[0].text else ""
+        start = f"{mark} {'   ' * (depth - 1)}{'└─ ' if depth else ''}"
+        line = f"{short(row.id)} · {plural(row.message_count, 'message')}{words}"
+        room = max(40, get_terminal_size().columns - len(start) - 1)
+        say(start + one_line(line, room), "bold" if mark == "*" else "")
+    if len(members) > MOST_IN_TREE:
+        say(f"  … and {len(members) - MOST_IN_TREE} more", "dim")
+
+
+def show_tools(talk: Talk) -> None:
+    """The tools, what each may do, and the servers they come from."""
+    assert talk.tools is not None
+    rows = [
+        [tool.name, tool.side_effects.value if tool.side_effects else "?", tool.description or ""]
+        for tool in talk.tools
+    ]
+    columns = [Column("tool", "cyan"), Column("effects", "yellow"), Column("does", shrink=True)]
+    show_table(columns, rows)
+    for status in talk.servers.status() if talk.servers is not None else []:
+        problem = f": {status.problem}" if status.problem else ""
+        say(one_line(f"server {status.name} is {status.state}{problem}", 200), "dim")
+    if talk.servers is None:
+        say(f"Servers of {servers_path()} would be here too.", "dim")
+    say("Everything but reading asks you first.", "dim")
+
+
+def show_rules(talk: Talk, screen: Screen, word: str) -> None:
+    """`check` what is wrong with the file, `show` what is in force, `reload` it."""
+    rules = talk.setup.rules
+    policy = rules.read(reload=word in ("reload", "check")).policy
+    if word not in ("check", "show", "reload"):
+        screen.error("usage: /rules check, /rules show or /rules reload")
+        return
+    for problem in rules.problems:
+        screen.error(f"{rules.path}: {problem}")
+    if not rules.path.exists():
+        screen.line(one_line(f"There are no rules: {rules.path} is not there.", 300))
+        return
+    if rules.problems:
+        screen.line("The last good rules stay in force.")
+    scope = policy.scope(talk.session.row.workspace_path)
+    facts = [f"version {policy.version or 'none'}"]
+    facts.append(f"default {scope.default or policy.everywhere.default or 'none'}")
+    screen.line(one_line(" · ".join([str(rules.path), *facts]), 300))
+    if word == "show":
+        for rule in (*scope.rules, *policy.everywhere.rules):
+            screen.line(one_line(f"  {rule.name} → {rule.model}", 200))
+
 
 LINES_OF_PLAN = 12
 USAGE = 31
@@ -21,7 +181,7 @@ USAGE = 31
 
 
 class CommandError(InterlinguaError):
-    """A command that nobody knows, or that lacks something."""
+    """An unknown command, or one that lacks an argument."""
 
 
 class LeaveError(Exception):
@@ -44,6 +204,7 @@ COMMANDS: dict[str, Command] = {
     "fork": Command("/fork [N]", "go on in a copy, of the first N messages or of all"),
     "undo": Command("/undo", "go back before the last turn, in a copy: nothing is deleted"),
     "retry": Command("/retry", "ask again where a turn failed or was broken off"),
+    "rate": Command("/rate up|down", "rate the last answer; routing can learn from it"),
     "attach": Command("/attach PATH…", "send files with the next message"),
     "rename": Command("/rename NAME", "give this session another name"),
     "export": Command("/export [html|json|md] [FILE]", "write this session to a file; --to FORMAT"),
@@ -104,29 +265,29 @@ class Commands:
 
     def _present(self) -> str:
         model = self.talk.model
-        return one_line(f"{model}, spoken to in {self.talk.spoken.get(model) or 'its usual way'}")
+        return one_line(f"{model}, spoken to in {self.talk.dialects.get(model) or 'its usual way'}")
 
     async def _change(self, name: str, dialect: str | None) -> None:
         """Show the plan, ask where something would be lost, then change."""
         talk, screen = self.talk, self.screen
         model = talk.setup.router.config().names.require(name)
-        before = talk.spoken.pop(model, None)
+        before = talk.dialects.pop(model, None)
         if dialect is not None:
             _require_dialect(dialect, model, talk)
-            talk.spoken[model] = dialect
+            talk.dialects[model] = dialect
         done = False
         try:
             plan = await talk.session.plan(model)
             self._tell(plan)
             if plan.refusal is None and await self._agreed(plan):
                 await talk.session.swap(model)
-                screen.heard(plan.report)
+                screen.mark_shown(plan.report)
                 done = True
         finally:
             if not done:
-                talk.spoken.pop(model, None)
+                talk.dialects.pop(model, None)
                 if before is not None:
-                    talk.spoken[model] = before
+                    talk.dialects[model] = before
         screen.line(self._present() if done else f"The model stays {talk.model}.")
 
     def _tell(self, plan: SwapPlan) -> None:
@@ -146,16 +307,16 @@ class Commands:
         return await self.yes(f"Go on with {plan.model} all the same?")
 
     async def _models(self, words: list[str]) -> None:
-        chat_lists.show_models(self.talk, words[0] if words else "")
+        show_models(self.talk, words[0] if words else "")
 
     # This session
 
     async def _cost(self, words: list[str]) -> None:
-        chat_lists.show_cost(await self.talk.session.messages(), self.talk.setup.prices)
+        show_cost(await self.talk.session.messages(), self.talk.setup.prices)
 
     async def _history(self, words: list[str]) -> None:
         messages = await self.talk.session.messages()
-        chat_lists.show_history(messages)
+        show_history(messages)
 
     async def _losses(self, words: list[str]) -> None:
         report = self.talk.chat.report
@@ -164,8 +325,14 @@ class Commands:
     async def _retry(self, words: list[str]) -> None:
         self.goes_on = True
 
+    async def _rate(self, words: list[str]) -> None:
+        if words not in (["up"], ["down"]):
+            raise CommandError(f"usage: {COMMANDS['rate'].usage}")
+        await self.talk.session.rate("up" if words == ["up"] else "down")
+        self.screen.note(f"rated {words[0]}")
+
     async def _attach(self, words: list[str]) -> None:
-        from interlingua.chat.attach import attached
+        from interlingua.agents.chat.attach import attached
 
         if not words:
             self.screen.line(", ".join(self.attached) or "No files wait.")
@@ -216,7 +383,7 @@ class Commands:
 
     async def _tree(self, words: list[str]) -> None:
         members = await family(self.talk.store, self.talk.session.id)
-        await chat_lists.show_tree(self.talk, members)
+        await show_tree(self.talk, members)
 
     # The rest
 
@@ -224,10 +391,10 @@ class Commands:
         if self.talk.tools is None:
             self.screen.line("The model has no tools: start the chat with --tools.")
         else:
-            chat_lists.show_tools(self.talk)
+            show_tools(self.talk)
 
     async def _rules(self, words: list[str]) -> None:
-        chat_lists.show_rules(self.talk, self.screen, words[0] if words else "show")
+        show_rules(self.talk, self.screen, words[0] if words else "show")
 
     async def _help(self, words: list[str]) -> None:
         for command in (*COMMANDS.values(), *MORE_HELP):
@@ -238,7 +405,7 @@ class Commands:
 
 
 def _matters(plan: SwapPlan) -> bool:
-    """Whether something is lost that somebody may miss."""
+    """Whether anything above `info` is lost."""
     return plan.critical or any(loss.severity != "info" for loss in plan.report)
 
 
@@ -256,6 +423,78 @@ def _option(words: list[str], name: str) -> str | None:
 
 def _require_dialect(name: str, model: str, talk: Talk) -> None:
     provider = talk.setup.providers.get(model.partition(":")[0])
-    spoken = list(provider.dialects) if provider is not None else []
-    if name not in spoken:
-        raise CommandError(f"{model} is not spoken to in {name!r}, but in {', '.join(spoken)}")
+    dialects = list(provider.dialects) if provider is not None else []
+    if name not in dialects:
+        raise CommandError(f"{model} is not spoken to in {name!r}, but in {', '.join(dialects)}")
+
+
+BY_ENDING = {
+    ".md": MARKDOWN,
+    ".html": HTML,
+    ".jsonl": JSONL,
+    ".json": "canonical",
+}
+ENDINGS = ("html", "json", "md")
+"""What may be asked for in a word; the file then has the session's name."""
+LONGEST_FILE = 40
+
+
+async def export(
+    talk: Talk,
+    screen: Screen,
+    yes: Callable[[str], Awaitable[bool]],
+    file: str | None,
+    target: str | None,
+    ending: str | None = None,
+) -> None:
+    """Without a file, on the screen; without a format, what the file's ending says, or Markdown.
+    With an `ending` alone, in a file with the session's name."""
+    path = Path(file).expanduser() if file is not None else None
+    if ending is not None:
+        path = path or Path(f"{file_name(talk)}.{ending}")
+        target = BY_ENDING[f".{ending}"]
+    if target is None:
+        ending = path.suffix.lower() if path is not None else ""
+        target = BY_ENDING.get(ending, MARKDOWN)
+    known = targets()
+    if target not in known:
+        raise InterlinguaError(f"unknown format {target!r}: {', '.join(known)}")
+    if path is not None and path.exists() and not await yes(f"Write over {path}?"):
+        return
+    data, report = await asyncio.to_thread(_written, talk, target)
+    if path is None:
+        put(data)
+    else:
+        await asyncio.to_thread(_keep, path, data)
+        screen.note(f"{len(data):,} bytes in {path}")
+    screen.losses(report)
+
+
+def file_name(talk: Talk) -> str:
+    """The session's name as one of a file: letters, digits and hyphens."""
+    words = re.findall(r"\w+", (talk.title or "").lower())
+    return "-".join(words)[:LONGEST_FILE].strip("-_") or short(talk.session.id)
+
+
+def _written(talk: Talk, target: str) -> tuple[bytes, Report]:
+    report = Report(target)
+    with _same_store(talk) as store:
+        row = store.session(talk.session.id)
+        options = ExportOptions(target, talk.model)
+        return b"".join(pieces(store, row, options, report)), report
+
+
+def _same_store(talk: Talk) -> Store:
+    """The store of the chat, by the way that commands use."""
+    if talk.chat_options.keep:
+        return open_store(talk.chat_options.address)
+    return open_store(Path(talk.store.where))
+
+
+def _keep(path: Path, data: bytes) -> None:
+    """Conversations are private; so is a file that is made for them."""
+    try:
+        with open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(data)
+    except OSError as error:
+        raise InterlinguaError(f"{path}: {error.strerror or type(error).__name__}") from None

@@ -160,7 +160,7 @@ class Flow:
     def _rendered(self, block: list[Token]) -> list[str]:
         if self._console.width != self._width():
             self._console = _console(self._width(), self._out)
-        segments = self._console.render_lines(_Answer(self._told(block)), pad=False)
+        segments = self._console.render_lines(_Answer(self._with_line_breaks(block)), pad=False)
         lines = [self._line(each) for each in segments]
         while lines and not lines[-1]:
             lines.pop()
@@ -168,9 +168,10 @@ class Flow:
             lines.pop(0)
         return lines
 
-    def _told(self, tokens: list[Token]) -> list[Token]:
-        """The same tokens, with lines where the model had them, and plain addresses said once. What
-        was written as an entity is made harmless here, before lines are made of it."""
+    def _with_line_breaks(self, tokens: list[Token]) -> list[Token]:
+        """The same tokens with the model's line breaks and without repeated plain links.
+
+        Text from entities is cleaned here, before it is split into lines."""
         for token in tokens:
             if token.children:
                 token.children = [each for each in token.children if not _is_plain_link(each)]
@@ -185,12 +186,12 @@ class Flow:
     def _line(self, segments: list[Segment]) -> str:
         """One line with its styles, without what stands empty at its end."""
         left = len("".join(each.text for each in segments).rstrip())
-        kept = []
+        pieces = []
         for text, style, _ in segments:
             text, left = text[:left], left - len(text[:left])
             if text:
-                kept.append(self._styled(self._clean(text), style))
-        return "".join(kept)
+                pieces.append(self._styled(self._clean(text), style))
+        return "".join(pieces)
 
     def _styled(self, text: str, style: Style | None) -> str:
         if style is None or self._console.no_color:

@@ -7,17 +7,18 @@ model wrote it; on a terminal no character of it can move the cursor or turn a l
 from __future__ import annotations
 
 import os
+import re
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
 import msgspec
 
-from interlingua.cli.chat_words import Words, filled
 from interlingua.cli.main import shown
 from interlingua.cli.terminal import dollars, plural
-from interlingua.losses import Loss, Report
+from interlingua.costs.cost import total
 from interlingua.model.blocks import (
     Block,
     RefusalBlock,
@@ -37,13 +38,14 @@ from interlingua.model.events import (
     ToolUseEnd,
     ToolUseStart,
 )
+from interlingua.model.losses import Loss, Report
 from interlingua.model.message import Message
 from interlingua.model.metadata import StopReason, Usage
-from interlingua.prices.cost import total
 
 if TYPE_CHECKING:
-    from interlingua.chat.chat import ChatEvent
+    from interlingua.agents.chat.chat import ChatEvent
     from interlingua.cli.chat_markdown import Flow
+
 
 DIM, BOLD, RED, YELLOW, CYAN, GREEN = "2", "1", "31", "33", "36", "32"
 WIDTH = 100
@@ -103,8 +105,8 @@ class Screen:
         """What was shown last: there is room between things of two kinds."""
         self._calls: dict[int, ToolUseStart] = {}
         self._refusals: set[int] = set()
-        self._told: dict[str, set[Loss]] = {}
-        """By dialect, what the user knows not to have been said in it."""
+        self._shown_losses: dict[str, set[Loss]] = {}
+        """The losses that the user has seen, by dialect."""
         self.last: MessageComplete | StreamError | None = None
 
     # Lines
@@ -118,8 +120,8 @@ class Screen:
         self._write(self.err, self.styled(text, *styles) + "\n")
 
     def room(self, written: bool = False) -> None:
-        """An empty line before whatever is shown next, if there is none. `written` says that
-        somebody else has written a line."""
+        """Puts an empty line before the next output, if there is none. `written`: a line was
+        written by other code."""
         self._part = "else" if written else self._part
         self._begin("")
 
@@ -144,8 +146,8 @@ class Screen:
         self.line(one_line(text, 8 * WIDTH), RED)
 
     def fresh(self) -> None:
-        """End a line that is still open, so that the next thing begins one. In a pipe the answer
-        is nobody's neighbour."""
+        """Ends a line that is still open, so that the next output begins one. In a pipe the answer
+        stands alone."""
         if self._words is not None:
             self._write(self.err, self._words.end() + self._code("0"))
             self._words = None
@@ -156,7 +158,7 @@ class Screen:
             self.end_answer()
 
     def end_answer(self) -> None:
-        """Whatever a model said ends with a line."""
+        """Ends the output of a model with a line break."""
         if self._flow is not None:
             self._flow.end()
             self._flow = None
@@ -236,12 +238,12 @@ class Screen:
         self._err_open = True
 
     def _call(self, name: str, input: object, executor: str) -> None:
-        given = msgspec.json.encode(input).decode()
+        arguments = msgspec.json.encode(input).decode()
         where = " (there)" if executor == "provider" else ""
-        self.line(one_line(f"→ {name}{where} {given}", self._width()), CYAN, part="tool")
+        self.line(one_line(f"→ {name}{where} {arguments}", self._width()), CYAN, part="tool")
 
     def _result(self, block: ToolResultBlock) -> None:
-        from interlingua.exports.markdown import labelled_text
+        from interlingua.transcripts.exports.markdown import labelled_text
 
         text = labelled_text(block).text
         lines = len(text.splitlines())
@@ -252,33 +254,34 @@ class Screen:
 
     def _block(self, block: Block) -> None:
         """The end of a block that was not shown piece by piece."""
-        from interlingua.exports.markdown import labelled_text
+        from interlingua.transcripts.exports.markdown import labelled_text
 
         if isinstance(block, ToolResultBlock):
             self._result(block)
         elif not isinstance(block, TextBlock | ThinkingBlock | RefusalBlock | ToolUseBlock):
-            told = labelled_text(block)
-            self.line(one_line(f"[{told.label}] {told.text}", self._width()), DIM, part="media")
+            labelled = labelled_text(block)
+            self.line(
+                one_line(f"[{labelled.label}] {labelled.text}", self._width()), DIM, part="media"
+            )
 
     # After a turn
 
     def losses(self, report: Report | None) -> None:
-        """What the request could not say, in one line. What is lost to nobody is not told, and
-        what was told of an earlier request is not told again."""
+        """Shows new losses in one line; `info` losses and those already shown are skipped."""
         if report is None:
             return
-        known = self._told.get(report.target, set())
-        new = [each for each in self.heard(report) if each not in known]
+        known = self._shown_losses.get(report.target, set())
+        new = [each for each in self.mark_shown(report) if each not in known]
         if new:
             counts = Counter(each.kind for each in new)
             head = ", ".join(f"{count} {kind}" for kind, count in counts.items())
             text = f"not said to {report.target}: {head}; {new[0]}"
             self.line(one_line(text, self._width()), YELLOW)
 
-    def heard(self, report: Report) -> list[Loss]:
-        """The losses that matter; the user knows of them from now on."""
+    def mark_shown(self, report: Report) -> list[Loss]:
+        """The losses above `info`, which are remembered as shown."""
         matter = [each for each in report if each.severity != "info"]
-        self._told[report.target] = set(matter)
+        self._shown_losses[report.target] = set(matter)
         return matter
 
     def ended(self, answers: Iterable[Message], model: str) -> None:
@@ -332,3 +335,53 @@ class Screen:
 def _tokens(usages: list[Usage], field: str) -> str:
     counts = [getattr(usage, field) for usage in usages]
     return "?" if None in counts else f"{sum(counts):,}"
+
+
+_PIECES = re.compile(r"\n|[^\S\n]+|\S+")
+
+
+class Words:
+    """Gives back what may be written of the text so far. The last word waits for its end."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._column = 0
+        self._space = ""
+        self._word = ""
+
+    def feed(self, text: str) -> str:
+        return "".join(self._fed(piece) for piece in _PIECES.findall(text))
+
+    def _fed(self, piece: str) -> str:
+        if not piece.isspace():
+            self._word += piece
+            return ""
+        word = self.end()
+        if piece == "\n":
+            self._column, self._space = 0, ""
+            return word + "\n"
+        self._space += piece
+        return word
+
+    def end(self) -> str:
+        """The last word."""
+        space, word, self._space, self._word = self._space, self._word, "", ""
+        if not word:
+            self._space = space
+            return ""
+        if self._column and self._column + len(space) + len(word) > self._width:
+            self._column = len(word)
+            return f"\n{word}"
+        self._column += len(space) + len(word)
+        return space + word
+
+
+def filled(text: str, width: int, hang: int = 0) -> str:
+    """A line in as many as it takes, of which the others begin where the first does, or further to
+    the right."""
+    if len(text) <= width:
+        return text
+    start = max(len(text) - len(text.lstrip(" ")), hang)
+    return textwrap.fill(
+        text, width, subsequent_indent=" " * min(start, width // 2), break_on_hyphens=False
+    )

@@ -1,30 +1,70 @@
-"""`interlingua convert`: a conversation of one format, said in another."""
+"""`interlingua convert`: a conversation of one format, written in another."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from interlingua.adapt.target import Instructions, split_model
 from interlingua.cli import formats
-from interlingua.cli.conversion import ConvertOptions, tell
 from interlingua.cli.documents import Body, known, named, shape_of
-from interlingua.cli.inputs import Input, Shape, opened
+from interlingua.cli.files import Input, Put, Shape, opened, written
 from interlingua.cli.main import shown
-from interlingua.cli.outputs import Put, written
-from interlingua.errors import DetectError
+from interlingua.cli.options import kind_option, source_option, strict_option
+from interlingua.dialects.kernel.wire import parse_spelled
+from interlingua.dialects.registry import dialects
+from interlingua.errors import DetectError, ReadError
 from interlingua.providers.profiles import profile_here
 
 if TYPE_CHECKING:
     from interlingua.dialects.record import Written
+    from interlingua.model.events import Event
+    from interlingua.model.losses import Report
 
 
-def _list_formats(context: click.Context, option: click.Parameter, wanted: bool) -> None:
-    if wanted:
-        from interlingua.cli.dialects import tell_formats
+class ConvertOptions(NamedTuple):
+    """The options of the command."""
+
+    source: str
+    target: str
+    kind: str | None
+    model: str | None
+    report_file: str | None
+    strict: bool
+    lines: bool
+    envelope: bool
+    jobs: int | None
+    pretty: bool | None
+    instructions: Instructions = "place"
+
+    def require_place(self) -> None:
+        """Refuse to move instructions where rows are converted in parts."""
+        if self.instructions != "place":
+            raise click.UsageError("--instructions hoist takes one conversation, not lines or rows")
+
+    def is_pretty(self) -> bool:
+        return sys.stdout.isatty() if self.pretty is None else self.pretty
+
+    def exit_code(self, report: Report) -> int:
+        """Writes the report; gives the exit code."""
+        if self.report_file:
+            Path(self.report_file).write_bytes(report.to_json() + b"\n")
+        if report:
+            click.echo(shown(str(report)), err=True)
+        return 3 if self.strict and report else 0
+
+
+Convert = Callable[[Input, Put, ConvertOptions], int]
+
+
+def _list_formats(context: click.Context, option: click.Parameter, is_requested: bool) -> None:
+    if is_requested:
+        from interlingua.cli.demo import tell_formats
 
         tell_formats()
         context.exit()
@@ -33,25 +73,19 @@ def _list_formats(context: click.Context, option: click.Parameter, wanted: bool)
 @click.command(
     "convert",
     help="Convert a conversation from one format to another.",
-    epilog="A request, a response, a recorded stream, JSON Lines, messages alone, batches; gzip or"
-    " not. Several files, folders, patterns, and .parquet are converted row by row; a run that was"
-    " killed goes on when it is started again. What could not be said is told on standard error."
-    " Exit 0; 1 for what cannot be read, and streams that were cut; 2 for wrong usage; 3 for losses"
+    epilog="Takes a request, a response, a recorded stream, JSON Lines, a list of messages or a"
+    " batch, also gzipped. Several files, folders, patterns and .parquet are converted row by row;"
+    " an interrupted run continues when started again. Losses are reported on standard error."
+    " Exit codes: 0 done; 1 unreadable input, or a stream that was cut off; 2 wrong usage; 3 losses"
     " with --strict.",
 )
 @click.argument("files", nargs=-1, type=click.Path(allow_dash=True), metavar="[FILE]...")
-@click.option(
-    "-f", "--from", "source", default="auto", help="The source format; detected if not given."
-)
+@source_option
 @click.option("-t", "--to", "target", required=True, help="The target format.")
 @click.option(
     "-o", "--output", type=click.Path(), help="The output file, or the folder for several."
 )
-@click.option(
-    "--kind",
-    type=click.Choice(["request", "response", "stream"]),
-    help="What the data is; detected if not given.",
-)
+@kind_option
 @click.option(
     "-m",
     "--model",
@@ -63,10 +97,12 @@ def _list_formats(context: click.Context, option: click.Parameter, wanted: bool)
     type=click.Path(dir_okay=False),
     help="Write the losses to a file, as JSON.",
 )
-@click.option("--strict", is_flag=True, help="Exit with code 3 if anything is lost.")
+@strict_option
 @click.option("--lines", is_flag=True, help="Convert each line on its own, on all cores.")
 @click.option(
-    "--envelope", is_flag=True, help='Lines of {"ok", "wire", "losses", "error"}, also for flaws.'
+    "--envelope",
+    is_flag=True,
+    help='Lines of {"ok", "wire", "losses", "error"}, also for lines that fail.',
 )
 @click.option("--jobs", type=click.IntRange(1), help="Number of cores for lines and rows.")
 @click.option(
@@ -81,6 +117,13 @@ def _list_formats(context: click.Context, option: click.Parameter, wanted: bool)
 )
 @click.option(
     "--pretty/--compact", default=None, help="Indent the output; default: only on a terminal."
+)
+@click.option(
+    "--instructions",
+    type=click.Choice(["place", "hoist"]),
+    default="place",
+    show_default=True,
+    help="Leave instructions in mid-conversation in place, or move them to the front.",
 )
 @click.option(
     "--list-formats",
@@ -98,42 +141,47 @@ def command(
     restart: bool,
     **options: Any,
 ) -> None:
-    wish = ConvertOptions(**options)
-    formats.required(wish.source, "--from")
-    formats.required(wish.target, "--to")
+    conversion = ConvertOptions(**options)
+    formats.required(conversion.source, "--from")
+    formats.required(conversion.target, "--to")
     files = files or ("-",)
-    if _are_rows(files, output, wish):
-        from interlingua.cli import convert_files
+    if _are_rows(files, output, conversion):
+        conversion.require_place()
+        from interlingua.cli.convert_many import convert_rows
 
-        sys.exit(convert_files.convert(files, output, wish, parts, bad, restart))
+        sys.exit(convert_rows(files, output, conversion, parts, bad, restart))
     ONE.convert(files[0], None, click.get_current_context())
-    with opened(files[0]) as given, written(output) as put:
-        code = convert(given, put, wish)
+    with opened(files[0]) as input, written(output) as put:
+        code = convert(input, put, conversion)
     sys.exit(code)
 
 
 ONE = click.Path(exists=True, dir_okay=False, allow_dash=True)
 
 
-def _are_rows(files: tuple[str, ...], output: str | None, wish: ConvertOptions) -> bool:
+def _are_rows(files: tuple[str, ...], output: str | None, options: ConvertOptions) -> bool:
     """Whether these are files of rows; all else is one conversation, lines of them, or a stream."""
-    if wish.kind == "stream" and len(files) == 1:
+    if options.kind == "stream" and len(files) == 1:
         return False
     names = [*files, output or ""]
     if len(files) > 1 or any(name.endswith(".parquet") or _is_many(name) for name in names):
         return True
-    told = wish.envelope or wish.report_file is not None or files[0] == output
-    return not told and all(name.endswith(ROWS) for name in names) and _has_rows(files[0], wish)
+    needs_lines = options.envelope or options.report_file is not None or files[0] == output
+    return (
+        not needs_lines
+        and all(name.endswith(ROWS) for name in names)
+        and _has_rows(files[0], options)
+    )
 
 
-def _has_rows(file: str, wish: ConvertOptions) -> bool:
+def _has_rows(file: str, options: ConvertOptions) -> bool:
     """Whether each line is a conversation, and the file no stream and no session of an agent."""
-    from interlingua.cli.convert_lines import is_one
+    from interlingua.cli.convert_many import is_one
 
-    with opened(file) as given:
-        if given.shape() != "lines" or wish.source not in (formats.AUTO, *formats.names()):
+    with opened(file) as input:
+        if input.shape() != "lines" or options.source not in (formats.AUTO, *formats.names()):
             return False
-        return wish.source != formats.AUTO or is_one(given.first_line())
+        return options.source != formats.AUTO or is_one(input.first_line())
 
 
 ROWS = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".ndjson")
@@ -146,33 +194,34 @@ def _is_many(name: str) -> bool:
     return name.endswith(os.sep) or any(mark in name for mark in "*?[")
 
 
-def convert(given: Input, put: Put, wish: ConvertOptions) -> int:
-    if wish.kind == "stream":
-        return _stream(given, put, wish)
-    if wish.source not in (formats.AUTO, *formats.names()):
-        return _transcripts(given, put, wish)
-    return WAYS[shape_of(given, wish.lines or wish.envelope)](given, put, wish)
+def convert(input: Input, put: Put, options: ConvertOptions) -> int:
+    if options.kind == "stream":
+        return _stream(input, put, options)
+    if options.source not in (formats.AUTO, *formats.names()):
+        return _transcripts(input, put, options)
+    return WAYS[shape_of(input, options.lines or options.envelope)](input, put, options)
 
 
-def _one(given: Input, put: Put, wish: ConvertOptions) -> int:
-    body = Body(given.read())
-    with named(given, body):
+def _one(input: Input, put: Put, options: ConvertOptions) -> int:
+    body = Body(input.read())
+    with named(input, body):
         try:
-            source, kind = known(given, body, wish.source, wish.kind)
+            source, kind = known(input, body, options.source, options.kind)
         except DetectError:
-            if (way := _another_way(given, wish)) is None:
+            if (way := _another_way(input)) is None:
                 raise
-            return way(given, put, wish)
-        if wish.source == formats.AUTO:
+            return way(input, put, options)
+        if options.source == formats.AUTO:
             click.echo(f"read as {source} {kind}", err=True)
-        value = formats.read(body.data, source, kind, wish.model)
-        profile = profile_here(wish.model, wish.target)
-        done = formats.write(value, wish.target, source, wish.model, profile)
-    pretty = sys.stdout.isatty() if wish.pretty is None else wish.pretty
-    put(formats.to_bytes(done.wire, pretty) + b"\n")
-    tell(done.report, wish.report_file)
+        value = formats.read(parse_spelled(body.data) or body.data, source, kind, options.model)
+        profile = profile_here(options.model, options.target)
+        done = formats.write(
+            value, options.target, source, options.model, profile, options.instructions
+        )
+    put(formats.to_bytes(done.wire, options.is_pretty()) + b"\n")
+    code = options.exit_code(done.report)
     _tell_url(done)
-    return 3 if wish.strict and done.report else 0
+    return code
 
 
 def _tell_url(done: Written) -> None:
@@ -182,45 +231,82 @@ def _tell_url(done: Written) -> None:
         click.echo(shown(f"the model is no part of the body: {done.model}"), err=True)
 
 
-def _another_way(
-    given: Input, wish: ConvertOptions
-) -> Callable[[Input, Put, ConvertOptions], int] | None:
+def _another_way(input: Input) -> Convert | None:
     """For JSON that is no request and no response: whether it is a list of them, a row of a batch,
     or the session of some agent."""
-    from interlingua.cli.convert_lines import are_conversations
-    from interlingua.cli.convert_transcripts import format_in, sessions
+    from interlingua.cli.convert_many import are_conversations, session_way
 
-    if are_conversations(given):
-        return _lines
-    name = format_in(given)
-    return None if name is None else sessions(name)
+    return _lines if are_conversations(input) else session_way(input)
 
 
-def _transcripts(given: Input, put: Put, wish: ConvertOptions) -> int:
-    from interlingua.batches import NAMES
-    from interlingua.cli.convert_transcripts import sessions
+def _transcripts(input: Input, put: Put, options: ConvertOptions) -> int:
+    from interlingua.adapt.batches import NAMES
+    from interlingua.cli.convert_many import convert_sessions
 
-    shape_of(given)
-    if wish.source in NAMES:  # of which each row says what it is
-        return _lines(given, put, wish._replace(source=formats.AUTO))
-    return sessions(wish.source)(given, put, wish)
-
-
-def _stream(given: Input, put: Put, wish: ConvertOptions) -> int:
-    from interlingua.cli.convert_stream import convert
-
-    return convert(given, put, wish)
+    shape_of(input)
+    if options.source in NAMES:  # of which each row says what it is
+        return _lines(input, put, options._replace(source=formats.AUTO))
+    return convert_sessions(options.source, input, put, options)
 
 
-def _lines(given: Input, put: Put, wish: ConvertOptions) -> int:
-    from interlingua.cli.convert_lines import convert
+def _lines(input: Input, put: Put, options: ConvertOptions) -> int:
+    from interlingua.cli.convert_many import convert_lines
 
-    return convert(given, put, wish)
+    return convert_lines(input, put, options)
 
 
-WAYS: dict[Shape, Callable[[Input, Put, ConvertOptions], int]] = {
-    "json": _one,
-    "lines": _lines,
-    "stream": _stream,
-}
+def _stream(input: Input, put: Put, options: ConvertOptions) -> int:
+    """Converts a recorded stream piece by piece as it arrives."""
+    from interlingua.adapt.stream_convert import StreamConverter
+    from interlingua.cli.documents import recording
+
+    if options.kind not in (None, "stream"):
+        raise click.UsageError(f"{input.name} is a stream, and no {options.kind}: --kind stream")
+    if options.lines or options.envelope:
+        raise click.UsageError("--lines and --envelope are not for streams")
+    if options.target not in dialects():
+        raise click.BadParameter(f"{options.target} has no streams", param_hint="--to")
+    source, chunks = recording(input, options.source)
+    if options.source == formats.AUTO:
+        click.echo(f"read as {source} stream", err=True)
+    end = _End(options.model)
+    converter = StreamConverter(source, options.target, options.model, end.watch)
+    try:
+        for chunk in chunks:
+            put(converter.feed(chunk))
+        end.is_near = True
+        put(converter.close())
+    except ReadError as error:
+        put(converter.fail(error))
+        raise
+    code = options.exit_code(converter.report)
+    if end.cut is not None:
+        click.echo(shown(f"interlingua: {input.name} was cut: {end.cut}"), err=True)
+        return 1
+    return code
+
+
+class _End:
+    """Watches a stream: replaces the model's name, and notes whether it was cut. An error that the
+    provider itself sent is an end like any other."""
+
+    def __init__(self, model: str | None) -> None:
+        self.is_near = False
+        self.cut: str | None = None
+        self._model = None if model is None else split_model(model)[1]
+
+    def watch(self, event: Event) -> Event:
+        from interlingua.adapt.convert import with_model
+        from interlingua.model.events import MessageComplete, MessageStart, StreamError
+
+        if isinstance(event, StreamError) and self.is_near:
+            self.cut = event.error.message
+        if self._model is not None and isinstance(event, MessageStart):
+            return event.replace(model=self._model)
+        if self._model is not None and isinstance(event, MessageComplete):
+            return event.replace(response=with_model(event.response, self._model))
+        return event
+
+
+WAYS: dict[Shape, Convert] = {"json": _one, "lines": _lines, "stream": _stream}
 """What is done with each shape of input."""

@@ -1,9 +1,11 @@
-"""`interlingua cost`: what was spent, in exact sums, and what nobody knows the price of."""
+"""`interlingua cost`: spending in exact sums, and the models without a known price."""
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from itertools import chain
@@ -12,18 +14,40 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from interlingua.cli.agents import from_option, home_option
-from interlingua.cli.history import answers, usages
-from interlingua.cli.stores import json_option, opened, store_option
-from interlingua.cli.terminal import Column, cell, dollars, plural, put_json, say, show_table
-from interlingua.cli.times import Moment
-from interlingua.model.message import Message
-from interlingua.prices.cost import total
-from interlingua.prices.history import Key, SpendGroup, cost_by
-from interlingua.store.request_rows import Wanted
+from interlingua.cli.options import (
+    from_option,
+    home_option,
+    json_option,
+    since_option,
+    store_option,
+    until_option,
+)
+from interlingua.cli.resume import cost_of_answer, known_format
+from interlingua.cli.stores import Saver, all_sessions, answers, opened, usages
+from interlingua.cli.terminal import (
+    Column,
+    cell,
+    complain,
+    dollars,
+    plural,
+    progress,
+    put_json,
+    say,
+    show_table,
+)
+from interlingua.costs.cost import total
+from interlingua.costs.history import Key, Repriced, SpendGroup, cost_by, reprice
+from interlingua.costs.table import own_table
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageMetadata
+from interlingua.store.request_rows import RequestFilter
 
 if TYPE_CHECKING:
+    from interlingua.costs.table import PriceTable
     from interlingua.store.base import Store
+    from interlingua.transcripts import Skipped
+    from interlingua.transcripts.transcript import Answer
+
 
 NOBODY = "(none)"
 HELP = """What was spent, by session, model, day, user, team or key: in sessions, by tasks, and by
@@ -35,12 +59,17 @@ clients of the gateway."""
 @click.option(
     "--transcripts", is_flag=True, help="Count the sessions of all agents on this machine."
 )
-@from_option("Of this agent only; may be given often.", many=True)
-@click.option("--by", "key", type=click.Choice(get_args(Key)), default="model", show_default=True)
-@click.option("--since", type=Moment(), help="From this day or time on; 7d is seven days ago.")
+@from_option("Only sessions of this agent; repeatable.", many=True)
 @click.option(
-    "--until", type=Moment(end=True), help="Up to the end of this day, or up to this time."
+    "--by",
+    "key",
+    type=click.Choice(get_args(Key)),
+    default="model",
+    show_default=True,
+    help="What to group by.",
 )
+@since_option
+@until_option
 @json_option
 @store_option
 @home_option
@@ -58,13 +87,11 @@ def command(
     unknown: Counter[str | None] = Counter()
     names: dict[str | None, str] = {}
     if files or transcripts:
-        from interlingua.cli.agent_costs import agent_answers
-
         made = agent_answers(files, home, formats, since, until)
         groups = cost_by(_noting(made, unknown), key)
     else:
         with opened(address) as store:
-            passed = answers(store, Wanted(since=since, until=until))
+            passed = answers(store, RequestFilter(since=since, until=until))
             spent = chain(usages(store, since, until, copies=False), passed)
             groups = cost_by(_noting(spent, unknown), key)
             names = key_names(store) if key == "key" else {}
@@ -72,11 +99,11 @@ def command(
         groups = dict(sorted(groups.items(), key=lambda item: -item[1].cost_usd))
     whole = _whole(groups.values())
     if as_json:
-        rows = [{key: group, **_told(spent)} for group, spent in groups.items()]
+        rows = [{key: group, **_spend_dict(spent)} for group, spent in groups.items()]
         if key == "key":
             rows = [{**row, "name": names.get(row["key"])} for row in rows]
         lacking = [{"model": model, "messages": count} for model, count in unknown.most_common()]
-        put_json({"by": key, "rows": rows, "total": _told(whole), "unknown": lacking})
+        put_json({"by": key, "rows": rows, "total": _spend_dict(whole), "unknown": lacking})
     elif not groups:
         click.echo("Nothing was spent.", err=True)
     else:
@@ -86,7 +113,7 @@ def command(
 
 def key_names(store: Store) -> dict[str | None, str]:
     """What the keys of the gateway are called, by their ids."""
-    from interlingua.cli.owners import pages
+    from interlingua.cli.keys import pages
 
     return {key.id: key.name for key in pages(store.keys)}
 
@@ -117,7 +144,7 @@ def _whole(groups: Iterable[SpendGroup]) -> SpendGroup:
     return whole
 
 
-def _told(spent: SpendGroup) -> dict[str, Any]:
+def _spend_dict(spent: SpendGroup) -> dict[str, Any]:
     """`cost_usd` is a string, so that no digit is lost; null where no cost at all is known."""
     return {
         "cost_usd": _known(spent),
@@ -164,4 +191,237 @@ def _row(name: str, spent: SpendGroup) -> list[str]:
         f"{spent.prompt_tokens:,}",
         f"{spent.output_tokens:,}",
         f"{cost} + ?" if spent.unpriced and cost != "?" else cost,
+    ]
+
+
+def agent_answers(
+    files: tuple[Path, ...],
+    home: Path | None,
+    formats: tuple[str, ...],
+    since: datetime | None,
+    until: datetime | None,
+) -> Iterator[Message]:
+    """Every answer of these sessions (of all, if no file is named) that was made in this time;
+    once, since one that was copied into a fork, or that is a helper's, stands in several files."""
+    from interlingua.transcripts.sessions import at, glances, here, look
+
+    for name in formats:
+        known_format(name, "--from")
+    skipped: list[Skipped] = []
+    found = [at(path, *formats[:1]) for path in files] or here(home, formats, skipped)
+    for one in skipped:
+        complain(str(one))
+    table = own_table()
+    seen: set[tuple[object, ...]] = set()
+    with progress("counting", len(found)) as done:
+        for each, glance in glances(found, look):
+            done(1)
+            if isinstance(glance, str):
+                complain(glance)
+                continue
+            for answer in glance.answers:
+                copy = (each.format, answer.id, answer.created_at)
+                if copy not in seen and _is_within(answer.created_at, since, until):
+                    seen.add(copy)
+                    yield _message(answer, f"{each.format}:{glance.id}", table)
+
+
+def _message(answer: Answer, session: str, table: PriceTable) -> Message:
+    usage = answer.usage.replace(cost_usd=cost_of_answer(answer, table))
+    metadata = MessageMetadata(model=answer.model, usage=usage)
+    return Message(
+        Role.ASSISTANT, metadata=metadata, session_id=session, created_at=answer.created_at
+    )
+
+
+def _is_within(time: datetime | None, since: datetime | None, until: datetime | None) -> bool:
+    """One without a time is in none but the whole."""
+    if time is None:
+        return since is None and until is None
+    return (since is None or time >= since) and (until is None or time < until)
+
+
+@dataclass(slots=True)
+class Change:
+    """What changes for one model. Messages that had no cost before are apart: no cost is not zero,
+    so for them there is no difference."""
+
+    messages: int = 0
+    old: Decimal = Decimal(0)
+    new: Decimal = Decimal(0)
+    first: int = 0
+    first_usd: Decimal = Decimal(0)
+
+    def add(self, each: Repriced) -> None:
+        self.messages += 1
+        new = each.new or Decimal(0)
+        if each.old is None:
+            self.first += 1
+            self.first_usd = total(self.first_usd, new)
+        else:
+            self.old = total(self.old, each.old)
+            self.new = total(self.new, new)
+
+    def include(self, other: Change) -> None:
+        self.messages += other.messages
+        self.old = total(self.old, other.old)
+        self.new = total(self.new, other.new)
+        self.first += other.first
+        self.first_usd = total(self.first_usd, other.first_usd)
+
+    @property
+    def difference(self) -> Decimal:
+        return total(self.new, -self.old)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "messages": self.messages,
+            "old_usd": self.old,
+            "new_usd": self.new,
+            "difference_usd": self.difference,
+            "first_priced": self.first,
+            "first_priced_usd": self.first_usd,
+        }
+
+
+class Result:
+    """What a walk through history found."""
+
+    def __init__(self) -> None:
+        self.changes: dict[str, Change] = {}
+        self.same = 0
+        self.missed = 0
+        self.problems: Counter[str] = Counter()
+
+    def add(self, each: Repriced) -> None:
+        if each.problem is not None:
+            self.problems[each.problem] += 1
+        elif each.changed:
+            model = each.message.metadata.model or ""
+            self.changes.setdefault(model, Change()).add(each)
+        else:
+            self.same += 1
+
+    def whole(self) -> Change:
+        whole = Change()
+        for change in self.changes.values():
+            whole.include(change)
+        return whole
+
+
+@click.command("reprice", help="Recompute the cost of stored messages with another price table.")
+@click.option(
+    "--version",
+    help="A table of the package, or one used before; default: the newest, and your own prices.",
+)
+@click.option(
+    "--prices",
+    type=click.Path(exists=True, dir_okay=False),
+    help="A price file on top of the newest table.",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would change, without changing anything.")
+@json_option
+@store_option
+def reprice_command(
+    version: str | None,
+    prices: str | None,
+    dry_run: bool,
+    as_json: bool,
+    address: str | None,
+) -> None:
+    if version is not None and prices is not None:
+        raise click.UsageError("--version and --prices cannot be used together")
+    with opened(address) as store:
+        table = _table(store, version, prices, keep=not dry_run)
+        result = _walk(store, table, dry_run)
+    if as_json:
+        put_json(_result_dict(result, table, dry_run))
+    else:
+        _show_repriced(result, table, dry_run)
+
+
+def _table(store: Store, version: str | None, prices: str | None, keep: bool) -> PriceTable:
+    """The table to use; it is stored if costs will name it."""
+    from interlingua.costs.table import PriceTable, bundled, own_table, table_of, versions
+    from interlingua.sessions.effects import run
+    from interlingua.sessions.holding import stored_prices
+
+    if version is None:
+        own = own_table() if prices is None else bundled().overlay(PriceTable.load(prices))
+        return (run(store, stored_prices(own)) or own) if keep else own
+    known = [*versions(), *store.price_versions()]
+    if version not in known:
+        problem = f"no table has version {version!r}: {', '.join(known)}"
+        raise click.BadParameter(problem, param_hint="--version")
+    return table_of(version, store)
+
+
+def _walk(store: Store, table: PriceTable, dry_run: bool) -> Result:
+    result = Result()
+    saver = Saver(store)
+    count = sum(1 for _ in all_sessions(store)) if sys.stderr.isatty() else 0
+    with progress("repricing", count) as done:
+        # What failed was paid for by what was heard of it, which is more than was counted.
+        history = chain(
+            usages(store, next_session=done), answers(store, RequestFilter(failed=False))
+        )
+        for each in reprice(history, table):
+            result.add(each)
+            if each.changed and not dry_run:
+                saver.add(each)
+        saver.flush()
+    result.missed = saver.missed
+    return result
+
+
+def _result_dict(result: Result, table: PriceTable, dry_run: bool) -> dict[str, Any]:
+    return {
+        "pricing_version": table.version,
+        "dry_run": dry_run,
+        "changed": [{"model": model, **each.as_dict()} for model, each in result.changes.items()],
+        "total": result.whole().as_dict(),
+        "unchanged": result.same,
+        "changed_by_others_meanwhile": result.missed,
+        "problems": [
+            {"problem": problem, "messages": count}
+            for problem, count in result.problems.most_common()
+        ],
+    }
+
+
+def _show_repriced(result: Result, table: PriceTable, dry_run: bool) -> None:
+    whole = result.whole()
+    if result.changes:
+        columns = [
+            Column("model", "cyan", shrink=True),
+            Column("messages", right=True),
+            Column("old", "dim", right=True),
+            Column("new", "green", right=True),
+            Column("difference", right=True),
+            Column("first priced", "green", right=True),
+        ]
+        changes = sorted(result.changes.items(), key=lambda item: -abs(item[1].difference))
+        bars = [abs(change.difference) for _, change in changes]
+        rows = [_repriced_row(model, change) for model, change in changes]
+        show_table(columns, rows, bars if any(bars) else None, _repriced_row("total", whole))
+    for problem, count in result.problems.most_common():
+        say(cell(f"kept as it was, {plural(count, 'message')}: {problem}"), "red")
+    verb = "would change" if dry_run else "changed"
+    text = f"{plural(whole.messages, 'message')} {verb}, {result.same:,} already as in"
+    click.echo(f"{text} {cell(table.version)}", err=True)
+    if result.missed:
+        text = plural(result.missed, "message")
+        click.echo(f"{text} changed by others meanwhile and left alone: run it again", err=True)
+
+
+def _repriced_row(name: str, change: Change) -> list[str]:
+    had = change.first < change.messages
+    sign = "+" if change.difference > 0 else ""
+    return [
+        name,
+        f"{change.messages:,}",
+        dollars(change.old) if had else "",
+        dollars(change.new) if had else "",
+        f"{sign}{dollars(change.difference)}" if had else "",
+        f"{change.first:,}: {dollars(change.first_usd)}" if change.first else "",
     ]

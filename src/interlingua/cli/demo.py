@@ -11,13 +11,14 @@ from typing import Any
 import click
 import msgspec
 
+from interlingua.adapt.formats import CANONICAL, write
 from interlingua.cli.main import shown
 from interlingua.dialects.record import Written
 from interlingua.dialects.registry import dialect, dialects
-from interlingua.formats import CANONICAL, write
 from interlingua.model import codec
-from interlingua.model.blocks import TYPE_OF
-from interlingua.model.exchange import Options, Request
+from interlingua.model.events import Event
+from interlingua.model.exchange import Options, Request, Response
+from interlingua.model.interop import json_schema
 from interlingua.model.message import Message
 from interlingua.model.tools import ToolDefinition
 
@@ -35,7 +36,7 @@ ASKED: dict[str, str] = {
 
 
 def example() -> list[Message]:
-    data = files("interlingua").joinpath("examples/conversation.json").read_bytes()
+    data = files("interlingua.cli").joinpath("examples/conversation.json").read_bytes()
     return codec.loads(data, list[Message], strict=True)
 
 
@@ -55,33 +56,35 @@ def in_each_dialect(request: Request) -> dict[str, Written]:
 @click.option("--json", "as_json", is_flag=True, help="Print the results and their losses as JSON.")
 def command(as_json: bool) -> None:
     request = example_request()
-    forms = in_each_dialect(request)
+    written_by_dialect = in_each_dialect(request)
     if as_json:
-        sys.stdout.buffer.write(_as_json(request, forms) + b"\n")
+        sys.stdout.buffer.write(_as_json(request, written_by_dialect) + b"\n")
         return
     click.echo(f"One request: {len(request.messages)} messages, a tool, a seed.")
     for message in request.messages:
         click.echo(f"  {message.role:<10} {_line(_described(message))}")
-    click.echo("\nIn the form of each provider, with what it cannot say:")
-    for name, form in forms.items():
-        _show(name, form)
+    click.echo("\nFor each provider, with what is lost:")
+    for name, written in written_by_dialect.items():
+        _show(name, written)
     click.echo("\nThe same with a file of yours: interlingua convert FILE --to FORMAT")
 
 
-def _as_json(request: Request, forms: dict[str, Written]) -> bytes:
-    told = {
-        name: {"wire": form.wire, "model": form.model, "losses": form.report.losses}
-        for name, form in forms.items()
+def _as_json(request: Request, written_by_dialect: dict[str, Written]) -> bytes:
+    bodies = {
+        name: {"wire": written.wire, "model": written.model, "losses": written.report.losses}
+        for name, written in written_by_dialect.items()
     }
-    return msgspec.json.encode({"request": msgspec.Raw(codec.dumps(request)), "dialects": told})
+    return msgspec.json.encode({"request": msgspec.Raw(codec.dumps(request)), "dialects": bodies})
 
 
-def _show(name: str, form: Written) -> None:
-    losses = form.report.losses
+def _show(name: str, written: Written) -> None:
+    losses = written.report.losses
     counts = Counter(loss.kind for loss in losses)
     lost = ", ".join(f"{count} {kind}" for kind, count in counts.items())
-    click.echo(f"\n{name}: {dialect(name).title}, {len(form.json()):,} bytes for {form.model}")
-    click.echo(f"  {_line(_call(form.wire, dialect(name).traits.messages))}")
+    click.echo(
+        f"\n{name}: {dialect(name).title}, {len(written.json()):,} bytes for {written.model}"
+    )
+    click.echo(f"  {_line(_call(written.wire, dialect(name).traits.messages))}")
     click.echo(f"  lost: {lost or 'nothing'}")
     for loss in losses:
         if loss.severity != "info":
@@ -106,7 +109,7 @@ def _smallest(parts: Sequence[Any]) -> list[str]:
 
 
 def _described(message: Message) -> str:
-    words = [TYPE_OF[type(block)] for block in message.content]
+    words = [block.type for block in message.content]
     return f"{' + '.join(words)}: {message.text}" if message.text else " + ".join(words)
 
 
@@ -114,3 +117,56 @@ def _line(text: str) -> str:
     """One line of a terminal."""
     text = shown(text.replace("\n", " "))
     return text if len(text) <= WIDTH else f"{text[: WIDTH - 1]}…"
+
+
+TYPES: dict[str, Any] = {
+    "Message": Message,
+    "Request": Request,
+    "Response": Response,
+    "ToolDefinition": ToolDefinition,
+    "Event": Event,
+}
+
+
+@click.command("schema", help="Print the JSON Schema of the canonical types.")
+@click.argument("type", type=click.Choice(list(TYPES), case_sensitive=False), default="Message")
+def schema_command(type: str) -> None:
+    data = msgspec.json.encode(json_schema(TYPES[type]))
+    sys.stdout.buffer.write(msgspec.json.format(data, indent=2) + b"\n")
+
+
+def tell_formats() -> None:
+    """Every format that `convert` takes, with what can be read and written of it."""
+    from interlingua.adapt.formats import CANONICAL, names
+    from interlingua.adapt.presets import PRESETS
+
+    for name in names():
+        if name in dialects():
+            says = f"{dialect(name).title}: requests, responses, streams"
+        elif name == CANONICAL:
+            says = "our own form, which keeps everything: requests, responses"
+        else:
+            says = "messages as other libraries keep them"
+        click.echo(f"{name:<18} {says}")
+    for name, says in PRESETS.items():
+        click.echo(f"{name:<18} {says}: one conversation a row, or a file of them")
+
+
+@click.command("dialects", help="List the formats and what each supports.")
+@click.argument("name", required=False)
+@click.option("--matrix", is_flag=True, help="Show what survives between each pair of formats.")
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+def dialects_command(name: str | None, matrix: bool, as_json: bool) -> None:
+    from interlingua.dialects import describe
+
+    if name:
+        click.echo(describe.page(dialect(name)), nl=False)
+    elif matrix:
+        click.echo(describe.matrix(), nl=False)
+    else:
+        rows = [{"name": each, "title": dialect(each).title} for each in dialects()]
+        if as_json:
+            sys.stdout.buffer.write(msgspec.json.encode(rows) + b"\n")
+            return
+        for row in rows:
+            click.echo(f"{row['name']:<18} {row['title']}")

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import click
 
+from interlingua.adapt.formats import CANONICAL, VIEW_NAMES, detect, names, read, write
+from interlingua.adapt.presets import PRESETS
 from interlingua.dialects.kernel.wire import encode
 from interlingua.errors import DetectError, ReadError
-from interlingua.formats import CANONICAL, VIEW_NAMES, detect, names, read, write
-from interlingua.presets import PRESETS
 
 __all__ = ["CANONICAL", "VIEW_NAMES", "guessed", "names", "read", "to_bytes", "write"]
 
@@ -18,7 +18,7 @@ AUTO = "auto"
 
 
 def required(name: str, option: str) -> None:
-    """A format that is known; wrong usage is told with all that are."""
+    """A known format; wrong usage is reported with the list of all."""
     known = names()
     if name in known or (name, option) == (AUTO, "--from"):
         return
@@ -44,7 +44,7 @@ def guessed(data: bytes, kind: str | None) -> tuple[str, str]:
 
 def kind_of(data: bytes, source: str) -> str:
     """Whether some JSON of a known format is a request or a response."""
-    from interlingua.formats import kind_in
+    from interlingua.adapt.formats import kind_in
 
     try:
         return kind_in(data, source)
@@ -65,7 +65,7 @@ def flaw_in(data: bytes) -> Flaw | None:
     """What keeps a text from being JSON; None where it is."""
     import msgspec
 
-    from interlingua.cli.inputs import BOM
+    from interlingua.cli.files import BOM
 
     data = data.removeprefix(BOM).rstrip()
     try:
@@ -76,11 +76,11 @@ def flaw_in(data: bytes) -> Flaw | None:
         at = len(data.decode(errors="replace").partition("\ufffd")[0].encode())
         return Flaw(*_place(data, at), "UTF-8", f"byte {data[at]:#x}")
     except msgspec.DecodeError as error:
-        said = str(error).removeprefix("JSON is malformed: ")
-        byte = re.search(r" \(byte (\d+)\)$", said)
+        message = str(error).removeprefix("JSON is malformed: ")
+        byte = re.search(r" \(byte (\d+)\)$", message)
         if byte is None:
             return Flaw(*_place(data, len(data)), "more of the JSON", "its end")
-        return Flaw(*_place(data, int(byte[1])), "JSON", said[: byte.start()])
+        return Flaw(*_place(data, int(byte[1])), "JSON", message[: byte.start()])
     return None
 
 

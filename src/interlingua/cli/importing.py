@@ -7,24 +7,39 @@ another agent comes with its branches and helpers, each a session that names its
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import msgspec
 
 from interlingua import transcripts
 from interlingua.cli import formats, reading
-from interlingua.cli.import_sessions import SessionImporter
-from interlingua.cli.stores import json_option, opened, store_option
+from interlingua.cli.options import json_option, store_option
+from interlingua.cli.reading import Exchange, Found, SessionLine
+from interlingua.cli.stores import ORIGIN, PAGE, opened
 from interlingua.cli.terminal import complain, plural, progress, put_json
+from interlingua.dialects.registry import dialects
 from interlingua.errors import InterlinguaError
-from interlingua.store.errors import StoreError
+from interlingua.model.blocks import Block, ToolResultBlock, ToolUseBlock
+from interlingua.model.exchange import Options, Request, Response
+from interlingua.model.ids import Ulids, is_tool_id, new_tool_id
+from interlingua.model.message import Message, Role
+from interlingua.store.errors import InvalidError, NotFoundError, StoreError
+from interlingua.store.rows import EventRow, SessionRow
 from interlingua.transcripts import formats as transcript_formats
+
+if TYPE_CHECKING:
+    from interlingua.store.base import Store
+    from interlingua.transcripts import SubAgent, Transcript
+
 
 ROWS = ("openai-finetune", "hf-messages")
 """Rows of chat requests: without a word, they are taken for these."""
@@ -146,3 +161,447 @@ def _on_disk(path: Path) -> Iterator[Path]:
         shutil.copyfileobj(sys.stdin.buffer, file)
         file.flush()
         yield Path(file.name)
+
+
+_STEP = timedelta(microseconds=1)
+
+
+class ImportedTranscript(NamedTuple):
+    """The sessions that were made, the active branch first; how many messages are not copies; and
+    the problems of messages that were imported as they are."""
+
+    sessions: list[str]
+    messages: int
+    problems: list[str]
+
+
+class _StoredBranch(NamedTuple):
+    """A branch that is in the store: its messages, and their ids there."""
+
+    session: str
+    messages: Sequence[Message]
+    ids: list[str | None]
+
+    def shared(self, other: Sequence[Message]) -> int:
+        """How many messages two branches begin with alike."""
+        pairs = enumerate(zip(self.messages, other, strict=False))
+        return next((at for at, (a, b) in pairs if not _same(a, b)), min(len(self.ids), len(other)))
+
+
+def import_transcript(store: Store, transcript: Transcript) -> ImportedTranscript:
+    """Put a session with its branches and helpers into a store; all of it, or nothing."""
+    work = _TranscriptImport(store)
+    try:
+        work.all(transcript)
+    except BaseException:
+        for id in work.made:
+            with suppress(StoreError):
+                store.delete_session(id)
+        raise
+    return ImportedTranscript(work.made, work.messages, work.problems)
+
+
+class _TranscriptImport:
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.made: list[str] = []
+        self.messages = 0
+        self.problems: list[str] = []
+        self._ulids = Ulids()
+
+    def all(
+        self, transcript: Transcript, parent: _StoredBranch | None = None, at: str | None = None
+    ) -> None:
+        """Imports a session; with `parent`, as its helper, called by the message `at`."""
+        main = self._settle(transcript, transcript.messages, parent, at)
+        ways = [main]
+        for branch in transcript.branches:
+            if not branch.active:
+                self._branch(transcript, branch.messages, ways)
+        for helper in transcript.subagents:
+            self.all(helper.transcript, main, _caller(main, helper))
+
+    def _branch(
+        self, transcript: Transcript, messages: Sequence[Message], ways: list[_StoredBranch]
+    ) -> None:
+        nearest = max(ways, key=lambda way: way.shared(messages))
+        count = nearest.shared(messages)
+        if count < len(messages):
+            last = nearest.ids[count - 1] if count else None
+            ways.append(self._settle(transcript, messages, nearest, last, count))
+
+    def _settle(
+        self,
+        transcript: Transcript,
+        messages: Sequence[Message],
+        parent: _StoredBranch | None,
+        at: str | None,
+        copied: int | None = None,
+    ) -> _StoredBranch:
+        """`copied`: of a branch, how many messages it has from its parent."""
+        timed, begun = _timed(transcript, messages, copied or 0)
+        helper = parent is not None and copied is None
+        row = SessionRow(
+            self._ulids.new(),
+            transcript.folder or str(Path.cwd()),
+            begun,
+            datetime.now(UTC),
+            _model(messages),
+            {ORIGIN: _origin(transcript, helper)},
+            transcript.title or shown_name(messages),
+            parent.session if parent is not None else None,
+            at,
+        )
+        self.store.add_session(row)
+        self.made.append(row.id)
+        self.messages += len(timed) - (copied or 0)
+        return _StoredBranch(row.id, messages, list(self._append(row.id, timed)))
+
+    def _append(self, id: str, messages: Sequence[Message]) -> Iterator[str | None]:
+        names = Names(self._ulids, {})
+        for start in range(0, len(messages), PAGE):
+            page = [names.message(message) for message in messages[start : start + PAGE]]
+            try:
+                done = self.store.append(id, page, provider_ids=names.provider_ids)
+            except InvalidError as error:
+                self.problems.append(f"kept as it is: {error}")
+                done = self.store.append(id, page, provider_ids=names.provider_ids, check=False)
+            yield from (message.id for message in done.messages)
+
+
+def _timed(
+    transcript: Transcript, messages: Sequence[Message], copied: int
+) -> tuple[list[Message], datetime]:
+    """The messages with times, and when the session begins: what a branch has from its parent
+    lies before that, what is its own does not."""
+    time = transcript.created_at or datetime.now(UTC)
+    timed: list[Message] = []
+    begun = time
+    for number, message in enumerate(messages):
+        time = message.created_at or time
+        if number == copied:
+            before = [each.created_at for each in timed if each.created_at]
+            begun = max([time, *(each + _STEP for each in before)])
+        if number >= copied:
+            time = max(time, begun)
+        timed.append(message.replace(created_at=time))
+    if not copied and timed:
+        begun = min(each.created_at for each in timed if each.created_at)
+    return timed, begun
+
+
+def _caller(way: _StoredBranch, helper: SubAgent) -> str | None:
+    """The message in the store that called a helper."""
+    for message, id in zip(way.messages, way.ids, strict=True):
+        if any(call.id == helper.tool_use_id for call in message.tool_calls):
+            return id
+    return None
+
+
+def _same(first: Message, second: Message) -> bool:
+    return first is second or (first.id == second.id and first == second)
+
+
+def _origin(transcript: Transcript, helper: bool) -> dict[str, Any]:
+    about: dict[str, Any] = {"format": transcript.format, "id": transcript.id}
+    return {**about, "helper": True} if helper else about
+
+
+def _model(messages: Sequence[Message]) -> str | None:
+    used = (each.metadata.model for each in reversed(messages) if each.role is Role.ASSISTANT)
+    return next((model for model in used if model and ":" in model), None)
+
+
+PROVIDERS = {"openai-chat": "openai", "openai-responses": "openai"}
+"""Who is meant where a format does not say; other dialects are named like their provider."""
+LONGEST_NAME = 60
+_SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@:-]{0,199}")
+"""Ids that are harmless in paths, addresses and terminals."""
+
+
+class Counts(msgspec.Struct):
+    """What was imported, and what a session has no place for."""
+
+    sessions: int = 0
+    messages: int = 0
+    events: int = 0
+    already_there: int = 0
+    requests_with_tools: int = 0
+    requests_with_options: int = 0
+
+    def left_out(self) -> Iterator[str]:
+        if self.already_there:
+            yield f"already there: {plural(self.already_there, 'session')}"
+        if self.requests_with_tools:
+            yield f"left out: the tools of {plural(self.requests_with_tools, 'request')}"
+        if self.requests_with_options:
+            yield f"left out: the options of {plural(self.requests_with_options, 'request')}"
+
+
+class SessionImporter:
+    """Takes what is found in files, one after another, and puts it into a store."""
+
+    def __init__(self, store: Store, new_ids: bool = False, provider: str | None = None) -> None:
+        self.store = store
+        self.new_ids = new_ids
+        self.provider = provider
+        self.counts = Counts()
+        self._ulids = Ulids()
+        self._open: _OpenSession | None = None
+
+    def take(self, found: Found | None) -> str | None:
+        """Take one thing; gives what is wrong with it, or with the session that it ends."""
+        ended = self.finish() if isinstance(found, SessionLine | Exchange) else None
+        failed = self._tried(lambda: self._take(found))
+        return "; ".join(problem for problem in (ended, failed) if problem) or None
+
+    def finish(self) -> str | None:
+        """What waits is written; gives what is wrong with it, if anything."""
+        return self._tried(self._end)
+
+    def _tried(self, work: Callable[[], None]) -> str | None:
+        try:
+            work()
+        except InterlinguaError as error:
+            if isinstance(error, StoreError) and error.reason not in (
+                "conflict",
+                "not_found",
+                "invalid",
+            ):
+                raise  # the store itself is in trouble, and so would be all that follows
+            return str(error)
+        return None
+
+    def _take(self, found: Found | None) -> None:
+        match found:
+            case SessionLine():
+                self._open = self._begin(found)
+            case Message():
+                self._message(found)
+            case EventRow():
+                self._event(found)
+            case Exchange():
+                self._exchange(found)
+            case None:
+                pass
+
+    def settle(self, transcript: Transcript) -> list[str]:
+        """Imports a session of another agent with its branches and helpers; returns the problems of
+        messages that were imported as they are."""
+
+        settled = import_transcript(self.store, transcript)
+        self.counts.sessions += len(settled.sessions)
+        self.counts.messages += settled.messages
+        return settled.problems
+
+    # Exported sessions
+
+    def _begin(self, line: SessionLine) -> _OpenSession:
+        row, names = line.session, line.provider_ids
+        if self.new_ids:
+            copy = self.store.create_session(
+                row.workspace_path,
+                name=row.name,
+                active_model=row.active_model,
+                routing_policy=row.routing_policy,
+            )
+            return _OpenSession(copy.id, row.id, names, Names(self._ulids, names))
+        self._open = _OpenSession(row.id, row.id, names, skip=True)
+        for id in (row.id, row.parent_id):
+            if id is not None and not _SESSION_ID.fullmatch(id):
+                problem = f"session {id[:80]!r} has an id with characters that ids do not have,"
+                problem += " or too many; --new-ids imports a copy"
+                raise StoreError(self.store.where, problem, "invalid")
+        try:
+            there = self.store.session(row.id)
+        except NotFoundError:
+            self.store.add_session(msgspec.structs.replace(row, updated_at=datetime.now(UTC)))
+            return _OpenSession(row.id, row.id, names)
+        if there.message_count != row.message_count:
+            problem = f"session {row.id!r} is there with {there.message_count} messages"
+            problem += f" in place of {row.message_count}; --new-ids imports a copy"
+            raise StoreError(self.store.where, problem, "conflict")
+        self.counts.already_there += 1
+        return self._open
+
+    def _message(self, message: Message) -> None:
+        arrival = self._open
+        if arrival is None or not arrival.holds(message):
+            self._end()
+            arrival = self._open = self._without_a_line(message)
+        if arrival.skip:
+            return
+        arrival.waiting.append(message)
+        if len(arrival.waiting) >= PAGE:
+            self._write(arrival)
+
+    def _without_a_line(self, message: Message) -> _OpenSession:
+        """Messages alone: those that follow each other with the same session's id are one."""
+        row = self.store.create_session(str(Path.cwd()), name=shown_name([message]))
+        names = Names(self._ulids, {})
+        return _OpenSession(row.id, message.session_id, {}, names)
+
+    def _event(self, event: EventRow) -> None:
+        arrival = self._open
+        if arrival is None or arrival.skip:
+            return
+        self._write(arrival)
+        id = self._ulids.new() if arrival.names else event.id
+        arrived = msgspec.structs.replace(event, id=id, session_id=arrival.id)
+        self.store.append_events([arrived])
+        self.counts.events += 1
+
+    def _end(self) -> None:
+        arrival, self._open = self._open, None
+        if arrival is not None and not arrival.skip:
+            self._write(arrival)
+            self.counts.sessions += 1
+            self.counts.messages += arrival.written
+
+    def _write(self, arrival: _OpenSession) -> None:
+        messages, arrival.waiting = arrival.waiting, []
+        provider_ids = arrival.provider_ids
+        if arrival.names is not None:
+            messages = [arrival.names.message(message) for message in messages]
+            provider_ids = arrival.names.provider_ids
+        if messages:
+            try:
+                self.store.append(arrival.id, messages, provider_ids=provider_ids)
+            except InterlinguaError:
+                self._open, arrival.skip = arrival, True  # and what is still to come of it
+                with suppress(StoreError):
+                    self.store.delete_session(arrival.id)
+                raise
+            arrival.written += len(messages)
+
+    # Requests and responses
+
+    def _exchange(self, exchange: Exchange) -> None:
+        request, response = exchange.request, exchange.response
+        messages = list(request.messages if request else ())
+        provider = self._provider(exchange.source)
+        if exchange.source in dialects():
+            messages = [_read_from(message, exchange.source) for message in messages]
+        if response is not None:
+            messages.append(_answer(response, exchange.source, provider))
+        names = Names(self._ulids, {})
+        messages = [names.message(message) for message in messages]
+        model = _model_of(request, response)
+        row = self.store.create_session(
+            str(Path.cwd()),
+            name=shown_name(messages),
+            active_model=_full(model, provider),
+        )
+        try:
+            self.store.append(row.id, messages, provider_ids=names.provider_ids)
+        except InterlinguaError:
+            with suppress(StoreError):
+                self.store.delete_session(row.id)
+            raise
+        self._count(request, len(messages))
+
+    def _count(self, request: Request | None, messages: int) -> None:
+        self.counts.sessions += 1
+        self.counts.messages += messages
+        if request is not None:
+            self.counts.requests_with_tools += bool(request.tools)
+            self.counts.requests_with_options += request.options != Options()
+
+    def _provider(self, source: str) -> str | None:
+        if self.provider is not None:
+            return self.provider
+        return PROVIDERS.get(source, source) if source in dialects() else None
+
+
+class _OpenSession:
+    """A session that is being written. `skip`: nothing of it is wanted; `names`: under new ids."""
+
+    def __init__(
+        self,
+        id: str,
+        old_id: str | None,
+        provider_ids: dict[str, str],
+        names: Names | None = None,
+        skip: bool = False,
+    ) -> None:
+        self.id = id
+        self.old_id = old_id
+        self.provider_ids = provider_ids
+        self.names = names
+        self.skip = skip
+        self.waiting: list[Message] = []
+        self.written = 0
+
+    def holds(self, message: Message) -> bool:
+        """Whether a message that comes now is one of this session."""
+        return message.session_id == self.old_id
+
+
+class Names:
+    """New ids for messages and calls; the providers' own ids of calls stay the same."""
+
+    def __init__(self, ulids: Ulids, known: dict[str, str]) -> None:
+        self._ulids = ulids
+        self._known = known
+        self._new: dict[str, str] = {}
+        self.provider_ids: dict[str, str] = {}
+
+    def message(self, message: Message) -> Message:
+        content = tuple([self._block(block) for block in message.content])
+        metadata = message.metadata
+        if (parent := self._new.get(metadata.parent_tool_use_id or "")) is not None:
+            metadata = metadata.replace(parent_tool_use_id=parent)
+        return message.replace(id=None, session_id=None, content=content, metadata=metadata)
+
+    def _block(self, block: Block) -> Block:
+        if type(block) is ToolUseBlock:
+            return block.replace(id=self._call(block.id))
+        if type(block) is ToolResultBlock and block.tool_use_id in self._new:
+            return block.replace(tool_use_id=self._new[block.tool_use_id])
+        return block
+
+    def _call(self, id: str) -> str:
+        new = self._new[id] = new_tool_id(self._ulids)
+        provider_id = self._known.get(id) or (None if is_tool_id(id) else id)
+        if provider_id is not None:
+            self.provider_ids[new] = provider_id
+        return new
+
+
+def _read_from(message: Message, source: str) -> Message:
+    """An assistant's message says which dialect it was read from, so that what only its issuer
+    can read finds the way home."""
+    if message.role is not Role.ASSISTANT or message.metadata.protocol is not None:
+        return message
+    return message.replace(metadata=message.metadata.replace(protocol=source))
+
+
+def _answer(response: Response, source: str, provider: str | None) -> Message:
+    message = _read_from(response.message, source) if source in dialects() else response.message
+    metadata = message.metadata
+    model = metadata.model or _full(metadata.response_model, provider)
+    provider = metadata.provider or provider
+    return message.replace(metadata=metadata.replace(model=model, provider=provider))
+
+
+def _model_of(request: Request | None, response: Response | None) -> str | None:
+    if request is not None and request.model:
+        return request.model
+    if response is None:
+        return None
+    return response.message.metadata.model or response.message.metadata.response_model
+
+
+def _full(model: str | None, provider: str | None) -> str | None:
+    """`<provider>:<name>`; None where either is not known."""
+    if model is None or provider is None or model.startswith(f"{provider}:"):
+        return model if model and ":" in model else None
+    return f"{provider}:{model}"
+
+
+def shown_name(messages: Sequence[Message]) -> str | None:
+    """A title: the start of the first question, or of the first text."""
+    texts = [message.text for message in messages if message.role is Role.USER and message.text]
+    texts += [message.text for message in messages if message.text]
+    text = " ".join(texts[0].split()) if texts else ""
+    return (text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…") or None

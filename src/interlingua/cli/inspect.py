@@ -4,34 +4,34 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from interlingua.cli import formats
 from interlingua.cli.documents import bodies, known, named, shape_of
-from interlingua.cli.inputs import Input, opened
+from interlingua.cli.files import Input, opened
 from interlingua.cli.main import put, shown
+from interlingua.cli.options import input_options
+from interlingua.dialects.registry import dialect, dialects, traits_of
 from interlingua.errors import InterlinguaError
-from interlingua.model.blocks import TYPE_OF, Block, ToolResultBlock, ToolUseBlock, UnknownBlock
+from interlingua.model import codec
+from interlingua.model.base import difference
+from interlingua.model.blocks import Block, ToolResultBlock, ToolUseBlock, UnknownBlock
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message
 from interlingua.model.rules import validate
+
+if TYPE_CHECKING:
+    from interlingua.model.events import Event
+    from interlingua.streams.frames import Frame
+
 
 WIDTH = 100
 
 
 @click.command("inspect", help="Show a conversation in any format.")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True), default="-")
-@click.option(
-    "-f", "--from", "source", default="auto", help="The source format; detected if not given."
-)
-@click.option(
-    "--kind",
-    type=click.Choice(["request", "response", "stream"]),
-    help="What the data is; detected if not given.",
-)
-@click.option("--lines", is_flag=True, help="Treat each line as one conversation.")
+@input_options
 @click.option("--full", is_flag=True, help="Show full texts instead of their beginnings.")
 @click.option("--json", "as_json", is_flag=True, help="Print the canonical form as JSON.")
 def command(
@@ -39,8 +39,8 @@ def command(
 ) -> None:
     formats.required(source, "--from")
     failed = 0
-    with opened(file) as given:
-        for shown_before, found in enumerate(_all(given, source, kind, lines)):
+    with opened(file) as input:
+        for shown_before, found in enumerate(_all(input, source, kind, lines)):
             if isinstance(found, InterlinguaError):
                 failed += 1
                 click.echo(f"interlingua: {shown(str(found))}", err=True)
@@ -63,17 +63,17 @@ class InspectedConversation(NamedTuple):
 
 
 def _all(
-    given: Input, source: str, kind: str | None, lines: bool
+    input: Input, source: str, kind: str | None, lines: bool
 ) -> Iterator[InspectedConversation | InterlinguaError]:
     """What is in a file; what cannot be read of one among many lines is an error in its place."""
-    shape = "stream" if kind == "stream" else shape_of(given, lines)
+    shape = "stream" if kind == "stream" else shape_of(input, lines)
     if shape == "stream":
-        yield _folded(given, source)
+        yield _folded(input, source)
         return
-    for body in bodies(given, shape == "lines"):
+    for body in bodies(input, shape == "lines"):
         try:
-            with named(given, body):
-                name, which = known(given, body, source, kind)
+            with named(input, body):
+                name, which = known(input, body, source, kind)
                 yield InspectedConversation(
                     name, which, formats.read(body.data, name, which), body.line
                 )
@@ -83,11 +83,11 @@ def _all(
             yield error
 
 
-def _folded(given: Input, source: str) -> InspectedConversation:
-    from interlingua.cli.recordings import events_of, frames_of, recording
+def _folded(input: Input, source: str) -> InspectedConversation:
+    from interlingua.cli.documents import events_of, frames_of, recording
     from interlingua.streams.fold import fold
 
-    recorded = recording(given, source)
+    recorded = recording(input, source)
     return InspectedConversation(
         recorded.source, "stream", fold(events_of(recorded.source, frames_of(recorded)))
     )
@@ -122,18 +122,18 @@ def _show(message: Message, number: int, full: bool) -> None:
         f"\n[{number}] {message.role.value}{' ' + shown(message.name) if message.name else ''}"
     )
     for block in message.content:
-        text = shown(_said(block))
+        text = shown(_text(block))
         if not full and len(text) > WIDTH:
             text = f"{text[:WIDTH]}… ({len(text)} characters)"
-        click.echo(f"    {TYPE_OF[type(block)]}: {text}")
+        click.echo(f"    {block.type}: {text}")
 
 
-def _said(block: Block) -> str:
+def _text(block: Block) -> str:
     match block:
         case ToolUseBlock():
             return f"{block.name}({block.input}) as {block.id}"
         case ToolResultBlock():
-            inner = " ".join(_said(part) for part in block.content)
+            inner = " ".join(_text(part) for part in block.content)
             return f"{'failed ' if block.is_error else ''}of {block.tool_use_id}: {inner}"
         case UnknownBlock():
             return str(block.raw)
@@ -144,3 +144,113 @@ def _said(block: Block) -> str:
                 text = source.data if source.kind in ("url", "file_id", "text") else source.kind
             signed = " (signed)" if getattr(block, "signature", None) else ""
             return f"{text or getattr(block, 'media_type', None) or ''}{signed}".replace("\n", " ")
+
+
+@click.command("check", help="Check that your own files survive reading and writing.")
+@input_options
+def check_command(file: str, source: str, kind: str | None, lines: bool) -> None:
+    if source != formats.AUTO and source not in dialects():
+        raise click.UsageError(NO_LAWS)
+    count = failed = 0
+    with opened(file) as input:
+        for place, problems in _checked(input, source, kind, lines):
+            count += 1
+            failed += bool(problems)
+            for problem in problems:
+                click.echo(f"{place}{shown(problem)}")
+    click.echo(f"{count - failed} of {count} come back unchanged", err=True)
+    sys.exit(1 if failed else 0)
+
+
+NO_LAWS = f"check works for these formats only: {', '.join(dialects())}"
+
+
+def _checked(
+    input: Input, source: str, kind: str | None, lines: bool
+) -> Iterator[tuple[str, list[str]]]:
+    """What is wrong with each conversation of a file, and where it is."""
+    shape = "stream" if kind == "stream" else shape_of(input, lines)
+    if shape == "stream":
+        from interlingua.cli.documents import recording
+
+        yield "", check_stream(*recording(input, source))
+        return
+    for body in bodies(input, shape == "lines"):
+        place = "" if body.line is None else f"line {body.line}: "
+        try:
+            with named(input, body):
+                yield place, check(body.data, *known(input, body, source, kind))
+        except InterlinguaError as error:
+            if body.line is None:
+                raise
+            yield place, [str(error)]
+
+
+def check(data: bytes, source: str, kind: str) -> list[str]:
+    """What is wrong: the first difference on the way home, as a JSON pointer, and the like."""
+    if source not in dialects():
+        raise click.UsageError(f"it is {source}, and {NO_LAWS}")
+    problems = []
+    if (twice := codec.duplicate_key(data)) is not None:
+        problems.append(f"a key twice: {twice}")
+    value = formats.read(data, source, kind)
+    if isinstance(wire := codec.parse(data, source), list) and kind == "request":
+        wire = {traits_of(source).messages: wire}  # they came alone
+    problems += _home(value, source, wire)
+    stored = codec.loads(codec.dumps(value), type(value), strict=True)
+    found = difference(wire, _write(stored, source).wire)
+    problems += [f"home, through storage: {found}"] if found else []
+    problems += [f"odd: {violation}" for violation in validate(value)]
+    return problems
+
+
+def check_stream(source: str, chunks: Iterator[bytes]) -> list[str]:
+    """The same of a stream: its frames come home, it may be cut into any pieces, and it ends."""
+    from interlingua.cli.documents import Recording, events_of, frames_of
+    from interlingua.streams.fold import fold
+
+    data = b"".join(chunks)
+    frames = list(frames_of(Recording(source, iter((data,)))))
+    pieces = (data[at : at + 1] for at in range(len(data)))
+    problems = []
+    if list(frames_of(Recording(source, pieces))) != frames:
+        problems.append("cut into single bytes, it has other frames")
+    events = list(events_of(source, iter(frames)))
+    problems += _frames_home(source, frames, events)
+    response = fold(events)
+    if response.error is not None:
+        problems.append(f"its end: {response.error.message}")
+    return problems + [f"odd: {violation}" for violation in validate(response)]
+
+
+def _frames_home(source: str, frames: list[Frame], events: list[Event]) -> list[str]:
+    writer = dialect(source).stream_writer()
+    back = [frame for event in events for frame in writer.feed(event)] + writer.close()
+    for number, (one, other) in enumerate(zip(frames, back, strict=False), 1):
+        if found := difference(_parsed(one), _parsed(other)):
+            return [f"home, frame {number}: {found}"]
+    if len(frames) != len(back):
+        return [f"home: {len(frames)} frames come back as {len(back)}"]
+    return []
+
+
+def _parsed(frame: Frame) -> Any:
+    """A frame as JSON; marks such as `[DONE]` as text."""
+    try:
+        return codec.parse(frame.data, "frame")
+    except InterlinguaError:
+        return frame.data
+
+
+def _home(value: Request | Response, source: str, wire: Any) -> list[str]:
+    written = _write(value, source)
+    found = difference(wire, written.wire)
+    problems = [f"home: {found}"] if found else []
+    return problems + [f"reported at home: {loss}" for loss in written.report]
+
+
+def _write(value: Request | Response, source: str) -> Any:
+    writer = dialect(source)
+    if isinstance(value, Request):
+        return writer.write_request(value)
+    return writer.write_response(value)

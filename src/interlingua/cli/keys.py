@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,26 +14,271 @@ import click
 import msgspec
 
 from interlingua.cli.main import shown
-from interlingua.cli.owners import (
-    AMOUNT,
-    COUNT,
-    SPAN,
-    amount,
-    find_owner,
-    noted,
-    pages,
-    spent_by,
-)
-from interlingua.cli.stores import json_option, opened, store_option
-from interlingua.cli.terminal import Column, cell, minute, put_json, say, show_table
+from interlingua.cli.options import json_option, store_option
+from interlingua.cli.stores import NAMED, opened
+from interlingua.cli.terminal import Column, cell, dollars, minute, put_json, say, show_table
+from interlingua.store.errors import NotFoundError, StoreError
 
 if TYPE_CHECKING:
     from interlingua.gateway.keys.key_admin import NewKey, Terms
     from interlingua.store.base import Store
     from interlingua.store.reference import KeyRow
 
+
+if TYPE_CHECKING:
+    from interlingua.events.payloads import Payload
+    from interlingua.store.base import Store
+
+    _Type = click.ParamType[Any]
+else:  # generic for type checkers only in the oldest versions that we take
+    _Type = click.ParamType
+
 F = TypeVar("F", bound=Callable[..., object])
+NONE = "none"
 ID = "Takes an id, the start of one, or a name."
+_SPAN = re.compile(r"(\d{1,5})([mhdw])")
+_UNITS = {
+    "m": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+    "w": timedelta(weeks=1),
+}
+
+
+class _Amount(_Type):
+    name = "dollars"
+
+    def convert(self, value: Any, param: Any, context: Any) -> Any:
+        if value == NONE or isinstance(value, Decimal):
+            return value
+        try:
+            return Decimal(str(value).removeprefix("$"))
+        except InvalidOperation:
+            self.fail(f"expected an amount like 12.50, or `none`, found {value!r}", param, context)
+
+
+class _Count(_Type):
+    name = "number"
+
+    def convert(self, value: Any, param: Any, context: Any) -> Any:
+        if value == NONE or isinstance(value, int):
+            return value
+        if not str(value).isdecimal() or not 0 < int(value) < 2**53:
+            text = f"expected a number of at least 1, or `none`, found {value!r}"
+            self.fail(text, param, context)
+        return int(value)
+
+
+class _Span(_Type):
+    name = "span"
+
+    def convert(self, value: Any, param: Any, context: Any) -> Any:
+        if value == NONE or isinstance(value, timedelta):
+            return value
+        found = _SPAN.fullmatch(str(value))
+        if found is None:
+            self.fail(f"expected 30m, 12h, 90d, 4w, or `none`, found {value!r}", param, context)
+        return int(found[1]) * _UNITS[found[2]]
+
+
+AMOUNT, COUNT, SPAN = _Amount(), _Count(), _Span()
+
+
+def amount(spent: Decimal, cap: Decimal | None) -> str:
+    """What was spent, and of how much."""
+    if cap is None:
+        return dollars(spent) if spent else ""
+    return f"{dollars(spent)} of {dollars(cap)}"
+
+
+Spent = dict[str, tuple[Decimal, Decimal]]
+"""What each owner has spent or set aside today and this month, in dollars."""
+
+
+def pages(read: Callable[[str], list[Any]]) -> Iterator[Any]:
+    """All rows that a store lists by id."""
+    after = ""
+    while page := read(after):
+        yield from page
+        after = page[-1].id
+
+
+def find_owner(store: Store, what: str, text: str) -> Any:
+    """A key, a user or a team by its id, the beginning of it, its name or its e-mail address."""
+    lists: dict[str, Callable[[str], list[Any]]] = {
+        "key": store.keys,
+        "user": store.users,
+        "team": store.teams,
+    }
+    fitting = []
+    for row in pages(lists[what]):
+        if row.id == text:
+            return row
+        names: tuple[str | None, ...] = (row.name, getattr(row, "email", None))
+        if row.status == "revoked":
+            names = ()  # another one has the name by now
+        if text in names or (text and row.id.lower().startswith(text.lower())):
+            fitting.append(row)
+    if not fitting:
+        raise NotFoundError(store.where, what, text)
+    if len(fitting) > 1:
+        ids = ", ".join(row.id for row in fitting[:NAMED])
+        problem = f"{text[:80]!r} may be several {what}s: {ids}"
+        raise StoreError(store.where, problem, "conflict")
+    return fitting[0]
+
+
+def spent_by(store: Store, owners: Sequence[str]) -> Spent:
+    from interlingua.gateway.shared.principal import usd
+
+    today = datetime.now(UTC).date().isoformat()
+    found: Spent = {}
+    for row in store.spent(owners, today):
+        day, month = found.get(row.owner_id, (Decimal(0), Decimal(0)))
+        total = usd(row.spent + row.reserved)
+        found[row.owner_id] = (total, month) if row.period == today else (day, total)
+    return found
+
+
+def noted(store: Store, name: str, payload: Payload) -> None:
+    """Writes an event to the trace."""
+    from interlingua.events.bus import Bus
+    from interlingua.sessions.recorder import StoreSink
+
+    with Bus(StoreSink(store)) as bus:
+        bus.emit(name, payload)
+
+
+# Users and teams
+
+
+def _owners(what: str, change: str, ids: str, email: bool) -> click.Group:
+    """The commands for one kind of owner; `email`: each has an e-mail address."""
+    who = "the users of keys" if what == "user" else f"{what}s"
+    group = click.Group(f"{what}s", help=f"Add, list, change, disable and enable {who}.")
+    _additions(group, what, email)
+    _changes(group, what, change, ids, email)
+    return group
+
+
+def _additions(group: click.Group, what: str, email: bool) -> None:
+    @group.command("add", help=f"Add a {what}; prints its id.")
+    @click.argument("name")
+    @_with_email("The e-mail address.", email)
+    @_caps
+    @json_option
+    @store_option
+    def add(
+        name: str, daily: Any, monthly: Any, as_json: bool, address: str | None, **more: Any
+    ) -> None:
+        from interlingua.gateway.keys import key_admin
+
+        caps = [None if cap == NONE else cap for cap in (daily, monthly)]
+        with opened(address, make=True) as store:
+            if email:
+                row: Any = key_admin.add_user(store, more["email"], name, *caps)
+            else:
+                row = key_admin.add_team(store, name, *caps)
+        if as_json:
+            put_json(row)
+        else:
+            say(row.id)
+
+    @group.command("list", help=f"List all {what}s and their spending.")
+    @json_option
+    @store_option
+    def list_(as_json: bool, address: str | None) -> None:
+        with opened(address) as store:
+            rows = list(pages(store.users if email else store.teams))
+            spent = spent_by(store, [row.id for row in rows])
+        _show(rows, spent, as_json)
+
+
+def _changes(group: click.Group, what: str, change: str, ids: str, email: bool) -> None:
+    @group.command("change", help=f"{change} {ids}")
+    @click.argument("id")
+    @click.option("--name", help="The new name.")
+    @_with_email("The new e-mail address.", email)
+    @_caps
+    @store_option
+    def change_(id: str, address: str | None, **fields: Any) -> None:
+        _save(address, what, id, **fields)
+
+    for verb, status, then in (
+        ("disable", "disabled", f"Disable all keys of this {what} until it is enabled again."),
+        ("enable", "active", f"Enable the keys of this {what} again."),
+    ):
+
+        @group.command(verb, help=f"{then} {ids}")
+        @click.argument("id")
+        @store_option
+        def switch(id: str, address: str | None, status: str = status) -> None:
+            _save(address, what, id, status=status)
+
+
+def _with_email(help: str, email: bool) -> Callable[[F], F]:
+    return click.option("--email", help=help) if email else lambda function: function
+
+
+def _caps(function: F) -> F:
+    for span, period in (("--monthly", "month"), ("--daily", "day")):
+        text = f"Cap in dollars per {period} for all keys together (UTC)."
+        function = click.option(span, type=AMOUNT, help=text)(function)
+    return function
+
+
+def _show(rows: list[Any], spent: Spent, as_json: bool) -> None:
+    none = (Decimal(0), Decimal(0))
+    if as_json:
+        spending = [
+            {"status": row.status, "day_usd": day, "month_usd": month}
+            for row in rows
+            for day, month in [spent.get(row.id, none)]
+        ]
+        pairs = zip(rows, spending, strict=True)
+        put_json([{**msgspec.to_builtins(row), **more} for row, more in pairs])
+        return
+    if not rows:
+        click.echo("There are none yet.", err=True)
+        return
+    columns = [
+        Column("id", "cyan"),
+        Column("name", shrink=True),
+        Column("status", "green"),
+        Column("today", right=True),
+        Column("this month", right=True),
+    ]
+    cells = []
+    for row in rows:
+        day, month = spent.get(row.id, none)
+        caps = amount(day, row.daily_cap_usd), amount(month, row.monthly_cap_usd)
+        cells.append([row.id, row.name or "", row.status, *caps])
+    show_table(columns, cells)
+
+
+def _save(address: str | None, what: str, id: str, **fields: Any) -> None:
+    """Changes the fields of a user or a team that are not None."""
+    from interlingua.gateway.keys import key_admin
+
+    names = {"daily": "daily_cap_usd", "monthly": "monthly_cap_usd"}
+    changes = {
+        names.get(name, name): None if value == NONE else value
+        for name, value in fields.items()
+        if value is not None
+    }
+    with opened(address) as store:
+        row = key_admin.changed_owner(find_owner(store, what, id), **changes)
+        (store.save_user if what == "user" else store.save_team)(row)
+    click.echo(f"changed {row.id} ({cell(row.name or '')})", err=True)
+
+
+users_command = _owners(
+    "user",
+    "Change caps, name or e-mail address.",
+    "An id, the beginning of one, a name or an address.",
+    email=True,
+)
+teams_command = _owners("team", "Change caps or name.", ID, email=False)
 
 
 @click.group("keys", help="Issue, list, change, rotate and revoke keys of the gateway.")
@@ -106,7 +352,7 @@ _FIELDS = {"daily": "daily_cap_usd", "monthly": "monthly_cap_usd", "expires": "e
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
-    """What was said about a key's terms, under the names of its fields; `none` is None."""
+    """The options about a key's terms, under the names of its fields; `none` is None."""
     out: dict[str, Any] = {}
     models, file = options.pop("models", ()), options.pop("config", None)
     if models:
@@ -146,7 +392,7 @@ def issue(
     address: str | None,
     **options: Any,
 ) -> None:
-    from interlingua.bus.payloads.service import KeyIssued
+    from interlingua.events.payloads import KeyIssued
     from interlingua.gateway.keys import key_admin
 
     terms: Terms = key_admin.Terms(**_given(options))
@@ -190,7 +436,7 @@ def _public(key: KeyRow) -> dict[str, Any]:
 @store_option
 def list_(as_json: bool, address: str | None) -> None:
     with opened(address) as store:
-        keys = list(all_keys(store))
+        keys: list[KeyRow] = list(pages(store.keys))
         spent = spent_by(store, [key.account_id or key.id for key in keys])
     if as_json:
         rows = []
@@ -200,7 +446,7 @@ def list_(as_json: bool, address: str | None) -> None:
         put_json(rows)
         return
     if not keys:
-        click.echo("There are no keys: on loopback, everybody may come in.", err=True)
+        click.echo("There are no keys: on loopback, anyone can use the gateway.", err=True)
         return
     columns = [
         Column("id", "cyan"),
@@ -214,7 +460,7 @@ def list_(as_json: bool, address: str | None) -> None:
     show_table(columns, [_row(key, spent) for key in keys])
 
 
-def _row(key: KeyRow, spent: dict[str, tuple[Decimal, Decimal]]) -> list[str]:
+def _row(key: KeyRow, spent: Spent) -> list[str]:
     day, month = spent.get(key.account_id or key.id, (Decimal(0), Decimal(0)))
     return [
         key.id,
@@ -261,7 +507,7 @@ def change(id: str, as_json: bool, address: str | None, **options: Any) -> None:
 @json_option
 @store_option
 def rotate(id: str, grace: timedelta | str, as_json: bool, address: str | None) -> None:
-    from interlingua.bus.payloads.service import KeyRotated
+    from interlingua.events.payloads import KeyRotated
     from interlingua.gateway.keys import key_admin
 
     span = timedelta() if isinstance(grace, str) else grace
@@ -277,7 +523,7 @@ def rotate(id: str, grace: timedelta | str, as_json: bool, address: str | None) 
 @json_option
 @store_option
 def revoke(ids: tuple[str, ...], as_json: bool, address: str | None) -> None:
-    from interlingua.bus.payloads.service import KeyRevoked
+    from interlingua.events.payloads import KeyRevoked
     from interlingua.gateway.keys import key_admin
 
     with opened(address) as store:
@@ -289,10 +535,6 @@ def revoke(ids: tuple[str, ...], as_json: bool, address: str | None) -> None:
                 click.echo(f"revoked {shown(key.id)} ({cell(key.name)})", err=True)
     if as_json:
         put_json({"revoked": [key.id for key in keys]})
-
-
-def all_keys(store: Store) -> Iterator[KeyRow]:
-    return pages(store.keys)
 
 
 def find_key(store: Store, text: str) -> KeyRow:

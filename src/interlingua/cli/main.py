@@ -32,6 +32,7 @@ COMMANDS: dict[str, str] = {
     "cost": "Show spending by session, model, day, user, team or key.",
     "requests": "Show the gateway's request log: list, follow, show one.",
     "reprice": "Recompute the cost of stored messages with another price table.",
+    "maintain": "Delete old rows of the gateway's log and trace now.",
     "serve": "Run the gateway, which connects any official SDK to any provider.",
     "rules": "Check or show the rules that choose a model.",
     "export": "Export sessions to a file, for import elsewhere or for sending.",
@@ -40,8 +41,8 @@ COMMANDS: dict[str, str] = {
     "users": "Manage the users of keys and their caps.",
     "teams": "Manage teams of keys and their caps.",
 }
-HELP = """Reads a conversation in any LLM provider's format and writes it in any other's, and says
-what could not be said. Talks to models, stores sessions, and serves a gateway."""
+HELP = """Reads a conversation in any LLM provider's format and writes it in any other's, and
+reports every loss. Talks to models, stores sessions, and serves a gateway."""
 EPILOG = """\b
 What to do next:
   interlingua chat "How do whales sleep?"    ask a model on this machine; no key needed
@@ -50,8 +51,18 @@ What to do next:
   interlingua demo                           see a conversion first
 
 `interlingua COMMAND --help` says more."""
-MODULES = {"import": "importing"}
-"""Where a command's name is a word of the language, another one for its module."""
+MODULES = {
+    "import": "importing",
+    "users": "keys",
+    "teams": "keys",
+    "reprice": "cost",
+    "maintain": "serve",
+    "rules": "models",
+    "check": "inspect",
+    "schema": "demo",
+    "dialects": "demo",
+}
+"""The modules of commands that have another name."""
 
 
 def main() -> None:
@@ -68,14 +79,21 @@ def module_of(name: str) -> ModuleType:
     return import_module(f"interlingua.cli.{MODULES.get(name, name)}")
 
 
+def command_of(name: str) -> click.Command:
+    """A command: `<name>_command` of its module, else `command`."""
+    module = module_of(name)
+    command: click.Command = getattr(module, f"{name}_command", None) or module.command
+    return command
+
+
 def commands() -> click.Group:
-    """All commands. Their modules are loaded when they are asked for."""
+    """All commands. Their modules are loaded on demand."""
     import click
 
     from interlingua import __version__
 
     class Commands(click.Group):
-        """Knows all names, and loads a command's module when it is asked for."""
+        """Knows all names, and loads a command's module on demand."""
 
         def list_commands(self, context: click.Context) -> list[str]:
             return list(COMMANDS)
@@ -83,8 +101,7 @@ def commands() -> click.Group:
         def get_command(self, context: click.Context, name: str) -> click.Command | None:
             if name not in COMMANDS:
                 return None
-            command: click.Command = module_of(name).command
-            return command
+            return command_of(name)
 
         def format_commands(self, context: click.Context, formatter: Any) -> None:
             with formatter.section("Commands"):
@@ -95,7 +112,7 @@ def commands() -> click.Group:
                 return super().invoke(context)
             except (InterlinguaError, OSError) as error:
                 if getattr(error, "errno", None) == EPIPE:
-                    raise  # nobody reads on, which is nothing to speak of
+                    raise  # the reader has gone, which is not an error
                 click.echo(f"interlingua: {shown(problem_of(error))}", err=True)
                 context.exit(1)
 

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
-from interlingua.cli.stores import json_option
-from interlingua.cli.terminal import Column, dollars, put_json, show_table
-from interlingua.models.aliases import aliases
-from interlingua.models.capabilities import (
+from interlingua import config
+from interlingua.cli.options import json_option, store_option
+from interlingua.cli.stores import opened
+from interlingua.cli.terminal import Column, cell, dollars, plural, put_json, say, show_table
+from interlingua.config import learned_path, profiles_path
+from interlingua.profiles.capabilities import (
     Capabilities,
     capabilities,
     known_models,
     usual_dialect,
 )
+from interlingua.profiles.resolving import aliases, resolve
+from interlingua.providers.profiles import lookup_here
+from interlingua.routing.predicates import Problem
 from interlingua.routing.registry import provider_of
+from interlingua.routing.router import PolicyFile, check_rules
 
 if TYPE_CHECKING:
-    from interlingua.prices.table import PriceTable
+    from interlingua.costs.table import PriceTable
+    from interlingua.profiles.profile import Profile, Rule
+
 
 ABLE = {
     "supports_images": "images",
@@ -64,23 +78,17 @@ def command(
     """NAME is a part of the id, or an alias; with --profile the whole id. All known models are
     searched for it."""
     if refresh is not None:
-        from interlingua.cli.refresh import refreshed
-
         refreshed(refresh, as_json)
     elif learned:
-        from interlingua.cli.learned_rules import show_learned
-
         show_learned(as_json)
     elif profile:
-        from interlingua.cli.profile import show_profile
-
         show_profile(name, dialect, as_json)
     else:
         _list_models(name, provider, now or not (every or name or provider), as_json)
 
 
 def _list_models(name: str | None, provider: str | None, now: bool, as_json: bool) -> None:
-    from interlingua.prices.own import own_table
+    from interlingua.costs.table import own_table
 
     table = own_table()
     known = list(dict.fromkeys([*known_models(), *table]))
@@ -89,7 +97,9 @@ def _list_models(name: str | None, provider: str | None, now: bool, as_json: boo
     listed = _usable_now(known) if now else known
     ids = [id for id in listed if part in id.lower() and provider in (None, provider_of(id))]
     if as_json:
-        put_json({"pricing_version": table.version, "models": [_told(id, table) for id in ids]})
+        put_json(
+            {"pricing_version": table.version, "models": [_model_dict(id, table) for id in ids]}
+        )
     elif not ids:
         click.echo("No known model has this in its name.", err=True)
     else:
@@ -107,8 +117,8 @@ def _require_provider(provider: str | None, known: list[str]) -> None:
 
 
 def _usable_now(known: list[str]) -> list[str]:
-    from interlingua.chat.setup import Setup
-    from interlingua.client.reach import of_reachable
+    from interlingua.agents.chat.setup import Setup
+    from interlingua.client.targets import of_reachable
 
     return of_reachable(Setup().reached(), known)
 
@@ -155,7 +165,7 @@ def _tokens(count: int | None) -> str:
     return f"{count // 1000}k" if count >= 1000 else str(count)
 
 
-def _told(id: str, table: PriceTable) -> dict[str, Any]:
+def _model_dict(id: str, table: PriceTable) -> dict[str, Any]:
     provider = provider_of(id)
     able = _capabilities(id)
     return {
@@ -166,3 +176,262 @@ def _told(id: str, table: PriceTable) -> dict[str, Any]:
         "capabilities": able,
         "price": table.models.get(id),
     }
+
+
+def show_learned(as_json: bool) -> None:
+    """Print a rule for each parameter that was refused."""
+    from interlingua.adapt.fit.lessons import rule_of
+    from interlingua.client.lessons import read_lessons
+
+    lessons = read_lessons(learned_path())
+    if as_json:
+        put_json([msgspec.to_builtins(each) for each in lessons])
+        return
+    if not lessons:
+        click.echo("No model has refused anything through a gateway of this machine.", err=True)
+        return
+    click.echo("\n\n".join(map(rule_of, lessons)))
+    click.echo(f"Copy what should stay into {profiles_path()}.", err=True)
+
+
+COLUMNS = [
+    Column("model", "cyan", shrink=True),
+    Column("field"),
+    Column("ours", shrink=True),
+    Column("rule", "yellow", wide=100),
+    Column("theirs", "green", shrink=True),
+]
+
+
+def refreshed(key: str, as_json: bool) -> None:
+    """Ask, write the file, and show where our rules say something else."""
+    import asyncio
+
+    from interlingua.client.refresh import listed_rules
+    from interlingua.profiles.profile import bundled
+    from interlingua.profiles.provider_lists import as_toml, differences
+    from interlingua.providers.registry import own_path, provider
+
+    rules = asyncio.run(listed_rules(provider(key, own_path())))
+    path = config.provider_list_path(key)
+    head = f"What {key} says of its models. Written by `interlingua models --refresh {key}`."
+    _replace_file(path, as_toml(rules, head))
+    found = differences(rules, bundled())
+    if as_json:
+        put_json(
+            {
+                "file": str(path),
+                "rules": rules,
+                "differences": [each._asdict() for each in found],
+            }
+        )
+        return
+    if found:
+        rows = [[e.model, e.field, text(e.ours), e.rule, text(e.theirs)] for e in found]
+        show_table(COLUMNS, rows)
+    click.echo(
+        f"{len(rules)} models, {len(found)} differences from the package's rules: {path}", err=True
+    )
+
+
+def _replace_file(path: Path, content: str) -> None:
+    """The whole file or nothing of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_suffix(".new")
+    new.write_text(content, encoding="utf-8")
+    os.replace(new, path)
+
+
+PROFILE_COLUMNS = [
+    Column("field", "cyan"),
+    Column("value", shrink=True),
+    Column("rule", "yellow"),
+    Column("sure", wide=80),
+    Column("since", "dim", wide=100),
+    Column("sources", "dim", shrink=True, wide=120),
+]
+
+LONGEST = 60
+"""Letters of a value."""
+
+
+def show_profile(name: str | None, dialect: str | None, as_json: bool) -> None:
+    """Print the profile of a model id or an alias."""
+    if name is None:
+        raise click.UsageError("--profile needs a model: <provider>:<name>, or an alias")
+    id = resolve(name)
+    models = lookup_here()
+    asked_in = dialect or models.dialect(id)
+    profile = models.known_profile(id, asked_in)
+    if as_json:
+        put_json({"model": id, "dialect": asked_in, **profile_dict(profile)})
+        return
+    if not profile:
+        click.echo(f"There are no rules for {id}: requests are written as they are.", err=True)
+        return
+    show_table(PROFILE_COLUMNS, rows(profile))
+    click.echo(f"{id}, asked in {asked_in}", err=True)
+
+
+def rows(profile: Profile) -> list[list[str]]:
+    """A line for each field, group by group."""
+    return [
+        [
+            field,
+            text(value),
+            rule.id,
+            rule.sure,
+            rule.since or "",
+            ", ".join(rule.sources),
+        ]
+        for field, value, rule in _ordered(profile)
+    ]
+
+
+def _ordered(profile: Profile) -> list[tuple[str, Any, Rule]]:
+    from interlingua.profiles.profile import GROUPS
+
+    order = list(GROUPS)
+    return sorted(
+        profile.fields(), key=lambda field: (order.index(field[0].split(".")[0]), field[0])
+    )
+
+
+def text(value: Any) -> str:
+    """A value in a line; a long list is cut short, since the JSON has all of it."""
+    plain = msgspec.to_builtins(value)
+    match plain:
+        case bool():
+            return "yes" if plain else "no"
+        case (int() | float() as least, int() | float() as most):
+            return f"{least:g} to {most:g}" if most < 1e6 else f"from {least:g}"
+        case list() | tuple():
+            return _cut(", ".join(map(str, plain)) or "none")
+        case dict():
+            return _cut(", ".join(f"{key} {item}" for key, item in plain.items()))
+        case _:
+            return str(plain)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def profile_dict(profile: Profile) -> dict[str, Any]:
+    """The same for machines."""
+    groups: dict[str, dict[str, Any]] = {}
+    behind: dict[str, Any] = {}
+    for place, value, rule in _ordered(profile):
+        group, _, field = place.partition(".")
+        groups.setdefault(group, {})[field] = value
+        behind[place] = {
+            name: getattr(rule, name) for name in ("id", "sure", "since", "sources", "note")
+        }
+    return {"profile": groups, "rules": behind}
+
+
+file_argument = click.argument(
+    "file", type=click.Path(dir_okay=False, path_type=Path), required=False
+)
+
+
+@click.group("rules", help="Check or show the rules that choose a model.")
+def rules_command() -> None:
+    pass
+
+
+@rules_command.command("check", help="List all problems in a rules file; default: your own.")
+@file_argument
+@json_option
+def check(file: Path | None, as_json: bool) -> None:
+    path = file or config.rules_path()
+    problems = check_rules(path)
+    if as_json:
+        rows = [{"path": each.path, "message": each.message} for each in problems]
+        put_json({"file": str(path), "ok": not problems, "problems": rows})
+    else:
+        _tell(path, problems)
+    sys.exit(1 if problems else 0)
+
+
+def _tell(path: Path, problems: list[Problem]) -> None:
+    for problem in problems:
+        say(cell(f"{path}: {problem}"), "red")
+    click.echo(cell(f"{path}: {plural(len(problems), 'problem')}"), err=True)
+
+
+@rules_command.command(
+    "show", help="Show the rules in the order they are tried; default: your own file."
+)
+@file_argument
+@json_option
+def show(file: Path | None, as_json: bool) -> None:
+    path = file or config.rules_path()
+    if file is None and not path.exists():
+        click.echo(cell(f"There are no rules: {path} is not there."), err=True)
+        return
+    policy_file = PolicyFile(path)
+    policy = policy_file.read().policy
+    if policy_file.problems:
+        _tell(path, policy_file.problems)
+        sys.exit(1)
+    written = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    if as_json:
+        put_json({"file": str(path), "version": policy.version, "rules": written})
+        return
+    say(cell(f"{path}, version {policy.version}"), "bold")
+    say(cell(f"default: {policy.everywhere.default or 'none'}"))
+    for alias, model in policy.aliases.items():
+        say(cell(f"alias {alias}: {model}"))
+    for workspace, scope in policy.workspaces.items():
+        if scope.default:
+            say(cell(f"default in {workspace}: {scope.default}"))
+    rows = list(_rows(written))
+    if rows:
+        columns = [
+            Column("rule", "cyan"),
+            Column("use", "green", shrink=True),
+            Column("when", shrink=True),
+            Column("where", "dim", shrink=True),
+        ]
+        show_table(columns, rows)
+
+
+@rules_command.command("learned", help="Show which models did best on which kinds of turns.")
+@click.option("--reset", is_flag=True, help="Forget all of it.")
+@store_option
+@json_option
+def learned(reset: bool, address: str | None, as_json: bool) -> None:
+    with opened(address) as store:
+        if reset:
+            forgotten = store.reset_patterns()
+            click.echo(f"forgot {plural(len(forgotten), 'kind')} of turns", err=True)
+            return
+        kinds = store.pattern_kinds()
+    if as_json:
+        keys = ("kind", "model", "turns", "success")
+        put_json([dict(zip(keys, row, strict=True)) for row in kinds])
+    elif not kinds:
+        click.echo("Nothing recorded yet; [pattern] enabled = true switches it on.", err=True)
+    else:
+        columns = [
+            Column("kind of turn", "cyan", shrink=True),
+            Column("model", "green", shrink=True),
+            Column("turns"),
+            Column("success"),
+        ]
+        rows = [[kind, model, str(count), f"{good:.0%}"] for kind, model, count, good in kinds]
+        show_table(columns, rows)
+
+
+def _rows(written: dict[str, Any]) -> Iterator[list[str]]:
+    """Those of workspaces first: they are tried before the others."""
+    scopes = [*written.get("workspaces", {}).items(), ("everywhere", written)]
+    for where, scope in scopes:
+        for index, rule in enumerate(scope.get("rules", [])):
+            when = ", ".join(f"{name} {_value_text(value)}" for name, value in rule["when"].items())
+            yield [rule.get("name", f"rule_{index}"), rule["use"], when or "always", where]
+
+
+def _value_text(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
@@ -58,7 +58,7 @@ class Item(NamedTuple):
 
 def items(path: Path, source: str, model: str | None = None) -> Iterator[Item]:
     """All that is in a file, in order; `-` is standard input."""
-    with _opened(path) as file:
+    with nullcontext(sys.stdin.buffer) if str(path) == STDIN else path.open("rb") as file:
         first = _until_the_second(file)
         lines = chain(first, file)
         if path.suffix.lower() in LINES or _are_values(first):
@@ -70,10 +70,6 @@ def items(path: Path, source: str, model: str | None = None) -> Iterator[Item]:
         else:
             data = b"".join(lines)
             yield from _read(1, data, source, model, len(data))
-
-
-def _opened(path: Path) -> AbstractContextManager[IO[bytes]]:
-    return nullcontext(sys.stdin.buffer) if str(path) == STDIN else path.open("rb")
 
 
 def _until_the_second(file: IO[bytes]) -> list[bytes]:
@@ -89,8 +85,8 @@ def _until_the_second(file: IO[bytes]) -> list[bytes]:
 
 
 def _are_values(lines: list[bytes]) -> bool:
-    """Whether each line is a value of its own. One value on one line is that too; of a line that
-    is damaged, the next one tells."""
+    """Whether each line is a value of its own. One value on one line is that too; if a line is
+    damaged, the next one decides."""
     first, second = ([line for line in lines if not line.isspace()] + [b"", b""])[:2]
     return _is_json(first) or (second.lstrip()[:1] in (b"{", b"[") and _is_json(second))
 

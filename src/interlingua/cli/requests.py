@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from interlingua.cli.stores import LAST, json_option, only, opened, store_option
+from interlingua.cli.options import Moment, json_option, limit_option, store_option, until_option
+from interlingua.cli.stores import LAST, only, opened
 from interlingua.cli.terminal import (
     GAP,
     Column,
@@ -23,12 +24,11 @@ from interlingua.cli.terminal import (
     say,
     show_table,
 )
-from interlingua.cli.times import Moment
 from interlingua.store.errors import NotFoundError, StoreError
 from interlingua.store.request_rows import (
+    RequestFilter,
     RequestRow,
     StatusError,
-    Wanted,
     request_details,
     request_dict,
     with_status,
@@ -41,24 +41,19 @@ PREFIX = "req_"
 PAGE = 200
 SECONDS = 0.5
 """Between two looks at what is new."""
-HELP = """What passed the gateway, the newest first; with an ID one request, with what it could not
-say and what came of each try."""
+HELP = "The gateway's requests, newest first; with an ID, one request, its losses and attempts."
 Names = dict[str | None, str]
 
 
 @click.command("requests", help=HELP)
 @click.argument("id", required=False)
 @click.option("-f", "--follow", is_flag=True, help="Follow new requests as they finish.")
-@click.option(
-    "--limit", type=click.IntRange(0), default=20, show_default=True, help="Maximum number to show."
-)
+@limit_option(20, least=0)
 @click.option("--model", help="Requests for this name, or answered by this model.")
 @click.option("--status", help="ok, failed, a status like 429, or 4xx.")
 @click.option("--key", "key", help="Requests of this key: an id, the start of one, or a name.")
 @click.option("--since", type=Moment(), help="From this day or time on; 12h is twelve hours ago.")
-@click.option(
-    "--until", type=Moment(end=True), help="Up to the end of this day, or up to this time."
-)
+@until_option
 @json_option
 @store_option
 def command(
@@ -71,33 +66,33 @@ def command(
     **chosen: Any,
 ) -> None:
     if id is not None and follow:
-        raise click.UsageError("one request is over: there is nothing to follow")
+        raise click.UsageError("--follow shows new requests and takes no ID")
     with opened(address) as store:
         if id is not None:
             _show(store, find_request(store, id), as_json)
             return
-        wanted = _wanted(store, key, **chosen)
+        filter = _request_filter(store, key, **chosen)
         names = _names(store)
         if follow:
-            _follow(store, wanted, limit, names, as_json)
+            _follow(store, filter, limit, names, as_json)
         else:
-            _list(store.requests(wanted, limit + 1), limit, names, as_json)
+            _list(store.requests(filter, limit + 1), limit, names, as_json)
 
 
-def _wanted(
+def _request_filter(
     store: Store,
     key: str | None,
     model: str | None,
     status: str | None,
     since: datetime | None,
     until: datetime | None,
-) -> Wanted:
+) -> RequestFilter:
     from interlingua.cli.keys import find_key
 
     key_id = None if key is None else find_key(store, key).id
-    wanted = Wanted(key_id=key_id, model=model, since=since, until=until)
+    filter = RequestFilter(key_id=key_id, model=model, since=since, until=until)
     try:
-        return wanted if status is None else with_status(wanted, status)
+        return filter if status is None else with_status(filter, status)
     except StatusError as error:
         raise click.UsageError(str(error)) from None
 
@@ -107,7 +102,7 @@ def find_request(store: Store, text: str) -> RequestRow:
     if text == LAST:
         rows = store.requests(limit=1)
         if not rows:
-            raise StoreError(store.where, "no requests have passed yet", "not_found")
+            raise StoreError(store.where, "there are no requests yet", "not_found")
         return store.request(rows[0].id)
     start = PREFIX + text.removeprefix(PREFIX).upper()
     try:
@@ -146,7 +141,7 @@ def _list(rows: list[RequestRow], limit: int, names: Names, as_json: bool) -> No
     if as_json:
         put_json([request_dict(row) for row in rows])
     elif not rows:
-        click.echo("No request has passed that fits.", err=True)
+        click.echo("No requests match.", err=True)
     else:
         show_table(COLUMNS, [_cells(row, names) for row in rows])
         if more:
@@ -178,12 +173,12 @@ def _status(row: RequestRow) -> str:
 # Live
 
 
-def _follow(store: Store, wanted: Wanted, limit: int, names: Names, as_json: bool) -> None:
+def _follow(store: Store, filter: RequestFilter, limit: int, names: Names, as_json: bool) -> None:
     after = store.last_request()
-    for row in reversed(store.requests(wanted, limit)):
+    for row in reversed(store.requests(filter, limit)):
         _tell(row, names, as_json)
     try:
-        for row in followed(store, wanted, after):
+        for row in followed(store, filter, after):
             if row.key_id is not None and row.key_id not in names:
                 names = _names(store)
             _tell(row, names, as_json)
@@ -192,13 +187,13 @@ def _follow(store: Store, wanted: Wanted, limit: int, names: Names, as_json: boo
 
 
 def followed(
-    store: Store, wanted: Wanted, after: int, wait: Callable[[float], None] = time.sleep
+    store: Store, filter: RequestFilter, after: int, wait: Callable[[float], None] = time.sleep
 ) -> Iterator[RequestRow]:
     """What is written behind a number, for ever: each once, in order."""
     while True:
         last = store.last_request()
         while after < last:
-            rows = store.requests_after(after, last, wanted, PAGE)
+            rows = store.requests_after(after, last, filter, PAGE)
             yield from rows
             after = rows[-1].seq if len(rows) == PAGE else last
         wait(SECONDS)
@@ -224,7 +219,7 @@ def _tell(row: RequestRow, names: Names, as_json: bool) -> None:
 
 
 def _show(store: Store, row: RequestRow, as_json: bool) -> None:
-    from interlingua.bus.event import NO_SESSION
+    from interlingua.events.event import NO_SESSION
 
     whole = request_details(row, store.request_trace(row.id, NO_SESSION))
     if as_json:

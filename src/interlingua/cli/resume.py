@@ -7,33 +7,117 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from interlingua.cli.agents import (
-    SESSION,
-    complain_of_losses,
+from interlingua.cli.options import (
     from_option,
     home_option,
-    known_format,
+    json_option,
     redact_options,
+    store_option,
 )
-from interlingua.cli.main import shown
-from interlingua.cli.stores import find_session, json_option, opened, store_option
-from interlingua.cli.terminal import complain, plural, put_json
+from interlingua.cli.stores import find_session, opened
+from interlingua.cli.terminal import cell, complain, plural, put_json
 
 if TYPE_CHECKING:
-    from interlingua.losses import Report
-    from interlingua.transcripts import Found, Transcript
+    from interlingua.costs.table import PriceTable
+    from interlingua.model.losses import Report
+    from interlingua.transcripts import Found, Skipped, Transcript
     from interlingua.transcripts.placing import Plan
+    from interlingua.transcripts.transcript import Answer
+
+
+SESSION = (
+    "SESSION is a file, an id or the beginning of one (`codex:` before it names the agent), or"
+    " `latest`."
+)
+
+
+def known_format(name: str, option: str) -> str:
+    """The name of a format; wrong usage if there is none."""
+    from interlingua.transcripts import formats
+
+    known = formats()
+    if name not in known:
+        problem = f"unknown format {name!r}: {', '.join(known)}"
+        raise click.BadParameter(problem, param_hint=option)
+    return name
+
+
+def pick_session(name: str, home: Path | None, format: str | None) -> Found:
+    """The session that is meant; what was passed over while looking for it is complained of."""
+    from interlingua.transcripts.sessions import pick
+
+    skipped: list[Skipped] = []
+    try:
+        return pick(name, home, [known_format(format, "--from")] if format else [], skipped)
+    finally:
+        for each in skipped:
+            complain(str(each))
+
+
+class Prices:
+    """What answers cost by the price table of this machine."""
+
+    def __init__(self) -> None:
+        from interlingua.costs.table import own_table, with_own_version
+
+        self.table = own_table()
+        self.prices = with_own_version(self.table).version
+
+    def __call__(self, answers: Iterable[Answer]) -> tuple[Decimal | None, int]:
+        """The sum, and how many have no known price. None where nothing is known."""
+        from interlingua.costs.cost import Costs, UnknownCostError
+        from interlingua.dialects.anthropic.response import hour_cache_tokens
+        from interlingua.profiles.names import UnknownModelError
+
+        costs, noted, count, unpriced = Costs(self.table), Decimal(0), 0, 0
+        for answer in answers:
+            count += 1
+            if answer.usage.cost_usd is not None:
+                noted += answer.usage.cost_usd
+                continue
+            try:
+                longer = hour_cache_tokens(answer.usage)
+                costs.add(answer.usage, answer.model or "", answer.created_at, longer)
+            except (UnknownModelError, UnknownCostError, ValueError):
+                unpriced += 1
+        return (noted + costs.total if count > unpriced else None), unpriced
+
+
+def cost_of_answer(answer: Answer, table: PriceTable) -> Decimal | None:
+    """The cost that a tool recorded, else the cost by the table; None if neither is known."""
+    from interlingua.costs.cost import UnknownCostError, cost_of
+    from interlingua.dialects.anthropic.response import hour_cache_tokens
+    from interlingua.profiles.names import UnknownModelError
+
+    if answer.usage.cost_usd is not None:
+        return answer.usage.cost_usd
+    if answer.model is None:
+        return None
+    try:
+        longer = hour_cache_tokens(answer.usage)
+        return cost_of(answer.usage, answer.model, table, answer.created_at, longer).total
+    except (UnknownModelError, UnknownCostError, ValueError):
+        return None
+
+
+def complain_of_losses(report: Report) -> None:
+    """Losses that matter, on standard error."""
+    if any(loss.severity != "info" for loss in report):
+        complain(str(report))
+
 
 CHAT = "chat"
 STORE = "store:"
 """What a session's name begins with that is in the store."""
 TOLD = 12
-"""Losses that are told one by one."""
+"""Losses that are listed one by one."""
 
 
 @click.command("resume", help=f"Continue a session in another tool. {SESSION}")
@@ -81,7 +165,7 @@ def command(
         raise click.UsageError("--json and --run cannot be used together")
     found, transcript = _opened(session, format, address, home)
     if redact:
-        from interlingua.cli.redact_option import Hiding
+        from interlingua.cli.export import Hiding
 
         hiding = Hiding(patterns)
         transcript = hiding.transcript(transcript, keep_folder=True)
@@ -121,7 +205,7 @@ def _opened(
     if session.startswith(STORE):
         transcript = _stored(session.removeprefix(STORE), address)
     else:
-        found = sessions.pick(session, home, [known_format(format, "--from")] if format else [])
+        found = pick_session(session, home, format)
         transcript = sessions.opened(found)
     complain_of_losses(transcript.report)
     return found, transcript
@@ -134,14 +218,14 @@ def _carry_out(plan: Plan, yes: bool, run: bool, as_json: bool, home: Path | Non
         _ask(plan.report, yes)
         carry_out(plan)
     if as_json:
-        put_json(_told(plan))
+        put_json(_plan_dict(plan))
     else:
         _go_on(plan.commands, plan.folder, run, home)
 
 
 def _stored(id: str, address: str | None) -> Transcript:
-    from interlingua.cli.export_transcripts import transcript_of
-    from interlingua.losses import Report
+    from interlingua.cli.export import transcript_of
+    from interlingua.model.losses import Report
 
     report = Report("transcript")
     with opened(address) as store:
@@ -165,11 +249,10 @@ def _tell(plan: Plan) -> None:
     if not plan.files:
         click.echo(f"It is a session of {plan.format.title} already.", err=True)
         return
-    click.echo(f"{plan.format.title}: {shown(str(plan.path))}", err=True)
+    click.echo(f"{plan.format.title}: {cell(str(plan.path))}", err=True)
     _tell_losses(plan.report)
     if plan.folder and not Path(plan.folder).is_dir():
-        problem = f"the folder {plan.folder} is not there: --folder names another"
-        complain(problem)
+        complain(cell(f"the folder {plan.folder} is not there: --folder names another"))
 
 
 def _tell_losses(report: Report) -> None:
@@ -177,7 +260,7 @@ def _tell_losses(report: Report) -> None:
     if not losses:
         click.echo("Nothing is lost.", err=True)
         return
-    click.echo(f"{plural(len(losses), 'thing')} cannot be said there:", err=True)
+    click.echo(f"{plural(len(losses), 'thing')} cannot be carried over:", err=True)
     for loss in losses[:TOLD]:
         complain(f"  {loss}")
     if len(losses) > TOLD:
@@ -190,7 +273,7 @@ def _ask(report: Report, yes: bool) -> None:
     click.confirm("Go on?", abort=True, err=True)
 
 
-def _told(plan: Plan) -> dict[str, object]:
+def _plan_dict(plan: Plan) -> dict[str, object]:
     return {
         "format": plan.format.name,
         "id": plan.id,
@@ -208,8 +291,8 @@ def _go_on(
     """Run the commands one after another where the session works, or print them."""
     there = folder if folder and Path(folder).is_dir() else None
     if not run:
-        steps = [*([["cd", folder]] if folder else []), *commands]
-        click.echo(shown(" && ".join(shlex.join(step) for step in steps)))
+        steps = [*([["cd", _as_path(folder)]] if folder else []), *commands]
+        click.echo(" && ".join(" ".join(map(_quoted, step)) for step in steps))
         return
     environ = {**os.environ, **({"HOME": str(home)} if home is not None else {})}
     for each in commands:
@@ -218,9 +301,24 @@ def _go_on(
             sys.exit(code)
 
 
+def _as_path(folder: str) -> str:
+    """A folder that `cd` does not take for an option."""
+    return f"./{folder}" if folder.startswith("-") else folder
+
+
+def _quoted(word: str) -> str:
+    """A word for a shell, on one line; control characters are escapes of bash and zsh."""
+    if word.isprintable():
+        return shlex.quote(word)
+    escaped = [
+        char if char.isprintable() and char not in "\\'" else f"\\U{ord(char):08x}" for char in word
+    ]
+    return f"$'{''.join(escaped)}'"
+
+
 def _chat(transcript: Transcript, address: str | None, run: bool, as_json: bool) -> None:
     """Our own chat: the session goes into the store."""
-    from interlingua.cli.import_transcripts import import_transcript
+    from interlingua.cli.importing import import_transcript
 
     with opened(address, make=True) as store:
         settled = import_transcript(store, transcript)

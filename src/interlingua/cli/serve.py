@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
 from interlingua.cli.main import shown
+from interlingua.cli.options import json_option, store_option
+from interlingua.cli.stores import opened
+from interlingua.cli.terminal import plural, put_json
+
+if TYPE_CHECKING:
+    from interlingua.gateway.settings import Retention
+    from interlingua.store.base import Store
+    from interlingua.store.sessions import Swept
 
 
 @click.command("serve", help="Run the gateway, which connects any official SDK to any provider.")
@@ -54,10 +64,10 @@ def command(
         raise MissingExtraError("the gateway", "gateway") from None
     from interlingua.gateway.server.worker import Overrides
 
-    said = Overrides(None if path is None else str(path.absolute()), host, port, workers)
-    settings = said.settings()
+    overrides = Overrides(None if path is None else str(path.absolute()), host, port, workers)
+    settings = overrides.settings()
     if only_check:
-        _check(said)
+        _check(overrides)
         return
     logs.set_up(settings.telemetry)
 
@@ -67,16 +77,16 @@ def command(
         else:
             click.echo(shown(welcome.text()))
 
-    raise SystemExit(serve(said, settings, tell))
+    raise SystemExit(serve(overrides, settings, tell))
 
 
-def _check(said: object) -> None:
+def _check(overrides: object) -> None:
     from interlingua.cli.terminal import Column, show_table
+    from interlingua.gateway.config import check, table
     from interlingua.gateway.server.worker import Overrides
-    from interlingua.gateway.table import check, table
 
-    assert isinstance(said, Overrides)
-    settings = said.settings()
+    assert isinstance(overrides, Overrides)
+    settings = overrides.settings()
     problems = check(settings)
     listen = settings.listen
     click.echo(f"{settings.path or 'no file: defaults'}")
@@ -93,3 +103,64 @@ def _check(said: object) -> None:
     show_table(columns, rows)
     if problems:
         raise SystemExit(1)
+
+
+MAINTAIN_HELP = """Delete old request rows, loss reports, gateway events and stored answers now, and
+give their space back. Ages are those of `[retention]` in gateway.toml; 0 keeps a kind for ever."""
+
+
+@click.command("maintain", help=MAINTAIN_HELP)
+@click.option("--requests", type=click.FloatRange(0), metavar="DAYS", help="Age of request rows.")
+@click.option("--losses", type=click.FloatRange(0), metavar="DAYS", help="Age of loss reports.")
+@click.option("--events", type=click.FloatRange(0), metavar="DAYS", help="Age of gateway events.")
+@click.option("--config", type=click.Path(path_type=Path), help="Another gateway.toml.")
+@click.option(
+    "--vacuum",
+    is_flag=True,
+    help="Rewrite a SQLite file without its free space; nothing else can write meanwhile.",
+)
+@json_option
+@store_option
+def maintain_command(
+    requests: float | None,
+    losses: float | None,
+    events: float | None,
+    config: Path | None,
+    vacuum: bool,
+    as_json: bool,
+    address: str | None,
+) -> None:
+    from interlingua.gateway.config import load
+
+    settings = load(config)
+    named = {"requests": requests, "losses": losses, "events": events}
+    ages = {name: days for name, days in named.items() if days is not None}
+    with opened(address or settings.store) as store:
+        swept = _swept(store, replace(settings.retention, **ages))
+        if vacuum:
+            swept = swept._replace(bytes=swept.bytes + store.vacuum())
+    if as_json:
+        put_json(swept._asdict())
+        return
+    counts = (
+        plural(swept.requests, "request"),
+        plural(swept.losses, "loss report"),
+        plural(swept.events, "event"),
+        plural(swept.answers, "stored answer"),
+    )
+    click.echo(f"deleted {', '.join(counts)}; {swept.bytes:,} bytes given back", err=True)
+
+
+def _swept(store: Store, retention: Retention) -> Swept:
+    from interlingua.events.event import NO_SESSION
+    from interlingua.gateway.telemetry.records import gateway_event
+    from interlingua.gateway.telemetry.sweeping import before_of, swept_event
+    from interlingua.store.sessions import Swept
+
+    before, swept = before_of(retention), Swept()
+    while not (some := store.sweep(before, NO_SESSION)).is_nothing:
+        swept = swept.plus(some)
+    event = swept_event(swept, before)
+    if event is not None:
+        store.append_events([gateway_event("trace.swept", event)])
+    return swept

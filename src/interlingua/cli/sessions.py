@@ -1,24 +1,22 @@
-"""`interlingua sessions`: look at what is kept, copy it, remove it."""
+"""`interlingua sessions`: show, copy and remove stored sessions."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
-from interlingua.cli.agents import redact_options
 from interlingua.cli.main import shown
-from interlingua.cli.stores import (
-    ORIGIN,
-    find_message,
-    find_session,
+from interlingua.cli.options import (
     json_option,
-    numbered,
-    opened,
+    limit_option,
+    redact_options,
+    report_options,
     store_option,
 )
+from interlingua.cli.stores import ORIGIN, find_message, find_session, numbered, opened
 from interlingua.cli.terminal import (
     Column,
     cell,
@@ -47,9 +45,7 @@ def command() -> None:
 
 
 @command.command("list", help="List sessions, most recently changed first.")
-@click.option(
-    "--limit", type=click.IntRange(1), default=20, show_default=True, help="Maximum number to show."
-)
+@limit_option(20)
 @json_option
 @store_option
 def list_(limit: int, as_json: bool, address: str | None) -> None:
@@ -81,9 +77,7 @@ def _row(row: SessionRow) -> list[str]:
 
 @command.command("show", help=f"Show a session and its last messages. {ID}")
 @click.argument("id")
-@click.option(
-    "--limit", type=click.IntRange(1), default=50, show_default=True, help="Maximum number to show."
-)
+@limit_option(50)
 @click.option("--full", is_flag=True, help="Show full texts instead of their beginnings.")
 @click.option("--raw", is_flag=True, help="Print messages as stored, one JSON object per line.")
 @json_option
@@ -103,6 +97,19 @@ def show(id: str, limit: int, full: bool, raw: bool, as_json: bool, address: str
         _show(row, messages, full)
 
 
+def _show_parent(row: SessionRow) -> None:
+    from interlingua.store.rows import WORKER
+
+    policy = row.routing_policy or {}
+    origin = policy.get(ORIGIN)
+    if WORKER in policy:
+        say(cell(f"worker of {row.parent_id}"), "dim")
+        return
+    helper = isinstance(origin, dict) and origin.get("helper")
+    what = "helper of" if helper else "forked from"
+    say(cell(f"{what} {row.parent_id} at {row.parent_message_id}"), "dim")
+
+
 def _show(row: SessionRow, messages: list[tuple[int, Message]], full: bool) -> None:
     say(cell(row.name or row.id), "bold")
     facts = [row.id, plural(row.message_count, "message"), row.active_model or ""]
@@ -110,10 +117,7 @@ def _show(row: SessionRow, messages: list[tuple[int, Message]], full: bool) -> N
     say(cell(" · ".join(fact for fact in facts if fact)), "dim")
     say(cell(row.workspace_path), "dim")
     if row.parent_id:
-        origin = (row.routing_policy or {}).get(ORIGIN)
-        helper = isinstance(origin, dict) and origin.get("helper")
-        what = "helper of" if helper else "forked from"
-        say(cell(f"{what} {row.parent_id} at {row.parent_message_id}"), "dim")
+        _show_parent(row)
     if messages and messages[0][0] > 1:
         say(f"\n({plural(messages[0][0] - 1, 'earlier message')}: --limit)", "dim")
     for number, message in messages:
@@ -121,7 +125,7 @@ def _show(row: SessionRow, messages: list[tuple[int, Message]], full: bool) -> N
 
 
 def _show_message(number: int, message: Message, full: bool) -> None:
-    from interlingua.exports.markdown import clipped, head, labelled_text
+    from interlingua.transcripts.exports.markdown import clipped, head, labelled_text
 
     role = message.role.value
     known = head(message)
@@ -138,9 +142,7 @@ def _show_message(number: int, message: Message, full: bool) -> None:
 @command.command("search", help="Find messages that contain all the words; word* matches a prefix.")
 @click.argument("words", nargs=-1, required=True)
 @click.option("--session", "id", help=f"Search one session only. {ID}")
-@click.option(
-    "--limit", type=click.IntRange(1), default=20, show_default=True, help="Maximum number to show."
-)
+@limit_option(20)
 @json_option
 @store_option
 def search(
@@ -193,27 +195,12 @@ def fork(
 @click.option("--to", "target", default="jsonl", show_default=True, help=TARGETS)
 @click.option("--model", help="The model to continue with; default: the session's own.")
 @redact_options
-@click.option(
-    "--report", type=click.Path(dir_okay=False), help="Write the losses to a file, as JSON."
-)
-@click.option("--strict", is_flag=True, help="Exit with code 3 if anything is lost.")
+@report_options
 @store_option
-def export(
-    id: str,
-    target: str,
-    model: str | None,
-    redact: bool,
-    patterns: tuple[str, ...],
-    report: str | None,
-    strict: bool,
-    address: str | None,
-) -> None:
+def export(id: str, **options: Any) -> None:
     from interlingua.cli.export import export_sessions
-    from interlingua.cli.redact_option import Hiding
-    from interlingua.cli.stored_sessions import ExportOptions
 
-    wanted = ExportOptions(target, model, hide=Hiding(patterns) if redact else None)
-    sys.exit(export_sessions((id,), wanted, None, report, strict, address))
+    sys.exit(export_sessions((id,), **options))
 
 
 @command.command("delete", help=f"Delete sessions and everything that belongs to them. {ID}")
@@ -268,7 +255,7 @@ def prune_(
     from interlingua.sessions.pruning import prune
 
     if older_than is None and larger_than is None:
-        raise click.UsageError("say --older-than, --larger-than, or both")
+        raise click.UsageError("give --older-than, --larger-than, or both")
     before = None if older_than is None else datetime.now(UTC) - timedelta(days=older_than)
     with opened(address) as store:
         session_id = None if id is None else find_session(store, id).id

@@ -19,9 +19,9 @@ import msgspec
 
 from interlingua.cli.main import shown
 from interlingua.errors import MissingExtraError
-from interlingua.exports.words import dollars as dollars
-from interlingua.exports.words import minute as minute
-from interlingua.exports.words import plural as plural
+from interlingua.transcripts.exports import dollars as dollars
+from interlingua.transcripts.exports import minute as minute
+from interlingua.transcripts.exports import plural as plural
 
 if TYPE_CHECKING:
     from rich.console import Console

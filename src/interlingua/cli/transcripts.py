@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -12,17 +13,21 @@ import click
 import msgspec
 
 from interlingua import config
-from interlingua.cli.agents import (
-    SESSION,
-    complain_of_losses,
+from interlingua.cli.main import shown
+from interlingua.cli.options import (
+    Moment,
     from_option,
     home_option,
-    known_format,
+    json_option,
+    limit_option,
     redact_options,
+    report_options,
+    since_option,
 )
-from interlingua.cli.stores import json_option
+from interlingua.cli.resume import SESSION, complain_of_losses, known_format, pick_session
 from interlingua.cli.terminal import (
     Column,
+    cell,
     complain,
     dollars,
     minute,
@@ -33,18 +38,124 @@ from interlingua.cli.terminal import (
     put_json,
     show_table,
 )
-from interlingua.cli.times import Moment
+from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
+from interlingua.model.message import Message, Role
+from interlingua.transcripts.exports.markdown import clipped, head, labelled_text
+from interlingua.transcripts.transcript import title_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from interlingua.cli.redact_option import Hiding
-    from interlingua.transcripts import Found, Made, Transcript
-    from interlingua.transcripts.glance import Glance
+    from interlingua.cli.export import Hiding
+    from interlingua.transcripts import Found, Made, Skipped, Transcript
     from interlingua.transcripts.search import Hit
+    from interlingua.transcripts.transcript import Glance
 
+
+COLOURS = {"user": "green", "assistant": "cyan", "tool": "yellow"}
+_FOLDED = 72
+"""Characters of a call's input that are shown."""
+
+
+def paged(lines: Iterable[str], no_pager: bool) -> None:
+    """To a terminal page by page, elsewhere all at once and without colours."""
+    if on_terminal() and not no_pager:
+        click.echo_via_pager(f"{line}\n" for line in lines)
+        return
+    for line in lines:
+        click.echo(line if on_terminal() else click.unstyle(line))
+
+
+def lines_of(transcript: Transcript, first: int, full: bool, tools: bool) -> Iterator[str]:
+    """The session from its message at `first` on."""
+    yield from _title(transcript)
+    if first:
+        yield from ("", click.style(f"({plural(first, 'earlier message')})", dim=True))
+    results = {} if tools else _results(transcript.messages)
+    folded = {id(block) for block in results.values()}
+    compacted = {each.at for each in transcript.compactions}
+    for at, message in enumerate(transcript.messages[first:], first):
+        if at in compacted:
+            yield from ("", click.style("── what is above is summarised here ──", dim=True))
+        if message.content and all(id(block) in folded for block in message.content):
+            continue
+        yield from _message(at + 1, message, full, None if tools else results)
+    for helper in transcript.subagents:
+        about = (
+            f"helper {helper.transcript.id}: {plural(len(helper.transcript.messages), 'message')}"
+        )
+        yield from ("", click.style(cell(about), dim=True))
+
+
+def _title(transcript: Transcript) -> Iterator[str]:
+    title = transcript.title or title_of(transcript.messages) or transcript.id
+    yield click.style(cell(title or ""), bold=True)
+    facts = [transcript.format, transcript.id or "", plural(len(transcript.messages), "message")]
+    facts += [", ".join(transcript.models)]
+    if transcript.created_at is not None:
+        facts.append(f"begun {minute(transcript.created_at)}")
+    if transcript.updated_at is not None:
+        facts.append(f"changed {minute(transcript.updated_at)} UTC")
+    yield click.style(cell(" · ".join(fact for fact in facts if fact)), dim=True)
+    if transcript.folder:
+        yield click.style(cell(transcript.folder), dim=True)
+    if len(transcript.branches) > 1:
+        active = [number for number, each in enumerate(transcript.branches, 1) if each.active]
+        which = f"; this is {active[0]}" if active else ""
+        text = f"{len(transcript.branches)} branches{which} (--branch shows another)"
+        yield click.style(text, dim=True)
+
+
+def _results(messages: Iterable[Message]) -> dict[str, ToolResultBlock]:
+    """By call: the first result of each that stands alone in its message."""
+    found: dict[str, ToolResultBlock] = {}
+    for message in messages:
+        only = message.content[0] if len(message.content) == 1 else None
+        if message.role is Role.TOOL and isinstance(only, ToolResultBlock):
+            found.setdefault(only.tool_use_id, only)
+    return found
+
+
+def _message(
+    number: int, message: Message, full: bool, results: dict[str, ToolResultBlock] | None
+) -> Iterator[str]:
+    role = message.role.value
+    known = head(message)
+    yield ""
+    line = f"[{number}] {role}{cell(f' · {known}' if known else '')}"
+    yield click.style(line, fg=COLOURS.get(role), bold=True)
+    for block in message.content:
+        if results is not None and isinstance(block, ToolUseBlock):
+            yield click.style(f"    {_folded(block, results.get(block.id))}", dim=True)
+            continue
+        label, text, _ = labelled_text(block)
+        label = f"[{label}] " if label else ""
+        for each in f"{label}{shown(clipped(text, full))}".split("\n"):
+            yield click.style(f"    {each}", dim=bool(label)) if each else ""
+
+
+def _folded(call: ToolUseBlock, result: ToolResultBlock | None) -> str:
+    """A call and what came of it on one line."""
+    arguments = " ".join(labelled_text(call).text.split())
+    arguments = arguments if len(arguments) <= _FOLDED else f"{arguments[: _FOLDED - 1]}…"
+    return f"▸ {cell(call.name)} {shown(arguments)} → {_outcome(result)}"
+
+
+def _outcome(result: ToolResultBlock | None) -> str:
+    if result is None:
+        return "no result"
+    text = labelled_text(result).text
+    size = f"{plural(text.count(chr(10)) + 1, 'line')}, {plural(len(text), 'character')}"
+    return f"an error, {size}" if result.is_error else size
+
+
+_MEMBERS = (
+    *("format", "id", "title", "folder", "path", "created_at", "updated_at", "messages"),
+    *("models", "cost_usd", "unpriced", "parent", "skipped"),
+)
+"""The keys of each session in `list --json`."""
 FEW = 20
-"""Sessions that a terminal shows where nothing else is asked for."""
+"""Sessions that a terminal shows by default."""
 
 
 @click.group("transcripts", help="List, show, search and convert the sessions of other agents.")
@@ -66,12 +177,12 @@ class Row(NamedTuple):
 @command.command(
     "list", help="List the sessions of all agents on this machine, most recently changed first."
 )
-@from_option("Of this agent only; may be given often.", many=True)
+@from_option("Only sessions of this agent; repeatable.", many=True)
 @click.option(
     "--folder", type=click.Path(path_type=Path), help="Only sessions that worked in this folder."
 )
 @click.option("--title", help="Only sessions with this text in their title.")
-@click.option("--since", type=Moment(), help="From this day or time on; 7d is seven days ago.")
+@since_option
 @click.option("--helpers", is_flag=True, help="Include sessions of sub-agents.")
 @click.option(
     "--limit",
@@ -92,10 +203,12 @@ def list_(
     as_json: bool,
     home: Path | None,
 ) -> None:
-    found = _found(home, formats, since)
+    skipped: list[Skipped] = []
+    found = _found(home, formats, since, skipped)
+    cache = None if no_cache else config.cache_folder() / "transcripts"
     rows = [
         row
-        for row in _rows(found, None if no_cache else config.cache_folder() / "transcripts")
+        for row in _rows(found, cache, skipped)
         if (helpers or row.glance.parent is None)
         and (folder is None or _is_in(row.glance.folder, folder))
         and (title is None or title.lower() in (row.glance.title or "").lower())
@@ -104,7 +217,7 @@ def list_(
     rows.sort(key=lambda row: row.changed, reverse=True)
     most = limit or (FEW if on_terminal() and not as_json else len(rows))
     if as_json:
-        put_json([_told(row) for row in rows[:most]])
+        put_json([*map(_row_dict, rows[:most]), *map(_passed_over, skipped)])
     elif not rows:
         click.echo("There are no sessions.", err=True)
     else:
@@ -113,19 +226,26 @@ def list_(
             click.echo(f"There are {len(rows) - most:,} more: --limit", err=True)
 
 
-def _found(home: Path | None, formats: tuple[str, ...], since: datetime | None) -> list[Found]:
+def _found(
+    home: Path | None, formats: tuple[str, ...], since: datetime | None, skipped: list[Skipped]
+) -> list[Found]:
+    """The sessions; what is passed over is complained of."""
     from interlingua.transcripts.sessions import here
 
     for name in formats:
         known_format(name, "--from")
-    found = here(home, formats)
+    found = here(home, formats, skipped)
+    for one in skipped:
+        complain(str(one))
     if since is None:
         return found
     return [each for each in found if (each.updated_at or 0.0) >= since.timestamp()]
 
 
-def _rows(found: list[Found], cache: Path | None) -> Iterator[Row]:
-    from interlingua.cli.agents import Prices
+def _rows(found: list[Found], cache: Path | None, skipped: list[Skipped]) -> Iterator[Row]:
+    """The sessions at a glance; those that cannot be read are complained of."""
+    from interlingua.cli.resume import Prices
+    from interlingua.transcripts import Skipped
     from interlingua.transcripts.sessions import Glances, changed, glances
 
     known = Glances(Prices(), cache)
@@ -134,17 +254,11 @@ def _rows(found: list[Found], cache: Path | None) -> Iterator[Row]:
         for (each, priced), size in zip(glances(found, known.of), sizes, strict=True):
             done(size)
             if isinstance(priced, str):
+                skipped.append(Skipped(each.format, each.path, priced))
                 complain(priced)
                 continue
             time = datetime.fromtimestamp(changed(priced.glance, each), UTC)
-            yield Row(
-                each,
-                priced.glance,
-                time,
-                priced.models,
-                priced.cost,
-                priced.unpriced,
-            )
+            yield Row(each, priced.glance, time, priced.models, priced.cost, priced.unpriced)
 
 
 def _size(found: Found) -> int:
@@ -154,20 +268,22 @@ def _size(found: Found) -> int:
         return 0
 
 
-def _is_in(folder: str | None, wanted: Path) -> bool:
+def _is_in(folder: str | None, parent: Path) -> bool:
     if folder is None:
         return False
-    return Path(folder).is_relative_to(wanted.expanduser().absolute())
+    return Path(folder).is_relative_to(parent.expanduser().absolute())
 
 
-def _told(row: Row) -> dict[str, Any]:
+def _row_dict(row: Row) -> dict[str, Any]:
+    from interlingua.transcripts.values import encodable
+
     glance = row.glance
     return {
         "format": row.found.format,
         "id": glance.id or row.found.id,
         "title": glance.title,
         "folder": glance.folder,
-        "path": str(row.found.path),
+        "path": encodable(str(row.found.path)),
         "created_at": glance.created_at,
         "updated_at": row.changed,
         "messages": glance.messages,
@@ -175,7 +291,16 @@ def _told(row: Row) -> dict[str, Any]:
         "cost_usd": row.cost,
         "unpriced": row.unpriced,
         "parent": glance.parent,
+        "skipped": None,
     }
+
+
+def _passed_over(skipped: Skipped) -> dict[str, Any]:
+    """A row with the same keys for a session that was skipped, with the reason."""
+    from interlingua.transcripts.values import encodable
+
+    about = {"format": skipped.format, "path": encodable(str(skipped.path))}
+    return {**dict.fromkeys(_MEMBERS), **about, "skipped": encodable(skipped.reason)}
 
 
 def _show_list(rows: list[Row]) -> None:
@@ -232,7 +357,6 @@ def show(
     as_json: bool,
     home: Path | None,
 ) -> None:
-    from interlingua.cli.reader import lines_of, paged
     from interlingua.model.codec import dumps
 
     transcript = _opened(session, format, home)
@@ -251,9 +375,9 @@ def show(
 
 
 def _opened(session: str, format: str | None, home: Path | None) -> Transcript:
-    from interlingua.transcripts.sessions import opened, pick
+    from interlingua.transcripts.sessions import opened
 
-    return opened(pick(session, home, [known_format(format, "--from")] if format else []))
+    return opened(pick_session(session, home, format))
 
 
 def _facts(transcript: Transcript) -> dict[str, Any]:
@@ -275,15 +399,9 @@ def _facts(transcript: Transcript) -> dict[str, Any]:
 
 @command.command("search", help="Search for a text in the sessions of all agents.")
 @click.argument("text")
-@from_option("Of this agent only; may be given often.", many=True)
+@from_option("Only sessions of this agent; repeatable.", many=True)
 @click.option("--since", type=Moment(), help="Only files changed since this day or time.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1),
-    default=100,
-    show_default=True,
-    help="Maximum number to show.",
-)
+@limit_option(100)
 @json_option
 @home_option
 def search(
@@ -296,7 +414,7 @@ def search(
 ) -> None:
     if not text.strip():
         raise click.BadParameter("the text to search for is empty", param_hint="TEXT")
-    hits = _hits(_found(home, formats, since), text, limit)
+    hits = _hits(_found(home, formats, since, []), text, limit)
     if as_json:
         put_json(hits)
     elif not hits:
@@ -349,10 +467,7 @@ def _hits(found: Sequence[Found], text: str, limit: int) -> list[Hit]:
 )
 @from_option("The format, if it is not clear.")
 @redact_options
-@click.option(
-    "--report", type=click.Path(dir_okay=False), help="Write the losses to a file, as JSON."
-)
-@click.option("--strict", is_flag=True, help="Exit with code 3 if anything is lost.")
+@report_options
 @home_option
 def convert(
     session: str,
@@ -392,9 +507,9 @@ def convert(
 def _made(
     transcript: Transcript, target: str, output: Path | None, patterns: tuple[str, ...] | None
 ) -> tuple[Made, Hiding | None]:
-    """The files, and what is taken out of them. A session that stays in its format keeps its lines
-    but for that; any other is said anew without it."""
-    from interlingua.cli.redact_option import Hiding
+    """The files, redacted if requested. A session that stays in its format keeps its lines but for
+    the redactions; any other is written anew."""
+    from interlingua.cli.export import Hiding
     from interlingua.transcripts import Made, draft
 
     name = output.name if output is not None else None

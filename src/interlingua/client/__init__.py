@@ -1,6 +1,16 @@
-"""Talking to models: `Client` and `AsyncClient`, and what they give and raise."""
+"""`Client` and `AsyncClient`: requests to models over HTTP, with retries, fallbacks and tools."""
 
-from interlingua.client.answer import Answer, Attempt, Parsed, Run, Step, TokenCount, add_usage
+from interlingua.client.answer import (
+    Answer,
+    Attempt,
+    Call,
+    Middleware,
+    Parsed,
+    Run,
+    Step,
+    TokenCount,
+    add_usage,
+)
 from interlingua.client.client import AsyncClient
 from interlingua.client.errors import (
     AuthError,
@@ -17,7 +27,6 @@ from interlingua.client.errors import (
     TooLargeError,
 )
 from interlingua.client.fetching import MediaFetcher
-from interlingua.client.middleware import Call, Middleware
 from interlingua.client.retry import RetryPolicy
 from interlingua.client.stream import AsyncStream
 from interlingua.client.sync import Client, Stream

@@ -4,35 +4,120 @@ the next model happen further out (`attempts.py`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 from interlingua.client import counting, failures
-from interlingua.client.answer import Answer
+from interlingua.client.answer import Answer, Call, Layers
 from interlingua.client.attempts import Clock
-from interlingua.client.dropped_thinking import with_dropped_thinking
 from interlingua.client.errors import CallError, TooLargeError
 from interlingua.client.fetching import MediaCache, MediaFetcher
-from interlingua.client.lessons import Lessons
-from interlingua.client.middleware import Call, Layers
-from interlingua.client.provenance import with_provenance
+from interlingua.client.lessons import TenantLessons
 from interlingua.client.targets import Prepared, Target, Targets
 from interlingua.client.transport import (
     MAX_ERROR_BYTES,
+    HttpRequest,
     Limits,
     Reply,
     TooLarge,
     Transport,
     TransportError,
 )
+from interlingua.dialects.anthropic.tables import NAME
+from interlingua.dialects.kernel.wire import Wire
 from interlingua.errors import ReadError
 from interlingua.model.exchange import ProviderError, Request, Response
+from interlingua.model.losses import Report
+from interlingua.model.metadata import MessageStatus, StopReason
 from interlingua.providers.provider import Timeouts
 
 
+def with_dropped_thinking(
+    response: Response, request: Request, http: HttpRequest, report: Report
+) -> Report:
+    """The report of a request, with what the provider says it left out of it."""
+    raw = (response.raw or {}).get(NAME)
+    changes = raw.get("input_transformations") if isinstance(raw, dict) else None
+    dropped = [each for each in changes or () if each.get("type") == "thinking_dropped"]
+    if not dropped:
+        return report
+    places = dict(_sealed(request))
+    wire = msgspec.json.decode(http.body)
+    whole = Report(report.target, list(report.losses))
+    for each in dropped:
+        place = places.get(_seal_at(wire, each.get("path")) or "", _NOWHERE)
+        reason = f"the provider left it out ({each.get('reason')})"
+        whole.dropped_block(
+            place.path,
+            place.kind,
+            reason,
+            message_id=place.message_id,
+            session_id=place.session_id,
+        )
+    return whole
+
+
+class _Place(NamedTuple):
+    path: str
+    kind: str
+    message_id: str | None
+    session_id: str | None
+
+
+_NOWHERE = _Place("$", "thinking", None, None)
+
+
+def _sealed(request: Request) -> Iterator[tuple[str, _Place]]:
+    """What only its issuer can read, by its seal, and where it stands."""
+    for number, message in enumerate(request.messages):
+        for index, block in enumerate(message.content):
+            seal = getattr(block, "signature", None) or getattr(block, "data", None)
+            if seal is not None:
+                path, kind = f"$.messages[{number}].content[{index}]", block.type
+                yield seal, _Place(path, kind, message.id, message.session_id)
+
+
+def _seal_at(wire: Wire, path: Any) -> str | None:
+    """The seal of the block at `messages.{i}.content.{j}` of a body."""
+    try:
+        _, turn, _, part = str(path).split(".")
+        block = wire["messages"][int(turn)]["content"][int(part)]
+        seal = block.get("signature") or block.get("data")
+    except (ValueError, LookupError, AttributeError, TypeError):
+        return None
+    return seal if isinstance(seal, str) else None
+
+
+def with_provenance(response: Response, target: Target) -> Response:
+    """The response with model, provider and protocol."""
+    message = response.message
+    metadata = message.metadata.replace(
+        model=target.model, provider=target.provider.key, protocol=target.dialect.name
+    )
+    return response.replace(message=message.replace(metadata=metadata))
+
+
+def cut_short(response: Response, target: Target, status: MessageStatus, why: str) -> Response:
+    """The part of an unfinished answer that arrived, with the usage reported so far."""
+    reason = StopReason.CANCELLED if status is MessageStatus.CANCELLED else StopReason.ERROR
+    message = response.message
+    metadata = message.metadata.replace(
+        model=target.model,
+        provider=target.provider.key,
+        protocol=target.dialect.name,
+        status=status,
+        stop_reason=reason,
+        raw_stop_reason=None,
+        error_message=None if status is MessageStatus.CANCELLED else why,
+    )
+    return response.replace(message=message.replace(metadata=metadata))
+
+
 class ErrorReply(NamedTuple):
-    """What a provider said in place of an answer, as it came, and the secrets it may repeat."""
+    """An error reply of a provider, unchanged, and the secrets that it may repeat."""
 
     status: int
     headers: Mapping[str, str]
@@ -41,19 +126,16 @@ class ErrorReply(NamedTuple):
 
 
 Heard = Callable[[ErrorReply], None]
-"""Is told of a refusal in the provider's own words."""
+"""Is called with an error reply as it came."""
 
 
-class OpenReply:
+class OpenReply(NamedTuple):
     """A reply of success whose body is still to come."""
 
-    __slots__ = ("bound", "prepared", "reply")
-
-    def __init__(self, reply: Reply, prepared: Prepared, bound: str = "total") -> None:
-        """`bound` is what to call it when the limit for everything is hit."""
-        self.reply = reply
-        self.prepared = prepared
-        self.bound = bound
+    reply: Reply
+    prepared: Prepared
+    bound: str = "total"
+    """What to call it when the limit for everything is hit."""
 
     @property
     def target(self) -> Target:
@@ -70,18 +152,19 @@ class OpenReply:
     @property
     def request_id(self) -> str | None:
         """The provider's own name for the request, in a form that can be shown."""
-        return failures.request_id(self.reply.headers, self.secrets)
+        return failures.request_id(self.reply.headers, self.prepared.http.secrets)
 
     def failure(self, error: TransportError | ReadError) -> CallError:
         """What became of the answer, where it broke off or cannot be read."""
         if isinstance(error, TransportError):
             return self.placed(failures.of_transport(error, self.secrets, self.bound))
+        drop_connection(self.reply)
         failed = failures.unreadable(error, self.reply.headers, self.secrets)
         return failures.placed(failed, self.target, self.prepared.http)
 
-    def refusal(self, said: ProviderError) -> CallError:
+    def refusal(self, error: ProviderError) -> CallError:
         """The error that came in the body, or in the stream, of a reply of success."""
-        failed = failures.of_provider(said, self.reply.headers, self.secrets)
+        failed = failures.of_provider(error, self.reply.headers, self.secrets)
         return failures.placed(failed, self.target, self.prepared.http)
 
     def placed(self, error: CallError) -> CallError:
@@ -104,13 +187,13 @@ class OpenReply:
     def read(self, body: bytes) -> Response:
         """The answer that a body tells, as it was asked for."""
         try:
-            response = self.target.dialect.read_response(body)
+            response = self.prepared.target.dialect.read_response(body)
         except ReadError as error:
             failed = self.failure(error)
         else:
             if response.error is None:
-                back = self.prepared.back
-                return response if back is None else back.response(response)
+                adapter = self.prepared.answer_adapter
+                return response if adapter is None else adapter.response(response)
             failed = self.refusal(response.error)
         raise failed  # outside, since a `ReadError` knows what it read
 
@@ -126,9 +209,9 @@ class Asker:
         timeout: float | None,
         max_bytes: int,
         fetcher: MediaFetcher | None = None,
-        lessons: Lessons | None = None,
+        lessons: TenantLessons | None = None,
     ) -> None:
-        """With `lessons`, a refusal that names one parameter is answered by one more try."""
+        """With `lessons`, a request that is refused for one parameter may be repaired."""
         self.targets = targets
         self.transport = transport
         self.max_bytes = max_bytes
@@ -147,7 +230,7 @@ class Asker:
         return found
 
     def ended(self, call_id: str) -> None:
-        """A call is over: nothing has to be kept for it."""
+        """Forget what was fetched for a call."""
         self._fetched.pop(call_id, None)
 
     async def close(self) -> None:
@@ -173,10 +256,10 @@ class Asker:
                 return self.targets.ready(written.body, target, call.stream)
             return self.targets.prepare(call.request, target, call.stream)
         target = self.targets.for_request(target, call.request)
-        kept = self._fetched.setdefault(call.id, {})
-        given = await self._fetcher.inlined(call.request, target.profile, clock.left(), kept)
-        prepared = self.targets.prepare(given.request, target, call.stream)
-        given.tell(prepared.report)
+        cache = self._fetched.setdefault(call.id, {})
+        inlined = await self._fetcher.inlined(call.request, target.profile, clock.left(), cache)
+        prepared = self.targets.prepare(inlined.request, target, call.stream)
+        inlined.tell(prepared.report)
         return prepared
 
     async def open(
@@ -185,41 +268,45 @@ class Asker:
         clock: Clock,
         stream: bool,
         heard: Heard | None = None,
-        repairs: bool = True,
+        lessons: TenantLessons | None = None,
     ) -> OpenReply:
-        """Send a request; a reply of success, else the error that it tells, which `heard` is told
-        of as it came. Without `repairs` the request goes as it is, whatever was learned."""
-        lessons = self.lessons if repairs else None
+        """Send a request and return a successful reply; any other raises its error, and is passed
+        to `heard` unchanged. With `lessons`, a request refused for one parameter is sent once more
+        without it, or with less of it."""
         if lessons is None:
             return await self._open(prepared, clock, stream, heard)
-        if len(lessons):
+        if not lessons.all.is_empty:
             prepared = lessons.applied(prepared, self.targets, stream)
         raw: list[ErrorReply] = []
         try:
             return await self._open(prepared, clock, stream, raw.append)
         except CallError as error:
-            lesson = lessons.from_refusal(prepared, error, raw[0].body if raw else None)
-            again = None
-            if lesson is not None:
-                again = lessons.mended(prepared, lesson, self.targets, stream)
-            if lesson is None or again is None:
+            reply = raw[0].body if raw else None
+            repair = lessons.repair(prepared, error, reply, self.targets, stream)
+            if repair is None:
                 if heard is not None and raw:
                     heard(raw[0])
                 raise
-        opened = await self._open(again, clock, stream, heard)
-        lessons.learn(lesson)
+        opened = await self._open(repair.prepared, clock, stream, heard)
+        if repair.lesson is not None:
+            lessons.learn(repair.lesson)
         return opened
 
     async def _open(
         self, prepared: Prepared, clock: Clock, stream: bool, heard: Heard | None
     ) -> OpenReply:
-        limits, bound = self._limits(prepared.target, clock, stream)
+        if clock.end is None and self._timeout is None:
+            limits, bound = _usual_limits(prepared.target.provider.timeouts, stream), "total"
+        else:
+            limits, bound = self._limits(prepared.target, clock, stream)
         secrets = prepared.http.secrets
         try:
             reply = await self.transport.send(prepared.http, limits)
             if 200 <= reply.status < 300:
                 return OpenReply(reply, prepared, bound)
             body = await _error_body(reply)
+            if not failures.is_readable(body):
+                drop_connection(reply)
             if heard is not None:
                 heard(ErrorReply(reply.status, reply.headers, body, secrets))
             failed: CallError = failures.of_reply(
@@ -234,7 +321,7 @@ class Asker:
     ) -> Answer:
         """One answer that comes whole."""
         prepared = await self.prepare(call, self.target(model, call), clock, layers)
-        opened = await self.open(prepared, clock, stream=False)
+        opened = await self.open(prepared, clock, stream=False, lessons=self.lessons)
         target = prepared.target
         response = with_provenance(opened.read(await opened.body(self.max_bytes)), target)
         report = with_dropped_thinking(response, call.request, prepared.http, prepared.report)
@@ -245,14 +332,14 @@ class Asker:
         await self.targets.start(target)
         request = call.request
         if self._fetcher is not None:
-            given = await self._fetcher.inlined(request, target.profile, clock.left())
-            request = given.request
+            inlined = await self._fetcher.inlined(request, target.profile, clock.left())
+            request = inlined.request
         return await self.count_of(request, target, clock)
 
     async def count_of(self, request: Request, target: Target, clock: Clock) -> int:
         """The same for a request that needs nothing more, of a server that runs."""
         prepared = counting.prepare(request, target, self.targets)
-        opened = await self.open(prepared, clock, stream=False, repairs=False)
+        opened = await self.open(prepared, clock, stream=False)
         body = await opened.body(self.max_bytes)
         try:
             return counting.read(body, target)
@@ -262,16 +349,21 @@ class Asker:
 
     def _limits(self, target: Target, clock: Clock, stream: bool) -> tuple[Limits, str]:
         """The limits for one try, and what to call it when the last of them is hit."""
-        usual = target.provider.timeouts
-        left = clock.left()
-        if left is None and self._timeout is None:
-            return _usual_limits(usual, stream), "total"
+        usual, left = target.provider.timeouts, clock.left()
         total = None if stream else (self._timeout or usual.total)
         bound = "total"
         if left is not None and (total is None or left < total):
             total, bound = left, "deadline"
         first = usual.first_byte if stream else None
         return Limits(usual.connect, first, usual.idle if stream else None, total), bound
+
+
+def drop_connection(reply: Reply) -> None:
+    """Not to use a connection again whose answer cannot be read. It may be another request's: after
+    an answer too many, every later one on the connection is."""
+    drop = getattr(reply, "drop", None)  # recordings and tests have no connection
+    if drop is not None:
+        drop()
 
 
 @lru_cache(256)

@@ -9,16 +9,14 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from interlingua.client.answer import Attempt
-from interlingua.client.budget import Budget
+from interlingua.client.answer import Attempt, Call
 from interlingua.client.errors import (
     CallCancelledError,
     CallError,
     CallTimeoutError,
     NetworkError,
 )
-from interlingua.client.middleware import Call
-from interlingua.client.retry import RetryPolicy
+from interlingua.client.retry import Budget, RetryPolicy
 from interlingua.errors import InterlinguaError
 from interlingua.model.exchange import ErrorKind
 from interlingua.providers.errors import MissingSettingError
@@ -33,10 +31,10 @@ class Clock:
 
     def __init__(self, seconds: float | None) -> None:
         self.begun = time.monotonic()
-        self._end = None if seconds is None else self.begun + seconds
+        self.end = None if seconds is None else self.begun + seconds
 
     def left(self) -> float | None:
-        return None if self._end is None else max(self._end - time.monotonic(), 0.0)
+        return None if self.end is None else max(self.end - time.monotonic(), 0.0)
 
     def passed_ms(self) -> int:
         return round((time.monotonic() - self.begun) * 1000)
@@ -76,29 +74,92 @@ class InFlight:
         raise CallCancelledError("cancelled")
 
 
-class Purse:
-    """What one call may still take of the budget, of the provider that it is at."""
+class RetryBudget:
+    """What one call has tried so far, and what it may still take of the budget."""
 
-    def __init__(self, budget: Budget, call: str) -> None:
-        self._budget = budget
+    def __init__(self, call: Call, policy: RetryPolicy, budget: Budget, clock: Clock) -> None:
         self._call = call
+        self._policy = policy
+        self._budget = budget
+        self._clock = clock
         self._asked: set[str] = set()
-        self._provider = ""
+        self._provider = self._model = ""
+        self._retries = 0
+        self._may_reconnect = True
+        self._unset: MissingSettingError | None = None
+        """The first error of a model that has no key or address."""
+        self.tries: list[Attempt] = []
+        self.failed: CallError | None = None
+        self.waited = 0.0
+        """Seconds before the attempt under way."""
 
-    def begin(self, provider: str) -> bool:
-        """Whether this provider may be asked for the next model."""
-        self._provider = provider
+    def begin(self, model: str, provider: str) -> bool:
+        """Whether this model may be asked, of its provider."""
+        if self._model:
+            logger.debug("fallback", extra={"call": self._call.id, "model": model})
+            self._retries, self.waited, self._may_reconnect = 0, 0.0, True
+        self._model, self._provider = model, provider
         if provider in self._asked:
-            return self.again()
+            return self._again()
         self._asked.add(provider)
         self._budget.first(provider)
         return True
 
-    def again(self) -> bool:
+    def in_time(self) -> bool:
+        """Whether there is time for another attempt."""
+        if self._clock.left() != 0.0:
+            return True
+        late = CallTimeoutError("the deadline has passed", model=self._model)
+        late.phase, late.sent = "deadline", False
+        self.failed = late
+        return False
+
+    def wait_after(self, error: CallError) -> float | None:
+        """Seconds until the model is tried again; None if it is not."""
+        if isinstance(error, CallCancelledError):
+            raise error
+        self.failed = error
+        self.tries.append(
+            Attempt(self._model, error.kind, error.status, error.request_id, self.waited)
+        )
+        if self._may_reconnect and is_stale(error):
+            self._may_reconnect, self.waited = False, 0.0
+            return 0.0
+        wait, left = self._policy.wait(error, self._retries), self._clock.left()
+        if wait is None or (left is not None and wait >= left) or not self._again():
+            return None
+        extra = {"call": self._call.id, "model": self._model, "seconds": wait}
+        logger.debug("retry", extra=extra)
+        self._retries, self.waited = self._retries + 1, wait
+        return wait
+
+    def pass_over(self, model: str, error: InterlinguaError) -> None:
+        """Go on after a model that has no key or address; any other error is raised."""
+        if isinstance(error, CallCancelledError):
+            raise error
+        if self.failed is None:  # else it is no reason to hide why this model was asked for
+            if not isinstance(error, MissingSettingError):
+                raise error
+            if model != self._call.models[-1]:
+                extra = {"call": self._call.id, "model": model, "missing": error.what}
+                logger.warning("model_passed_over", extra=extra)
+            self._unset = self._unset or error
+        self.tries.append(Attempt(model, ErrorKind.OTHER))
+
+    def error(self) -> InterlinguaError:
+        """What the call failed with."""
+        if self.failed is None:
+            assert self._unset is not None, "a call names a model"
+            return self._unset
+        self.failed.attempts = tuple(self.tries)
+        return self.failed
+
+    def _again(self) -> bool:
         """Whether the provider may be asked once more."""
         if self._budget.retry(self._provider):
             return True
-        logger.debug("retry_budget_spent", extra={"call": self._call, "provider": self._provider})
+        extra = {"call": self._call.id, "provider": self._provider}
+        logger.debug("retry_budget_spent", extra=extra)
         return False
 
 
@@ -115,87 +176,33 @@ async def with_retries(
     it, and every attempt. The error of the last one is raised, and lists them as well. A model
     without a key or an address is passed over as long as there is another one."""
     clock = Clock(call.deadline)
-    tries: list[Attempt] = []
-    failed: CallError | None = None
-    unset: MissingSettingError | None = None
-    purse = Purse(budget, call.id)
-    for number, model in enumerate(call.models):
-        if number:
-            logger.debug("fallback", extra={"call": call.id, "model": model})
+    allowance = RetryBudget(call, policy, budget, clock)
+    for model in call.models:
         try:
-            if not purse.begin(provider_of(model)):
+            if not allowance.begin(model, provider_of(model)):
                 continue
-            done, last = await _with_one(call, model, once, policy, sleep, clock, tries, purse)
+            while call.deadline is None or allowance.in_time():
+                try:
+                    done = await once(model, clock)
+                except CallError as error:
+                    wait = allowance.wait_after(error)
+                    if wait is None:
+                        break
+                    if wait:
+                        await sleep(wait)
+                else:
+                    allowance.tries.append(Attempt(model, waited=allowance.waited))
+                    return done, tuple(allowance.tries)
         except InterlinguaError as error:
-            if failed is None:  # else it is no reason to hide why this model was asked for
-                unset = _first_unset(unset, error, call, model)
-            tries.append(Attempt(model, ErrorKind.OTHER))
+            allowance.pass_over(model, error)
             continue
-        if last is None:
-            return done, tuple(tries)  # type: ignore[return-value]  # it is there without an error
-        failed = last
-        if failed.kind not in fallback_on or clock.left() == 0.0:
+        failed = allowance.failed
+        if failed is None or failed.kind not in fallback_on or clock.left() == 0.0:
             break
-    if failed is None:
-        assert unset is not None, "a call names a model"
-        raise unset
-    failed.attempts = tuple(tries)
-    raise failed
-
-
-def _first_unset(
-    before: MissingSettingError | None, error: InterlinguaError, call: Call, model: str
-) -> MissingSettingError:
-    """The first error that says that a model has no key or address; any other is raised."""
-    if not isinstance(error, MissingSettingError):
-        raise error
-    if model != call.models[-1]:
-        extra = {"call": call.id, "model": model, "missing": error.what}
-        logger.warning("model_passed_over", extra=extra)
-    return before or error
-
-
-async def _with_one(
-    call: Call,
-    model: str,
-    once: Callable[[str, Clock], Awaitable[T]],
-    policy: RetryPolicy,
-    sleep: Sleep,
-    clock: Clock,
-    tries: list[Attempt],
-    purse: Purse,
-) -> tuple[T | None, CallError | None]:
-    retries, waited, spare = 0, 0.0, 1
-    while True:
-        if clock.left() == 0.0:
-            late = CallTimeoutError("the deadline has passed", model=model)
-            late.phase, late.sent = "deadline", False
-            return None, late
-        try:
-            done = await once(model, clock)
-        except CallCancelledError:
-            raise
-        except CallError as error:
-            failed = error
-        else:
-            tries.append(Attempt(model, waited=waited))
-            return done, None
-        tries.append(Attempt(model, failed.kind, failed.status, failed.request_id, waited))
-        if spare and is_stale(failed):
-            spare, waited = 0, 0.0
-            continue
-        wait = policy.wait(failed, retries)
-        left = clock.left()
-        if wait is None or (left is not None and wait >= left):
-            return None, failed
-        if not purse.again():
-            return None, failed
-        logger.debug("retry", extra={"call": call.id, "model": model, "seconds": wait})
-        await sleep(wait)
-        retries, waited = retries + 1, wait
+    raise allowance.error()
 
 
 def is_stale(error: CallError) -> bool:
-    """Whether a connection that had been kept open was closed before anything was written to it.
-    Trying that again at once, once, costs nobody anything."""
+    """Whether a reused connection was closed before anything was written to it: an immediate second
+    try is free."""
     return isinstance(error, NetworkError) and error.phase == "write" and not error.sent

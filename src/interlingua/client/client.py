@@ -1,8 +1,7 @@
 """`AsyncClient`: canonical values in, canonical values out, over HTTP.
 
-A request is said in the dialect of the provider that serves its model, with its history retold; the
-answer comes back as canonical values with the report of what could not be said. The client keeps
-nothing of a conversation.
+A request is written in the dialect of the provider that serves its model, with its history adapted;
+the answer comes back as canonical values with a report of what was lost. Clients are stateless.
 """
 
 from __future__ import annotations
@@ -14,17 +13,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
+from interlingua.adapt.request import WrittenRequest
+from interlingua.adapt.target import Instructions, ProfileChoice
 from interlingua.client import counting
-from interlingua.client.answer import Answer, Parsed, Run, TokenCount
+from interlingua.client.answer import Answer, Call, Layers, Middleware, Parsed, Run, TokenCount
 from interlingua.client.attempt import Asker
 from interlingua.client.attempts import Clock, InFlight, with_retries
-from interlingua.client.budget import SHARED, Budget
 from interlingua.client.errors import CallError
 from interlingua.client.failures import placed as placed
 from interlingua.client.fetching import MediaFetcher
-from interlingua.client.lessons import Lessons
-from interlingua.client.middleware import Call, Layers, Middleware
-from interlingua.client.retry import RETRYABLE, RetryPolicy
+from interlingua.client.lessons import Lessons, TenantLessons
+from interlingua.client.retry import RETRYABLE, SHARED, Budget, RetryPolicy
 from interlingua.client.stream import AsyncStream
 from interlingua.client.targets import NO_OPTIONS, Key, Place, Targets
 from interlingua.client.transport import (
@@ -32,23 +31,21 @@ from interlingua.client.transport import (
     HttpTransport,
     Transport,
 )
-from interlingua.errors import InterlinguaError
-from interlingua.estimate.estimator import estimate_input_tokens
-from interlingua.given import (
+from interlingua.coerce import (
     Conversation,
-    GivenOptions,
+    OptionsLike,
     OptionWords,
     Tools,
-    conversation_of,
-    definitions_of,
-    options_of,
+    as_conversation,
+    as_definitions,
+    as_options,
 )
+from interlingua.errors import InterlinguaError
 from interlingua.model.exchange import ErrorKind, Request
 from interlingua.model.tools import ToolDefinition
-from interlingua.models.overlay import ProfileSource
-from interlingua.outbound import WrittenRequest
+from interlingua.profiles.estimate.estimator import estimate_input_tokens
+from interlingua.profiles.overlay import ProfileSource
 from interlingua.providers.provider import Provider
-from interlingua.say import Fitting
 
 if TYPE_CHECKING:
     from interlingua.client.loop import Runner
@@ -67,14 +64,14 @@ class AsyncClient:
     the user's file. `keys` and `base_urls`, by provider, come before the environment. `timeout` is
     the most seconds for an answer that comes whole, where it is not the provider's own.
     `fallback_on` are the kinds of failure after which the next model of `fallbacks` is asked.
-    `budget` is how much trying again there may be; all clients of a process share one unless they
-    are given their own. `ca` is a file of certificates to trust, `proxy` overrides the one of the
-    environment. `max_bytes` is the largest answer that is read; streams may have four times as
-    many. With `fetch_media`, media at an address is fetched for models that take none by URL.
-    `profiles` are rules of what models take, in place of those of this machine's user; with False,
-    requests are not fitted to any model. With `repair`, a refusal that names one parameter is
-    answered by one more try without it, or with a value that the refusal says is taken, which is
-    remembered for the model and told in the report (rule `learned`)."""
+    `budget` limits retries; the clients of a process share one by default. `ca` is a file of
+    certificates to trust, `proxy` overrides the one of the environment. `max_bytes` is the largest
+    answer that is read; streams may have four times as many. With `fetch_media`, media at an
+    address is fetched for models that take none by URL. `profiles` are rules of what models accept,
+    in place of those of this machine's user; with False, requests are not adapted to any model.
+    With `repair`, a request refused for one harmless parameter is sent once more without it, or
+    with less of it, which is remembered for the model for an hour and reported (rule `learned`).
+    With `instructions="hoist"`, instructions in mid-conversation are moved to the front."""
 
     def __init__(
         self,
@@ -97,6 +94,7 @@ class AsyncClient:
         fetch_media: bool | MediaFetcher = False,
         profiles: ProfileSource | Literal[False] = None,
         repair: bool | Lessons = False,
+        instructions: Instructions = "place",
     ) -> None:
         targets = Targets(
             providers,
@@ -105,15 +103,14 @@ class AsyncClient:
             keys=keys,
             base_urls=base_urls,
             profiles=profiles,
+            instructions=instructions,
         )
         transport = transport or HttpTransport(ca=ca, proxy=proxy)
         fetcher = MediaFetcher(ca=ca) if fetch_media is True else fetch_media or None
-        lessons = Lessons() if repair is True else repair or None
-        self.asker = Asker(targets, transport, timeout, max_bytes, fetcher, lessons)
+        self.asker = Asker(targets, transport, timeout, max_bytes, fetcher, _lessons(repair))
         self.policy = retry or RetryPolicy(max_retries)
-        self.budget = budget or SHARED
-        self.layers = Layers(middleware)
-        self.fallback_on = frozenset(fallback_on)
+        self.budget, self.layers = budget or SHARED, Layers(middleware)
+        self.fallback_on = frozenset([ErrorKind(each) for each in fallback_on])
         self._calls: dict[str, InFlight] = {}
 
     async def __aenter__(self) -> Self:
@@ -143,13 +140,13 @@ class AsyncClient:
         model: str,
         messages: Conversation,
         tools: Tools = (),
-        options: GivenOptions | None = None,
+        options: OptionsLike | None = None,
         *,
         dialect: str | None = None,
         deadline: float | None = None,
         fallbacks: Sequence[str] = (),
         call_id: str | None = None,
-        profile: Fitting = None,
+        profile: ProfileChoice = None,
         written_request: WrittenRequest | None = None,
         **words: Unpack[OptionWords],
     ) -> Answer:
@@ -167,8 +164,8 @@ class AsyncClient:
         included; `fallbacks` are models to try if it fails; `call_id` is for `cancel`; `profile`
         replaces the rules for the model, or with False sends the request as it is;
         `written_request` is a session's body for it (`call.written_request`)."""
-        given = (model, messages, tools, options, dialect, deadline, fallbacks, call_id)
-        call = self.call(*given, profile=profile, words=words, written_request=written_request)
+        arguments = (model, messages, tools, options, dialect, deadline, fallbacks, call_id)
+        call = self.call(*arguments, profile=profile, words=words, written_request=written_request)
         return await self._answered(call)
 
     async def _answered(self, call: Call) -> Answer:
@@ -203,14 +200,14 @@ class AsyncClient:
         model: str,
         messages: Conversation,
         tools: Tools = (),
-        options: GivenOptions | None = None,
+        options: OptionsLike | None = None,
         *,
         dialect: str | None = None,
         deadline: float | None = None,
         fallbacks: Sequence[str] = (),
         call_id: str | None = None,
         marks: bool = False,
-        profile: Fitting = None,
+        profile: ProfileChoice = None,
         written_request: WrittenRequest | None = None,
         **words: Unpack[OptionWords],
     ) -> AsyncStream:
@@ -242,11 +239,11 @@ class AsyncClient:
         model: str,
         messages: Conversation,
         tools: Tools = (),
-        options: GivenOptions | None = None,
+        options: OptionsLike | None = None,
         *,
         dialect: str | None = None,
         deadline: float | None = None,
-        profile: Fitting = None,
+        profile: ProfileChoice = None,
         **words: Unpack[OptionWords],
     ) -> TokenCount:
         """Tokens of the prompt: the provider's own count where it has one, else our estimate."""
@@ -279,7 +276,7 @@ class AsyncClient:
         tools: Tools,
         dispatcher: Runner | None = None,
         max_rounds: int = 1,
-        options: GivenOptions | None = None,
+        options: OptionsLike | None = None,
         **how: Any,
     ) -> Run:
         """Answer, run the tools that were called, answer again, for at most so many rounds of
@@ -297,7 +294,7 @@ class AsyncClient:
         messages: Conversation,
         schema: type[T],
         tools: Tools = (),
-        options: GivenOptions | None = None,
+        options: OptionsLike | None = None,
         **how: Any,
     ) -> Parsed[T]: ...
     @overload
@@ -307,7 +304,7 @@ class AsyncClient:
         messages: Conversation,
         schema: Any,
         tools: Tools = (),
-        options: GivenOptions | None = None,
+        options: OptionsLike | None = None,
         **how: Any,
     ) -> Parsed[Any]: ...
     async def parse(
@@ -316,15 +313,15 @@ class AsyncClient:
         messages: Conversation,
         schema: Any,
         tools: Tools = (),
-        options: GivenOptions | None = None,
+        options: OptionsLike | None = None,
         **how: Any,
     ) -> Parsed[Any]:
-        """An answer of a given shape: a pydantic, msgspec or dataclass type, or a JSON Schema.
+        """An answer with a schema: a pydantic, msgspec or dataclass type, or a JSON Schema.
 
             client.parse("local", "A city in France, please.", City).value    # a City
 
-        What comes back is checked, and `value` is of the type that was given; `OutputError` says
-        what does not fit. `how` is what `generate` takes as well."""
+        The answer is validated; `OutputError` says what does not fit. `how` is what `generate`
+        takes as well."""
         from interlingua.client.structured import shape_of
 
         shape = shape_of(schema)
@@ -339,19 +336,19 @@ class AsyncClient:
         model: str,
         messages: Conversation,
         tools: Tools = (),
-        options: GivenOptions | None = None,
+        options: OptionsLike | None = None,
         dialect: str | None = None,
         deadline: float | None = None,
         fallbacks: Sequence[str] = (),
         call_id: str | None = None,
         stream: bool = False,
-        profile: Fitting = None,
+        profile: ProfileChoice = None,
         words: Mapping[str, Any] = NO_WORDS,
         written_request: WrittenRequest | None = None,
     ) -> Call:
         if not isinstance(model, str):
             raise TypeError(f"a model is a name, as in 'gpt-5'; found a {type(model).__name__}")
-        request = _request(messages, definitions_of(tools), options, words)
+        request = _request(messages, as_definitions(tools), options, words)
         id = call_id or f"call-{next(_NUMBERS)}"
         models = (model, *fallbacks)
         return Call(
@@ -378,6 +375,14 @@ class AsyncClient:
         return self.layers.error(call, error)
 
 
+def _lessons(repair: bool | Lessons) -> TenantLessons | None:
+    """The lessons of a new client, which is a tenant of its own where clients share them."""
+    if repair is False:
+        return None
+    shared = Lessons() if repair is True else repair
+    return shared.of(f"client-{next(_NUMBERS)}")
+
+
 def _finished(answer: Answer, attempts: Any, clock: Clock) -> Answer:
     return Answer(
         answer.response,
@@ -392,13 +397,13 @@ def _finished(answer: Answer, attempts: Any, clock: Clock) -> Answer:
 def _request(
     messages: Conversation,
     tools: tuple[ToolDefinition, ...],
-    options: GivenOptions | None,
+    options: OptionsLike | None,
     words: Mapping[str, Any],
 ) -> Request:
-    said = conversation_of(messages)
-    if not isinstance(said, Request):
-        return Request(said, None, tools, options_of(options, words) or NO_OPTIONS)
+    conversation = as_conversation(messages)
+    if not isinstance(conversation, Request):
+        return Request(conversation, None, tools, as_options(options, words) or NO_OPTIONS)
     changes: dict[str, Any] = {"tools": tools} if tools else {}
     if options is not None or words:
-        changes["options"] = options_of(said.options if options is None else options, words)
-    return said.replace(**changes) if changes else said
+        changes["options"] = as_options(conversation.options if options is None else options, words)
+    return conversation.replace(**changes) if changes else conversation

@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
+from interlingua.adapt.request import adapt, write
 from interlingua.client.targets import Prepared, Target, Targets
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.record import Counting
 from interlingua.errors import ReadError, found
 from interlingua.model.exchange import Request
-from interlingua.outbound import say_to
 
 
 def can_count(target: Target) -> bool:
@@ -22,7 +22,8 @@ def can_count(target: Target) -> bool:
 
 
 def prepare(request: Request, target: Target, targets: Targets) -> Prepared:
-    written = say_to(request, target, None)
+    adapted = adapt(target.asking(request, None), target)
+    written = write(adapted, addressed=False)
     wire = _wire(dict(written.wire), target)
     return Prepared(target, targets.address(target, wire, "count_tokens"), written.report)
 

@@ -17,7 +17,7 @@ from interlingua.client.errors import (
     ProviderFailure,
     TooLargeError,
 )
-from interlingua.client.retry import asked_delay, retry_after
+from interlingua.client.retry import requested_delay, retry_after
 from interlingua.client.targets import Target
 from interlingua.client.transport import HttpRequest, TransportError
 from interlingua.dialects.record import Dialect
@@ -72,15 +72,15 @@ def request_id(headers: Mapping[str, str], secrets: Iterable[str] | None = None)
     return None
 
 
-def kind_of(status: int, said: ErrorKind | None) -> ErrorKind:
+def kind_of(status: int, reported: ErrorKind | None) -> ErrorKind:
     """The body's word counts unless it is vague; then the status decides."""
-    if said is not None and said not in _VAGUE:
-        return said
+    if reported is not None and reported not in _VAGUE:
+        return reported
     if status in STATUSES:
         return STATUSES[status]
     if status >= 500:
         return ErrorKind.SERVER_ERROR
-    return ErrorKind.INVALID_REQUEST if status >= 400 else said or ErrorKind.OTHER
+    return ErrorKind.INVALID_REQUEST if status >= 400 else reported or ErrorKind.OTHER
 
 
 def of_reply(
@@ -88,33 +88,33 @@ def of_reply(
 ) -> CallError:
     """The error that a reply with a status other than 200 tells."""
     wire = _json(body)
-    said = _read(dialect, wire)
+    reported = _read(dialect, wire)
     if 300 <= status < 400:
         return ProviderFailure("a redirect, which is not followed", status=status)
-    if said is not None and said.message:
-        problem = redact(said.message[:_LONG], secrets)
+    if reported is not None and reported.message:
+        problem = redact(reported.message[:_LONG], secrets)
     else:
         size = f"{len(body)} bytes of {_type(headers)}"
         problem = redact(f"an error without a message we can read ({size})", secrets)
-    error = CLASSES[kind_of(status, said.kind if said else None)](
+    error = CLASSES[kind_of(status, reported.kind if reported else None)](
         problem,
         status=status,
-        code=redact(said.code, secrets) if said and said.code else None,
+        code=redact(reported.code, secrets) if reported and reported.code else None,
         request_id=request_id(headers, secrets),
-        retry_after=_first(retry_after(headers), asked_delay(wire)),
+        retry_after=_first(retry_after(headers), requested_delay(wire)),
     )
     return _read_failed(error)
 
 
 def of_provider(
-    said: ProviderError, headers: Mapping[str, str], secrets: Iterable[str]
+    reported: ProviderError, headers: Mapping[str, str], secrets: Iterable[str]
 ) -> CallError:
     """The error that came in the body, or in the stream, of a reply with status 200."""
-    kind = kind_of(said.status, said.kind) if said.status else said.kind
+    kind = kind_of(reported.status, reported.kind) if reported.status else reported.kind
     error = CLASSES[kind](
-        redact(said.message[:_LONG], secrets) or "an error without a message",
-        status=said.status,
-        code=redact(said.code, secrets) if said.code else None,
+        redact(reported.message[:_LONG], secrets) or "an error without a message",
+        status=reported.status,
+        code=redact(reported.code, secrets) if reported.code else None,
         request_id=request_id(headers, secrets),
         retry_after=retry_after(headers),
     )
@@ -170,6 +170,11 @@ def _type(headers: Mapping[str, str]) -> str:
 
 def _first(*values: float | None) -> float | None:
     return next((value for value in values if value is not None), None)
+
+
+def is_readable(body: bytes) -> bool:
+    """Whether the body of an error is empty or JSON, as every provider's is."""
+    return not body or _json(body) is not None
 
 
 def _json(body: bytes) -> Any:

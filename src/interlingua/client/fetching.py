@@ -1,24 +1,26 @@
-"""Media by URL, fetched for models that want its data. Only for those who switched that on: whoever
-writes a request says where we go.
+"""Media by URL, fetched for models that accept only data. Opt-in, since the author of a request
+decides which addresses are visited.
 
-So it is http and https alone, no address but public ones (`public.py`), no proxy, no credentials,
-few redirects, and limits for bytes, seconds and how many. Nothing is logged of what comes. What
-cannot be had is left out and told, and never makes a request fail."""
+Only http and https, only public addresses (`public_sockets`), no proxy, no credentials, few
+redirects, and limits for bytes, seconds and number. Nothing fetched is logged. Media that cannot be
+fetched is left out and reported, and never makes a request fail."""
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import re
-from collections.abc import Iterable, Sequence
+import socket
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urljoin, urlsplit
 
-from interlingua.client.public import NOT_PUBLIC, public_sockets
+from interlingua.adapt.fit.media import BY_URL, left_out, wants_data, words_for
 from interlingua.client.timeouts import least
 from interlingua.client.transport import HttpRequest, HttpTransport, Reply
 from interlingua.client.transport_errors import Limits, TransportError, aiohttp
-from interlingua.fitting.media import BY_URL, left_out, wants_data, words_for
-from interlingua.losses import Report
 from interlingua.model.blocks import (
     TYPE_OF,
     AudioBlock,
@@ -29,8 +31,57 @@ from interlingua.model.blocks import (
     VideoBlock,
 )
 from interlingua.model.exchange import Request
+from interlingua.model.losses import Report
 from interlingua.model.message import Message
-from interlingua.models.profile import Profile
+from interlingua.profiles.profile import Profile
+
+NOT_PUBLIC = "its address is not one of the public internet"
+_NOT_IN_4 = (
+    *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16"),
+    *("172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16"),
+    *("198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3"),
+    "168.63.129.16/32",  # Azure's metadata host
+)
+_IN_6 = "2000::/3"
+"""Global unicast; loopback, mapped, NAT64, unique and link-local addresses are all outside."""
+_NOT_IN_6 = (
+    *("2001::/23", "2001:db8::/32", "3fff::/20"),
+    "2002::/16",  # 6to4 has an address of IPv4 in it
+)
+
+
+@lru_cache(1)
+def _tables() -> tuple[list[IPv4Network], IPv6Network, list[IPv6Network]]:
+    refused = [IPv4Network(each) for each in _NOT_IN_4]
+    return refused, IPv6Network(_IN_6), [IPv6Network(each) for each in _NOT_IN_6]
+
+
+def is_public(address: str) -> bool:
+    """Whether it is an address, in the usual spelling, that anybody may be sent to."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return False
+    refused, allocated, reserved = _tables()
+    if found.version == 4:
+        return not any(found in network for network in refused)
+    if found.scope_id is not None or found not in allocated:
+        return False
+    return not any(found in network for network in reserved)
+
+
+def public_sockets(also: frozenset[str]) -> Callable[[Any], socket.socket]:
+    """Sockets for public addresses, and `also` for these. It is the very address that is connected
+    to which is looked at, however it was found: there is no second look-up that could differ."""
+
+    def make(info: Any) -> socket.socket:
+        family, kind, protocol, _, place = info
+        if not is_public(place[0]) and place[0] not in also:
+            raise OSError(errno.EACCES, NOT_PUBLIC)
+        return socket.socket(family, kind, protocol)
+
+    return make
+
 
 MAX_BYTES = 20 * 2**20
 SECONDS = 10.0
@@ -54,8 +105,8 @@ _TYPES: dict[type, tuple[str, ...]] = {
 B = TypeVar("B")
 
 
-class FetchFailure(Exception):  # noqa: N818 - it is told, and raised no further
-    """Why media could not be had, in words that are safe to show."""
+class FetchFailure(Exception):  # noqa: N818 - it is reported, and raised no further
+    """Why media could not be fetched, in words that are safe to show."""
 
 
 class FetchedMedia(NamedTuple):
@@ -78,7 +129,7 @@ class Note(NamedTuple):
 
 
 class InlinedRequest(NamedTuple):
-    """A request to be fitted; what it took is told to the report of that."""
+    """A request with its media inlined, and what became of each block."""
 
     request: Request
     notes: tuple[Note, ...] = ()
@@ -152,35 +203,34 @@ class MediaFetcher:
         request: Request,
         profile: Profile | None,
         left: float | None = None,
-        kept: MediaCache | None = None,
+        cache: MediaCache | None = None,
     ) -> InlinedRequest:
-        """The request with its media's data in place of addresses, where the model wants that.
-        `left` are the seconds that there are for all of it; `kept` is what was fetched for an
-        earlier try of the same call, and is added to."""
+        """The request with data in place of media URLs, where the model needs that, within `left`
+        seconds; `cache` has what earlier tries of the same call fetched, and is added to."""
         if profile is None:
             return InlinedRequest(request)
         wanted = _wanted(request.messages, profile)
         if not wanted:
             return InlinedRequest(request)
-        room = ByteAllowance(self._max_bytes)
+        allowance = ByteAllowance(self._max_bytes)
         seconds = least(self._seconds, left)
-        asked = list(wanted)[: self._most]
-        had = {} if kept is None else {key: kept[key] for key in asked if key in kept}
+        chosen = list(wanted)[: self._most]
+        had = {} if cache is None else {key: cache[key] for key in chosen if key in cache}
         for each in had.values():
-            room.take(len(each.data))
-        new = [key for key in asked if key not in had]
-        came = await asyncio.gather(*[self._try(*each, room, seconds) for each in new])
+            allowance.take(len(each.data))
+        new = [key for key in chosen if key not in had]
+        came = await asyncio.gather(*[self._try(*each, allowance, seconds) for each in new])
         got: dict[_Key, FetchedMedia | FetchFailure] = {**had, **dict(zip(new, came, strict=True))}
-        if kept is not None:
-            kept |= {key: each for key, each in got.items() if isinstance(each, FetchedMedia)}
-        return _told(request, profile, got, self._most)
+        if cache is not None:
+            cache |= {key: each for key, each in got.items() if isinstance(each, FetchedMedia)}
+        return _with_fetched(request, profile, got, self._most)
 
     async def _try(
-        self, kind: type, url: str, room: ByteAllowance, seconds: float | None
+        self, kind: type, url: str, allowance: ByteAllowance, seconds: float | None
     ) -> FetchedMedia | FetchFailure:
         try:
             async with asyncio.timeout(seconds), self._slots:
-                return await self._fetch(kind, url, room)
+                return await self._fetch(kind, url, allowance)
         except TimeoutError:
             return FetchFailure(f"not there within {seconds:g} seconds")
         except TransportError as error:
@@ -188,13 +238,13 @@ class MediaFetcher:
         except FetchFailure as error:
             return error
 
-    async def _fetch(self, kind: type, url: str, room: ByteAllowance) -> FetchedMedia:
+    async def _fetch(self, kind: type, url: str, allowance: ByteAllowance) -> FetchedMedia:
         for _ in range(REDIRECTS + 1):
-            asked = HttpRequest(_checked(url), _HEADERS, b"", method="GET")
-            reply = await self._transport.send(asked, _NO_LIMITS)
+            request = HttpRequest(_checked(url), _HEADERS, b"", method="GET")
+            reply = await self._transport.send(request, _NO_LIMITS)
             try:
                 if reply.status not in _ELSEWHERE:
-                    return await _read(reply, kind, room)
+                    return await _read(reply, kind, allowance)
                 url = _next(url, reply)
             finally:
                 reply.close()
@@ -241,19 +291,19 @@ def _next(url: str, reply: Reply) -> str:
     return new
 
 
-async def _read(reply: Reply, kind: type, room: ByteAllowance) -> FetchedMedia:
+async def _read(reply: Reply, kind: type, allowance: ByteAllowance) -> FetchedMedia:
     if reply.status != 200:
         raise FetchFailure(f"answered with status {reply.status}")
-    said = reply.headers.get("content-type", "")
-    media_type = said.partition(";")[0].strip().lower()
+    content_type = reply.headers.get("content-type", "")
+    media_type = content_type.partition(";")[0].strip().lower()
     if not media_type.startswith(_TYPES[kind]):
         raise FetchFailure(f"its content type {media_type[:80]!r} is not that of {TYPE_OF[kind]}")
     length = reply.headers.get("content-length", "")
     if length.isdecimal():
-        room.require(int(length[:20]))
+        allowance.require(int(length[:20]))
     pieces: list[bytes] = []
     while piece := await reply.chunk():  # unpacked, which may be more
-        room.take(len(piece))
+        allowance.take(len(piece))
         pieces.append(piece)
     if not pieces:
         raise FetchFailure("there is nothing in it")
@@ -279,7 +329,7 @@ def _key(block: Any) -> _Key:
     return type(block), block.source.data
 
 
-class _Retelling:
+class _BlockInliner:
     """Blocks with data in place of addresses, and the notes of them."""
 
     def __init__(
@@ -302,22 +352,22 @@ class _Retelling:
             return block
         new = _with_data(block, self._came.get(_key(block), self._too_many))
         problem = str(new) if isinstance(new, FetchFailure) else None
-        self.notes.append(Note(path, id, TYPE_OF[type(block)], problem))
+        self.notes.append(Note(path, id, block.type, problem))
         if isinstance(new, FetchFailure):
             return left_out(words_for(block), "it could not be fetched")
         return new
 
 
-def _told(
+def _with_fetched(
     request: Request, profile: Profile, came: dict[_Key, FetchedMedia | FetchFailure], most: int
 ) -> InlinedRequest:
-    telling = _Retelling(profile, came, most)
+    inliner = _BlockInliner(profile, came, most)
     messages = []
     for number, message in enumerate(request.messages):
-        content = telling.blocks(message.content, f"$.messages[{number}].content", message.id)
+        content = inliner.blocks(message.content, f"$.messages[{number}].content", message.id)
         same = all(new is old for new, old in zip(content, message.content, strict=True))
         messages.append(message if same else message.replace(content=content))
-    return InlinedRequest(request.replace(messages=tuple(messages)), tuple(telling.notes), profile)
+    return InlinedRequest(request.replace(messages=tuple(messages)), tuple(inliner.notes), profile)
 
 
 def _with_data(block: Any, got: FetchedMedia | FetchFailure) -> Any:

@@ -1,7 +1,7 @@
 """The tool loop: answer, run what was called, answer again.
 
-All results of a round are in before the next call. A call is run only if its answer came whole and
-its arguments are JSON as they stand; the model is told of anything else as a failed result.
+All results of a round are in before the next call. A call is run only if its answer is complete and
+its arguments are valid JSON; anything else becomes an error result for the model.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from interlingua.arguments import recover
 from interlingua.client.answer import Answer, Run, Step, add_usage
+from interlingua.coerce import Conversation, OptionsLike, Tools, as_registry, is_option
 from interlingua.errors import InterlinguaError, ToolInputError
-from interlingua.given import Conversation, GivenOptions, Tools, is_option, registry_of
+from interlingua.model.arguments import recover
 from interlingua.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Request
 from interlingua.model.message import Message, blocks_of
@@ -55,7 +55,7 @@ async def run(
     tools: Tools,
     dispatcher: Runner | None = None,
     max_rounds: int = 1,
-    options: GivenOptions | None = None,
+    options: OptionsLike | None = None,
     *,
     confirm: Confirm | None = None,
     **how: Any,
@@ -110,7 +110,7 @@ async def _results(
 
 def _functions(tools: Tools) -> ToolRegistry:
     """Tools that run by themselves."""
-    registry = registry_of(tools)
+    registry = as_registry(tools)
     if registry is None or not any(found.handler for found in registry.found()):
         raise TypeError(_NOBODY)
     return registry
@@ -155,8 +155,8 @@ class _ToolRunner:
             return _failed(call, problem)
         try:
             async with self._room:
-                given = await self._run(call)
-            return _result(call, given)
+                output = await self._run(call)
+            return _result(call, output)
         except Exception as error:  # the model gets a result whatever a tool does
             return _failed(call, f"{type(error).__name__}: {error}")
 
@@ -186,8 +186,8 @@ class _ToolRunner:
             getattr(function, "__call__", None)  # noqa: B004 - an object that is called
         ):
             return await work()
-        given = await asyncio.to_thread(work)
-        return await given if isawaitable(given) else given
+        output = await asyncio.to_thread(work)
+        return await output if isawaitable(output) else output
 
 
 def _calls(answer: Answer) -> tuple[ToolUseBlock, ...]:
@@ -200,18 +200,18 @@ def _is_cut(answer: Answer) -> bool:
     return metadata.status is not MessageStatus.COMPLETE or metadata.stop_reason in CUT
 
 
-def _result(call: ToolUseBlock, given: Any) -> ToolResultBlock:
-    if isinstance(given, ToolResultBlock):
-        return given.replace(tool_use_id=call.id, tool_name=given.tool_name or call.name)
-    if given is None:
-        given = ""
-    elif not isinstance(given, (str, msgspec.Struct)) and not _are_blocks(given):
-        given = msgspec.json.encode(given).decode()
-    return ToolResultBlock(call.id, blocks_of(given), tool_name=call.name)  # type: ignore[arg-type]  # a misplaced block is for validate() to name
+def _result(call: ToolUseBlock, output: Any) -> ToolResultBlock:
+    if isinstance(output, ToolResultBlock):
+        return output.replace(tool_use_id=call.id, tool_name=output.tool_name or call.name)
+    if output is None:
+        output = ""
+    elif not isinstance(output, (str, msgspec.Struct)) and not _are_blocks(output):
+        output = msgspec.json.encode(output).decode()
+    return ToolResultBlock(call.id, blocks_of(output), tool_name=call.name)  # type: ignore[arg-type]  # a misplaced block is for validate() to name
 
 
-def _are_blocks(given: Any) -> bool:
-    return isinstance(given, (list, tuple)) and all(isinstance(b, msgspec.Struct) for b in given)
+def _are_blocks(output: Any) -> bool:
+    return isinstance(output, (list, tuple)) and all(isinstance(b, msgspec.Struct) for b in output)
 
 
 def _failed(call: ToolUseBlock, problem: str) -> ToolResultBlock:

@@ -20,8 +20,8 @@ from interlingua.client.transport import (
     TransportError,
 )
 from interlingua.errors import InterlinguaError
-from interlingua.models.profile import Rule
-from interlingua.models.provider_lists import LISTS, TOLD, rules_from_list
+from interlingua.profiles.profile import Rule
+from interlingua.profiles.provider_lists import LISTS, READERS, rules_from_list
 from interlingua.providers.credentials import authorise, credentials
 from interlingua.providers.endpoint import endpoint
 from interlingua.providers.provider import Provider
@@ -48,14 +48,14 @@ async def listed_rules(
     transport: Transport | None = None,
 ) -> list[Rule]:
     """What a provider says of its models today."""
-    if provider.key not in TOLD:
-        known = ", ".join(sorted(TOLD))
+    if provider.key not in READERS:
+        known = ", ".join(sorted(READERS))
         problem = f"its list of models says no more than their names; these say more: {known}"
         raise RefreshError(provider.key, problem)
     own = transport or HttpTransport()
     try:
-        asked = _ListReader(provider, os.environ if environ is None else environ, own)
-        entries = await asked.entries()
+        reader = _ListReader(provider, os.environ if environ is None else environ, own)
+        entries = await reader.entries()
     finally:
         if transport is None:
             await own.close()
@@ -123,8 +123,8 @@ class _ListReader:
 
     def _read(self, status: int, body: bytes) -> dict[str, Any]:
         if status != 200:
-            said = body[:300].decode("utf-8", "replace").strip()
-            raise self._problem(f"answered with status {status}: {said}")
+            text = body[:300].decode("utf-8", "replace").strip()
+            raise self._problem(f"answered with status {status}: {text}")
         try:
             page = msgspec.json.decode(body)
         except msgspec.DecodeError as error:

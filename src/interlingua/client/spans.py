@@ -1,13 +1,12 @@
 """One OpenTelemetry span per call, in the words of its GenAI conventions (status "development",
-read 2026-11). What was said is never in it: counts, names and times are."""
+read 2026-11). It has counts, names and times, never content."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from interlingua.client.answer import Answer
+from interlingua.client.answer import Answer, Call, Middleware
 from interlingua.client.errors import CallError
-from interlingua.client.middleware import Call, Middleware
 from interlingua.errors import MissingExtraError
 from interlingua.model.exchange import Options
 from interlingua.telemetry import (
@@ -25,10 +24,9 @@ CANCELLED = "cancelled"
 class Spans(Middleware):
     """Give it to a client as its first middleware: `AsyncClient(middleware=[Spans()])`.
 
-    A span is a child of the one that is current where the call is made, and the provider is told
-    of it (`traceparent`). Without a `tracer`, spans go where the program has set up OpenTelemetry
-    to send them; where it has not, where the usual `OTEL_…` variables say. Needs the extra `otel`.
-    """
+    A span is a child of the current one, and is sent to the provider (`traceparent`). Without a
+    `tracer`, spans go where the program has set up OpenTelemetry to send them, else where the
+    `OTEL_…` variables say. Needs the extra `otel`."""
 
     def __init__(self, tracer: Any = None) -> None:
         try:
@@ -59,22 +57,22 @@ class Spans(Middleware):
         return answer
 
     def error(self, call: Call, error: CallError) -> CallError:
-        said = {
+        attributes = {
             "error.type": error.kind.value,
             "http.response.status_code": error.status,
             "interlingua.attempts": len(error.attempts) or None,
         }
         partial = error.partial
         if partial is not None:
-            said |= usage_attributes(partial.message.metadata.usage)
-        self._end(call, error.model, said, failed=True)
+            attributes |= usage_attributes(partial.message.metadata.usage)
+        self._end(call, error.model, attributes, failed=True)
         return error
 
     def dropped(self, call: Call) -> None:
         self._end(call, None, {"error.type": CANCELLED}, failed=True)
 
     def _end(
-        self, call: Call, model: str | None, said: dict[str, Any], failed: bool = False
+        self, call: Call, model: str | None, attributes: dict[str, Any], failed: bool = False
     ) -> None:
         span = self._open.pop(call.id, None)
         if span is None:
@@ -82,8 +80,11 @@ class Spans(Middleware):
         if model is not None:
             provider, _, name = model.partition(":")
             span.update_name(f"chat {name[:200]}")
-            said |= {"gen_ai.provider.name": provider_name(provider), "gen_ai.request.model": name}
-        span.set_attributes(without_none(said))
+            attributes |= {
+                "gen_ai.provider.name": provider_name(provider),
+                "gen_ai.request.model": name,
+            }
+        span.set_attributes(without_none(attributes))
         if failed:
             span.set_status(self._error)
         span.end()
@@ -112,13 +113,13 @@ def request_attributes(call: Call) -> dict[str, Any]:
 def response_attributes(answer: Answer) -> dict[str, Any]:
     """What a span says of an answer."""
     metadata = answer.message.metadata
-    said: dict[str, Any] = {
+    attributes: dict[str, Any] = {
         "gen_ai.response.model": metadata.response_model,
         "gen_ai.response.id": metadata.response_id,
         "interlingua.attempts": len(answer.attempts),
-        "interlingua.losses": len(answer.report.losses),
+        "interlingua.model.losses": len(answer.report.losses),
         **usage_attributes(metadata.usage),
     }
     if metadata.stop_reason is not None:
-        said["gen_ai.response.finish_reasons"] = (metadata.stop_reason.value,)
-    return said
+        attributes["gen_ai.response.finish_reasons"] = (metadata.stop_reason.value,)
+    return attributes

@@ -8,27 +8,142 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from interlingua.client import failures
-from interlingua.client.answer import Answer, Attempt
+from interlingua.client.answer import Answer, Attempt, Call
+from interlingua.client.attempt import OpenReply, cut_short, with_dropped_thinking, with_provenance
 from interlingua.client.attempts import Clock, InFlight, with_retries
-from interlingua.client.dropped_thinking import with_dropped_thinking
-from interlingua.client.errors import (
-    CallCancelledError,
-    CallError,
-    NetworkError,
-)
-from interlingua.client.middleware import Call
-from interlingua.client.provenance import cut_short, with_provenance
-from interlingua.client.stream_decoder import STREAMS, StreamDecoder, is_last
-from interlingua.errors import InterlinguaError
-from interlingua.losses import Report
+from interlingua.client.errors import CallCancelledError, CallError, NetworkError, TooLargeError
+from interlingua.client.targets import Target
+from interlingua.client.transport import TooLarge, TransportError
+from interlingua.dialects.framing import decoder
+from interlingua.errors import InterlinguaError, ReadError
 from interlingua.model.events import Event, MessageComplete, Other, StreamError
 from interlingua.model.exchange import ProviderError, Response
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus
-from interlingua.streams.fold import Folder
+from interlingua.streams.fold import Folder, unfold
 
 if TYPE_CHECKING:
     from interlingua.client.client import AsyncClient
+
+
+_GRACE = 0.05
+"""Seconds to wait for the end of a finished stream's body, so that its connection can be reused."""
+STREAMS = 4
+"""How much longer than an answer in one piece a stream may be."""
+
+
+class StreamDecoder:
+    """One reply on its way from bytes to events."""
+
+    def __init__(self, opened: OpenReply, marks: bool, limit: int) -> None:
+        self._opened = opened
+        self.reply = reply = opened.reply
+        self.prepared = prepared = opened.prepared
+        self.target: Target = prepared.target
+        self._left = limit
+        self._limit = limit
+        self._decoder = decoder(self.target.dialect.name)
+        self._adapter = prepared.answer_adapter
+        reader = self.target.dialect.stream_reader()
+        self._reader = reader if self._adapter is None else self._adapter.reader(reader)
+        self._reader.marks = marks
+        self._is_over = False
+        kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
+        self._is_page = kind == "text/html"
+        # A server that knows no streams answers in one piece; arrays of JSON are Gemini's streams.
+        self._is_whole = kind == "application/json" and (
+            self.target.dialect.traits.framing == "sse"
+        )
+
+    async def more(self) -> list[Event]:
+        """The next events; none where what came was no whole frame."""
+        if self._is_page or self._is_whole:
+            return await self._whole()
+        try:
+            chunk = await self.reply.chunk()
+            self._left -= len(chunk)
+            if self._left < 0:
+                raise TooLargeError(
+                    f"response too large: a stream of more than {self._limit} bytes"
+                )
+            events: list[Event] = []
+            read = self._reader.feed
+            for frame in self._decoder.feed(chunk) if chunk else self._decoder.close():
+                events += read(frame)
+            if not chunk:
+                events += self._reader.close()
+            return _up_to_last(events) if events else events
+        except (TransportError, ReadError) as error:
+            failed = self._opened.failure(error)
+        raise failed
+
+    async def _whole(self) -> list[Event]:
+        """A reply that is no stream."""
+        try:
+            body = await self.reply.body(self._limit // STREAMS)
+            if body.lstrip()[:1] == b"[":
+                return self._array(body)
+            response = self.target.dialect.read_response(body)
+        except TooLarge:
+            raise TooLargeError(
+                f"response too large: more than {self._limit // STREAMS} bytes"
+            ) from None
+        except (TransportError, ReadError) as error:
+            failed = self._opened.failure(error)
+        else:
+            return unfold(response if self._adapter is None else self._adapter.response(response))
+        raise failed
+
+    def _array(self, body: bytes) -> list[Event]:
+        events: list[Event] = []
+        for frame in (*self._decoder.feed(body), *self._decoder.close()):
+            events += self._reader.feed(frame)
+        return [*events, *self._reader.close()]
+
+    def rest(self) -> list[Event]:
+        """The last events of a stream that ends here, those of a frame without its end included."""
+        events: list[Event] = []
+        try:
+            for frame in self._decoder.close():
+                events += self._reader.feed(frame)
+            if not (events and is_last(events[-1])):
+                events += self._reader.close()
+        except InterlinguaError:
+            pass
+        return events
+
+    async def drain(self) -> None:
+        """Wait a moment for the end of the body."""
+        try:
+            async with asyncio.timeout(_GRACE):
+                while await self.reply.chunk():
+                    pass
+        except (TransportError, TimeoutError):
+            pass
+
+    def failure(self, last: StreamError) -> CallError:
+        """The error that a stream ended with. One of kind `network` is the reader's own word for a
+        stream that broke off."""
+        failed = self._opened.refusal(last.error)
+        if isinstance(failed, NetworkError):
+            failed.begun = self._left < self._limit
+        return failed
+
+    def placed(self, error: CallError) -> CallError:
+        return self._opened.placed(error)
+
+
+def is_last(event: Event) -> bool:
+    return type(event) is MessageComplete or type(event) is StreamError
+
+
+def _up_to_last(events: list[Event]) -> list[Event]:
+    """Nothing comes after the end of a message."""
+    for index, event in enumerate(events):
+        if is_last(event):
+            return events[: index + 1]
+    return events
 
 
 class AsyncStream:
@@ -187,7 +302,7 @@ class AsyncStream:
         asker = self._client.asker
         target = asker.target(model, self.call)
         prepared = await asker.prepare(self.call, target, clock, self._client.layers)
-        opened = await asker.open(prepared, clock, stream=True)
+        opened = await asker.open(prepared, clock, stream=True, lessons=asker.lessons)
         decoder = StreamDecoder(opened, self._marks, STREAMS * asker.max_bytes)
         try:
             events: list[Event] = []
@@ -214,7 +329,7 @@ class AsyncStream:
             if not (events and type(events[-1]) is MessageComplete):
                 self._break_off(error, events)
                 return
-            # It broke after all had been said.
+            # The connection broke after the message was complete.
         except CallError as error:
             self._break_off(error, decoder.rest())
             return
@@ -233,7 +348,7 @@ class AsyncStream:
         over = last is not None and is_last(last)
         if over:
             events = [*events[:-1], self._with_provenance(last, decoder)]  # type: ignore[arg-type]  # it is one
-        self._events, self._next = self._told(events), 0
+        self._events, self._next = self._outgoing(events), 0
         return over
 
     def _with_provenance(
@@ -271,7 +386,7 @@ class AsyncStream:
         cancelled = isinstance(failed, CallCancelledError)
         status = MessageStatus.CANCELLED if cancelled else MessageStatus.ERROR
         unfinished = [event for event in rest if not is_last(event)]
-        events = self._told(unfinished)
+        events = self._outgoing(unfinished)
         partial = self._folder.response()
         last = rest[-1] if rest else None
         if isinstance(last, StreamError) and last.partial is not None:
@@ -281,11 +396,11 @@ class AsyncStream:
             error=error
         )
         self.latency_ms = self._clock.passed_ms()
-        events += self._told([StreamError(error, self._final.message)])
+        events += self._outgoing([StreamError(error, self._final.message)])
         self._events, self._next = events, 0
         self._fail(failed)
 
-    def _told(self, events: list[Event]) -> list[Event]:
+    def _outgoing(self, events: list[Event]) -> list[Event]:
         """Outgoing events: as the middleware lets them pass, and folded."""
         if self._client.layers.on_event:
             seen = [self._client.layers.event(self.call, event) for event in events]

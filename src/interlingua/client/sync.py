@@ -11,20 +11,60 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, overload
 from weakref import finalize
 
+from interlingua.adapt.target import ProfileChoice
 from interlingua.client.answer import Answer, Attempt, Parsed, Run, TokenCount
 from interlingua.client.client import AsyncClient
 from interlingua.client.stream import AsyncStream
-from interlingua.client.thread import LoopThread
+from interlingua.coerce import Conversation, OptionsLike, OptionWords, Tools
 from interlingua.errors import InterlinguaError
-from interlingua.given import Conversation, GivenOptions, OptionWords, Tools
-from interlingua.losses import Report
 from interlingua.model.events import Event
 from interlingua.model.exchange import Response
+from interlingua.model.losses import Report
 from interlingua.model.message import Message
-from interlingua.say import Fitting
 
 if TYPE_CHECKING:
     from interlingua.client.loop import Runner
+
+
+class LoopThread:
+    """A loop that runs in a thread until it is stopped."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._turn, name="interlingua-client", daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """What `work` gives, done on the loop. Ctrl-C here cancels it there, and waits until it has
+        cleaned up."""
+        if threading.current_thread() is self._thread:
+            work.close()
+            raise InterlinguaError("a tool of this client cannot wait for the client itself")
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+
+    def soon(self, work: Callable[[], object]) -> None:
+        self._loop.call_soon_threadsafe(work)
+
+    def stop(self) -> None:
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            if threading.current_thread() is not self._thread:
+                self._thread.join(timeout=5)
+
+    def _turn(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+            self._loop.run_until_complete(self._loop.shutdown_default_executor())
+        finally:
+            self._loop.close()
+
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -81,13 +121,13 @@ class Client:
         model: str,
         messages: Conversation,
         tools: Tools = (),
-        options: GivenOptions | None = None,
+        options: OptionsLike | None = None,
         *,
         dialect: str | None = None,
         deadline: float | None = None,
         fallbacks: Sequence[str] = (),
         call_id: str | None = None,
-        profile: Fitting = None,
+        profile: ProfileChoice = None,
         **words: Unpack[OptionWords],
     ) -> Answer:
         """One answer.
@@ -121,7 +161,7 @@ class Client:
         model: str,
         messages: Conversation,
         tools: Tools = (),
-        options: GivenOptions | None = None,
+        options: OptionsLike | None = None,
         **how: Any,
     ) -> Stream:
         """The events of one answer while it arrives:
@@ -137,7 +177,7 @@ class Client:
         model: str,
         messages: Conversation,
         tools: Tools = (),
-        options: GivenOptions | None = None,
+        options: OptionsLike | None = None,
         **how: Any,
     ) -> TokenCount:
         """Tokens of the prompt; see `AsyncClient.count_tokens`."""
@@ -150,7 +190,7 @@ class Client:
         tools: Tools,
         dispatcher: Runner | None = None,
         max_rounds: int = 1,
-        options: GivenOptions | None = None,
+        options: OptionsLike | None = None,
         **how: Any,
     ) -> Run:
         """Answer, run the tools that were called, answer again; see `AsyncClient.run`.
@@ -168,7 +208,7 @@ class Client:
         messages: Conversation,
         schema: type[T],
         tools: Tools = (),
-        options: GivenOptions | None = None,
+        options: OptionsLike | None = None,
         **how: Any,
     ) -> Parsed[T]: ...
     @overload
@@ -178,7 +218,7 @@ class Client:
         messages: Conversation,
         schema: Any,
         tools: Tools = (),
-        options: GivenOptions | None = None,
+        options: OptionsLike | None = None,
         **how: Any,
     ) -> Parsed[Any]: ...
     def parse(
@@ -187,10 +227,10 @@ class Client:
         messages: Conversation,
         schema: Any,
         tools: Tools = (),
-        options: GivenOptions | None = None,
+        options: OptionsLike | None = None,
         **how: Any,
     ) -> Parsed[Any]:
-        """An answer of a given shape: a pydantic, msgspec or dataclass type, or a JSON Schema.
+        """An answer with a schema: a pydantic, msgspec or dataclass type, or a JSON Schema.
 
             client.parse("local", "A city in France, please.", City).value    # a City
 

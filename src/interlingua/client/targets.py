@@ -3,38 +3,47 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import os
+import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Literal, Protocol
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from typing import Any, Literal, Protocol
+from urllib.parse import urlsplit
 
 import msgspec
 
+from interlingua.adapt.converter import write_remembered
+from interlingua.adapt.fit.answers import AnswerAdapter
+from interlingua.adapt.fit.dialect_choice import dialect_for_request
+from interlingua.adapt.history.retell import require_instructions
+from interlingua.adapt.remembered import Conversation
+from interlingua.adapt.request import adapt, write
+from interlingua.adapt.target import NO_OPTIONS as NO_OPTIONS
+from interlingua.adapt.target import Instructions, find_target
+from interlingua.adapt.target import Target as Target
 from interlingua.client.transport import HttpRequest
 from interlingua.dialects.anthropic.tables import BETA_HEADER as HEADER
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.record import Written
-from interlingua.dialects.registry import dialect as dialect_of
-from interlingua.fitting.back import Back
-from interlingua.fitting.dialect_choice import dialect_for_request
-from interlingua.losses import Report
+from interlingua.errors import InterlinguaError
 from interlingua.model.exchange import Request
-from interlingua.models.names import model_name
-from interlingua.models.overlay import ProfileSource
-from interlingua.models.resolving import resolve
-from interlingua.outbound import NO_OPTIONS as NO_OPTIONS
-from interlingua.outbound import Target as Target
-from interlingua.outbound import host_of, write_for
-from interlingua.providers.credentials import Credentials, authorise, credentials
+from interlingua.model.losses import Report
+from interlingua.profiles.capabilities import known_models
+from interlingua.profiles.names import model_name
+from interlingua.profiles.overlay import ProfileSource
+from interlingua.profiles.resolving import resolve
+from interlingua.providers.credentials import AuthorisedRequest, Credentials, authorise, credentials
 from interlingua.providers.endpoint import Endpoint, endpoint
 from interlingua.providers.errors import UnknownProviderError
 from interlingua.providers.profiles import ModelLookup
-from interlingua.providers.provider import Kind, Provider
+from interlingua.providers.provider import Kind, Provider, Secret
 from interlingua.providers.registry import own_path
 from interlingua.providers.registry import providers as known_providers
-from interlingua.providers.secret import Secret
 
 _MOST = 1000
-"""Models whose address is kept."""
+"""Models whose target and address are cached."""
 AGENT = "interlingua"
 """How we call ourselves to providers; some turn away who has no name."""
 
@@ -60,7 +69,7 @@ class Prepared(msgspec.Struct, frozen=True, eq=False):
     target: Target
     http: HttpRequest
     report: Report
-    back: Back | None = None
+    answer_adapter: AnswerAdapter | None = None
     """How to read the answer, where the model had to be asked in another way."""
 
     def with_headers(self, extra: Mapping[str, str]) -> Prepared:
@@ -69,8 +78,8 @@ class Prepared(msgspec.Struct, frozen=True, eq=False):
 
 
 class Targets:
-    """Finds targets, and addresses for them. Keys and places in the environment are looked up when
-    a model is first asked, and then kept."""
+    """Finds targets and their addresses. Keys and URLs in the environment are looked up once, when
+    a model is first used."""
 
     def __init__(
         self,
@@ -81,9 +90,13 @@ class Targets:
         keys: Mapping[str, Key] | None = None,
         base_urls: Mapping[str, Place] | None = None,
         profiles: ProfileSource | Literal[False] = None,
+        instructions: Instructions = "place",
     ) -> None:
         """`profiles` are rules of what models take, laid over the package's; without them, those of
-        this machine's user. With False, requests are not fitted to any model."""
+        this machine's user. With False, requests are not fitted to any model. With
+        `instructions="hoist"`, later instructions are moved to the front."""
+        require_instructions(instructions)
+        self._instructions = instructions
         if providers is None:
             providers = known_providers(own_path())
         elif not isinstance(providers, Mapping):
@@ -95,29 +108,35 @@ class Targets:
         self.environ = os.environ if environ is None else environ
         self._keys = keys or {}
         self._places = dict(base_urls or {})
+        on_demand = [key for key, place in self._places.items() if callable(place)]
+        self.started = frozenset([LOCAL, *on_demand])
+        """Providers whose server may have to be started before it is asked."""
         self._started: dict[str, tuple[str, Secret | None]] = {}
         self._found: dict[tuple[str, str | None, bool], Target] = {}
         self._ready: dict[tuple[str, str, Kind, bool], HttpRequest] = {}
         self._credentials: dict[str, Credentials] = {}
 
-    def find(self, model: str, dialect: str | None = None, *, usual: bool = False) -> Target:
-        """The target of a model id or an alias. A dialect that is only the `usual` one may be
-        another for requests that need it."""
-        usual = usual or dialect is None
-        found = self._found.get((model, dialect, usual))
+    def find(
+        self, model: str, dialect: str | None = None, *, dialect_is_default: bool = False
+    ) -> Target:
+        """The target of a model id or an alias. With `dialect_is_default` requests that need
+        another dialect may use it."""
+        dialect_is_default = dialect_is_default or dialect is None
+        found = self._found.get((model, dialect, dialect_is_default))
         if found is None:
             id = self.id_of(model)
-            key, name = model_name(id)
-            provider = self.providers.get(key)
-            if provider is None:
+            key = model_name(id).provider
+            if key not in self.providers:
                 raise UnknownProviderError(key, self.providers)
-            spoken = dialect_of(dialect or self.model_lookup.dialect(id))
-            images = self.model_lookup.capabilities(id, spoken.name).supports_images
-            profile = self.model_lookup.profile(id, spoken.name)
-            host = host_of(provider, spoken)
-            found = Target(id, name, provider, spoken, images, profile, usual, host=host)
+            found = find_target(
+                self.model_lookup,
+                id,
+                dialect,
+                dialect_is_default=dialect_is_default,
+                instructions=self._instructions,
+            )
             if len(self._found) < _MOST:
-                self._found[model, dialect, usual] = found
+                self._found[model, dialect, dialect_is_default] = found
         return found
 
     def id_of(self, name: str, first: str | None = None) -> str:
@@ -126,10 +145,16 @@ class Targets:
 
     def for_request(self, target: Target, request: Request) -> Target:
         """The same model, in the dialect that this request needs."""
-        if not target.usual or target.profile is None or not (request.tools or request.raw):
+        if (
+            not target.dialect_is_default
+            or target.profile is None
+            or not (request.tools or request.raw)
+        ):
             return target
-        speaks = target.provider.dialects
-        other = dialect_for_request(target.profile, request, speaks)
+        rules = target.profile.speaks
+        if rules.tools_dialect is None and rules.server_dialect is None:
+            return target
+        other = dialect_for_request(target.profile, request, target.provider.dialects)
         if other is None:
             return target
         found = self.find(target.model, other)
@@ -148,11 +173,6 @@ class Targets:
         named = (self.environ.get(name) for name in provider.base_url_env)
         return provider.base_url or next((url for url in named if url), None)
 
-    def starts(self, target: Target) -> bool:
-        """Whether its server may have to be started."""
-        key = target.provider.key
-        return key == LOCAL or callable(self._places.get(key))
-
     async def start(self, target: Target) -> None:
         """Have the server at hand, where it is one that is started when it is needed."""
         key = target.provider.key
@@ -161,8 +181,8 @@ class Targets:
             place = self._local(target.provider)
         if callable(place):
             server = await asyncio.to_thread(place)
-            told = (server, None) if isinstance(server, str) else (server.base_url, server.key)
-            self._started[key] = told
+            found = (server, None) if isinstance(server, str) else (server.base_url, server.key)
+            self._started[key] = found
 
     def _local(self, provider: Provider) -> Place | None:
         """The bundled local model runs by itself unless somebody says where it is."""
@@ -174,29 +194,52 @@ class Targets:
         return self._places[LOCAL]
 
     def prepare(
-        self, request: Request, target: Target, stream: bool, source: str | None = None
+        self,
+        request: Request,
+        target: Target,
+        stream: bool,
+        source: str | None = None,
+        conversation: Conversation | None = None,
     ) -> Prepared:
-        """Say the request in the target's dialect: retold, since history may be from anywhere.
-        `source` is the dialect it was read from, where that is known."""
+        """The request in the target's dialect, adapted, since history may be from anywhere.
+        `source` is the dialect it was read from, where that is known, and `conversation` what is
+        remembered of the turns before it."""
         target = self.for_request(target, request)
-        return self.ready(write_for(request, target, stream, source), target, stream)
+        asked = target.asking(request, stream)
+        if conversation is not None:
+            remembered = write_remembered(conversation, asked, target, source)
+            if remembered is not None:
+                return self.ready(remembered[0], target, stream, remembered[1])
+        return self.ready(write(adapt(asked, target, source)), target, stream)
 
-    def ready(self, written: Written, target: Target, stream: bool) -> Prepared:
-        """A body, with everything that its provider wants to be sent along."""
+    def ready(
+        self, written: Written, target: Target, stream: bool, body: bytes | None = None
+    ) -> Prepared:
+        """A wire, with everything that its provider wants to be sent along; `body` is its JSON,
+        where that is at hand."""
         wire = written.wire
-        asked = self.address(target, wire, "request", stream)
+        http = self.address(target, wire, "request", stream, body)
         betas = target.dialect.betas_of(wire)
         if betas:
-            asked = _with_betas(asked, betas)
-        return Prepared(target, asked, written.report, written.back)
+            http = _with_betas(http, betas)
+        return Prepared(target, http, written.report, written.answer_adapter)
 
-    def address(self, target: Target, wire: Wire, kind: Kind, stream: bool = False) -> HttpRequest:
+    def address(
+        self,
+        target: Target,
+        wire: Wire,
+        kind: Kind,
+        stream: bool = False,
+        body: bytes | None = None,
+    ) -> HttpRequest:
         """The request for a wire, with who is asking on it."""
-        provider, body = target.provider, encode(wire)
+        provider, body = target.provider, encode(wire) if body is None else body
         which = (target.model, target.dialect.name, kind, stream)
-        kept = self._ready.get(which)
-        if kept is not None:
-            return HttpRequest(kept.url, kept.headers, body, kept.secrets)
+        known_request = self._ready.get(which)
+        if known_request is not None:
+            return HttpRequest(
+                known_request.url, known_request.headers, body, known_request.secrets
+            )
         place = self._endpoint(target, kind, stream)
         known = self._credentials_of(provider)
         ready = authorise(place, provider, known, body)
@@ -239,17 +282,130 @@ class Targets:
         return known
 
 
-def _with_betas(asked: HttpRequest, betas: list[str]) -> HttpRequest:
+def _with_betas(http: HttpRequest, betas: list[str]) -> HttpRequest:
     """The same request, and what it has to ask for besides."""
-    already = asked.headers.get(HEADER)
+    already = http.headers.get(HEADER)
     names = [already, *betas] if already else betas
-    headers = {**asked.headers, HEADER: ",".join(names)}
-    return HttpRequest(asked.url, headers, asked.body, asked.secrets)
+    headers = {**http.headers, HEADER: ",".join(names)}
+    return HttpRequest(http.url, headers, http.body, http.secrets)
 
 
 def _secrets(known: Credentials, headers: Mapping[str, str]) -> tuple[str, ...]:
     """What may not be seen of these headers."""
     held = (known.secret, known.session_token)
     texts = [each.reveal() for each in held if each is not None]
-    said = headers.get("authorization")
-    return (*texts, said) if said else tuple(texts)
+    authorization = headers.get("authorization")
+    return (*texts, authorization) if authorization else tuple(texts)
+
+
+PATIENCE = 0.5
+"""Seconds that a server has for each step of its answer."""
+REMEMBERED = 10.0
+MOST_BYTES = 4 << 20
+
+Reached = Mapping[str, tuple[str, ...] | None]
+"""Provider to the names that its server says it has; None where it has all that we know of."""
+_cache: dict[tuple[str, int], tuple[float, tuple[str, ...] | None]] = {}
+
+
+def askable(targets: Targets) -> list[str]:
+    """Ids of models that can be asked now, those of our lists first."""
+    return of_reachable(reachable(targets), known_models())
+
+
+def of_reachable(there: Reached, known: Iterable[str]) -> list[str]:
+    """Those of the known ids whose provider has them, and what servers say themselves."""
+    ours = [id for id in known if there.get(id.partition(":")[0], ()) is None]
+    return [*ours, *[f"{key}:{name}" for key, names in there.items() for name in names or ()]]
+
+
+def reachable(targets: Targets) -> Reached:
+    """The providers that can be asked now."""
+    found: dict[str, tuple[str, ...] | None] = {}
+    requests: dict[str, AuthorisedRequest] = {}
+    for key, provider in targets.providers.items():
+        if _runs_here(provider) and not callable(targets.place(key)):
+            place = _list_of(targets, provider)
+            if place is not None:
+                requests[key] = place
+        elif _is_configured(targets, provider):
+            found[key] = None
+    if requests:
+        with ThreadPoolExecutor(len(requests)) as threads:
+            listed = zip(requests, threads.map(_names, requests.values()), strict=True)
+            found |= {key: names for key, names in listed if names is not None}
+    return found
+
+
+def _runs_here(provider: Provider) -> bool:
+    """Whether it is a server that anybody may run, and that wants no key."""
+    return provider.key != LOCAL and any(
+        auth.optional or auth.style == "none" for auth in provider.auth
+    )
+
+
+def _is_configured(targets: Targets, provider: Provider) -> bool:
+    """Whether key and address of the provider are configured."""
+    key = provider.key
+    if targets.place(key) is not None or targets.key(key) is not None:
+        return True
+    if key == LOCAL and not targets.base_url(provider):
+        return find_spec("xllamacpp") is not None
+    try:
+        credentials(provider, targets.environ)
+        endpoint(f"{key}:x", environ=targets.environ, provider=provider)
+    except InterlinguaError:
+        return False
+    return True
+
+
+def _list_of(targets: Targets, provider: Provider) -> AuthorisedRequest | None:
+    """Where a server has the list of its models."""
+    place = targets.place(provider.key)
+    base_url = place if isinstance(place, str) else None
+    id, environ = f"{provider.key}:x", targets.environ
+    try:
+        known = credentials(provider, environ, targets.key(provider.key))
+        where = endpoint(id, "models", environ=environ, provider=provider, base_url=base_url)
+        return authorise(where, provider, known)
+    except InterlinguaError:
+        return None
+
+
+def _names(ready: AuthorisedRequest) -> tuple[str, ...] | None:
+    """What a server says it has; None where none answers."""
+    which = (ready.url, hash(tuple(sorted(ready.headers.items()))))
+    at, names = _cache.get(which, (-REMEMBERED, None))
+    if time.monotonic() - at >= REMEMBERED:
+        names = _fetch_names(ready)
+        _cache[which] = (time.monotonic(), names)
+    return names
+
+
+def _fetch_names(ready: AuthorisedRequest) -> tuple[str, ...] | None:
+    place = urlsplit(ready.url)
+    is_secure = place.scheme == "https"
+    connection = http.client.HTTPSConnection if is_secure else http.client.HTTPConnection
+    way = connection(place.netloc, timeout=PATIENCE)
+    try:
+        way.request("GET", place.path, headers={"user-agent": AGENT, **ready.headers})
+        reply = way.getresponse()
+        body = reply.read(MOST_BYTES)
+        return _read(body) if reply.status == 200 else None
+    except (OSError, http.client.HTTPException, ValueError):
+        return None
+    finally:
+        way.close()
+
+
+def _read(body: bytes) -> tuple[str, ...] | None:
+    """The names in a list, as Ollama (`models`) or OpenAI (`data`) has it."""
+    try:
+        reply = msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        return None
+    entries: Any = reply.get("models") or reply.get("data") if isinstance(reply, dict) else None
+    if not isinstance(entries, list):
+        return None if entries is not None else ()
+    named = [each.get("model") or each.get("id") for each in entries if isinstance(each, dict)]
+    return tuple(dict.fromkeys([each for each in named if isinstance(each, str) and each]))

@@ -71,7 +71,7 @@ class ReplyTimer:
             return
         self._timer = None
         if timer is self._ticker:
-            self._ticker.drop(self)
+            self._ticker.waits.discard(self)
         else:
             timer.cancel()  # type: ignore[union-attr]  # it is no ticker
 
@@ -107,20 +107,17 @@ class Ticker:
     for each, only to stop it when the reply is here, costs more than this."""
 
     def __init__(self) -> None:
-        self._waits: set[ReplyTimer] = set()
+        self.waits: set[ReplyTimer] = set()
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, wait: ReplyTimer) -> None:
-        self._waits.add(wait)
+        self.waits.add(wait)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(LONG / 2, self._look)
 
-    def drop(self, wait: ReplyTimer) -> None:
-        self._waits.discard(wait)
-
     def _look(self) -> None:
         self._timer = None
-        waits, self._waits = self._waits, set()
+        waits, self.waits = self.waits, set()
         for wait in waits:
             wait.watch()
 

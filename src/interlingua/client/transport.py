@@ -1,6 +1,6 @@
-"""HTTP: one request out, one reply in. Only this module and `broken.py` know aiohttp.
+"""HTTP: one request out, one reply in. Only this module and `transport_errors.py` know aiohttp.
 
-Replies are bounded, redirects are not followed, cookies are not kept, and nothing is logged.
+Replies are bounded, redirects are not followed, cookies are not stored, and nothing is logged.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from interlingua.client.timeouts import ReplyTimer, least, now
 from interlingua.client.transport_errors import Limits as Limits
 from interlingua.client.transport_errors import TooLarge as TooLarge
 from interlingua.client.transport_errors import TransportError as TransportError
-from interlingua.client.transport_errors import aiohttp, failure_of, late_in
+from interlingua.client.transport_errors import Unpacker, aiohttp, failure_of, late_in
 from interlingua.errors import InterlinguaError
 
 if TYPE_CHECKING:
@@ -81,12 +81,14 @@ class Transport(Protocol):
 
 
 class HttpTransport:
-    """Connections over aiohttp, kept open between requests.
+    """Connections over aiohttp, reused between requests.
 
     `ca` is a file with the certificates to trust in place of the system's (`SSL_CERT_FILE` works as
     well); `proxy` overrides `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, an empty one switches them
     off. Loopback is never reached through a proxy of the environment. `sockets` makes the socket
-    for an address that is about to be connected to, and may refuse to with an `OSError`."""
+    for an address that is about to be connected to, and may refuse to with an `OSError`; such
+    connections serve one request each, since the hosts may be anyone's and the requests may be of
+    different tenants."""
 
     def __init__(
         self, *, ca: str | None = None, proxy: str | None = None, sockets: Sockets | None = None
@@ -99,7 +101,8 @@ class HttpTransport:
         self._tls: ssl.SSLContext | None = None
         self._ways: dict[str, dict[str, Any]] = {}
 
-    async def send(self, request: HttpRequest, limits: Limits) -> Reply:
+    async def send(self, request: HttpRequest, limits: Limits, tenant: str | None = None) -> Reply:
+        """Connections through a proxy are reused only for requests of the same `tenant`."""
         http = aiohttp()
         begun = now()
         first = limits.first_byte
@@ -107,21 +110,29 @@ class HttpTransport:
         try:
             if first is None:
                 # aiohttp's own limit for everything does: it goes on while the body is read.
-                reply = await self._ask(request, limits.connect, limits.total)
+                reply = await self._ask(request, limits.connect, limits.total, tenant)
                 return HttpReply(reply, Limits(None, None, limits.idle, None), begun)
             if limits.total is None or first < limits.total:
                 late = "first_byte"
             async with asyncio.timeout(least(first, limits.total)):
-                reply = await self._ask(request, limits.connect, None)
+                reply = await self._ask(request, limits.connect, None, tenant)
             return HttpReply(reply, limits, begun)
         except (http.ClientError, OSError, ValueError) as error:
             failed = failure_of(error, late)
         raise failed  # outside, so that it carries nothing of aiohttp's, headers above all
 
     async def _ask(
-        self, request: HttpRequest, connect: float | None, total: float | None
+        self,
+        request: HttpRequest,
+        connect: float | None,
+        total: float | None,
+        tenant: str | None,
     ) -> ClientResponse:
         url = _url(request.url)
+        way = self.way_to(url.scheme, url.host or "")
+        if tenant is not None and "proxy" in way:
+            # aiohttp pools connections by the proxy's URL; its fragment is never sent.
+            way = {**way, "proxy": f"{way['proxy']}#{tenant}"}
         return await self._of_loop().request(
             request.method,
             url,
@@ -129,7 +140,7 @@ class HttpTransport:
             headers=request.headers,
             allow_redirects=False,
             timeout=_timeout(connect, total),
-            **self.way_to(url.scheme, url.host or ""),
+            **way,
         )
 
     async def close(self) -> None:
@@ -154,9 +165,11 @@ class HttpTransport:
                 timeout_ceil_threshold=_NEVER,
                 socket_factory=self._sockets,
                 use_dns_cache=self._sockets is None,
+                force_close=self._sockets is not None,
             ),
             cookie_jar=http.DummyCookieJar(),
             skip_auto_headers=("User-Agent",),
+            auto_decompress=False,  # it unpacks everything that has arrived at once
         )
         return self._session
 
@@ -203,15 +216,21 @@ class HttpReply:
         self.headers: Mapping[str, str] = reply.headers  # which looks names up in any case
         self._reply = reply
         self._content = reply.content
-        # Whoever waits is told that the connection is closed.
+        # Closing the reply wakes whoever reads it.
         self._timer = ReplyTimer(limits, begun, reply.close)
         try:
-            packing(self.headers)
+            packed = packing(self.headers)
         except TransportError:
             reply.close()
             raise
+        self._unpacker = Unpacker() if packed not in ("", "identity") else None
 
     async def chunk(self) -> bytes:
+        if self._unpacker is None:
+            return await self._raw()
+        return await self._unpacker.next(self._raw)
+
+    async def _raw(self) -> bytes:
         timer = self._timer
         if not self._content.is_eof():  # else all of it is here
             timer.begin()
@@ -231,11 +250,11 @@ class HttpReply:
         raise failed
 
     async def body(self, limit: int) -> bytes:
-        said = self.headers.get("Content-Length", "")
-        if said.isdecimal() and int(said) > limit:
+        length = self.headers.get("Content-Length", "")
+        if length.isdecimal() and int(length) > limit:
             raise TooLarge
         pieces, size = [], 0
-        while not self._content.at_eof() and (piece := await self.chunk()):
+        while piece := await self.chunk():
             size += len(piece)
             if size > limit:
                 raise TooLarge
@@ -247,6 +266,14 @@ class HttpReply:
         """A reply that was read to its end leaves its connection to the next request."""
         self._timer.stop()
         self._reply.close()
+
+    def drop(self) -> None:
+        """End the connection, though the reply was read to its end: aiohttp keeps it to itself
+        (aiohttp 3.14, tried 2026-11)."""
+        self.close()
+        connection = getattr(getattr(self._reply, "_protocol", None), "transport", None)
+        if connection is not None:
+            connection.abort()
 
 
 def packing(headers: Mapping[str, str]) -> str:

@@ -4,6 +4,8 @@ passed on: some of them hold the headers of the request, and those hold keys."""
 from __future__ import annotations
 
 import ssl
+import zlib
+from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from typing import Any
 
@@ -105,3 +107,54 @@ def aiohttp() -> Any:
     except ImportError:
         raise MissingExtraError("the client", "client") from None
     return module
+
+
+UNPACKED = 256 * 1024
+"""Bytes of a piece."""
+BROKEN_OFF = "connection closed before the response was complete"
+
+
+class Unpacker:
+    """gzip or deflate."""
+
+    def __init__(self) -> None:
+        self._zlib: Any = None
+        self._packed = b""
+
+    @property
+    def is_whole(self) -> bool:
+        return self._zlib is None or bool(self._zlib.eof)
+
+    async def next(self, more: Callable[[], Awaitable[bytes]]) -> bytes:
+        """The next piece, empty at the end; `more` reads packed bytes."""
+        while not (piece := self.rest()):
+            packed = await more()
+            if not packed:
+                if not self.is_whole:
+                    raise TransportError("read", BROKEN_OFF, sent=True, begun=True)
+                return b""
+            self.add(packed)
+        return piece
+
+    def add(self, packed: bytes) -> None:
+        if self._zlib is not None and self._zlib.eof:
+            self._zlib = None  # a file after the file, which together are one
+        if self._zlib is None and packed:
+            # deflate should have the header of zlib, and sometimes has none.
+            bare = packed[0] & 0x0F != 8 and packed[0] != 0x1F
+            self._zlib = zlib.decompressobj(-zlib.MAX_WBITS if bare else 32 + zlib.MAX_WBITS)
+        self._packed = packed
+
+    def rest(self) -> bytes:
+        """More of it, empty where more has to be added first."""
+        while self._packed:
+            try:
+                data: bytes = self._zlib.decompress(self._packed, UNPACKED)
+            except zlib.error:
+                raise TransportError("read", BROKEN_OFF, sent=True, begun=True) from None
+            self._packed = self._zlib.unconsumed_tail
+            if self._zlib.eof and self._zlib.unused_data.strip(b"\0"):
+                self.add(self._zlib.unused_data)
+            if data:
+                return data
+        return b""

@@ -1,12 +1,19 @@
-"""One folder per wire format, and what they share. Called, this package gives their names."""
+"""One folder per wire format, and what they share; called, it returns their names."""
 
-from interlingua.callable_module import let_call
+from __future__ import annotations
 
-
-def _names() -> list[str]:
-    from interlingua.dialects.registry import dialects
-
-    return dialects()
+import sys
+from types import ModuleType
 
 
-let_call(__name__, "_names")
+class _CallableModule(ModuleType):
+    """`il.dialects` is a public function and the name of this package: once Python has imported
+    the package, the attribute is the module, which therefore has to be callable."""
+
+    def __call__(self) -> list[str]:
+        from interlingua.dialects.registry import dialects
+
+        return dialects()
+
+
+sys.modules[__name__].__class__ = _CallableModule

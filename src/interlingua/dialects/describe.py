@@ -12,7 +12,7 @@ from typing import Any
 
 from interlingua.dialects.kernel.words import TwoWay
 from interlingua.dialects.probes import PROBES, Fate, fate, own_fate
-from interlingua.dialects.record import Counting, Dialect, Traits
+from interlingua.dialects.record import Counting, Dialect, Hosts, ThinkingBinding, Traits
 from interlingua.dialects.registry import dialects
 
 _MARKS = {"kept": "yes", "changed": "~", "lost": "no", "-": " "}
@@ -111,6 +111,10 @@ def _shown(value: Any) -> str:
         return ", ".join(sorted(_shown(each) for each in value)) or "none"
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return ", ".join(_shown(each) for each in value) or "none"
+    if isinstance(value, Hosts):
+        return _shown(tuple(value.named))
+    if isinstance(value, ThinkingBinding):
+        return f"{_shown(value.family)} since {'.'.join(map(str, value.since))}"
     if isinstance(value, Counting):
         return ", ".join(f"{name} {_shown(item)}" for name, item in value._asdict().items())
     if isinstance(value, Mapping):

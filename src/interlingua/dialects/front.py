@@ -14,7 +14,7 @@ Wire = dict[str, Any]
 Action = Literal["generate", "count_tokens", "nothing"]
 
 
-class Asked(NamedTuple):
+class RequestPath(NamedTuple):
     """What a path asks for. `model` and `stream` are there where the path says them."""
 
     action: Action = "generate"
@@ -45,14 +45,14 @@ class Ending:
         """Whether nothing more is to come."""
         self.answers = answers
 
-    def look(self, data: str) -> None:
-        """The data of one frame."""
+    def look(self, data: str, name: str | None = None) -> None:
+        """The data of one frame, and its name."""
         try:
-            self._look(data)
+            self._look(data, name)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             return  # what we cannot read is the client's business
 
-    def _look(self, data: str) -> None:
+    def _look(self, data: str, name: str | None) -> None:
         """Whether this frame says it."""
 
     def reach(self, last: bool = True) -> None:
@@ -61,7 +61,7 @@ class Ending:
 
 
 class _Named(msgspec.Struct):
-    type: str = ""
+    type: str | None = None
 
 
 _named = msgspec.json.Decoder(_Named).decode
@@ -72,16 +72,16 @@ class NamedEnding(Ending):
 
     last: frozenset[str] = frozenset()
 
-    def _look(self, data: str) -> None:
-        if _named(data).type in self.last:
+    def _look(self, data: str, name: str | None) -> None:
+        if (_named(data).type or name) in self.last:
             self.reach()
 
 
 class Filler:
     """Puts members into answers that the API promises although there is nothing to say in them.
-    `asked` is the request, of which some APIs repeat a part."""
+    `request` is its body, of which some APIs repeat a part."""
 
-    def __init__(self, asked: bytes) -> None:
+    def __init__(self, request: bytes) -> None:
         pass
 
     def whole(self, wire: Wire) -> Wire:
@@ -142,7 +142,7 @@ class Front(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     provider: str
     """Whose model a name without a provider is."""
     paths: Mapping[str, Action]
-    path: Callable[[str], Asked | None] | None = None
+    path: Callable[[str], RequestPath | None] | None = None
     """Reads paths that have more in them, such as a model's name."""
     stream_type: str = "text/event-stream"
     streams_by_default: bool = False
@@ -176,7 +176,7 @@ class Front(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Of a request (`PlainRequest`) that a glance is enough for."""
     unbounded: Mapping[str, str] = {}
     """Members of requests that no field of ours has and that nobody can limit, in words."""
-    says_twice: Callable[[Any], bool] | None = None
+    repeats_field: Callable[[Any], bool] | None = None
     """Whether what is left of a request's wire says again what a field of ours says."""
     stored: Stored | None = None
     """How its answers are kept; None where every request has the whole conversation."""

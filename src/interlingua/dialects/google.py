@@ -6,7 +6,13 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from interlingua.dialects.kernel.kept import Kept, form_in, form_of, mine_of, put_back
+from interlingua.dialects.kernel.preserved import (
+    Preserved,
+    raw_of,
+    restore_raw,
+    spelling_in,
+    spelling_of,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.usage import CONTRADICTS, count, fresh_input
 from interlingua.dialects.kernel.wire import Wire
@@ -33,17 +39,17 @@ def is_label(key: str, value: str) -> bool:
 def write_labels(options: Options, raw: Raw | None, out: Wire, recorder: LossRecorder) -> None:
     """Metadata as labels, which are for the bill and have a grammar of their own; those that were
     labels in one of the APIs (`$form.labels`) stay as they are."""
-    said = options.metadata or {}
-    if not said or any(form_of(name, raw).get("labels") for name in APIS):
-        out["labels"] = said
+    metadata = options.metadata or {}
+    if not metadata or any(spelling_of(name, raw).get("labels") for name in APIS):
+        out["labels"] = metadata
         return
-    labels = {key: item for key, item in said.items() if is_label(key, item)}
+    labels = {key: item for key, item in metadata.items() if is_label(key, item)}
     if not labels:
         recorder.lost(options, "metadata", "labels cannot hold it")
         return
     out["labels"] = labels
     reason = "said as labels for the bill"
-    if len(labels) < len(said):
+    if len(labels) < len(metadata):
         reason = f"{reason}, which cannot hold all of it"
     recorder.lost(options, "metadata", reason, kind="approximated")
 
@@ -95,7 +101,7 @@ def bytes_before(text: str, at: int) -> int:
 # -- tokens ---------------------------------------------------------------------------------------
 
 _FIELDS = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens")
-_SAID = frozenset({*_FIELDS, "raw"})
+_WRITTEN = frozenset({*_FIELDS, "raw"})
 
 
 class Counts(NamedTuple):
@@ -105,27 +111,29 @@ class Counts(NamedTuple):
 
         wire   counts that contradict each other
         total  a total that is not the sum, and the sum that it stood for: until a count changes
+        derived  the one count that the wire left out and its total tells (recorded of Gemini with
+               a file by URL, 2026): left out again until it changes
     """
 
     prompt: str
     cached: str
-    said: str
+    answer: str
     thought: str
     total: str
     tools: str
 
     def read(
-        self, wire: Wire, dialect: str, kept: Kept | None = None
+        self, wire: Wire, dialect: str, preserved: Preserved | None = None
     ) -> tuple[Usage, tuple[Diagnostic, ...]]:
         """The counts as disjoint ones; what is no count stays where it is."""
-        kept = Kept() if kept is None else kept
-        if not kept.form and (plain := self.quick(wire, dialect)) is not None:
+        preserved = Preserved() if preserved is None else preserved
+        if not preserved.spelling and (plain := self.quick(wire, dialect)) is not None:
             return plain, ()
-        return self._read(wire, dialect, kept)
+        return self._read(wire, dialect, preserved)
 
     def quick(self, wire: Wire, dialect: str) -> Usage | None:
         """Counts in the plain spelling that nearly all have; None for any other."""
-        prompt, total, said = wire.get(self.prompt), wire.get(self.total), wire.get(self.said)
+        prompt, total, answer = wire.get(self.prompt), wire.get(self.total), wire.get(self.answer)
         cached, thought, rest = wire.get(self.cached), wire.get(self.thought), {}
         if type(prompt) is not int or type(total) is not int or prompt < 0:
             return None
@@ -135,88 +143,110 @@ class Counts(NamedTuple):
                 return None
             if key not in ours:
                 rest[key] = item
-        if (thought is not None and said is None) or (cached or 0) > prompt:
+        if (thought is not None and answer is None) or (cached or 0) > prompt:
             return None
-        output = None if said is None else said + (thought or 0)
+        output = None if answer is None else answer + (thought or 0)
         if total != prompt + (output or 0) + (count(rest.get(self.tools)) or 0):
             return None
         raw = {dialect: rest} if rest else None
         return Usage(prompt - (cached or 0), output, cached, None, thought, raw=raw)
 
-    def _read(self, wire: Wire, dialect: str, kept: Kept) -> tuple[Usage, tuple[Diagnostic, ...]]:
-        given: dict[str, int] = {}
+    def _read(
+        self, wire: Wire, dialect: str, preserved: Preserved
+    ) -> tuple[Usage, tuple[Diagnostic, ...]]:
+        found: dict[str, int] = {}
         for key, item in wire.items():
             tokens = count(item) if key in self[:5] else None
             if tokens is None:
-                kept.add(key, item)
+                preserved.add(key, item)
             else:
-                given[key] = tokens
-        total = given.pop(self.total, None)
-        usage = self._usage(given)
-        said = self._counts(usage)
-        contradict = any(said.get(key) != tokens for key, tokens in given.items())
+                found[key] = tokens
+        total = found.pop(self.total, None)
+        derived = {} if total is None else self._missing(found, total, preserved.rest)
+        if derived:
+            preserved.spelling["derived"] = derived
+        usage = self._usage({**found, **derived})
+        counts = self._counts(usage)
+        contradict = any(counts.get(key) != tokens for key, tokens in found.items())
         if contradict:
-            kept.form["wire"] = given
-        kept.miss_any(given, said)
+            preserved.spelling["wire"] = found
+        preserved.mark_any_absent(found, counts)
         if total is None:
-            kept.miss(self.total)
-        elif total != (sum_of := self._total(said, kept.rest)) or not said:
-            kept.form["total"] = [total, sum_of]
-        return usage.replace(raw=kept.raw(dialect)), (CONTRADICTS,) if contradict else ()
+            preserved.mark_absent(self.total)
+        elif not counts.keys() - {self.cached}:
+            preserved.rest[self.total] = total
+        elif total != (sum_of := self._total(counts, preserved.rest)):
+            preserved.spelling["total"] = [total, sum_of]
+        return usage.replace(raw=preserved.raw(dialect)), (CONTRADICTS,) if contradict else ()
+
+    def _missing(self, found: Mapping[str, int], total: int, rest: Wire) -> dict[str, int]:
+        """The count of the prompt or of the answer, where it is the only one that is not there."""
+        missing = [key for key in (self.prompt, self.answer) if key not in found]
+        left = total - self._total(found, rest)
+        is_clear = len(missing) == 1 and left > 0 and min(found.values()) >= 0
+        return {missing[0]: left} if is_clear else {}
 
     def write(self, usage: Usage, recorder: LossRecorder) -> Wire:
-        mine = mine_of(recorder.dialect, usage.raw)
-        form, counts = form_in(mine), self._counts(usage)
-        total = self._total(counts, mine)
-        given, gone = form.get("wire"), form.get("absent", ())
-        recorder.unwritten(usage, _SAID)
-        if type(given) is dict and not _differing(self._usage(given), usage):
-            out = dict(given)
+        own_raw = raw_of(recorder.dialect, usage.raw)
+        spelling, counts = spelling_in(own_raw), self._counts(usage)
+        total = self._total(counts, own_raw)
+        old, gone = spelling.get("wire"), spelling.get("absent", ())
+        derived = spelling.get("derived") or {}
+        recorder.unwritten(usage, _WRITTEN)
+        if type(old) is dict and not _differing(self._usage({**old, **derived}), usage):
+            out = dict(old)
         else:
-            self._tell(usage, counts, recorder)
-            gone = [key for key in gone if not counts.get(key) or self._is_cached(key, usage)]
+            self._report(usage, counts, recorder)
+            gone = [
+                key
+                for key in gone
+                if counts.get(key) in (None, 0, derived.get(key)) or self._is_cached(key, usage)
+            ]
             out = {k: n for k, n in counts.items() if k not in gone} if gone else counts
-        before = form.get("total") or (None, None)
+        before = spelling.get("total") or (None, None)
         if before[1] == total:
             out[self.total] = before[0]
-        elif out and self.total not in gone:
+        elif len(out) > (self.cached in out) and self.total not in gone:
             out[self.total] = total
-        return out if usage.raw is None else put_back(out, usage, usage.raw, recorder)
+        return out if usage.raw is None else restore_raw(out, usage, usage.raw, recorder)
 
-    def _usage(self, given: Mapping[str, int]) -> Usage:
+    def _usage(self, counts: Mapping[str, int]) -> Usage:
         """Negative counts are clamped."""
-        prompt, cached, said, thought = [
-            None if (tokens := given.get(name)) is None else max(tokens, 0) for name in self[:4]
+        prompt, cached, answer, thought = [
+            None if (tokens := counts.get(name)) is None else max(tokens, 0) for name in self[:4]
         ]
-        output = None if said is None and thought is None else (said or 0) + (thought or 0)
+        output = None if answer is None and thought is None else (answer or 0) + (thought or 0)
         return Usage(fresh_input(prompt, cached, None), output, cached, reasoning_tokens=thought)
 
     def _counts(self, usage: Usage) -> dict[str, int]:
         out: dict[str, int] = {}
         output, thought = usage.output_tokens, usage.reasoning_tokens
-        if (prompt := usage.prompt_tokens) is not None:
-            out[self.prompt] = prompt
+        if usage.input_tokens is not None:  # a count of cached tokens alone is no prompt
+            out[self.prompt] = usage.prompt_tokens or 0
         if usage.cached_input_tokens is not None:
             out[self.cached] = usage.cached_input_tokens
         if output is not None:
-            out[self.said] = max(output - (thought or 0), 0)
+            out[self.answer] = max(output - (thought or 0), 0)
         if thought is not None:
             out[self.thought] = thought
         return out
 
     def _total(self, counts: Mapping[str, int], rest: Wire) -> int:
-        prompt, said, thought = self.prompt, self.said, self.thought
-        total = counts.get(prompt, 0) + counts.get(said, 0) + counts.get(thought, 0)
+        prompt, answer, thought = self.prompt, self.answer, self.thought
+        total = counts.get(prompt, 0) + counts.get(answer, 0) + counts.get(thought, 0)
         return total + (count(rest.get(self.tools)) or 0)
 
     def _is_cached(self, key: str, usage: Usage) -> bool:
         """Whether all that is known of the prompt is what came from the cache."""
         return key == self.prompt and usage.input_tokens is None
 
-    def _tell(self, usage: Usage, counts: Mapping[str, int], recorder: LossRecorder) -> None:
+    def _report(self, usage: Usage, counts: Mapping[str, int], recorder: LossRecorder) -> None:
         """What the wire's counts cannot say of ours."""
-        for name in _differing(self._usage(counts), usage):
-            if getattr(usage, name) is not None:
+        written = self._usage(counts)
+        for name in _differing(written, usage):
+            if getattr(usage, name) is None:
+                recorder.filled(usage, name, str(getattr(written, name)))
+            else:
                 reason = f"{recorder.dialect} counts otherwise: see what was written"
                 recorder.lost(usage, name, reason, kind="approximated")
 

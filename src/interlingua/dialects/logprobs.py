@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from typing import Any
 
 from interlingua.dialects.kernel.wire import Wire
@@ -21,8 +22,8 @@ def read_tokens(value: Any) -> tuple[JsonObject, ...]:
 
 def write_tokens(metadata: MessageMetadata, name: str) -> list[Wire]:
     """The tokens for the wire of this name; others may have left out what it demands."""
-    said_by = metadata.protocol
-    if said_by == name or (said_by is not None and said_by not in _SPELLED_BY):
+    protocol = metadata.protocol
+    if protocol == name or (protocol is not None and protocol not in _SPELLED_BY):
         return list(metadata.logprobs)
     return [_whole(token) for token in metadata.logprobs]
 
@@ -35,6 +36,12 @@ def _whole(token: JsonObject) -> Wire:
 
 
 def _with_bytes(token: JsonObject) -> Wire:
-    if token.get("bytes") is not None or type(token.get("token")) is not str:
+    encoded, text = token.get("bytes"), token.get("token")
+    if type(encoded) is str:  # Hugging Face sends base64 (recorded answers, read 2026-11)
+        try:
+            return {**token, "bytes": list(b64decode(encoded, validate=True))}
+        except ValueError:
+            encoded = None
+    if encoded is not None or type(text) is not str:
         return dict(token)
-    return {**token, "bytes": list(token["token"].encode())}
+    return {**token, "bytes": list(text.encode())}

@@ -59,14 +59,14 @@ _VAGUE = frozenset({ErrorKind.INVALID_REQUEST, ErrorKind.OTHER})
 def error_kind(message: str, status: int | None, *words: str | None) -> ErrorKind:
     """What went wrong: by the words of the body, in their order, then by the status, then by what
     the message speaks of."""
-    said = [ERRORS.words[word] for word in words if word in ERRORS.words]
+    kinds = [ERRORS.words[word] for word in words if word in ERRORS.words]
     numbers = [int(word) for word in words if word and word.isdecimal() and len(word) == 3]
-    said += [_status_kind(number) for number in (status, *numbers) if number is not None]
-    found = next((k for k in said if k not in _VAGUE), said[0] if said else ErrorKind.OTHER)
+    kinds += [_status_kind(number) for number in (status, *numbers) if number is not None]
+    found = next((k for k in kinds if k not in _VAGUE), kinds[0] if kinds else ErrorKind.OTHER)
     speaks = message.lower()
     if found in _VAGUE and any(sign in speaks for sign in OVERFLOW_SIGNS):
         return ErrorKind.CONTEXT_OVERFLOW
-    if not said and any(sign in speaks for sign in AUTH_SIGNS):
+    if not kinds and any(sign in speaks for sign in AUTH_SIGNS):
         return ErrorKind.AUTH
     return found
 
@@ -102,33 +102,36 @@ FORMAT_NAME = "response"
 def format_field(key: str, *, inside: bool, fillers: Wire) -> Field:
     """The `response_format` of options; `fillers` are what a schema demands."""
 
-    def read(given: Any) -> Reading:
-        """One of which a part has the wrong type is content."""
-        if given == {}:
+    def read(value: Any) -> Reading:
+        if value == {}:
             return {}
-        word = given.get("type") if type(given) is dict else None
+        word = value.get("type") if type(value) is dict else None
         kind: Any = FORMATS.read(word) if type(word) is str else None
         if kind is None or kind != "json_schema":
             return NOT_OURS if kind is None else {"response_format": ResponseFormat(kind)}
-        said = given.get(word) if inside else given
-        if type(said) is not dict:
+        schema = value.get(word) if inside else value
+        if type(schema) is not dict:
             return NOT_OURS
-        found = {name: said[name] for name in FORMAT_KEYS if said.get(name) is not None}
+        found = {name: schema[name] for name in FORMAT_KEYS if schema.get(name) is not None}
         if any(type(each) is not FORMAT_KEYS[name] for name, each in found.items()):
             return NOT_OURS
         return {"response_format": ResponseFormat(kind, **found)}
 
-    def write(options: Any, recorder: LossRecorder) -> Wire:
-        wanted: ResponseFormat = options.response_format
-        if wanted.kind != "json_schema":
-            recorder.unwritten(wanted, frozenset({"kind"}))
-            return {"type": FORMATS.write(wanted.kind)}
+    def write(options: Any, recorder: LossRecorder) -> Wire | None:
+        response_format: ResponseFormat = options.response_format
+        word = FORMATS.write(response_format.kind)
+        if word is None:
+            recorder.lost(options, "response_format")
+            return None
+        if response_format.kind != "json_schema":
+            recorder.unwritten(response_format, frozenset({"kind"}))
+            return {"type": word}
         for name, filler in fillers.items():
-            if getattr(wanted, name) is None:
-                recorder.filled(wanted, name, str(filler))
-        given = {name: getattr(wanted, name) for name in FORMAT_KEYS}
-        said = {**fillers, **{name: each for name, each in given.items() if each is not None}}
-        return {"type": wanted.kind, wanted.kind: said} if inside else {"type": wanted.kind, **said}
+            if getattr(response_format, name) is None:
+                recorder.filled(response_format, name, str(filler))
+        attrs = {name: getattr(response_format, name) for name in FORMAT_KEYS}
+        schema = {**fillers, **{name: each for name, each in attrs.items() if each is not None}}
+        return {"type": word, **({word: schema} if inside else schema)}
 
     return Field(key, ("response_format",), read, write)
 
@@ -136,19 +139,19 @@ def format_field(key: str, *, inside: bool, fillers: Wire) -> Field:
 def grammar_field(*, inside: bool) -> Field:
     """What the free text that a tool takes has to look like; that it may be any is spelling."""
 
-    def read(given: Any) -> Reading:
-        if given == {"type": "text"}:
+    def read(value: Any) -> Reading:
+        if value == {"type": "text"}:
             return {}
-        said = given.get("grammar") if inside and type(given) is dict else given
-        match said:
+        inner = value.get("grammar") if inside and type(value) is dict else value
+        match inner:
             case {"syntax": str(syntax), "definition": str(text)}:
                 found = Grammar(syntax, text)
-                return {"grammar": found} if given == spelled(found) else NOT_OURS
+                return {"grammar": found} if value == spelled(found) else NOT_OURS
         return NOT_OURS
 
     def spelled(grammar: Grammar) -> Wire:
-        said = {"syntax": grammar.syntax, "definition": grammar.definition}
-        return {"type": "grammar", "grammar": said} if inside else {"type": "grammar", **said}
+        inner = {"syntax": grammar.syntax, "definition": grammar.definition}
+        return {"type": "grammar", "grammar": inner} if inside else {"type": "grammar", **inner}
 
     return Field("format", ("grammar",), read, lambda tool, _: spelled(tool.grammar))
 

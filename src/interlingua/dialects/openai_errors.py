@@ -16,7 +16,15 @@ from typing import Any
 
 from interlingua.dialects.kernel.errors import failed_answer, is_status
 from interlingua.dialects.kernel.fields import Attrs, Table, together
-from interlingua.dialects.kernel.kept import FORM, Kept, fill, form_in, mine_of, put_back, restore
+from interlingua.dialects.kernel.preserved import (
+    FORM,
+    Preserved,
+    fill,
+    raw_of,
+    restore,
+    restore_raw,
+    spelling_in,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai import ERROR_STATUS, ERRORS, error_kind
@@ -62,13 +70,13 @@ class ErrorBodies:
 
     # -- the words --------------------------------------------------------------------------------
 
-    def _read_words(self, text: str, given: Wire) -> Attrs:
-        found = [given.get(key) for key in (text, "type", "code")]
+    def _read_words(self, text: str, fields: Wire) -> Attrs:
+        found = [fields.get(key) for key in (text, "type", "code")]
         message, word, code = [each if type(each) is str else None for each in found]
-        inner = given.get("metadata") if self._status_codes else None
+        inner = fields.get("metadata") if self._status_codes else None
         if code is None and type(inner) is dict and type(inner.get("error_type")) is str:
             code = inner["error_type"]
-        status = next((given[key] for key in _STATUS if is_status(given.get(key))), None)
+        status = next((fields[key] for key in _STATUS if is_status(fields.get(key))), None)
         words = (word, code) if self._first == "type" else (code, word)
         kind = error_kind(message or "", status, *words)
         return {"kind": kind, "message": message or "", "code": code, "status": status}
@@ -88,36 +96,40 @@ class ErrorBodies:
         if not self._status_codes or self._read_words(text, out)["kind"] is not error.kind:
             other = error.kind is ErrorKind.OTHER
             out["type"] = self._other if other else ERRORS.write(error.kind)
-        tell_kind(error, self._read_words(text, out)["kind"], recorder)
+        report_error_kind(error, self._read_words(text, out)["kind"], recorder)
         return out
 
     # -- an error object --------------------------------------------------------------------------
 
-    def read(self, wire: Wire, text: str = "message", form: Wire | None = None) -> ProviderError:
+    def read(
+        self, wire: Wire, text: str = "message", spelling: Wire | None = None
+    ) -> ProviderError:
         """The text may be more than a text."""
-        kept, told = Kept(form=form or {}), wire.get(text)
-        if told is not None and type(told) is not str:
-            kept.hold(text, told)
-            wire = {**wire, text: _text_of(told)}
-        kept.miss_any(wire, _NULLS)
-        attrs = self._tables[text].read(wire, kept)
+        preserved, message = Preserved(spelling=spelling or {}), wire.get(text)
+        if message is not None and type(message) is not str:
+            preserved.hold(text, message)
+            wire = {**wire, text: _text_of(message)}
+        preserved.mark_any_absent(wire, _NULLS)
+        attrs = self._tables[text].read(wire, preserved)
         if not attrs:
-            kept.miss_any(wire, (text, "type"))
-        return ProviderError(**attrs or self._read_words(text, {}), raw=kept.raw(self._name))
+            preserved.mark_any_absent(wire, (text, "type"))
+        return ProviderError(**attrs or self._read_words(text, {}), raw=preserved.raw(self._name))
 
     def write(self, error: ProviderError, recorder: LossRecorder) -> Wire:
-        return self._write(error, mine_of(self._name, error.raw), "message", recorder)
+        return self._write(error, raw_of(self._name, error.raw), "message", recorder)
 
-    def _write(self, error: ProviderError, mine: Wire, text: str, recorder: LossRecorder) -> Wire:
+    def _write(
+        self, error: ProviderError, own_raw: Wire, text: str, recorder: LossRecorder
+    ) -> Wire:
         out: Wire = {}
-        self._tables[text].write(error, out, mine, recorder)
-        if text in mine and text in out and _text_of(mine[text]) == error.message:
-            out[text] = mine[text]
+        self._tables[text].write(error, out, own_raw, recorder)
+        if text in own_raw and text in out and _text_of(own_raw[text]) == error.message:
+            out[text] = own_raw[text]
         if not self._status_codes:
-            fill(out, mine, _NULLS)
+            fill(out, own_raw, _NULLS)
         if error.raw is not None:
             recorder.unwritten_raw(error, error.raw)
-        return restore(out, mine)
+        return restore(out, own_raw)
 
     # -- a body -----------------------------------------------------------------------------------
 
@@ -127,7 +139,7 @@ class ErrorBodies:
             texts = [key for key in _TEXTS if type(wire.get(key)) is str]
             text = texts[0] if texts else "detail" if "detail" in wire else "message"
             return failed_answer(self._name, self.read(wire, text, {"text": text}))
-        around, beside = Kept(), is_status(status)
+        around, beside = Preserved(), is_status(status)
         around.add_others(wire, ("error", "status") if beside else ("error",))
         error = self.read({**inner, _BESIDE: status} if beside else inner)
         return failed_answer(self._name, error).replace(raw=around.raw(self._name))
@@ -136,25 +148,25 @@ class ErrorBodies:
         self, response: Response, error: ProviderError, recorder: LossRecorder
     ) -> Wire:
         _account(response, error, recorder)
-        mine = _as_now(mine_of(self._name, error.raw), error)
-        text = form_in(mine).get("text")
-        wire = self._write(error, mine, text or "message", recorder)
+        own_raw = _as_now(raw_of(self._name, error.raw), error)
+        text = spelling_in(own_raw).get("text")
+        wire = self._write(error, own_raw, text or "message", recorder)
         if text is None:
             status = wire.pop(_BESIDE, None)
             wire = {"error": wire} if status is None else {"status": status, "error": wire}
-        return wire if response.raw is None else put_back(wire, response, response.raw, recorder)
+        return wire if response.raw is None else restore_raw(wire, response, response.raw, recorder)
 
 
-def tell_kind(error: ProviderError, again: ErrorKind, recorder: LossRecorder) -> None:
+def report_error_kind(error: ProviderError, again: ErrorKind, recorder: LossRecorder) -> None:
     if again is not error.kind:
         recorder.lost(error, "kind", f"reads as {again.value}", kind="approximated")
 
 
-def _text_of(told: Any) -> str:
+def _text_of(value: Any) -> str:
     """A text; the problems of a validation in one line."""
-    if type(told) is str:
-        return told
-    problems = told if type(told) is list else [told]
+    if type(value) is str:
+        return value
+    problems = value if type(value) is list else [value]
     texts = [each.get("msg") or each.get("message") for each in problems if type(each) is dict]
     return "; ".join([text for text in texts if type(text) is str])
 
@@ -162,19 +174,19 @@ def _text_of(told: Any) -> str:
 _SHAPES = {"top": "message", "string": "error", "detail": "detail"}
 
 
-def _as_now(mine: Wire, error: ProviderError) -> Wire:
+def _as_now(own_raw: Wire, error: ProviderError) -> Wire:
     """What was kept, in the words of now. Those of before were `shape` in Chat Completions, `flat`
     and `status` in Responses, and what the wire did without was not kept beside most of them."""
-    form = form_in(mine)
-    text = form.get("flat") or _SHAPES.get(form.get("shape", ""))
+    spelling = spelling_in(own_raw)
+    text = spelling.get("flat") or _SHAPES.get(spelling.get("shape", ""))
     if text is None:
-        return mine
-    now = {**form, "text": text}
-    if form.get("shape") != "top":
+        return own_raw
+    now = {**spelling, "text": text}
+    if spelling.get("shape") != "top":
         now["absent"] = ["type", "param", *(["code"] if error.code is None else [])]
-    if "status" in form:
-        now["as"] = {form["status"]: error.status}
-    return {**mine, FORM: now}
+    if "status" in spelling:
+        now["as"] = {spelling["status"]: error.status}
+    return {**own_raw, FORM: now}
 
 
 def _account(response: Response, error: ProviderError, recorder: LossRecorder) -> None:

@@ -9,11 +9,19 @@ from typing import Any
 
 from msgspec.structs import astuple
 
-from interlingua.dialects.kernel import kept as kernel
-from interlingua.dialects.kernel.errors import want
-from interlingua.dialects.kernel.kept import FORM, NOTHING, Kept, fill, form_in, mine_of, restore
+from interlingua.dialects.kernel import preserved as kernel
+from interlingua.dialects.kernel.errors import require
+from interlingua.dialects.kernel.preserved import (
+    FORM,
+    NOTHING,
+    Preserved,
+    fill,
+    raw_of,
+    restore,
+    spelling_in,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.usage import count, fresh_input, within
+from interlingua.dialects.kernel.usage import count, fresh_input, report_unknown, within
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.metadata import Diagnostic, Usage
 
@@ -22,9 +30,9 @@ _CACHED, _WRITTEN = "cached_input_tokens", "cache_creation_input_tokens"
 _INPUTS = {"cached_tokens": _CACHED, "cache_write_tokens": _WRITTEN}
 _OUTPUTS = {"reasoning_tokens": "reasoning_tokens"}
 _NO_MORE = astuple(Usage())[5:-1]
-_SAID = frozenset(Usage.__struct_fields__[:5])
+_COUNT_FIELDS = frozenset(Usage.__struct_fields__[:5])
 _NAMES = (*_INPUTS, *_OUTPUTS)
-_UNSAID = "cache_write_tokens"
+_CACHE_WRITE = "cache_write_tokens"
 
 
 class Counts:
@@ -45,8 +53,10 @@ class Counts:
         self.details = {self.inputs: _INPUTS, self.outputs: _OUTPUTS}
         self.repeated, self.apart = repeated, apart
         self.demanded = _NAMES if demanded else ()
-        self.filled = [name for name in self.demanded if name != _UNSAID]
-        self.usual = {FORM: {"inside": {self.inputs: {"absent": [_UNSAID]}}}} if demanded else None
+        self.filled = [name for name in self.demanded if name != _CACHE_WRITE]
+        self.usual = (
+            {FORM: {"inside": {self.inputs: {"absent": [_CACHE_WRITE]}}}} if demanded else None
+        )
         """What is kept of a usage without tokens written to the cache, as most are."""
 
 
@@ -55,7 +65,7 @@ class Counts:
 
 def read_usage(wire: Any, dialect: str, words: Counts) -> tuple[Usage, Diagnostic | None]:
     """Usage, and a diagnostic where its numbers contradict each other."""
-    plain = _read_plainly(want(wire, dict, ".usage"), dialect, words)
+    plain = _read_plainly(require(wire, dict, ".usage"), dialect, words)
     return _read_slowly(wire, dialect, words) if plain is None else (plain, None)
 
 
@@ -109,53 +119,71 @@ def _absent(words: Counts, found: dict[str, int]) -> Wire:
 
 
 def _read_slowly(wire: Wire, dialect: str, words: Counts) -> tuple[Usage, Diagnostic | None]:
-    kept = Kept()
+    preserved = Preserved()
     prompt, output, total = sums = [count(wire.get(key)) for key in words.sums]
-    parts = _parts(wire, words, kept.form)
+    missing = wire.get(words.prompt if prompt is None else words.output) is None
+    if total is not None and missing and (left := _left(prompt, output, total)):
+        preserved.spelling["derived"] = left
+        prompt, output = (left, output) if prompt is None else (prompt, left)
+    parts = _parts(wire, words, preserved.spelling)
     odd = _oddity(prompt, output, total, parts, words)
     if odd is not None:
         fields = _disjoint(prompt, output, parts)
         raw = {dialect: {FORM: {"wire": wire}}}
         return Usage(**fields, raw=raw), Diagnostic("usage_contradicts", odd)
     if words.apart:
-        output = _whole(prompt, output, total, parts, kept.form)
-    extra = 0 if total is None else total - (prompt or 0) - (output or 0)
-    if extra:
-        kept.form["total"] = extra
+        output = _whole(prompt, output, total, parts, preserved.spelling)
+    least = parts.get("reasoning_tokens", 0) if output is None else output
+    extra = 0 if total is None else total - (prompt or 0) - least
+    alone = prompt is output is None and not parts
+    if extra and not alone:
+        preserved.spelling["total"] = extra
     fields = _disjoint(prompt, output, parts)
     taken = {key for key, number in zip(words.sums, sums, strict=True) if number is not None}
-    taken |= _keep_details(wire, words, kept)
+    if alone:  # a total that no count explains is content
+        taken.discard(TOTAL)
+    taken |= _keep_details(wire, words, preserved)
     also = [key for key in words.repeated if _repeats(wire, key, fields, words)]
     if also:
-        kept.form["also"] = also
-    kept.add_others(wire, taken.union(also), (*words.sums, *words.details))
-    kept.miss_any(wire, words.sums)
-    return Usage(**fields, raw=kept.raw(dialect)), None
+        preserved.spelling["also"] = also
+    preserved.add_others(wire, taken.union(also), (*words.sums, *words.details))
+    preserved.mark_any_absent(wire, words.sums)
+    return Usage(**fields, raw=preserved.raw(dialect)), None
 
 
-def _keep_details(wire: Wire, words: Counts, kept: Kept) -> set[str]:
+def _left(prompt: int | None, output: int | None, total: int) -> int:
+    """The count that is missing, where the other one is there and the total tells it; else 0."""
+    known = output if prompt is None else prompt
+    if known is None or known < 0 or (prompt is not None and output is not None):
+        return 0
+    return max(total - known, 0)
+
+
+def _keep_details(wire: Wire, words: Counts, preserved: Preserved) -> set[str]:
     """Keep what details say beside counts; those that there are."""
     taken = set()
     if words.demanded:
-        kept.miss_any(wire, words.details)
+        preserved.mark_any_absent(wire, words.details)
     for key, names in words.details.items():
-        said = wire.get(key)
-        if type(said) is dict and said:
+        details = wire.get(key)
+        if type(details) is dict and details:
             taken.add(key)
-            inner = Kept()
-            inner.add_others(said, {n for n in names if count(said.get(n)) is not None}, said)
+            inner = Preserved()
+            inner.add_others(
+                details, {n for n in names if count(details.get(n)) is not None}, details
+            )
             if words.demanded:
-                inner.miss_any(said, names)
-            kept.absorb(key, inner)
+                inner.mark_any_absent(details, names)
+            preserved.absorb(key, inner)
     return taken
 
 
 def _repeats(wire: Wire, key: str, fields: dict[str, Any], words: Counts) -> bool:
-    said = fields[words.repeated[key]]
-    return said is not None and key in wire and count(wire[key]) == said
+    tokens = fields[words.repeated[key]]
+    return tokens is not None and key in wire and count(wire[key]) == tokens
 
 
-def _parts(wire: Wire, words: Counts, form: Wire) -> dict[str, int]:
+def _parts(wire: Wire, words: Counts, spelling: Wire) -> dict[str, int]:
     """Counts of parts by their fields: the first who says one is believed. Those that no details
     say stand aside."""
     parts: dict[str, int] = {}
@@ -167,7 +195,7 @@ def _parts(wire: Wire, words: Counts, form: Wire) -> dict[str, int]:
             if tokens is not None and field not in parts and field != "input_tokens":
                 parts[field] = tokens
         if key is None and parts.keys() > known:
-            form["aside"] = [field for field in parts if field not in known]
+            spelling["aside"] = [field for field in parts if field not in known]
     return parts
 
 
@@ -187,17 +215,17 @@ def _oddity(
 
 
 def _whole(
-    prompt: int | None, output: int | None, total: int | None, parts: dict[str, int], form: Wire
+    prompt: int | None, output: int | None, total: int | None, parts: dict[str, int], spelling: Wire
 ) -> int | None:
     """The output with the reasoning that it leaves out, if the total counts it."""
     if prompt is None or output is None or (total or 0) <= prompt + output:
         return output
     missing = (total or 0) - prompt - output
     if "reasoning_tokens" not in parts:  # Google: in the total alone (recorded 2026-11)
-        form["reasoning"] = "hidden"
+        spelling["reasoning"] = "hidden"
         parts["reasoning_tokens"] = missing
     elif parts["reasoning_tokens"] == missing:  # xAI (recorded 2026-11)
-        form["reasoning"] = "apart"
+        spelling["reasoning"] = "apart"
     else:
         return output
     return output + missing
@@ -231,19 +259,22 @@ def write_usage(usage: Usage, dialect: str, words: Counts, recorder: LossRecorde
     is_all, raw = counts[5:-1] == _NO_MORE, usage.raw
     if known and is_all and raw is None:
         return _write_plainly(usage, words, words.demanded)
-    mine = mine_of(dialect, raw)
-    if known and is_all and raw is not None and mine == words.usual and len(raw) == 1:
-        return _write_plainly(usage, words, words.filled if mine else words.demanded)
-    if known and mine.keys() <= words.details.keys() and not words.demanded:
-        if not mine or len(raw or ()) > 1 or not is_all:
-            recorder.unwritten(usage, _SAID)
-        return restore(_write_plainly(usage, words, ()), mine)
-    form = form_in(mine)
-    if "wire" in form and read_usage(form["wire"], dialect, words)[0] == usage:
-        wire: Wire = form["wire"]
+    own_raw = raw_of(dialect, raw)
+    if known and is_all and raw is not None and own_raw == words.usual and len(raw) == 1:
+        return _write_plainly(usage, words, words.filled if own_raw else words.demanded)
+    if known and own_raw.keys() <= words.details.keys() and not words.demanded:
+        if not own_raw or len(raw or ()) > 1 or not is_all:
+            recorder.unwritten(usage, _COUNT_FIELDS)
+        return restore(_write_plainly(usage, words, ()), own_raw)
+    spelling = spelling_in(own_raw)
+    if "wire" in spelling and read_usage(spelling["wire"], dialect, words)[0] == usage:
+        wire: Wire = spelling["wire"]
         return wire
-    recorder.unwritten(usage, _SAID)
-    return _write_slowly(usage, mine, form, words)
+    recorder.unwritten(usage, _COUNT_FIELDS)
+    out = _write_slowly(usage, own_raw, spelling, words)
+    if not known and out is not None:
+        report_unknown(usage, out, words.prompt, words.output, recorder)
+    return out
 
 
 def _write_plainly(usage: Usage, words: Counts, filled: Collection[str]) -> Wire:
@@ -263,38 +294,45 @@ def _write_plainly(usage: Usage, words: Counts, filled: Collection[str]) -> Wire
     return wire
 
 
-def _write_slowly(usage: Usage, mine: Wire, form: Wire, words: Counts) -> Wire | None:
+def _write_slowly(usage: Usage, own_raw: Wire, spelling: Wire, words: Counts) -> Wire | None:
     prompt, output = usage.prompt_tokens, usage.output_tokens
-    if prompt is None and output is None and not (mine or words.demanded):
+    if prompt is output is usage.reasoning_tokens is None and not own_raw:
         return None
-    apart = (usage.reasoning_tokens or 0) if "reasoning" in form else 0
+    apart = (usage.reasoning_tokens or 0) if "reasoning" in spelling else 0
     out: Wire = {}
+    derived = spelling.get("derived")
     if usage.input_tokens is not None:  # a count of cached tokens alone is no prompt
         out[words.prompt] = prompt
     if output is not None:
         out[words.output] = max(output - apart, 0)
-    extra = form.get("total", 0)
+    for key in (words.prompt, words.output):
+        if derived is not None and out.get(key) == derived and kernel.was_absent(own_raw, key):
+            del out[key]
+    extra = spelling.get("total", 0)
     if type(extra) is list:  # stored values of Responses may have the sum and the total
         extra = extra[1] - (extra[0] or 0)
-    total = (prompt or 0) + (output or 0) + extra
-    fill(out, mine, {words.prompt: prompt or 0, words.output: 0, TOTAL: total})
-    _write_details(usage, out, mine, form, words)
-    for key in form.get("also", ()):
+    total = (prompt or 0) + (usage.reasoning_tokens or 0 if output is None else output) + extra
+    if out and count(own_raw.get(TOTAL)) is not None:  # it was read alone, before there were counts
+        out[TOTAL] = total
+    least = max((usage.reasoning_tokens or 0) - apart, 0)
+    fill(out, own_raw, {words.prompt: prompt or 0, words.output: least, TOTAL: total})
+    _write_details(usage, out, own_raw, spelling, words)
+    for key in spelling.get("also", ()):
         out[key] = getattr(usage, words.repeated[key])
-    return restore(out, mine)
+    return restore(out, own_raw)
 
 
-def _write_details(usage: Usage, out: Wire, mine: Wire, form: Wire, words: Counts) -> None:
-    hidden = {"reasoning_tokens"} if form.get("reasoning") == "hidden" else set()
-    unsaid = hidden.union(form.get("aside", ()))
+def _write_details(usage: Usage, out: Wire, own_raw: Wire, spelling: Wire, words: Counts) -> None:
+    hidden = {"reasoning_tokens"} if spelling.get("reasoning") == "hidden" else set()
+    left_out = hidden.union(spelling.get("aside", ()))
     for key, names in words.details.items():
         found = {name: getattr(usage, field) for name, field in names.items()}
-        said = {n: v for n, v in found.items() if v is not None and names[n] not in unsaid}
-        if words.demanded and not _is_gone(mine, key):
-            out[key] = fill(said, kernel.mine_inside(mine, key), dict.fromkeys(names, 0))
-        elif said:
-            out[key] = said
+        details = {n: v for n, v in found.items() if v is not None and names[n] not in left_out}
+        if words.demanded and not _is_gone(own_raw, key):
+            out[key] = fill(details, kernel.raw_inside(own_raw, key), dict.fromkeys(names, 0))
+        elif details:
+            out[key] = details
 
 
-def _is_gone(mine: Wire, key: str) -> bool:
-    return kernel.did_without(mine, key) or type(mine.get(key, NOTHING)) is not dict
+def _is_gone(own_raw: Wire, key: str) -> bool:
+    return kernel.was_absent(own_raw, key) or type(own_raw.get(key, NOTHING)) is not dict

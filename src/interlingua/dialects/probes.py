@@ -28,7 +28,6 @@ from interlingua.model.blocks import (
     UserBlock,
     VideoBlock,
 )
-from interlingua.model.changes import Changes
 from interlingua.model.exchange import (
     Options,
     Reasoning,
@@ -37,7 +36,7 @@ from interlingua.model.exchange import (
     ResponseFormat,
     ToolChoice,
 )
-from interlingua.model.message import Message, Role
+from interlingua.model.message import Changes, Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason, Usage
 from interlingua.model.tools import Grammar, ToolDefinition
 
@@ -214,10 +213,10 @@ PROBES: tuple[Probe, ...] = (
 
 def fate(probe: Probe, source: str, target: str) -> Fate:
     """What becomes of a probe that is said in one dialect and then retold in another."""
-    said = _said(probe.value, dialect_of(source))
-    if said is None:
+    value = _probe_value(probe.value, dialect_of(source))
+    if value is None:
         return Fate("-")
-    return _fate_at(probe._replace(value=said), source, dialect_of(target))
+    return _fate_at(probe._replace(value=value), source, dialect_of(target))
 
 
 def own_fate(probe: Probe, name: str) -> Fate:
@@ -227,7 +226,7 @@ def own_fate(probe: Probe, name: str) -> Fate:
     return _fate_at(probe, source, dialect_of(name))
 
 
-def _said(value: Request | Response, source: Dialect) -> Request | Response | None:
+def _probe_value(value: Request | Response, source: Dialect) -> Request | Response | None:
     """The probe as the source says it; None where the source cannot."""
     try:
         if isinstance(value, Request):
@@ -240,14 +239,14 @@ def _said(value: Request | Response, source: Dialect) -> Request | Response | No
 
 
 def _fate_at(probe: Probe, source: str | None, target: Dialect) -> Fate:
-    from interlingua.retell import retell
+    from interlingua.adapt.history.retell import retell
 
     value = probe.value
-    told = retell(value, target, source=source)
+    retold = retell(value, target, source=source)
     if isinstance(value, Request):
-        report = target.write_request(told.value, told.scribe).report
+        report = target.write_request(retold.value, retold.recorder).report
     else:
-        report = target.write_response(told.value, told.scribe).report
+        report = target.write_response(retold.value, retold.recorder).report
     losses = [
         loss
         for loss in report

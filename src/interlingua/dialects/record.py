@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
@@ -14,22 +14,28 @@ import msgspec
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.stream_home import MarkedReader
 from interlingua.dialects.kernel.wire import Wire, decode_quickly, encode, encode_quickly, parse
-from interlingua.errors import DepthError, DetectError
-from interlingua.ids import IdGrammar
-from interlingua.losses import Report
+from interlingua.errors import DepthError, DetectError, WriteError
 from interlingua.model import codec
 from interlingua.model.exchange import Request, Response
+from interlingua.model.ids import IdGrammar
+from interlingua.model.losses import Report
+from interlingua.model.message import Message, Role
 
 if TYPE_CHECKING:
+    from interlingua.adapt.fit.answers import AnswerAdapter
+    from interlingua.dialects.framing import Decoder
     from interlingua.dialects.front import Front
-    from interlingua.fitting.back import Back
     from interlingua.model.events import Event
     from interlingua.model.metadata import Usage
     from interlingua.streams.frames import Frame
-    from interlingua.streams.framing import Decoder
 
 
 Framing = Literal["sse", "ndjson", "aws"]
+
+
+ReadMore = Callable[[list[Any], list[Message], Any], Iterator[Any]]
+"""Reads wire messages behind those of a list, and appends to it; with what it yielded behind the
+last one, and yields behind each what the next has to be told."""
 
 
 class Counting(NamedTuple):
@@ -41,6 +47,35 @@ class Counting(NamedTuple):
     """Members of a request that a count does not take."""
     wrapped: Callable[[Wire, str], Wire] | None = None
     """The request as it is sent, with the model's name, where that is not the request itself."""
+
+
+class HostVariant(Protocol):
+    """How one service differs from its dialect; what is not named here only the dialect reads."""
+
+    @property
+    def stream_usage(self) -> bool:
+        """Reports token counts in a stream only when asked to."""
+
+    @property
+    def replay(self) -> str:
+        """Which thinking it takes back: `never`, or the rule by which it does."""
+
+
+class Hosts(NamedTuple):
+    """The services that speak a dialect with field names of their own."""
+
+    named: Mapping[str, HostVariant]
+    of_switches: Callable[[Any], HostVariant | None]
+    """The variant for the switches of a provider; None where it is the dialect itself."""
+
+
+class ThinkingBinding(NamedTuple):
+    """Models whose thinking is bound to the history before it (`Dialect.relax_binding`)."""
+
+    provider: str
+    family: str
+    since: tuple[int, int]
+    """The first version."""
 
 
 class Traits(NamedTuple):
@@ -60,6 +95,8 @@ class Traits(NamedTuple):
     """Calls need no id; made-up ones are not written."""
     result_media: frozenset[str] = frozenset()
     """What a tool result may hold beside text."""
+    result_texts: bool = False
+    """A document that is text may stand in a tool result as a document."""
     error_flag: bool = True
     """Has a place for a failed tool result."""
     replays_thinking: bool = False
@@ -68,13 +105,23 @@ class Traits(NamedTuple):
     """Tool results are blocks of a user turn, and come first in it."""
     ordered_results: bool = False
     """Results must come in the order of their calls."""
+    stored_metadata: bool = False
+    """Takes metadata only with an answer that it is asked to store."""
+    orders_properties: bool = False
+    """Its schemas may say in which order properties come (`propertyOrdering`)."""
+    speaks: bool = False
+    """Its answers may be sound."""
+    choices: frozenset[Literal["none", "one", "some"]] = frozenset({"none", "one", "some"})
+    """What a tool choice can forbid: all calls, all but those of one tool, all but some."""
+    defines_called: bool = False
+    """Refuses calls in the history unless it is given tools."""
     schema_keywords: frozenset[str] | None = None
     """The JSON Schema keywords that it keeps; None where it takes all."""
     call_signature: Callable[[str | None], str | None] | None = None
     """For a model: what to send as the signature of a call that has none, if it insists on one."""
     metadata: str | None = None
     """What it calls the caller's own words about a request; None where it has no place for them."""
-    texts: Literal["any", "answers", "visible"] = "any"
+    allowed_text: Literal["any", "answers", "visible"] = "any"
     """The texts that a request may hold: any, no empty one of a model, or none that is blank."""
     begins_with_model: bool = True
     """A history may begin with the model's turn."""
@@ -96,24 +143,26 @@ class Traits(NamedTuple):
     """A tool that is added later is declared at the start, and deferred until then."""
     framing: Framing = "sse"
     """How the frames of its streams are told apart."""
-    one_line: bool = False
+    unicode_newlines: bool = False
     """Its clients end a line at every mark that Unicode calls a line end."""
-    hands_on: bool = False
+    relays_signatures: bool = False
     """It hands on what others signed; each piece names its issuer."""
     needs_limit: bool = False
     """A request has to say how long an answer may be."""
     sampling_by_model: bool = False
     """Sampling is said only to models that are known to take it."""
-    own_budget: bool = False
+    adaptive_thinking: bool = False
     """A model may be left to find its own budget for thinking."""
-    effort_places: bool = False
+    effort_key_varies: bool = False
     """Where effort stands depends on the model."""
     free_text_tools: bool = False
     """Knows tools that take free text; others are told of an object that holds it."""
     instruction_roles: bool = False
     """Instructions are messages of one of two roles."""
-    host_words: bool = False
-    """Many hosts speak it, with words of their own."""
+    hosts: Hosts | None = None
+    """The services that speak it with field names of their own; None where there are none."""
+    binding: ThinkingBinding | None = None
+    """Which models bind their thinking to the history before it."""
     asks_for_thinking: Wire | None = None
     """What a request says to be given sealed thinking, where that is not given unasked."""
     hour_cache: bool = False
@@ -168,8 +217,16 @@ class Dialect:
         found: list[str] = self._load("request", "betas_of")(wire)
         return found
 
+    def _relax_binding(self, wire: Wire) -> Wire:
+        relaxed: Wire = self._load("text", "relax_binding")(wire)
+        return relaxed
+
+    def _host_differs(self, host: HostVariant, body: bytes) -> bool:
+        differs: bool = self._load("hosts", "host_differs")(host, body)
+        return differs
+
     def _hour_cache_tokens(self, usage: Usage) -> int:
-        count: int = self._load("usage", "hour_cache_tokens")(usage)
+        count: int = self._load("response", "hour_cache_tokens")(usage)
         return count
 
     def _load(self, module: str, function: str) -> Callable[..., Any]:
@@ -188,11 +245,25 @@ class Dialect:
         make: Callable[[], Decoder] | None = getattr(self._stream, "make_decoder", None)
         return make
 
+    @cached_property
+    def read_more(self) -> ReadMore | None:
+        """What reads messages that follow others; None where all have to be read at once."""
+        read: ReadMore | None = getattr(import_module(self._module("request")), "read_more", None)
+        return read
+
     def betas_of(self, wire: Wire) -> list[str]:
         """The features of a request that a header has to name."""
         if not self.traits.betas:
             return []
         return self._betas_of(wire)
+
+    def relax_binding(self, wire: Wire) -> Wire:
+        """The body of a request, asking to drop thinking that no longer fits its history."""
+        return self._relax_binding(wire)
+
+    def host_differs(self, host: HostVariant, body: bytes) -> bool:
+        """Whether a body of the dialect has something that this host calls otherwise or refuses."""
+        return self._host_differs(host, body)
 
     def hour_cache_tokens(self, usage: Usage) -> int:
         """Tokens that were written to a cache for an hour."""
@@ -233,6 +304,15 @@ class Dialect:
                 )
             except (msgspec.DecodeError, UnicodeError):
                 body = parse(wire, self._request)  # which says what is wrong
+        except RecursionError:
+            raise DepthError(self._request, codec.STORED_DEPTH) from None
+        return self.read_parsed(body, model, stream)
+
+    def read_parsed(
+        self, body: Any, model: str | None = None, stream: bool | None = None
+    ) -> Request:
+        """A request from what a JSON parser made of it."""
+        try:
             return self._read_request(body, model, stream)
         except RecursionError:
             raise DepthError(self._request, codec.STORED_DEPTH) from None
@@ -251,15 +331,23 @@ class Dialect:
             raise DepthError(self._response, codec.STORED_DEPTH) from None
 
     def write_request(
-        self, request: Request, recorder: LossRecorder | None = None, host: object = None
+        self,
+        request: Request,
+        recorder: LossRecorder | None = None,
+        host: str | HostVariant | None = None,
     ) -> Written:
-        """`host` is who speaks the dialect with words of its own, where the dialect knows any: its
-        name, or the words themselves."""
+        """`host`: the provider variant (or its name) whose field names to use."""
         recorder = recorder or LossRecorder(self.name, request, Report(self.name))
-        if host is None:
-            wire = self._write_request(request, recorder)
-        else:
-            wire = self._write_request(request, recorder, host)
+        try:
+            if host is None:
+                wire = self._write_request(request, recorder)
+            else:
+                wire = self._write_request(request, recorder, host)
+        except KeyError as error:
+            if not error.args or not isinstance(error.args[0], Role):
+                raise
+            problem = f"there is no word for the role {error.args[0].value!r}"
+            raise WriteError(f"{self.name} request", "$.messages", problem) from None
         if recorder._critical is not None:
             recorder.refuse_critical()
         return Written(wire, recorder.report, request.model, request.options.stream)
@@ -315,11 +403,20 @@ class Written(msgspec.Struct, frozen=True):
     report: Report
     model: str | None = None
     stream: bool | None = None
-    back: Back | None = None
+    answer_adapter: AnswerAdapter | None = None
     """How to read the answer, where the model had to be asked in another way."""
+    text: bytes | None = None
+    """The wire with its numbers as they were spelled, where `wire` alone would not tell."""
+
+    @property
+    def back(self) -> AnswerAdapter | None:
+        """The name of `answer_adapter` in earlier releases."""
+        return self.answer_adapter
 
     def json(self) -> bytes:
         """The wire as bytes."""
+        if self.text is not None and decode_quickly(self.text) == self.wire:  # else it was edited
+            return self.text
         try:
             return encode_quickly(self.wire)
         except (UnicodeEncodeError, RecursionError, TypeError, OverflowError):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
+from difflib import get_close_matches
 from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal
@@ -11,7 +13,7 @@ import msgspec
 
 from interlingua.dialects.record import Dialect, Traits
 from interlingua.errors import DetectError
-from interlingua.plugins import entry_points_of
+from interlingua.plugins import contained, entry_points_of
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -27,6 +29,16 @@ _FOLDERS: dict[str, str] = {
     "openrouter": "openrouter",
     "cohere": "cohere",
 }
+ALIASES = {
+    "openai": "openai-chat",
+    "chat": "openai-chat",
+    "responses": "openai-responses",
+    "claude": "anthropic",
+    "google": "gemini",
+    "interactions": "gemini-interactions",
+    "converse": "bedrock",
+}
+"""Other names of our dialects."""
 _LOADED: dict[str, Dialect] = {}
 _USUAL = Traits()
 _NONE: dict[str, Dialect] = {}
@@ -57,7 +69,7 @@ def traits_of(name: str) -> Traits:
 
 
 def dialect(name: str) -> Dialect:
-    """The dialect of this name."""
+    """The dialect of this name, or of an alias such as `openai` or `claude`."""
     try:
         return _LOADED[name]
     except KeyError:
@@ -67,9 +79,21 @@ def dialect(name: str) -> Dialect:
         _LOADED[name] = module.DIALECT
         return _LOADED[name]
     found = _others().get(name)
-    if found is None:
-        raise DetectError(f"unknown dialect {name!r}", dialects())
-    return found
+    if found is not None:
+        return found
+    if name in ALIASES:
+        return dialect(ALIASES[name])
+    raise unknown_name("dialect", name, dialects(), ALIASES)
+
+
+def unknown_name(
+    what: str, name: object, known: Iterable[str], others: Iterable[str] = ()
+) -> DetectError:
+    """An error that suggests the nearest name before it lists all; `others` are suggested only."""
+    known = list(known)
+    near = get_close_matches(str(name), [*known, *others], 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return DetectError(f"unknown {what} {name!r}{hint}", known)
 
 
 def _others() -> dict[str, Dialect]:
@@ -83,7 +107,8 @@ def _load(points: tuple[EntryPoint, ...]) -> dict[str, Dialect]:
     found: dict[str, Dialect] = {}
     for point in points:
         try:
-            found[point.name] = _checked(point)
+            with contained():
+                found[point.name] = _checked(point)
         except Exception as error:
             warnings.warn(f"dialect {point.name!r} cannot be loaded: {error}", stacklevel=2)
     return found

@@ -65,6 +65,11 @@ def with_roles(data: Wire) -> bool:
     return bool(messages) and all("role" in message for message in messages)
 
 
+def leading_system(data: Wire) -> bool:
+    messages = messages_of(data)
+    return bool(messages) and word(messages[0].get("role")) in ("system", "developer")
+
+
 def part_types(*types: str) -> Holds:
     return lambda data: any(
         isinstance(part.get("type"), str) and part["type"] in types for part in parts_of(data)

@@ -6,7 +6,8 @@
     [limits]     body, answer, headers, header_seconds, body_seconds, …
     [retry]      max_retries, first, longest, jitter, patience
     [telemetry]  trace, metrics, spans, log, log_level, loss_seconds
-    [tasks]      folders, servers, confirm_seconds, rounds
+    [tasks]      folders, servers, confirm_seconds, rounds, delegate, delegate_models, …
+    [retention]  requests, losses, events, answers (days; 0: for ever)
     [routes.fast]
     model = "anthropic:claude-haiku-4-5"
     fallbacks = ["openai:gpt-5-mini"]
@@ -17,6 +18,7 @@ asked of anybody while the file is checked.
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -28,10 +30,22 @@ import msgspec
 
 from interlingua import config
 from interlingua.client.retry import RetryPolicy
+from interlingua.client.targets import Targets
 from interlingua.dialects.registry import dialects
 from interlingua.errors import InterlinguaError, found
-from interlingua.gateway.settings import Limits, Listen, RouteSettings, Settings, Tasks, Telemetry
+from interlingua.gateway.settings import (
+    Limits,
+    Listen,
+    Retention,
+    RouteSettings,
+    Settings,
+    Tasks,
+    Telemetry,
+)
 from interlingua.model.exchange import ErrorKind
+from interlingua.providers.credentials import credentials
+from interlingua.providers.provider import Provider
+from interlingua.providers.registry import own_path, providers
 
 MOST_BYTES = 1 << 20
 DEFAULT_MODEL = "local"
@@ -42,6 +56,7 @@ _SECTIONS: dict[str, type] = {
     "retry": RetryPolicy,
     "telemetry": Telemetry,
     "tasks": Tasks,
+    "retention": Retention,
 }
 _PLAIN = (
     "default_model",
@@ -139,14 +154,14 @@ class _Reader:
             return {}
 
     def _section(self, table: Mapping[str, Any], name: str, kind: type) -> Any:
-        said = self._table(table, name, "")
+        section = self._table(table, name, "")
         hints = get_type_hints(kind)
         names = [f.name for f in fields(kind)] if is_dataclass(kind) else list(hints)
-        self._known(said, f"{name}.", names)
+        self._known(section, f"{name}.", names)
         made = {
-            key: self._value(said, key, hints[key], None, f"{name}.")
+            key: self._value(section, key, hints[key], None, f"{name}.")
             for key in names
-            if key in said
+            if key in section
         }
         for key, value in made.items():
             self._check(f"{name}.{key}", value)
@@ -167,42 +182,42 @@ class _Reader:
 
     def _routes(self, table: Mapping[str, Any]) -> dict[str, RouteSettings]:
         routes: dict[str, RouteSettings] = {}
-        for name, said in table.items():
+        for name, raw_route in table.items():
             place = f"routes.{name}"
             if not _NAME.fullmatch(name):
                 self._add(place, "a name has letters, digits and . _ / @ : - only")
-            if not isinstance(said, dict):
-                self._add(place, f"expected a table, found {found(said)}")
+            if not isinstance(raw_route, dict):
+                self._add(place, f"expected a table, found {found(raw_route)}")
                 continue
-            self._known(said, f"{place}.", _ROUTE)
-            if "model" not in said:
+            self._known(raw_route, f"{place}.", _ROUTE)
+            if "model" not in raw_route:
                 self._add(f"{place}.model", "missing")
-            dialect = self._value(said, "dialect", str, None, f"{place}.")
+            dialect = self._value(raw_route, "dialect", str, None, f"{place}.")
             if dialect is not None and dialect not in dialects():
                 self._add(f"{place}.dialect", f"unknown dialect {dialect!r}")
                 dialect = None
             routes[name] = RouteSettings(
-                self._value(said, "model", str, "", f"{place}."),
-                tuple(self._value(said, "fallbacks", list[str], [], f"{place}.")),
+                self._value(raw_route, "model", str, "", f"{place}."),
+                tuple(self._value(raw_route, "fallbacks", list[str], [], f"{place}.")),
                 dialect,
-                self._value(said, "passthrough", bool, False, f"{place}."),
-                self._value(said, "fetch_media", bool, None, f"{place}."),
+                self._value(raw_route, "passthrough", bool, False, f"{place}."),
+                self._value(raw_route, "fetch_media", bool, None, f"{place}."),
             )
         return routes
 
     def _path(self, table: Mapping[str, Any]) -> Path | None:
-        said = self._value(table, "providers_file", str, None)
-        return None if said is None else self._file.parent / Path(said).expanduser()
+        path = self._value(table, "providers_file", str, None)
+        return None if path is None else self._file.parent / Path(path).expanduser()
 
     def _kinds(self, table: Mapping[str, Any]) -> frozenset[ErrorKind]:
         usual = Settings().fallback_on
         return frozenset(self._value(table, "fallback_on", list[ErrorKind], usual))
 
     def _table(self, table: Mapping[str, Any], name: str, place: str) -> dict[str, Any]:
-        said = table.get(name, {})
-        if isinstance(said, dict):
-            return said
-        self._add(place + name, f"expected a table, found {found(said)}")
+        value = table.get(name, {})
+        if isinstance(value, dict):
+            return value
+        self._add(place + name, f"expected a table, found {found(value)}")
         return {}
 
     def _value(
@@ -229,5 +244,80 @@ _MAY_BE_ZERO = frozenset(
     {
         *("listen.port", "listen.notice_seconds", "listen.drain_seconds"),
         *("retry.max_retries", "retry.jitter", "retry.first", "retry.patience"),
+        *("retention.requests", "retention.losses", "retention.events", "retention.answers"),
     }
 )
+
+
+class Row(NamedTuple):
+    """One line of the routing table: what a name leads to, and why that cannot be asked now."""
+
+    name: str
+    model: str
+    dialect: str
+    problem: str | None = None
+
+
+def targets_of(settings: Settings) -> Targets:
+    """Who can be asked."""
+    return Targets(providers(settings.providers_file or own_path()))
+
+
+def table(settings: Settings, targets: Targets | None = None) -> list[Row]:
+    """The routes of a gateway, fallbacks after the model they stand in for; then every provider.
+    A missing key is no error: it may be given later."""
+    targets = targets or targets_of(settings)
+    rows: list[Row] = []
+    if settings.default_model:
+        route = settings.routes.get(settings.default_model, RouteSettings(settings.default_model))
+        rows += _rows("(no model named)", route, targets)
+    for name, route in settings.routes.items():
+        rows += _rows(name, route, targets)
+    for key, each in targets.providers.items():
+        names = ", ".join(each.dialects)
+        rows.append(Row(f"{key}:…", f"any model of {key}", names, _unset(each)))
+    return rows
+
+
+def check(settings: Settings) -> list[Problem]:
+    """What is wrong with settings that can be read: routes that lead nowhere."""
+    try:
+        targets = targets_of(settings)
+    except InterlinguaError as error:
+        return [Problem("providers_file", str(error))]
+    problems: list[Problem] = []
+    named = {f"routes.{name}": route for name, route in settings.routes.items()}
+    if settings.default_model and settings.default_model not in settings.routes:
+        named["default_model"] = RouteSettings(settings.default_model)
+    for place, route in named.items():
+        for model in (route.model, *route.fallbacks):
+            try:
+                found = targets.find(model, route.dialect if model == route.model else None)
+            except InterlinguaError as error:
+                problems.append(Problem(place, str(error)))
+                continue
+            if found.dialect.name not in found.provider.dialects:
+                text = f"{found.provider.key} does not speak {found.dialect.name}"
+                problems.append(Problem(place, text))
+    return problems
+
+
+def _rows(name: str, route: RouteSettings, targets: Targets) -> list[Row]:
+    rows = []
+    for place, model in enumerate((route.model, *route.fallbacks)):
+        label = name if place == 0 else f"  then {place}"
+        try:
+            found = targets.find(model, route.dialect if place == 0 else None)
+        except InterlinguaError as error:
+            rows.append(Row(label, model, "", str(error)))
+            continue
+        rows.append(Row(label, found.model, found.dialect.name, _unset(found.provider)))
+    return rows
+
+
+def _unset(provider: Provider) -> str | None:
+    try:
+        credentials(provider, os.environ)
+    except InterlinguaError as error:
+        return str(error).partition(": ")[2]
+    return None

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from interlingua.adapt.remembered import Conversations
 from interlingua.client.attempt import Asker
-from interlingua.client.budget import SHARED, Budget
-from interlingua.client.fetching import InlinedRequest, MediaCache, MediaFetcher
+from interlingua.client.fetching import MediaFetcher
 from interlingua.client.lessons import Lessons
+from interlingua.client.retry import SHARED, Budget
 from interlingua.client.targets import LOCAL, Target, Targets
 from interlingua.client.transport import Transport
 from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError
-from interlingua.gateway.keys.pricing import Pricer
-from interlingua.gateway.memory.repeats import Repeats
+from interlingua.gateway.idempotency.keys import IdempotencyKeys
+from interlingua.gateway.keys.tariffs import Pricer
 from interlingua.gateway.settings import RouteSettings, Settings
 from interlingua.gateway.shared.fronts import RESPONSES
+from interlingua.gateway.shared.open_requests import OpenRequests, most_of_key
 from interlingua.gateway.shared.state import (
     ROUTE,
     Arrival,
@@ -32,12 +34,14 @@ from interlingua.gateway.shared.state import (
     Responses,
     Trace,
 )
-from interlingua.gateway.upstream.transport import Upstream
-from interlingua.ids import Ulids
-from interlingua.model.exchange import ErrorKind, Request
-from interlingua.models.names import AmbiguousModelError, UnknownModelError
+from interlingua.gateway.upstream.transport import TenantTransport, Upstream
+from interlingua.model.exchange import ErrorKind
+from interlingua.model.ids import Ulids
+from interlingua.profiles.names import AmbiguousModelError, UnknownModelError
 from interlingua.providers.endpoint import speaks
 
+MOST_ASKERS = 1000
+"""Tenants whose way to the providers is cached."""
 LONGEST_NAME = 1000
 """Of a model: names go into headers, addresses and a table of names that were seen."""
 
@@ -51,12 +55,12 @@ class Route(NamedTuple):
     """The dialect that all of them speak, if it is one."""
     passthrough: bool = False
     """Whether a body in the target's own dialect goes on as it is, whatever the model takes."""
-    fetch_media: bool | None = None
-    """Whether media by URL is fetched where the model takes none; None: as in the settings."""
+    fetch_media: bool = False
+    """Whether media by URL is fetched where the model takes none."""
 
     @classmethod
     def to(
-        cls, targets: Sequence[Target], passthrough: bool = False, fetch_media: bool | None = None
+        cls, targets: Sequence[Target], passthrough: bool = False, fetch_media: bool = False
     ) -> Route:
         dialects = {target.dialect.name for target in targets}
         common = dialects.pop() if len(dialects) == 1 else None
@@ -84,7 +88,7 @@ class Gateway:
         responses: Responses | None = None,
         pricer: Pricer | None = None,
         budget: Budget | None = None,
-        repeats: Repeats | None = None,
+        idempotency: IdempotencyKeys | None = None,
         lessons: Lessons | None = None,
         fetcher: MediaFetcher | None = None,
     ) -> None:
@@ -98,52 +102,55 @@ class Gateway:
         self.responses = responses
         self.pricer = pricer
         self.budget = budget or SHARED
-        self.repeats = repeats or Repeats()
+        self.idempotency = idempotency or IdempotencyKeys()
         self.lessons = lessons if lessons is not None else Lessons()
         self.fetcher = fetcher or MediaFetcher()
-        self.asker = self._asker()
+        allowed = most_of_key(2**31)
+        self.open_requests = OpenRequests(lambda: min(self.settings.limits.open_requests, allowed))
+        self.conversations = Conversations(self.settings.limits.conversations)
+        self.keys.on_void = self.conversations.forget
         self.draining = False
-        self._ids = Ulids()
+        self.ids = Ulids()
         self._routes: dict[tuple[str, str], Route] = {}
-
-    def new_id(self) -> str:
-        return f"req_{self._ids.new()}"
+        self._askers: dict[tuple[str | None, bool], Asker] = {}
 
     async def close(self) -> None:
-        """Everything that waits is written; the store is whoever opened it's to close."""
-        parts = (self.caps, self.memory, self.repeats, self.responses, self.transport, self.fetcher)
+        """Writes everything that waits; the store is closed by its owner."""
+        parts = (
+            self.caps,
+            self.memory,
+            self.idempotency,
+            self.responses,
+            self.transport,
+            self.fetcher,
+        )
         for part in parts:
             close = getattr(part, "close", None)
             if close is not None:
                 await close()
 
-    async def inlined(
-        self,
-        request: Request,
-        route: Route,
-        target: Target,
-        principal: Principal,
-        fetched: MediaCache,
-    ) -> InlinedRequest:
-        """The request with the data of its media in place of addresses, where its model wants that
-        and it is switched on: for the key, else for the route, else for all. `fetched`
-        is what earlier attempts have got."""
-        said = (principal.fetch_media, route.fetch_media, self.settings.fetch_media)
-        if not next((each for each in said if each is not None), False):
-            return InlinedRequest(request)
-        return await self.fetcher.inlined(request, target.profile, kept=fetched)
-
     def reload(self, settings: Settings, targets: Targets) -> None:
         """Other settings from now on; requests under way go on as they began."""
-        self.settings, self.targets, self._routes = settings, targets, {}
-        self.asker = self._asker()
+        self.settings, self.targets = settings, targets
+        self.conversations.limit(settings.limits.conversations)
+        self._routes, self._askers = {}, {}
 
-    def _asker(self) -> Asker:
-        """What sends requests to providers, for the fronts and for sessions."""
-        lessons = self.lessons if self.settings.repair else None
-        return Asker(
-            self.targets, self.transport, None, self.settings.limits.answer, lessons=lessons
-        )
+    def asker_for(self, principal: Principal) -> Asker:
+        """Sends a principal's requests to providers, on connections of its tenant alone. A repair
+        is a loss, so a key that refuses losses has no lessons to repair by."""
+        tenant = principal.tenant
+        asker = self._askers.get((tenant, principal.refuse_losses))
+        if asker is None:
+            own = self.transport
+            if isinstance(own, Upstream):
+                own = TenantTransport(own, tenant)
+            repairs = self.settings.repair and not principal.refuse_losses
+            lessons = self.lessons.of(tenant or "") if repairs else None
+            asker = Asker(self.targets, own, None, self.settings.limits.answer, lessons=lessons)
+            if len(self._askers) >= MOST_ASKERS:
+                self._askers.clear()
+            self._askers[tenant, principal.refuse_losses] = asker
+        return asker
 
     def route(self, name: str | None, front: Front) -> Route:
         """Who serves a name, whatever the client speaks: names mean the same at every front."""
@@ -165,15 +172,19 @@ class Gateway:
         return known
 
     def _find(self, name: str, front: Front) -> Route:
-        wanted = self.settings.routes.get(name) or RouteSettings(self._meant(name, front))
-        dialect = wanted.dialect or self._dialect(wanted.model, front)
-        first = self.targets.find(wanted.model, dialect, usual=wanted.dialect is None)
-        rest = [self.targets.find(model) for model in wanted.fallbacks]
-        return Route.to([first, *rest], wanted.passthrough, wanted.fetch_media)
+        settings = self.settings.routes.get(name) or RouteSettings(self._meant(name, front))
+        dialect = settings.dialect or self._dialect(settings.model, front)
+        first = self.targets.find(
+            settings.model, dialect, dialect_is_default=settings.dialect is None
+        )
+        rest = [self.targets.find(model) for model in settings.fallbacks]
+        fetches = settings.fetch_media
+        fetches = self.settings.fetch_media if fetches is None else fetches
+        return Route.to([first, *rest], settings.passthrough, fetches)
 
     def _meant(self, name: str, front: Front) -> str:
-        """The model that a name means. Only whoever runs an Ollama knows its models, so that its
-        clients' own names go there."""
+        """The model that a name means. Names from clients of Ollama go to Ollama, since only it
+        knows its models."""
         is_ollama = front.tagged_names
         try:
             id = self.targets.id_of(name, front.provider)

@@ -12,25 +12,25 @@ from interlingua.client.lessons import Lessons
 from interlingua.client.targets import Targets
 from interlingua.config import learned_path
 from interlingua.errors import InterlinguaError
-from interlingua.gateway.config import ConfigError, load
+from interlingua.gateway.config import ConfigError, check, load, targets_of
 from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.idempotency.keys import IdempotencyKeys
 from interlingua.gateway.keys.caps import Caps
 from interlingua.gateway.keys.keys import Keys, NoKeysError, is_loopback
 from interlingua.gateway.memory.memory import Memory
-from interlingua.gateway.memory.repeats import Repeats
 from interlingua.gateway.memory.responses import Responses
 from interlingua.gateway.paths.guard import Guard
 from interlingua.gateway.paths.routes import application
 from interlingua.gateway.relay.app import App
-from interlingua.gateway.requests.live import RequestWatchers
+from interlingua.gateway.requests.api import RequestWatchers
+from interlingua.gateway.responses.websocket import Sockets
 from interlingua.gateway.sessions.turns import Turns
 from interlingua.gateway.settings import Limits, Settings
-from interlingua.gateway.table import check, targets_of
 from interlingua.gateway.tasks.runs import TaskRuns
-from interlingua.gateway.telemetry.health import Health
 from interlingua.gateway.telemetry.losses import Losses
-from interlingua.gateway.telemetry.metrics import Metrics
+from interlingua.gateway.telemetry.metrics import Health, Metrics
 from interlingua.gateway.telemetry.spans import Spans
+from interlingua.gateway.telemetry.sweeping import Sweeper
 from interlingua.gateway.telemetry.trace import Tracer
 from interlingua.store.base import AsyncStore
 from interlingua.store.open import open_async_store
@@ -39,6 +39,8 @@ logger = logging.getLogger(__name__)
 
 _FIXED = ("listen.host", "listen.port", "listen.workers", "store", "tasks.servers")
 """What a running gateway cannot change."""
+FOR_EVER = 36_500
+"""Days; as many as an answer can be stored for."""
 
 
 class Service:
@@ -50,14 +52,17 @@ class Service:
         self.tracer = tracer
         self.losses = losses
         self.metrics: Metrics | None = None
-        self.health = Health(gateway, store)
+        self.health = Health(gateway, store, lambda: tracer.failing_seconds)
         self.turns = Turns(gateway, store)
         self.tasks = TaskRuns(gateway, store, self.turns)
         self.watching = RequestWatchers(store)
+        self.sweeper = Sweeper(store, lambda: gateway.settings.retention, tracer.emit)
         tracer.stored = self.watching.poke
         self.responses = cast(Responses, gateway.responses)
         self.in_flight: Callable[[], int] = lambda: 0
-        self.guard = Guard(App(gateway, application(self)), gateway.settings.listen)
+        app = App(gateway, application(self))
+        self.sockets = Sockets(gateway, app)
+        self.guard = Guard(app, gateway.settings.listen, self.sockets)
 
     @property
     def app(self) -> Guard:
@@ -77,6 +82,7 @@ class Service:
         try:
             service = cls._with(store, settings, targets, parts)
             service.tasks.begin()
+            service.sweeper.begin()
             return service
         except BaseException:
             await store.close()
@@ -104,18 +110,22 @@ class Service:
             "memory": Memory(store),
             "trace": tracer,
             "responses": Responses(store),
-            "repeats": Repeats(store),
+            "idempotency": IdempotencyKeys(
+                store, hours=24 * (settings.retention.answers or FOR_EVER)
+            ),
             "lessons": Lessons(learned_path()),
             "pricer": tracer.pricer,
         }
         gateway = Gateway(settings, targets=targets or targets_of(settings), **{**usual, **parts})
         service = cls(gateway, store, tracer, losses)
         service.metrics = metrics
+        if metrics is not None:
+            metrics.watch(gateway.conversations.figures)
         return service
 
     async def require_keys(self) -> None:
-        """`NoKeysError` where this gateway would be open to others than this machine's own. Where
-        it is not on loopback, nobody is ever let in without a key, whatever the store says."""
+        """Raises `NoKeysError` if this gateway would be open to other machines. Off loopback,
+        requests without a key are always refused, whatever the store has."""
         host = self.gateway.settings.listen.host
         if not is_loopback(host) and not await self.store.keys(limit=1):
             raise NoKeysError(host)
@@ -125,7 +135,7 @@ class Service:
             self.metrics.in_flight.set(self.in_flight() if count is None else count)
 
     def going(self) -> None:
-        """From now on `/health/ready` says no, and whoever watches a session is told."""
+        """From now on `/health/ready` says no, and watchers of sessions are disconnected."""
         self.gateway.draining = True
         self.turns.hub.closed.set()
         self.tasks.going()
@@ -137,9 +147,8 @@ class Service:
         return len(self.turns) + len(self.tasks)
 
     async def reload(self, path: Path | None, over: Callable[[Settings], Settings]) -> bool:
-        """Take the file's settings. One that cannot be used changes nothing, and the log says what
-        is wrong with it; requests that are under way go on as they began. `over` lays what the
-        command line said over it."""
+        """Applies the file's settings. Invalid ones change nothing and are logged; requests in
+        flight go on as they began. `over` applies the command line's options."""
         try:
             settings = over(await asyncio.to_thread(load, path))
             problems = await asyncio.to_thread(check, settings)
@@ -168,7 +177,7 @@ class Service:
     async def close(self) -> None:
         """Stop turns, settle, write the trace, let go of everything."""
         self.going()
-        await asyncio.gather(self.turns.close(), self.tasks.close())
+        await asyncio.gather(self.turns.close(), self.tasks.close(), self.sweeper.close())
         await self.gateway.close()
         await self.tracer.close()
         await self.store.close()

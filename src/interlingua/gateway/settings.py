@@ -33,6 +33,12 @@ class Limits:
     """How long a client may take nothing of its stream."""
     connections: int = 4096
     """At a time, in one worker; more are told to come back."""
+    open_requests: int = 512
+    """Of one key at a time, in one worker, streams included; fewer where the system allows few open
+    files, so that no key holds all connections."""
+    conversations: int = 64 * 1024 * 1024
+    """What one worker remembers of conversations, so that their next turn costs what is new; 0:
+    nothing."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +81,21 @@ class Tasks:
     """The file of MCP servers; None: `mcp.json` in the configuration folder, which `chat` has too;
     an empty text: none."""
     confirm_seconds: float = 300.0
-    """How long somebody may take to say yes to a tool; after that it is a no."""
+    """How long a user may take to confirm a tool; after that it is denied."""
     rounds: int = 40
     """Of tools in one turn, after which the model has to answer without them."""
+    delegate: bool = False
+    """Whether tasks may ask for the tool that hands work to workers."""
+    delegate_models: tuple[str, ...] | None = None
+    """Models that workers may have; any that the key may use, unless some are named."""
+    delegate_budget_usd: float | None = None
+    """What one worker may cost."""
+    delegate_turns: int = 10
+    """Requests to a worker's model."""
+    delegate_depth: int = 2
+    """Workers below one another."""
+    delegate_workers: int = 20
+    """Workers of one turn."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +113,21 @@ class Telemetry:
     log_requests: bool = False
     """A line for every request; without it, for those that failed."""
     loss_seconds: float = 3600.0
-    """How long the report of what could not be said can be fetched."""
+    """How long a loss report can be fetched."""
+
+
+@dataclass(frozen=True)
+class Retention:
+    """Days after which things are deleted from the store; 0 keeps them for ever."""
+
+    requests: float = 90.0
+    """Rows of the request log."""
+    losses: float = 90.0
+    """Reports of what could not be represented."""
+    events: float = 30.0
+    """Events of the gateway; those of a session are deleted with it."""
+    answers: float = 1.0
+    """Answers that clients can ask for again with an `Idempotency-Key`."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +141,7 @@ class Settings:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     fallback_on: frozenset[ErrorKind] = RETRYABLE
     repair: bool = True
-    """A refusal that names one parameter is answered by one more try without it, and remembered."""
+    """A request that is refused for one harmless parameter is sent once more without it."""
     fetch_media: bool = False
     """Media at an address is fetched for models that take none by URL."""
     raises: bool = False
@@ -117,6 +149,7 @@ class Settings:
     listen: Listen = field(default_factory=Listen)
     telemetry: Telemetry = field(default_factory=Telemetry)
     tasks: Tasks = field(default_factory=Tasks)
+    retention: Retention = field(default_factory=Retention)
     store: str | None = None
     """The address of the store; None: that of `INTERLINGUA_STORE`, else the file in the user's data
     folder."""

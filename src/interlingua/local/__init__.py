@@ -1,10 +1,8 @@
-"""The bundled local model: small and real, on the user's own machine, with no key or network."""
+"""The bundled local model: its weights, its server, fixes for its answers."""
 
-from interlingua.local.errors import LocalModelError, StartError, WeightsError
-from interlingua.local.model import MODEL, NAME
+from interlingua.local.model import MODEL, NAME, LocalModelError, StartError, WeightsError
 from interlingua.local.server import LocalServer, shared, start
-from interlingua.local.show import Show, Silent, Terminal
-from interlingua.local.weights import local_folder, present, weights_path
+from interlingua.local.weights import Show, Silent, Terminal, local_folder, present, weights_path
 
 __all__ = [
     "MODEL",

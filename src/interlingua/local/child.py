@@ -84,7 +84,7 @@ def _load(weights: str) -> tuple[Any, tuple[str, int], str]:
 
 
 def template() -> str:
-    """How a conversation is told to the model."""
+    """How a conversation is rendered for the model."""
     file = resources.files(__package__).joinpath("data", "template.jinja")
     return file.read_text("utf-8").replace("@INSTRUCTIONS@", INSTRUCTIONS)
 

@@ -1,8 +1,8 @@
 """The local model's own HTTP surface: three dialects on a loopback port.
 
 It stands in front of llama.cpp's server in the same process, and hands most requests through as
-they are. Calls that have to be made (`tools.py`) and schemas that llama.cpp does not take in a
-dialect are asked in the one that it does take them in, and told back in the client's.
+they are. Forced calls (`tools.py`) and schemas that llama.cpp does not accept in a dialect are
+asked in Chat Completions, and answered in the client's dialect.
 
 Whoever uses the server holds a lease: a connection that stays open. When the last one is gone, for
 whatever reason, so is the server.
@@ -21,6 +21,7 @@ from typing import Any
 
 import msgspec
 
+from interlingua.adapt.history.retell import retell
 from interlingua.dialects.record import Dialect
 from interlingua.dialects.registry import dialect as find_dialect
 from interlingua.errors import InterlinguaError
@@ -28,7 +29,6 @@ from interlingua.local import mend
 from interlingua.local.model import NAME
 from interlingua.local.tools import as_call, as_question, choices, decided, without_tools
 from interlingua.model.exchange import ErrorKind, Request, Response
-from interlingua.retell import retell
 from interlingua.streams import sse
 from interlingua.streams.fold import unfold
 
@@ -50,7 +50,7 @@ FIRST_LEASE_SECONDS = 10.0
 
 
 class ClientGoneError(Exception):
-    """Whoever asked has hung up."""
+    """The client has disconnected."""
 
 
 class Front(ThreadingHTTPServer):
@@ -62,7 +62,7 @@ class Front(ThreadingHTTPServer):
     def __init__(
         self, upstream: tuple[str, int], upstream_key: str, key: str, model: object = None
     ) -> None:
-        """`model` is what serves upstream, kept here for as long as we are."""
+        """`model` serves upstream and lives as long as this server."""
         super().__init__(("127.0.0.1", 0), Handler)
         self.model = model
         self.upstream = upstream
@@ -88,7 +88,7 @@ class Front(ThreadingHTTPServer):
             self._empty_since = time.monotonic()
 
     def is_over(self) -> bool:
-        """Whether nobody has been here for too long; from then on nobody is let in."""
+        """Whether the server has been idle for too long; from then on it accepts no clients."""
         with self._guard:
             idle = time.monotonic() - self._empty_since
             self._closing = self._closing or (self._leases == 0 and idle > self._patience)
@@ -109,7 +109,7 @@ class Handler(BaseHTTPRequestHandler):
     server: Front
 
     def log_message(self, format: str, *args: Any) -> None:
-        """What is asked is nobody else's business."""
+        """Requests are private: nothing is logged."""
 
     def do_GET(self) -> None:
         if self.path == "/health":
@@ -182,12 +182,12 @@ class Handler(BaseHTTPRequestHandler):
         """In Chat Completions without a stream, and back: the whole answer has to be seen."""
         chat = find_dialect("openai-chat")
         forced = bool(choices(request))
-        asked = as_question(request) if forced else request
-        options = asked.options.replace(stream=None)
-        asked = asked.replace(options=options)
+        adapted = as_question(request) if forced else request
+        options = adapted.options.replace(stream=None)
+        adapted = adapted.replace(options=options)
         if dialect is not chat:
-            asked = retell(asked, chat.name).value
-        wire = mend.request_body(chat.name, chat.write_request(asked).wire, request)
+            adapted = retell(adapted, chat.name).value
+        wire = mend.request_body(chat.name, chat.write_request(adapted).wire, request)
         with self._ask("/v1/chat/completions", wire) as answer:
             body = answer.read()
         if answer.status != 200:
@@ -255,8 +255,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def _is_allowed(self) -> bool:
         bearer = self.headers.get("authorization", "").removeprefix("Bearer ")
-        given = self.headers.get("x-api-key") or bearer
-        return hmac.compare_digest(given.encode(), self.server.key.encode())
+        token = self.headers.get("x-api-key") or bearer
+        return hmac.compare_digest(token.encode(), self.server.key.encode())
 
     def _body(self) -> bytes | None:
         length = self.headers.get("content-length", "")

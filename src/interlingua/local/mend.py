@@ -126,8 +126,8 @@ def failure(status: int, body: bytes) -> Response:
     except (ValueError, KeyError, TypeError, AttributeError):
         return failed(ErrorKind.SERVER_ERROR, "the local model gave no readable answer", 500)
     if kind == "exceed_context_size_error":
-        said = f"prompt is too long: {count} tokens > {limit} maximum"
-        return failed(ErrorKind.CONTEXT_OVERFLOW, said, 400, "context_length_exceeded")
+        message = f"prompt is too long: {count} tokens > {limit} maximum"
+        return failed(ErrorKind.CONTEXT_OVERFLOW, message, 400, "context_length_exceeded")
     bad = status < 500 or "is required" in text
     return failed(
         ErrorKind.INVALID_REQUEST if bad else ErrorKind.SERVER_ERROR, text, 400 if bad else 500
@@ -141,7 +141,7 @@ def failed(kind: ErrorKind, text: str, status: int, code: str | None = None) -> 
 
 
 def _item(item: Any) -> Any:
-    """What the model said, in the long form; llama.cpp does not know the short one."""
+    """The model's answer in the long form; llama.cpp does not know the short one."""
     match item:
         case {"role": "assistant", "content": str(text)}:
             part = {"type": "output_text", "text": text, "annotations": []}
@@ -160,9 +160,9 @@ def _is_cut(body: Wire, request: Request) -> bool:
     """Whether an answer ended for want of room. llama.cpp calls every Responses answer complete,
     but counts its tokens."""
     usage = body.get("usage") or {}
-    given, made = usage.get("input_tokens", 0), usage.get("output_tokens", 0)
+    read, made = usage.get("input_tokens", 0), usage.get("output_tokens", 0)
     limit = request.options.max_output_tokens or USUAL_OUTPUT
-    return bool(made >= limit or given + made >= CONTEXT)
+    return bool(made >= limit or read + made >= CONTEXT)
 
 
 def _cut(body: Wire) -> Wire:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from interlingua.errors import InterlinguaError
+
 NAME = "smollm2-135m-instruct"
 MODEL = f"local:{NAME}"
 TITLE = "SmolLM2-135M-Instruct"
@@ -29,3 +31,20 @@ USUAL_TOP_P = 0.9
 USUAL_FREQUENCY_PENALTY, PENALISED_TOKENS = 0.3, 256
 """What makes it come to an end: a token is the less likely the more often it is among the last of
 these. Without it every fourth everyday question ended in a loop (docs/decisions/0035)."""
+
+
+class LocalModelError(InterlinguaError):
+    """The local model cannot be used now."""
+
+
+class WeightsError(LocalModelError):
+    """The weights cannot be had; says where they were looked for and what can be done."""
+
+
+class StartError(LocalModelError):
+    """The server does not come up; `log` is the file in which it says why."""
+
+    def __init__(self, problem: str, log: str | None = None) -> None:
+        self.problem = problem
+        self.log = log
+        super().__init__(f"local model: {problem}" + (f"; see {log}" if log else ""))

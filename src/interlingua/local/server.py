@@ -27,12 +27,9 @@ from typing import Any, Self
 
 import interlingua
 from interlingua.errors import MissingExtraError
-from interlingua.local.errors import StartError
-from interlingua.local.lock import locked
-from interlingua.local.model import SHA256, TITLE
-from interlingua.local.show import Show, usual
-from interlingua.local.weights import local_folder, weights_path
-from interlingua.providers.secret import Secret
+from interlingua.local.model import SHA256, TITLE, StartError
+from interlingua.local.weights import Show, local_folder, locked, usual, weights_path
+from interlingua.providers.provider import Secret
 
 START_SECONDS = 60.0
 """Loading takes about a second; a machine that is very busy gets this long."""
@@ -84,7 +81,7 @@ def start(
     folder: Path | None = None, show: Show | None = None, seconds: float = START_SECONDS
 ) -> LocalServer:
     """A lease on the running server, which is started if there is none; weights are fetched first
-    if they are missing. `show` says what takes its time; a terminal does unless told otherwise."""
+    if they are missing. `show` shows progress; by default, on a terminal."""
     if find_spec("xllamacpp") is None:
         raise MissingExtraError("the local model", "local")
     folder = folder or local_folder()
@@ -114,8 +111,8 @@ _sharing = threading.Lock()
 
 
 def shared(show: Show | None = None) -> LocalServer:
-    """This process's one lease: taken when first asked for, again if the server has died, and given
-    back when the process ends."""
+    """This process's one lease: taken on first use, again if the server has died, and released when
+    the process ends."""
     global _shared
     with _sharing:
         if _shared is None or not _shared.is_alive():
@@ -133,10 +130,10 @@ def _edition() -> str:
 
 
 def _running(note: Path) -> LocalServer | None:
-    """A lease on the server that the note tells of, if it is there and lets us in."""
+    """A lease on the server named in the note, if it runs and accepts the key."""
     try:
-        told = json.loads(note.read_text("utf-8"))
-        port, pid, key = int(told["port"]), int(told["pid"]), str(told["key"])
+        fields = json.loads(note.read_text("utf-8"))
+        port, pid, key = int(fields["port"]), int(fields["pid"]), str(fields["key"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
     lease = _take_lease(port, key)
@@ -165,14 +162,14 @@ def _start(path: Path, note: Path, log: Path, show: Show, seconds: float) -> Loc
     show.say(f"{TITLE}: loading, about a second")
     began = time.monotonic()
     key = secrets.token_urlsafe(24)
-    told = _spawn(path, note, log, key, seconds)
-    lease = _take_lease(told["port"], key)
+    started = _spawn(path, note, log, key, seconds)
+    lease = _take_lease(started["port"], key)
     if lease is None:
         raise StartError("it started but does not respond", str(log))
-    _leave_note(note, {**told, "key": key})
+    _leave_note(note, {**started, "key": key})
     took = round((time.monotonic() - began) * 1000)
-    logger.info("local model started", extra={"pid": told["pid"], "milliseconds": took})
-    return LocalServer(told["port"], told["pid"], key, lease)
+    logger.info("local model started", extra={"pid": started["pid"], "milliseconds": took})
+    return LocalServer(started["port"], started["pid"], key, lease)
 
 
 def _spawn(path: Path, note: Path, log: Path, key: str, seconds: float) -> dict[str, int]:
@@ -215,17 +212,17 @@ def _spawn(path: Path, note: Path, log: Path, key: str, seconds: float) -> dict[
 
 def _understood(line: bytes, log: Path) -> dict[str, int]:
     try:
-        told: dict[str, Any] = json.loads(line)
-        if "error" not in told:
-            return {"port": int(told["port"]), "pid": int(told["pid"])}
+        fields: dict[str, Any] = json.loads(line)
+        if "error" not in fields:
+            return {"port": int(fields["port"]), "pid": int(fields["pid"])}
     except (ValueError, KeyError, TypeError):
         raise StartError("its process exited or timed out", str(log)) from None
-    raise StartError(str(told["error"]), str(log))
+    raise StartError(str(fields["error"]), str(log))
 
 
-def _leave_note(note: Path, told: dict[str, Any]) -> None:
+def _leave_note(note: Path, fields: dict[str, Any]) -> None:
     """At once and for its owner's eyes only: it holds the key."""
     file, name = tempfile.mkstemp(dir=note.parent, prefix="note-")
     with os.fdopen(file, "w", encoding="utf-8") as target:
-        json.dump(told, target)
+        json.dump(fields, target)
     os.replace(name, note)

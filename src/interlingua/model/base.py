@@ -10,8 +10,9 @@ import hashlib
 import math
 from datetime import UTC, datetime
 from decimal import Decimal
-from enum import Enum
-from typing import Any, ClassVar, Self, TypeVar
+from enum import Enum, EnumType
+from types import NoneType, UnionType
+from typing import Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
@@ -26,6 +27,50 @@ def plain_members(cls: E) -> E:
     for member in cls:
         type.__setattr__(cls, member.name, member)
     return cls
+
+
+def check_words(value: msgspec.Struct) -> None:
+    """Convert the words in enum fields to members; raise ValueError for a word outside its set.
+
+    For `__post_init__`: msgspec checks types when it decodes, but not in constructors."""
+    for name, words in _closed_fields(type(value)):
+        found = getattr(value, name)
+        try:
+            member: Any = words[found]
+        except (KeyError, TypeError):
+            field = f"{type(value).__name__}.{name}"
+            choices = ", ".join([str(word) for word in words if word is not None])
+            raise ValueError(f"{field} is one of {choices}; found {found!r}") from None
+        if member is not found:
+            msgspec.structs.force_setattr(value, name, member)
+
+
+_CLOSED_FIELDS: dict[type, tuple[tuple[str, dict[Any, Any]], ...]] = {}
+
+
+def _closed_fields(cls: type[msgspec.Struct]) -> tuple[tuple[str, dict[Any, Any]], ...]:
+    """The fields of a class that take one of a fixed set of words, with those words."""
+    known = _CLOSED_FIELDS.get(cls)
+    if known is None:
+        words = [(field.name, _words_of(field.type)) for field in msgspec.structs.fields(cls)]
+        known = _CLOSED_FIELDS[cls] = tuple([each for each in words if each[1].keys() - {None}])
+    return known
+
+
+def _words_of(type: Any) -> dict[Any, Any]:
+    """Word to member for an enum, a Literal, or either of them with None; empty for other types."""
+    if isinstance(type, EnumType):
+        members: list[Enum] = list(type)
+        return {member.value: member for member in members}
+    if get_origin(type) is Literal:
+        return {word: word for word in get_args(type)}
+    if type is NoneType:
+        return {None: None}
+    if get_origin(type) in (Union, UnionType):
+        arms = [_words_of(arm) for arm in get_args(type)]
+        if all(arms):
+            return {word: member for arm in arms for word, member in arm.items()}
+    return {}
 
 
 JsonObject = dict[str, Any]
@@ -109,8 +154,8 @@ def _plain(value: Any) -> Any:
             out["type"] = tag
         defaults = _defaults(type(value))
         for name in value.__struct_fields__:
-            item = getattr(value, name)
-            if name not in value._aside and not same(item, defaults[name]):
+            item, default = getattr(value, name), defaults[name]
+            if item is not default and name not in value._aside and not same(item, default):
                 out[name] = _plain(item)
         return out
     if isinstance(value, dict):
@@ -159,3 +204,25 @@ def _defaults(cls: type[Value]) -> dict[str, Any]:
                 known[field.name] = REQUIRED
         _DEFAULTS[cls] = known
     return known
+
+
+def difference(a: Any, b: Any, path: str = "") -> str | None:
+    """The first difference: its pointer and both sides, cut short; None when they are equal."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in [*a, *(key for key in b if key not in a)]:
+            place = f"{path}/{str(key).replace('~', '~0').replace('/', '~1')}"
+            if key not in a or key not in b:
+                return _sides(place, a.get(key, "(absent)"), b.get(key, "(absent)"))
+            if found := difference(a[key], b[key], place):
+                return found
+        return None
+    if isinstance(a, list) and isinstance(b, list):
+        for index, (x, y) in enumerate(zip(a, b, strict=False)):
+            if found := difference(x, y, f"{path}/{index}"):
+                return found
+        return None if len(a) == len(b) else f"{path or '/'}: {len(a)} items / {len(b)} items"
+    return None if same(a, b) else _sides(path or "/", a, b)
+
+
+def _sides(place: str, a: Any, b: Any) -> str:
+    return f"{place}: {str(a)[:80]} / {str(b)[:80]}"

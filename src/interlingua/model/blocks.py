@@ -9,7 +9,7 @@ from __future__ import annotations
 from binascii import b2a_base64
 from typing import ClassVar, Literal
 
-from interlingua.model.base import JsonObject, Raw, Value
+from interlingua.model.base import JsonObject, Raw, Value, check_words
 
 Executor = Literal["client", "provider"]
 SourceKind = Literal["base64", "url", "file_ref", "file_id", "text", "blocks"]
@@ -46,6 +46,7 @@ class Source(Value, frozen=True):
     provider: str | None = None
 
     def __post_init__(self) -> None:
+        check_words(self)
         data: object = self.data
         if data is not None and not isinstance(data, str):
             found = type(data).__name__
@@ -53,7 +54,7 @@ class Source(Value, frozen=True):
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> Source:
-        """The bytes of a file, kept as base64."""
+        """The bytes of a file, as base64."""
         return cls("base64", b2a_base64(data, newline=False).decode())
 
 
@@ -104,6 +105,10 @@ class ToolUseBlock(Value, frozen=True, tag="tool_use"):
     call_type: str | None = None
     cache: Cache | None = None
     raw: Raw | None = None
+
+    def __post_init__(self) -> None:
+        if self.executor != "client":
+            check_words(self)
 
 
 class ToolResultBlock(Value, frozen=True, tag="tool_result"):

@@ -22,10 +22,72 @@ import msgspec
 from interlingua.errors import DepthError, InterlinguaError, ReadError, WriteError, found
 from interlingua.model import message as _message
 from interlingua.model import salvage
-from interlingua.model.base import Value, _defaults
+from interlingua.model.base import JsonObject, Raw, Value, _defaults
+from interlingua.model.blocks import CompactionBlock, RedactedThinkingBlock, ThinkingBlock
 from interlingua.model.message import Message
-from interlingua.model.older import may_be_older, renewed
 from interlingua.model.spelled_numbers import SpelledFloat, spelled
+
+MARK = '"compaction"'
+_MARK = MARK.encode()
+
+
+def may_be_older(data: bytes | str) -> bool:
+    """Whether stored JSON may have something in it that has another form now."""
+    return (MARK in data) if isinstance(data, str) else (_MARK in data)
+
+
+def renewed(value: Any) -> Any:
+    """The value in its present form; itself where nothing has changed."""
+    if type(value) is tuple or type(value) is list:
+        items = [renewed(item) for item in value]
+        same = all(new is old for new, old in zip(items, value, strict=True))
+        return value if same else type(value)(items)
+    if not isinstance(value, Value):
+        return value
+    block = _thought(value) if type(value) is ThinkingBlock else _sealed(value)
+    if block is not None:
+        return block
+    changes: dict[str, Any] = {}
+    for name in value.__struct_fields__:
+        item = getattr(value, name)
+        if isinstance(item, (Value, tuple)) and (new := renewed(item)) is not item:
+            changes[name] = new
+    return value.replace(**changes) if changes else value
+
+
+def _thought(block: ThinkingBlock) -> CompactionBlock | None:
+    own_raw = _raw_of(block.raw, "anthropic")
+    if own_raw.get("type") != "compaction":
+        return None
+    spelling = {key: item for key, item in (own_raw.get("$form") or {}).items() if key != "content"}
+    rest = {key: item for key, item in own_raw.items() if key not in _FIELDS}
+    data = own_raw.get("encrypted_content")
+    raw = {**rest, "$form": spelling} if spelling else rest
+    return CompactionBlock(
+        block.text or None, data, block.signature, None, block.cache, {"anthropic": raw}
+    )
+
+
+def _sealed(block: Value) -> CompactionBlock | None:
+    if type(block) is not RedactedThinkingBlock:
+        return None
+    own_raw = _raw_of(block.raw, "openai-responses")
+    spelling = own_raw.get("$form") or {}
+    item = spelling.get("item") or {}
+    if item.get("type") != "compaction":
+        return None
+    item = {key: each for key, each in item.items() if key != "type"}
+    raw = {**own_raw, "$form": {**spelling, "item": item}}
+    return CompactionBlock(None, block.data, None, None, block.cache, {"openai-responses": raw})
+
+
+_FIELDS = frozenset({"type", "encrypted_content", "$form"})
+
+
+def _raw_of(raw: Raw | None, dialect: str) -> JsonObject:
+    own_raw = (raw or {}).get(dialect)
+    return own_raw if isinstance(own_raw, dict) else {}
+
 
 T = TypeVar("T")
 WHAT = "canonical JSON"
@@ -110,7 +172,7 @@ def convert(plain: Any, type: type[T], strict: bool = True) -> T:
 
 
 def parse(data: bytes | str, what: str) -> Any:
-    """Somebody's JSON text as plain values; the error says what is wrong with it."""
+    """JSON text as plain values; the error says what is wrong with it."""
     data = _without_bom(data)
     try:
         return msgspec.json.decode(data)
@@ -214,8 +276,8 @@ class _Survey:
         self.limit = limit
         self.writing = writing
         self.by_hand = False
-        """Somewhere is what the fast way would write in another form than it is read in: fields
-        that were kept, or a word that equals its field's default and is another object."""
+        """Something that the fast path would write in another form than it is read in: preserved
+        fields, or a string that equals its field's default and is another object."""
         self.stale = False
         """Somewhere, a message follows another schema version."""
 
@@ -238,7 +300,7 @@ class _Survey:
                     continue
                 if look == "value":
                     self.look(item, depth + 1)
-                elif look == "kept" and self.is_kept(name, item):
+                elif look == "kept" and self.has_extras(name, item):
                     self.by_hand = True  # and then all that is written is looked at
                 else:
                     self.json(item, depth + 1)
@@ -250,7 +312,7 @@ class _Survey:
         else:
             self.json(value, depth)
 
-    def is_kept(self, name: str, item: Any) -> bool:
+    def has_extras(self, name: str, item: Any) -> bool:
         return self.writing and (name == "extra" or salvage.KEY in item)
 
     def json(self, value: Any, depth: int) -> None:
@@ -263,14 +325,14 @@ class _Survey:
             for key, item in value.items():
                 if type(key) is not str:
                     raise _NotJsonError(f"a key that is {found(key)}")
-                kind = type(item)
-                if kind is not str and kind is not int:
+                if type(item) not in _CLOSED:
                     self.json(item, depth + 1)
         elif kind is list or kind is tuple:
             if depth >= self.limit:
                 raise _TooDeepError(self.limit)
             for item in value:
-                self.json(item, depth + 1)
+                if type(item) not in _CLOSED:
+                    self.json(item, depth + 1)
         elif kind is float or kind is Decimal or kind is SpelledFloat:
             if not (value.is_finite() if kind is Decimal else math.isfinite(value)):
                 raise _NotJsonError(f"{value}, which JSON cannot hold")

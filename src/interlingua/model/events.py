@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
-from interlingua.model.base import JsonObject, Raw, Value
+from interlingua.model.base import JsonObject, Raw, Value, check_words
 from interlingua.model.blocks import Block, Executor
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message, Role
@@ -20,7 +20,7 @@ _READ = "read"
 
 
 class FrameMark(Value, frozen=True):
-    """Which wire frame an event came from; on the frame's first event also what else it said."""
+    """The wire frame that an event came from; on the frame's first event also its other fields."""
 
     number: int
     rest: Raw | None = None
@@ -36,6 +36,10 @@ class MessageStart(_Event, frozen=True, tag="message_start"):
     model: str | None = None
     response_id: str | None = None
     role: Role = Role.ASSISTANT
+
+    def __post_init__(self) -> None:
+        if type(self.role) is not Role:
+            check_words(self)
 
 
 class BlockStart(_Event, frozen=True, tag="block_start"):
@@ -80,6 +84,10 @@ class ToolUseStart(_Event, frozen=True, tag="tool_use_start"):
     call_type: str | None = None
     raw: Raw | None = None
 
+    def __post_init__(self) -> None:
+        if self.executor != "client":
+            check_words(self)
+
 
 class ToolUseInputDelta(_Event, frozen=True, tag="tool_use_input_delta", gc=True, dict=True):
     type: ClassVar[Literal["tool_use_input_delta"]] = "tool_use_input_delta"
@@ -88,9 +96,9 @@ class ToolUseInputDelta(_Event, frozen=True, tag="tool_use_input_delta", gc=True
 
     @property
     def partial(self) -> JsonObject | None:
-        """What can be read of the whole input as far as this piece, to be shown and not to be run:
-        a number or a text may go on. It is read when it is asked for. None on an event that no
-        fold has seen, since the pieces before it are not known then."""
+        """The whole input as far as it can be read up to this piece, to be shown and not to be run:
+        a number or a text may go on. It is read on demand. None on an event that no fold has seen,
+        since the pieces before it are not known then."""
         read: Callable[[], JsonObject] | None = self.__dict__.get(_READ)
         return None if read is None else read()
 
@@ -112,6 +120,10 @@ class Stop(_Event, frozen=True, tag="stop"):
     type: ClassVar[Literal["stop"]] = "stop"
     stop_reason: StopReason | None = None
     raw_stop_reason: str | int | float | bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.stop_reason is not None and type(self.stop_reason) is not StopReason:
+            check_words(self)
 
 
 class UsageUpdate(_Event, frozen=True, tag="usage_update"):

@@ -7,12 +7,12 @@ from typing import Literal
 
 from msgspec.structs import force_setattr
 
-from interlingua.model.base import JsonObject, Raw, Value, plain_members
+from interlingua.model.base import JsonObject, Raw, Value, check_words, plain_members
 from interlingua.model.blocks import Cache
-from interlingua.model.changes import EFFORTS as EFFORTS
-from interlingua.model.changes import Effort as Effort
-from interlingua.model.changes import ResponseFormat as ResponseFormat
+from interlingua.model.message import EFFORTS as EFFORTS
+from interlingua.model.message import Effort as Effort
 from interlingua.model.message import Message
+from interlingua.model.message import ResponseFormat as ResponseFormat
 from interlingua.model.tools import ToolDefinition
 
 ReasoningMode = Literal["on", "off", "adaptive", "between_tools"]
@@ -24,12 +24,34 @@ class ToolChoice(Value, frozen=True):
     mode: Literal["auto", "none", "any"] = "auto"
     names: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        word: object = self.mode
+        if isinstance(word, str) and word not in ("auto", "none", "any"):
+            mode = CHOICES.get(word) or (self.names and word in _ONE_TOOL and "any")
+            force_setattr(self, "mode", mode or word)
+        check_words(self)
+
+
+CHOICES: dict[str, Literal["auto", "none", "any"]] = {
+    "auto": "auto",
+    "none": "none",
+    "any": "any",
+    "required": "any",
+    "AUTO": "auto",
+    "NONE": "none",
+    "ANY": "any",
+    "REQUIRED": "any",
+}
+"""The words of all vendors: OpenAI has `required`, Gemini and Cohere write upper case."""
+_ONE_TOOL = frozenset({"tool", "function"})
+"""What Anthropic and OpenAI call the choice of one tool, which has its name beside it."""
+
 
 class Reasoning(Value, frozen=True):
-    """How to think. An empty one says that thinking is wanted, and no more.
+    """How to think. An empty one asks for thinking, and no more.
 
-    Each thing is said in one way: the effort `none` is `mode="off"`, and `on` beside an effort or a
-    budget, which say the same, is left out."""
+    Each setting has one form: the effort `none` is `mode="off"`, and `on` beside an effort or a
+    budget, which mean the same, is left out."""
 
     effort: Effort | None = None
     budget_tokens: int | None = None
@@ -40,6 +62,7 @@ class Reasoning(Value, frozen=True):
     calls only."""
 
     def __post_init__(self) -> None:
+        check_words(self)
         if self.effort == "none":
             force_setattr(self, "mode", "off")
             force_setattr(self, "effort", None)
@@ -128,6 +151,9 @@ class ProviderError(Value, frozen=True):
     code: str | None = None
     status: int | None = None
     raw: Raw | None = None
+
+    def __post_init__(self) -> None:
+        check_words(self)
 
 
 class Response(Value, frozen=True):

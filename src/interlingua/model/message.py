@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, Protocol, TypeAlias, TypeVar
+from operator import is_
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
-from interlingua.model.base import JsonObject, Value, plain_members
+from interlingua.model.base import JsonObject, Value, check_words, plain_members
 from interlingua.model.blocks import (
     TYPE_OF,
     AssistantBlock,
@@ -23,8 +24,48 @@ from interlingua.model.blocks import (
     ToolUseBlock,
     UserBlock,
 )
-from interlingua.model.changes import Changes
-from interlingua.model.metadata import MessageMetadata
+from interlingua.model.metadata import (
+    UNKNOWN,
+    MessageMetadata,
+    MessageStatus,
+    RoutingMode,
+    RoutingRecord,
+    Usage,
+)
+
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+EFFORTS: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+
+
+class ResponseFormat(Value, frozen=True):
+    """The form of an answer: text, JSON, or JSON that fits a schema."""
+
+    kind: Literal["text", "json", "json_schema"] = "text"
+    name: str | None = None
+    schema: JsonObject | None = None
+    strict: bool | None = None
+    description: str | None = None
+
+    def __post_init__(self) -> None:
+        check_words(self)
+
+
+class Changes(Value, frozen=True):
+    """What holds from a message on, until another one changes it again.
+
+    Tools are named; the request has their definitions. One that is named in `tools_added` before it
+    is named anywhere else is not there from the start."""
+
+    tools_added: tuple[str, ...] = ()
+    tools_removed: tuple[str, ...] = ()
+    effort: Effort | None = None
+    response_format: ResponseFormat | None = None
+    clear_at: str | None = None
+    """When the message's own words stop being shown: `next_user_message`, or `never`."""
+
+    def __post_init__(self) -> None:
+        check_words(self)
+
 
 SCHEMA_VERSION = 1
 
@@ -61,13 +102,13 @@ class Part(Protocol):
 
 
 B = TypeVar("B")
-Some: TypeAlias = str | B | Part | JsonObject | Iterable[str | B | Part | JsonObject]
+OneOrMany: TypeAlias = str | B | Part | JsonObject | Iterable[str | B | Part | JsonObject]
 """Text, a block or several; a block may also be a dict in the canonical form."""
-UserContent = Some[UserBlock]
-AssistantContent = Some[AssistantBlock]
-InstructionContent = Some[InstructionBlock]
-ResultContent = Some[ResultBlock]
-Content = Some[Block]
+UserContent = OneOrMany[UserBlock]
+AssistantContent = OneOrMany[AssistantBlock]
+InstructionContent = OneOrMany[InstructionBlock]
+ResultContent = OneOrMany[ResultBlock]
+Content = OneOrMany[Block]
 NO_METADATA = MessageMetadata()
 """What is known of a message of which nothing is known; the very object that is the default."""
 
@@ -82,7 +123,8 @@ class Message(Value, frozen=True):
     session_id: str | None = None
     metadata: MessageMetadata = NO_METADATA
     created_at: datetime | None = None
-    schema_version: int = msgspec.field(default_factory=lambda: SCHEMA_VERSION)  # always written
+    # A factory, so that it is always written; one that needs no Python call.
+    schema_version: int = msgspec.field(default_factory=SCHEMA_VERSION.__int__)
     changes: Changes | None = None
 
     def __post_init__(self) -> None:
@@ -116,11 +158,17 @@ class Message(Value, frozen=True):
     @classmethod
     def tool_result(
         cls,
-        tool_use_id: str,
+        tool_use_id: str | None = None,
         content: ResultContent = (),
         is_error: bool = False,
         tool_name: str | None = None,
+        *,
+        tool_call_id: str | None = None,
     ) -> Message:
+        """The answer to a call; `tool_call_id` is another name for `tool_use_id`."""
+        tool_use_id = tool_use_id if tool_call_id is None else tool_call_id
+        if tool_use_id is None:
+            raise TypeError("a tool result needs the id of its call, as tool_use_id")
         block = ToolResultBlock(tool_use_id, blocks_of(content), is_error, tool_name)  # type: ignore[arg-type]  # a misplaced block is for validate() to name
         return cls.of_result(block)
 
@@ -129,6 +177,12 @@ class Message(Value, frozen=True):
         """The tool message that holds one result."""
         metadata = MessageMetadata(parent_tool_use_id=block.tool_use_id)
         return cls(Role.TOOL, (block,), metadata=metadata)
+
+    @property
+    def tool_call_id(self) -> str | None:
+        """The call that a tool message answers; None for messages of other roles."""
+        results = [block for block in self.content if type(block) is ToolResultBlock]
+        return results[0].tool_use_id if self.role is Role.TOOL and results else None
 
     @property
     def text(self) -> str:
@@ -150,7 +204,7 @@ class Message(Value, frozen=True):
         return Message(self.role, self.content).digest()
 
 
-def blocks_of(content: Some[Any]) -> tuple[Block, ...]:
+def blocks_of(content: OneOrMany[Any]) -> tuple[Block, ...]:
     """A string is one text block, an empty string is none; strings in a list are text blocks."""
     if isinstance(content, str):
         return (TextBlock(content),) if content else ()
@@ -199,3 +253,137 @@ def _utc(time: datetime) -> datetime:
         return time.astimezone(UTC)
     except OverflowError:
         raise ValueError("created_at lies outside the years 1 to 9999") from None
+
+
+def walk(messages: Iterable[Message]) -> Iterator[tuple[str, Message, Block]]:
+    """Each block with its path in the list and its message; results' own blocks come after them."""
+    for number, message in enumerate(messages):
+        yield from walk_message(message, f"$[{number}]")
+
+
+def walk_message(message: Message, path: str = "$") -> Iterator[tuple[str, Message, Block]]:
+    for index, block in enumerate(message.content):
+        place = f"{path}.content[{index}]"
+        yield place, message, block
+        for inner_place, inner in _inside(block, place):
+            yield inner_place, message, inner
+
+
+def _inside(block: Block, path: str) -> Iterator[tuple[str, Block]]:
+    inner = getattr(block, "content", None)
+    source = getattr(block, "source", None)
+    if inner is None and source is not None:
+        inner, path = source.content, f"{path}.source"
+    for index, each in enumerate(inner or ()):
+        place = f"{path}.content[{index}]"
+        yield place, each
+        yield from _inside(each, place)
+
+
+def rewrite(message: Message, change: Callable[[Block], Iterable[Block]]) -> Message:
+    """The message with every block replaced by what `change` gives for it (none drops it)."""
+    content = tuple([new for block in message.content for new in change(block)])
+    if len(content) == len(message.content) and all(map(is_, content, message.content)):
+        return message  # `==` would not do: it does not see `raw`
+    return message.replace(content=content)
+
+
+if TYPE_CHECKING:
+    from interlingua.model.message import AssistantContent, UserContent
+    from interlingua.model.metadata import MessageMetadata
+
+    class UserMessage(Message, frozen=True):
+        def __init__(self, content: UserContent, name: str | None = None) -> None: ...
+
+    class AssistantMessage(Message, frozen=True):
+        def __init__(
+            self, content: AssistantContent, metadata: MessageMetadata | None = None
+        ) -> None: ...
+
+    class ToolMessage(Message, frozen=True):
+        def __init__(
+            self,
+            tool_call_id: str,
+            content: ResultContent = (),
+            is_error: bool = False,
+            tool_name: str | None = None,
+        ) -> None: ...
+
+else:
+
+    class _Kind(type):
+        """Of classes whose instances are the messages of one role."""
+
+        role: Role
+
+        def __instancecheck__(cls, value: object) -> bool:
+            return isinstance(value, Message) and value.role is cls.role
+
+        def __new__(meta, name: str, bases: tuple[type, ...], members: dict[str, Any]) -> Any:
+            if bases:
+                raise TypeError("the kinds of message are a closed set")
+            return super().__new__(meta, name, bases, members)
+
+    class UserMessage(metaclass=_Kind):
+        """A message of the user; making one gives a `Message`."""
+
+        role = Role.USER
+
+        def __new__(cls, content, name=None):
+            return Message.user(content, name)
+
+    class AssistantMessage(metaclass=_Kind):
+        """A model's message; making one gives a `Message`."""
+
+        role = Role.ASSISTANT
+
+        def __new__(cls, content, metadata=None):
+            return Message.assistant(content, metadata)
+
+    class ToolMessage(metaclass=_Kind):
+        """The result of a tool; making one gives a `Message`."""
+
+        role = Role.TOOL
+
+        def __new__(cls, tool_call_id, content=(), is_error=False, tool_name=None):
+            return Message.tool_result(tool_call_id, content, is_error, tool_name)
+
+
+APPENDED = "made elsewhere and appended; no model was chosen here"
+"""The reason in the routing record of such an answer."""
+
+
+def with_provenance(message: Message) -> Message:
+    """The message as a session holds it: a complete answer with the provenance that is known of it;
+    anything else, and one that says it all already, as it is."""
+    metadata = message.metadata
+    if message.role is not Role.ASSISTANT or metadata.status is not MessageStatus.COMPLETE:
+        return message
+    if metadata.model and metadata.provider and metadata.routing and metadata.usage is not None:
+        return message
+    model = _model(metadata)
+    return message.replace(
+        metadata=metadata.replace(
+            model=model,
+            provider=metadata.provider or model.partition(":")[0],
+            routing=metadata.routing or RoutingRecord(RoutingMode.DEFAULT, model, APPENDED),
+            usage=Usage() if metadata.usage is None else metadata.usage,
+        )
+    )
+
+
+def is_from_elsewhere(message: Message) -> bool:
+    """Whether an answer was not made in the session that holds it."""
+    routing = message.metadata.routing
+    return routing is not None and routing.reason == APPENDED
+
+
+def _model(metadata: MessageMetadata) -> str:
+    """`<provider>:<name>`, as far as either is known."""
+    provider = metadata.provider
+    name = metadata.model or metadata.response_model
+    if metadata.model and ":" in metadata.model and provider is None:
+        return metadata.model
+    if name is not None and provider is not None and name.startswith(f"{provider}:"):
+        return name
+    return f"{provider or UNKNOWN}:{name or UNKNOWN}"

@@ -7,7 +7,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from interlingua.model.base import JsonObject, Raw, Value, plain_members
+from interlingua.model.base import JsonObject, Raw, Value, check_words, plain_members
 
 UNKNOWN = "unknown"
 """The provider, or the model's name, of an answer that a session holds and that did not say."""
@@ -66,6 +66,9 @@ class RoutingRecord(Value, frozen=True):
     confidence: float | None = None
     alternatives_considered: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        check_words(self)
+
 
 RoutingDecisionRecord = RoutingRecord
 
@@ -81,6 +84,10 @@ class CostBreakdown(Value, frozen=True):
     @property
     def total(self) -> Decimal:
         return self.input + self.cached_input + self.cache_creation + self.output
+
+
+MOST_TOKENS = 10**9
+"""No answer uses more tokens of one kind; a provider that reports more is mistaken."""
 
 
 class Usage(Value, frozen=True):
@@ -101,7 +108,7 @@ class Usage(Value, frozen=True):
 
     @property
     def is_known(self) -> bool:
-        """Whether anything was counted, or said about cost or time."""
+        """Whether any count, cost or time is set."""
         return self != _NOTHING
 
     @property
@@ -119,6 +126,25 @@ class Usage(Value, frozen=True):
         if prompt is None and self.output_tokens is None:
             return None
         return (prompt or 0) + (self.output_tokens or 0)
+
+    def plausible(self) -> Usage:
+        """The same without counts that cannot be true: fractions, negative ones, and those above
+        `MOST_TOKENS`. The same object where all of them can."""
+        wrong: list[str] = []
+        for name in _COUNTS:
+            count = getattr(self, name)
+            if count is not None and not (type(count) is int and 0 <= count <= MOST_TOKENS):
+                wrong.append(name)
+        return self.replace(**dict.fromkeys(wrong)) if wrong else self
+
+
+_COUNTS = (
+    "input_tokens",
+    "output_tokens",
+    "cached_input_tokens",
+    "cache_creation_input_tokens",
+    "reasoning_tokens",
+)
 
 
 _NOTHING = Usage()
@@ -158,6 +184,12 @@ class MessageMetadata(Value, frozen=True):
     provider_raw: Raw | None = None
     extra: dict[str, Any] | None = None
 
+    def __post_init__(self) -> None:
+        reason = self.stop_reason
+        if type(self.status) is MessageStatus and (reason is None or type(reason) is StopReason):
+            return  # as readers make them
+        check_words(self)
+
     def made_by(self, model: str, protocol: str | None) -> MessageMetadata:
-        """The same of a message that this model made, spoken to in this dialect."""
+        """The same metadata for a message that this model made in this dialect."""
         return self.replace(model=model, provider=model.partition(":")[0], protocol=protocol)

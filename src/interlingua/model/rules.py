@@ -9,9 +9,9 @@ it is, and `validate` says what is odd about it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -22,6 +22,7 @@ from interlingua.model.blocks import (
     CompactionBlock,
     DocumentBlock,
     ImageBlock,
+    MediaBlock,
     Source,
     TextBlock,
     ToolResultBlock,
@@ -32,6 +33,9 @@ from interlingua.model.blocks import (
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import PLACEMENT, Message, Role
 from interlingua.model.metadata import MessageStatus, RoutingMode, StopReason, Usage
+
+if TYPE_CHECKING:
+    from interlingua.coerce import Conversation
 
 _ULID = "[0-7][0-9A-HJKMNP-TV-Z]{25}"
 _is_ulid = re.compile(_ULID).fullmatch
@@ -64,8 +68,10 @@ class Violation(msgspec.Struct, frozen=True):
         return f"{self.rule} at {self.path}{whose}: {self.problem}"
 
 
-def validate(value: Message | Iterable[Message] | Request | Response) -> list[Violation]:
+def validate(value: Conversation | Iterable[Message] | Response) -> list[Violation]:
     """Every rule that is broken, in the order of the messages; none, and the list is empty.
+
+    Dicts are read first: messages, or the request of a provider.
 
     One message alone may answer a call that is not in sight, and so may a request that continues
     history which the provider keeps. A conversation, or another request, may not.
@@ -79,7 +85,27 @@ def validate(value: Message | Iterable[Message] | Request | Response) -> list[Vi
         for number, message in enumerate(value.alternatives):
             violations += _validate((message,), f"$.alternatives[{number}]", whole=False)
         return violations
-    return _validate(value, "$[{}]", whole=True)
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"{_TAKEN}; found a {type(value).__name__}")
+    return _validate_any(value)
+
+
+def _validate_any(value: Any) -> list[Violation]:
+    """Messages, or what stands for them."""
+    if isinstance(value, Iterable) and not isinstance(value, Mapping):
+        value = list(value)
+        if all(type(each) is Message for each in value):
+            return _validate(value, "$[{}]", whole=True)
+    from interlingua.coerce import as_conversation
+
+    found = as_conversation(value)
+    return validate(found if isinstance(found, Request) else list(found))
+
+
+_TAKEN = (
+    "validate takes il.Message, a dict with role and content, a list of those, a request as a dict,"
+    " il.Request or il.Response"
+)
 
 
 def _validate(messages: Iterable[Message], place: str, whole: bool) -> list[Violation]:
@@ -91,7 +117,7 @@ def _validate_with(history: History, messages: Iterable[Message], place: str) ->
     violations: list[Violation] = []
     for number, message in enumerate(messages):
         if type(message) is not Message:
-            raise TypeError(f"validate takes messages, found a {type(message).__name__}")
+            raise TypeError(f"{_TAKEN}; found a {type(message).__name__}")
         history.go_on(message)
         held = message.session_id is not None
         for name, check in _plan(message.role, message.metadata.status, held, history.kinds):
@@ -394,8 +420,8 @@ def stop_reason_fits_status(message: Message, history: History) -> Sequence[Find
         return ()
     if _STATUS_OF_STOP.get(stop, _COMPLETE) == status:
         return ()
-    said = "no stop reason" if stop is None else f"stop reason {stop}"
-    return [(None, ".metadata.stop_reason", f"status {status} does not go with {said}")]
+    reason = "no stop reason" if stop is None else f"stop reason {stop}"
+    return [(None, ".metadata.stop_reason", f"status {status} does not go with {reason}")]
 
 
 @_rule("S002-53", "S002-14", statuses=_FINISHED, held=True)
@@ -568,7 +594,7 @@ def _source_problems(block: Block) -> list[tuple[str, str]]:
         elif isinstance(each, (ImageBlock, AudioBlock, VideoBlock, DocumentBlock)):
             tail += ".source"
             parts = each.source.content or ()
-            if problem := _source_problem(each.source):
+            if problem := _source_problem(each.source) or _type_problem(each):
                 problems.append((tail, problem))
         for at, part in enumerate(parts):
             if type(part) in _HOLDERS:
@@ -582,3 +608,14 @@ def _source_problem(source: Source) -> str | None:
         return None if fits else "a source of kind blocks has content, and no data"
     fits = source.data is not None and source.content is None
     return None if fits else f"a source of kind {source.kind} has data, and no content"
+
+
+def _type_problem(block: MediaBlock) -> str | None:
+    """Whether neither `media_type` nor the ending of a file's name tells what the bytes are."""
+    source = block.source
+    if source.kind not in ("base64", "file_ref") or block.media_type is not None:
+        return None
+    name = block.name or (source.data or "" if source.kind == "file_ref" else "")
+    if "." in name.rpartition("/")[2]:
+        return None
+    return f"media from {source.kind} needs a media_type, such as image/png"

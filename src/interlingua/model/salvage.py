@@ -1,7 +1,7 @@
-"""Reading stored JSON field by field, so that what we do not know is kept and written back.
+"""Reads stored JSON field by field, so that unknown fields are preserved and written back.
 
-What a newer (or older) program wrote is kept under `raw["interlingua"]` of the nearest value that
-has a `raw`, metadata fields in `metadata.extra`: by name, or by JSON pointer where the field lies
+Fields of a newer (or older) program are stored under `raw["interlingua"]` of the nearest value that
+has a `raw`, metadata fields in `metadata.extra`: by name, or by JSON pointer if the field lies
 deeper. Messages of an older schema version go through a chain of one-step upgrades.
 """
 
@@ -22,6 +22,7 @@ from interlingua.model.base import JsonObject, Raw, Value, _defaults
 from interlingua.model.blocks import Block, UnknownBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
+from interlingua.model.spelled_numbers import SpelledFloat
 
 logger = logging.getLogger(__name__)
 
@@ -32,15 +33,15 @@ UPGRADES: dict[int, Callable[[JsonObject], JsonObject]] = {}
 """Schema version to the function that makes the next version of a stored message out of it."""
 
 _WHAT = "canonical JSON"
-Kept = dict[str, Any]
+Extras = dict[str, Any]
 
 
 def build(type: Any, plain: Any, strict: bool = False) -> Any:
     """Parsed JSON as `type`, keeping unknown fields unless `strict`."""
     builder = _Builder(strict)
-    value, kept = builder.any(type, plain, "$")
-    if kept:
-        raise ReadError(_WHAT, "$", "only known fields", ", ".join(map(repr, kept)))
+    value, extras = builder.any(type, plain, "$")
+    if extras:
+        raise ReadError(_WHAT, "$", "only known fields", ", ".join(map(repr, extras)))
     if builder.warnings:
         logger.warning(
             "stored_data_kept",
@@ -79,7 +80,7 @@ class _Builder:
         self.strict = strict
         self.warnings: list[str] = []
 
-    def any(self, hint: Any, plain: Any, path: str) -> tuple[Any, Kept]:
+    def any(self, hint: Any, plain: Any, path: str) -> tuple[Any, Extras]:
         if isinstance(plain, list) and (many := _sequence(hint)):
             return self.items(many, plain, path)
         if isinstance(plain, dict):
@@ -91,16 +92,16 @@ class _Builder:
         except msgspec.ValidationError as error:
             raise read_error(error, path) from None
 
-    def items(self, hint: Any, plain: list[Any], path: str) -> tuple[Any, Kept]:
-        out, kept = [], {}
+    def items(self, hint: Any, plain: list[Any], path: str) -> tuple[Any, Extras]:
+        out, extras = [], {}
         for index, item in enumerate(plain):
             if self.is_stranger(hint, item):
                 self.warnings.append(f"{path}[{index}]: role unknown, message skipped")
                 continue
             value, more = self.any(get_args(hint)[0], item, f"{path}[{index}]")
-            kept.update({_pointer(index, name): rest for name, rest in more.items()})
+            extras.update({_pointer(index, name): rest for name, rest in more.items()})
             out.append(value)
-        return (tuple(out) if get_origin(hint) is tuple else out), kept
+        return (tuple(out) if get_origin(hint) is tuple else out), extras
 
     def is_stranger(self, hint: Any, item: Any) -> bool:
         """A stored message whose role a newer program knows and we do not."""
@@ -108,7 +109,9 @@ class _Builder:
             return False
         return isinstance(item.get("role"), str) and item["role"] not in set(Role)
 
-    def struct(self, structs: list[type[Value]], plain: JsonObject, path: str) -> tuple[Any, Kept]:
+    def struct(
+        self, structs: list[type[Value]], plain: JsonObject, path: str
+    ) -> tuple[Any, Extras]:
         cls = structs[0]
         if cls.__struct_config__.tag is not None:
             tag = plain.get("type")
@@ -134,72 +137,72 @@ class _Builder:
         self.warnings.append(f"{path}: block type {tag!r} unknown, kept")
         return UnknownBlock({KEY: plain})
 
-    def fields(self, cls: type[Value], plain: JsonObject, path: str) -> tuple[Value, Kept]:
+    def fields(self, cls: type[Value], plain: JsonObject, path: str) -> tuple[Value, Extras]:
         if cls is Message:
             plain = upgrade(plain, path)
         known: dict[str, Any] = {}
-        kept: Kept = {}
+        extras: Extras = {}
         hints = _hints(cls)
         for name, item in plain.items():
             if name == "type" and cls.__struct_config__.tag is not None:
                 continue
             if name not in hints:
-                self.keep(kept, name, item, f"{path}.{name}")
+                self.keep(extras, name, item, f"{path}.{name}")
                 continue
             try:
                 known[name], more = self.any(hints[name], item, f"{path}.{name}")
-                kept.update({_pointer(name, deeper): rest for deeper, rest in more.items()})
+                extras.update({_pointer(name, deeper): rest for deeper, rest in more.items()})
             except ReadError:
-                if self.strict or not _may_be_kept(cls, name):
+                if self.strict or not _may_be_set_aside(cls, name):
                     raise
-                self.keep(kept, name, item, f"{path}.{name}")
-        if kept and cls is UnknownBlock:
+                self.keep(extras, name, item, f"{path}.{name}")
+        if extras and cls is UnknownBlock:
             return UnknownBlock({KEY: plain}), {}
-        return _place_kept(cls, known, kept, path)
+        return _with_extras(cls, known, extras, path)
 
-    def keep(self, kept: Kept, name: str, item: Any, path: str) -> None:
+    def keep(self, extras: Extras, name: str, item: Any, path: str) -> None:
         if self.strict:
             raise ReadError(_WHAT, path, "a known field", found(item))
         self.warnings.append(f"{path}: kept as it is")
-        kept[_key([], name)] = item
+        extras[_key([], name)] = item
 
 
-def _place_kept(
-    cls: type[Value], known: dict[str, Any], kept: Kept, path: str
-) -> tuple[Value, Kept]:
-    if kept and cls is MessageMetadata:
-        known["extra"] = {**(known.get("extra") or {}), **kept}
-        kept = {}
-    elif kept and cls is Message:
+def _with_extras(
+    cls: type[Value], known: dict[str, Any], extras: Extras, path: str
+) -> tuple[Value, Extras]:
+    if extras and cls is MessageMetadata:
+        known["extra"] = {**(known.get("extra") or {}), **extras}
+        extras = {}
+    elif extras and cls is Message:
         metadata = known.get("metadata") or MessageMetadata()
-        raw = _with_kept(metadata.provider_raw, kept)
+        raw = _raw_with_extras(metadata.provider_raw, extras)
         known["metadata"] = metadata.replace(provider_raw=raw)
-        kept = {}
-    elif kept and "raw" in cls.__struct_fields__:
-        known["raw"] = _with_kept(known.get("raw"), kept)
-        kept = {}
+        extras = {}
+    elif extras and "raw" in cls.__struct_fields__:
+        known["raw"] = _raw_with_extras(known.get("raw"), extras)
+        extras = {}
     try:
-        return cls(**known), kept
+        return cls(**known), extras
     except TypeError as error:
         raise ReadError(_WHAT, path, found=str(error).replace("argument", "field")) from None
     except ValueError as error:
         raise ReadError(_WHAT, path, found=str(error)) from None
 
 
-def _with_kept(raw: Raw | None, kept: Kept) -> Raw:
+def _raw_with_extras(raw: Raw | None, extras: Extras) -> Raw:
     before = (raw or {}).get(KEY)
-    return {**(raw or {}), KEY: {**(before if isinstance(before, dict) else {}), **kept}}
+    return {**(raw or {}), KEY: {**(before if isinstance(before, dict) else {}), **extras}}
 
 
 def to_plain(value: Any, hint: Any = Block) -> Any:
-    """A value as plain JSON, what was kept put back in its places."""
+    """A value as plain JSON, with preserved fields back in their places."""
     if isinstance(value, (list, tuple)):
         many = _sequence(hint)
         each = get_args(many)[0] if many else Block
         return [to_plain(item, each) for item in value]
     if not isinstance(value, Value):
-        return msgspec.to_builtins(value)
-    if isinstance(value, UnknownBlock) and _is_kept_block(value, hint):
+        return msgspec.to_builtins(value, builtin_types=(SpelledFloat,))
+    if isinstance(value, UnknownBlock) and _is_set_aside(value, hint):
         return value.raw[KEY]
     out: dict[str, Any] = {}
     if value.__struct_config__.tag is not None:
@@ -219,7 +222,7 @@ def to_plain(value: Any, hint: Any = Block) -> Any:
     return out
 
 
-def _is_kept_block(block: UnknownBlock, hint: Any) -> bool:
+def _is_set_aside(block: UnknownBlock, hint: Any) -> bool:
     """Whether reading this JSON again gives this block."""
     plain = block.raw.get(KEY)
     if not isinstance(plain, dict) or len(block.raw) > 1 or block.cache is not None:
@@ -248,14 +251,14 @@ def _give_back_from_raw(value: Value, out: JsonObject, holder: JsonObject, name:
 
 
 def _give_back(value: Value, out: JsonObject, holder: JsonObject, name: str) -> None:
-    """Move what was kept in `holder[name]` to its places in `out`.
+    """Moves preserved fields from `holder[name]` to their places in `out`.
 
-    Only what reading would keep in the very same way: the rest was put there by somebody else, or
-    the field has been set since, and stays where it is."""
-    kept = holder.get(name)
-    if not isinstance(kept, dict):
+    Only those that reading would preserve in the very same way: the rest was put there by another
+    program, or the field has been set since, and stays where it is."""
+    extras = holder.get(name)
+    if not isinstance(extras, dict):
         return
-    stays = {key: item for key, item in kept.items() if not _put(value, out, key, item)}
+    stays = {key: item for key, item in extras.items() if not _put(value, out, key, item)}
     del holder[name]
     if stays:
         holder[name] = stays
@@ -282,7 +285,7 @@ def _put(value: Any, out: Any, key: str, item: Any) -> bool:
 
 
 def _passes_up(value: Any) -> bool:
-    """Whether what is kept of a value is kept by the one around it."""
+    """Whether the extras of a value are stored by the value around it."""
     return (
         isinstance(value, Value)
         and not isinstance(value, (Message, MessageMetadata))
@@ -294,7 +297,7 @@ def _would_keep(cls: type[Value], name: str, item: Any) -> bool:
     hint = _hints(cls).get(name)
     if hint is None:
         return True
-    if not _may_be_kept(cls, name):
+    if not _may_be_set_aside(cls, name):
         return False
     try:
         _Builder(strict=False).any(hint, item, "$")
@@ -312,7 +315,7 @@ def _pointer(name: str | int, deeper: str | None) -> str:
 
 
 def _key(way: list[str], name: str) -> str:
-    """Under which key a field is kept: its name, or its place below the value that keeps it."""
+    """The key of a preserved field: its name, or its pointer below the value that stores it."""
     key = name if not name.startswith("/") else _pointer(name, None)
     for step in reversed(way):
         key = _pointer(step, key)
@@ -336,7 +339,7 @@ def _sequence(hint: Any) -> Any:
     return next((part for part in parts if get_origin(part) in (tuple, list)), None)
 
 
-def _may_be_kept(cls: type[Value], name: str) -> bool:
+def _may_be_set_aside(cls: type[Value], name: str) -> bool:
     """Whether a field that cannot be read may be set aside: not if the value needs it, as a message
     its content."""
     if _is_required(cls, name) or name == "schema_version":

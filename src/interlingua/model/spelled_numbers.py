@@ -1,4 +1,4 @@
-"""Numbers of a tool's schema that go out as they were written: `1.50` stays `1.50`."""
+"""Numbers of tool schemas that go out as they were written: `1.50` stays `1.50`."""
 
 from __future__ import annotations
 
@@ -21,14 +21,31 @@ class SpelledFloat(float):
         return made
 
 
-_decode = msgspec.json.Decoder(float_hook=SpelledFloat).decode
+class _UsualFloats(dict[str, float]):
+    """Floats by their text, so that the frequent ones (`0.7`) are found without running Python."""
+
+    def __missing__(self, text: str) -> float:
+        number = float(text)
+        if "e" in text or repr(number) != text:  # our encoder writes other exponents than Python
+            raise ValueError("not as we would write it")
+        if len(self) < _MOST:
+            self[text] = number
+        return number
+
+
+_MOST = 1024
+
+decode_usual = msgspec.json.Decoder(float_hook=_UsualFloats().__getitem__).decode
+"""JSON to values; `msgspec.DecodeError` for a number that we would spell in another way."""
+decode_spelled = msgspec.json.Decoder(float_hook=SpelledFloat).decode
+"""JSON to values whose floats remember their spelling."""
 
 
 def schema_of(text: str | bytes) -> JsonObject:
     """A JSON Schema from its text, for `ToolDefinition.input_schema`. Every dialect sends it on
     with its keys in their order and its numbers as they are spelled here."""
     try:
-        schema = _decode(text)
+        schema = decode_spelled(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise ReadError("tool schema", "$", "JSON", str(error)) from None
     if not isinstance(schema, dict):

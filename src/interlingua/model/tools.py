@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from interlingua.model.base import JsonObject, Raw, Value, plain_members
+from interlingua.model.base import JsonObject, Raw, Value, check_words, plain_members
 from interlingua.model.blocks import Cache, Executor
 
 
 @plain_members
 class SideEffects(StrEnum):
-    """What running a tool may do; `write`, `execute` and `network` are asked about first."""
+    """What running a tool may do; `write`, `execute` and `network` need a confirmation first."""
 
     NONE = "none"
     READ = "read"
@@ -27,7 +27,7 @@ class Grammar(Value, frozen=True):
 
 
 class ToolDefinition(Value, frozen=True):
-    """`input_schema` is kept and sent untouched. `side_effects` and `input_schema` may be None on
+    """`input_schema` is stored and sent untouched. `side_effects` and `input_schema` may be None on
     tools read from a wire; naming rules hold when a tool is registered, not when it is read.
 
     `kind` is `function`, `custom` (free text in) or the provider's own word for a built-in tool."""
@@ -45,3 +45,7 @@ class ToolDefinition(Value, frozen=True):
     grammar: Grammar | None = None
     cache: Cache | None = None
     raw: Raw | None = None
+
+    def __post_init__(self) -> None:
+        if self.side_effects is not None or self.executor != "client":
+            check_words(self)

@@ -1,6 +1,12 @@
-"""Who serves models: addresses, keys, and how each wants to be asked, as data."""
+"""Providers as data: addresses, keys, signing, and how each is asked."""
 
-from interlingua.providers.credentials import AuthorisedRequest, Credentials, authorise, credentials
+from interlingua.providers.credentials import (
+    AuthorisedRequest,
+    Credentials,
+    authorise,
+    credentials,
+    sign,
+)
 from interlingua.providers.endpoint import Endpoint, dialect_for, endpoint
 from interlingua.providers.errors import (
     MissingSettingError,
@@ -14,15 +20,15 @@ from interlingua.providers.provider import (
     Paths,
     Provider,
     RegionalHosts,
+    Secret,
     Style,
     Switches,
     Timeouts,
+    ToolIds,
     Variable,
 )
 from interlingua.providers.read import compatible
 from interlingua.providers.registry import own_path, provider, providers
-from interlingua.providers.secret import Secret
-from interlingua.providers.signing import sign
 
 __all__ = [
     "Auth",
@@ -40,6 +46,7 @@ __all__ = [
     "Style",
     "Switches",
     "Timeouts",
+    "ToolIds",
     "UnknownProviderError",
     "Variable",
     "authorise",

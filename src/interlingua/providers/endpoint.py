@@ -1,5 +1,5 @@
-"""Where to send a request. Pure functions of a provider, a model and the environment that is given
-to them; keys come later (`credentials.py`), and what is sent is written in `outbound.py`."""
+"""Where to send a request. Pure functions of a provider, a model and an environment; keys come
+later (`credentials.py`), and the body is written in `outbound.py`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from interlingua.dialects.registry import traits_of
-from interlingua.models.names import model_name
-from interlingua.models.profile import Profile, profile_of
+from interlingua.profiles.names import model_name
+from interlingua.profiles.profile import Profile, profile_of
 from interlingua.providers.errors import MissingSettingError, ProviderSetupError
 from interlingua.providers.provider import Kind, Paths, Provider
 from interlingua.providers.read import url_problem
@@ -84,8 +84,7 @@ def endpoint(
 
 
 def dialect_for(model: str, provider: Provider, profile: Profile | None = None) -> str:
-    """The dialect in which a model is spoken to where nobody says another. Its `profile` is that of
-    the package's rules unless given."""
+    """The default dialect for a model. `profile` defaults to that of the package's rules."""
     name = model_name(model).name
     for pattern, dialect in provider.dialect_of.items():
         if fnmatchcase(name, pattern):
@@ -94,14 +93,14 @@ def dialect_for(model: str, provider: Provider, profile: Profile | None = None) 
         like = provider.profile.like if provider.profile else None
         profile = profile_of(name, like or provider.key)
     rules = profile.speaks
-    usual = rules.dialect if rules.dialect in provider.dialects else provider.dialect
-    if rules.dialects is None or usual in rules.dialects:
-        return usual
-    return next((each for each in rules.dialects if each in provider.dialects), usual)
+    preferred = rules.dialect if rules.dialect in provider.dialects else provider.dialect
+    if rules.dialects is None or preferred in rules.dialects:
+        return preferred
+    return next((each for each in rules.dialects if each in provider.dialects), preferred)
 
 
 def speaks(provider: Provider, dialect: str, model: str) -> bool:
-    """Whether a model may be spoken to in this dialect there."""
+    """Whether a model accepts this dialect at this provider."""
     paths = provider.dialects.get(dialect)
     if paths is None:
         return False
@@ -114,8 +113,8 @@ def speaks(provider: Provider, dialect: str, model: str) -> bool:
 
 def _paths(provider: Provider, dialect: str) -> Paths:
     if dialect not in provider.dialects:
-        spoken = ", ".join(provider.dialects)
-        raise ProviderSetupError(provider.key, f"does not speak {dialect!r}, but {spoken}")
+        supported = ", ".join(provider.dialects)
+        raise ProviderSetupError(provider.key, f"does not speak {dialect!r}, but {supported}")
     return provider.dialects[dialect]
 
 
@@ -130,12 +129,12 @@ def _path(provider: Provider, paths: Paths, kind: Kind, stream: bool, dialect: s
 
 
 def _base(
-    provider: Provider, environ: Mapping[str, str], given: str | None, values: Mapping[str, str]
+    provider: Provider, environ: Mapping[str, str], base_url: str | None, values: Mapping[str, str]
 ) -> tuple[str, str]:
     """The base address, filled in as far as values are known, and as it was before that."""
     named = next((environ[name] for name in provider.base_url_env if environ.get(name)), None)
-    if given or named:
-        url = _whole(given or named or "", provider)
+    if base_url or named:
+        url = _whole(base_url or named or "", provider)
     else:
         by = provider.elsewhere
         known = by.urls.get(values.get(by.variable, "")) if by else None
@@ -155,19 +154,19 @@ def _whole(url: str, provider: Provider) -> str:
     """An address without a scheme gets scheme and port of the provider's own (`OLLAMA_HOST`)."""
     if "://" in url:
         return url
-    usual = urlsplit(provider.base_url or "https://x")
+    base = urlsplit(provider.base_url or "https://x")
     host, slash, path = url.partition("/")
     try:
         port = urlsplit(f"//{host}").port
     except ValueError:
         port = None
     if not host or host.startswith(":"):
-        host = f"{usual.hostname}{host}"
-    if port is None and usual.port:
-        host = f"{host}:{usual.port}"
+        host = f"{base.hostname}{host}"
+    if port is None and base.port:
+        host = f"{host}:{base.port}"
     if host.startswith("0.0.0.0:"):  # what a server listens on is no address to ask
         host = "127.0.0.1" + host.removeprefix("0.0.0.0")
-    return f"{usual.scheme}://{host}{slash}{path}"
+    return f"{base.scheme}://{host}{slash}{path}"
 
 
 def _variables(
@@ -175,7 +174,7 @@ def _variables(
 ) -> dict[str, str]:
     values: dict[str, str] = {}
     by = provider.elsewhere
-    wanted = {*_VARIABLE.findall(path), *_VARIABLE.findall(base)}
+    variables = {*_VARIABLE.findall(path), *_VARIABLE.findall(base)}
     for name, variable in provider.variables.items():
         value = next((environ[each] for each in variable.env if environ.get(each)), None)
         value = value or variable.default
@@ -183,7 +182,7 @@ def _variables(
             if not _NAME.fullmatch(value):
                 raise ProviderSetupError(provider.key, f"{name} may hold letters, digits and -")
             values[name] = value
-        elif name in wanted or (by and by.variable == name):
+        elif name in variables or (by and by.variable == name):
             field = f'variables.{name} = {{ default = "…" }}'
             raise MissingSettingError(provider.key, name, variable.env, provider.source, field)
     return values

@@ -36,7 +36,7 @@ class UnknownProviderError(ProviderSetupError):
 
 
 class MissingSettingError(ProviderSetupError):
-    """Something has to be given first. `variables` were tried in this order, then the `file`."""
+    """A missing setting. `variables` were tried in this order, then the `file`."""
 
     def __init__(
         self, provider: str, what: str, variables: Iterable[str], file: str | None, field: str
@@ -52,7 +52,7 @@ class MissingSettingError(ProviderSetupError):
 
 
 class ProvidersFileError(InterlinguaError):
-    """The user's file of providers cannot be taken. `line` is None where it cannot be told."""
+    """The user's file of providers cannot be read. `line` is None if it is unknown."""
 
     def __init__(self, file: str, problem: str, field: str | None, line: int | None) -> None:
         self.file = file

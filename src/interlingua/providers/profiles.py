@@ -1,4 +1,5 @@
-"""What models take where they are asked: rules of files, and what providers say of all of theirs.
+"""Profiles of models at their providers: rules of files, and rules that providers have for all of
+theirs.
 
 One lookup for clients, sessions, routing and the command line, so that they cannot differ about a
 model: the package's rules, the user's files over them, the provider's own table over those.
@@ -10,39 +11,50 @@ import os
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from interlingua.models.capabilities import Capabilities, expected_capabilities, usual_dialect
-from interlingua.models.names import UnknownModelError, model_name
-from interlingua.models.overlay import ProfileSource, own_files, profile_at, profiles_from
-from interlingua.models.profile import Profile, Profiles, bundled
+from interlingua.config import PROVIDERS, config_folder
+from interlingua.profiles.capabilities import Capabilities, expected_capabilities, usual_dialect
+from interlingua.profiles.names import UnknownModelError, model_name
+from interlingua.profiles.overlay import ProfileSource, own_files, profile_at, profiles_from
+from interlingua.profiles.profile import Profile, Profiles, bundled
 from interlingua.providers.endpoint import dialect_for
 from interlingua.providers.provider import Provider
 from interlingua.providers.registry import own_path
 from interlingua.providers.registry import providers as known_providers
 
+MOST = 1000
+"""Models of which a lookup remembers what it found."""
+
 
 class ModelLookup:
-    """Looks models up: which dialect each is asked in, which profile it is fitted to, what it can
-    do."""
+    """Looks models up: the dialect and the profile of each, and what it can do."""
 
     def __init__(
         self,
         providers: Mapping[str, Provider] | None = None,
-        given: ProfileSource | Literal[False] = None,
+        source: ProfileSource | Literal[False] = None,
     ) -> None:
-        """`given` are rules that are laid over the package's; without them, those of this machine's
-        user. With False, requests are not fitted to any model."""
-        self._given = given
+        """`source`: rules laid over the package's own; by default those of this machine's user.
+        With False, requests are not fitted to any model."""
+        self._source = source
         self.providers = known_providers(own_path()) if providers is None else providers
+        self._capabilities: dict[tuple[str, str | None], Capabilities] = {}
+        self.targets: dict[Any, Any] = {}
+        """Targets that were made from this lookup (`adapt.target`), by what was asked for."""
+
+    @property
+    def adapts(self) -> bool:
+        """Whether requests are adapted to the rules of their models."""
+        return self._source is not False
 
     @cached_property
     def profiles(self) -> Profiles:
-        return bundled() if self._given is False else profiles_from(self._given)
+        return bundled() if self._source is False else profiles_from(self._source)
 
     def profile(self, model: str, dialect: str | None) -> Profile | None:
         """What `<provider>:<name>` takes in a dialect; None where nothing is fitted."""
-        if self._given is False:
+        if self._source is False:
             return None
         return self.known_profile(model, dialect)
 
@@ -54,7 +66,7 @@ class ModelLookup:
         return profile_at(self.profiles, name, key, dialect, overlay)
 
     def dialect(self, model: str) -> str:
-        """The one in which a model is asked where nobody says another."""
+        """The default dialect for a model."""
         provider = self.providers.get(model_name(model).provider)
         if provider is None:
             return usual_dialect(model)
@@ -67,12 +79,20 @@ class ModelLookup:
             return False
 
     def speaks(self, model: str) -> Mapping[str, object]:
-        """The dialects that its provider speaks, by name; none where nobody knows it."""
+        """The dialects of the model's provider, by name; none if the provider is unknown."""
         provider = self.providers.get(model_name(model).provider)
         return {} if provider is None else provider.dialects
 
     def capabilities(self, model: str, dialect: str | None = None) -> Capabilities:
         """What a model can do, by the same rules."""
+        known = self._capabilities.get((model, dialect))
+        if known is None:
+            known = self._found_capabilities(model, dialect)
+            if len(self._capabilities) < MOST:
+                self._capabilities[model, dialect] = known
+        return known
+
+    def _found_capabilities(self, model: str, dialect: str | None) -> Capabilities:
         if dialect is None and model_name(model).provider in self.providers:
             dialect = self.dialect(model)
         return expected_capabilities(model, dialect, self.known_profile(model, dialect))
@@ -88,7 +108,8 @@ def profile_here(model: str | None, dialect: str) -> Profile | None:
 
 def lookup_here() -> ModelLookup:
     """As this machine's user says. The files are read again when one of them has changed."""
-    files = (*own_files(), own_path())
+    folder = config_folder()
+    files = (*own_files(folder), folder / PROVIDERS)
     return _lookup(tuple((path, _stamp(path)) for path in files))
 
 

@@ -5,12 +5,53 @@ Nothing here does anything; `endpoint.py` makes addresses of it, `credentials.py
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import hmac
+from typing import Any, Literal, NoReturn, Self
 
 import msgspec
 
-from interlingua.models.profile import Overlay
-from interlingua.providers.secret import Secret
+from interlingua.profiles.profile import Overlay
+
+HIDDEN = "***"
+
+
+class Secret:
+    """Wraps a key or a token. `reveal()` is the one way to its text."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"Secret({HIDDEN})"
+
+    def __str__(self) -> str:
+        return HIDDEN
+
+    def __format__(self, spec: str) -> str:
+        return format(HIDDEN, spec)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Secret):
+            return NotImplemented
+        return hmac.compare_digest(self._text.encode(), other._text.encode())
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a secret is not pickled: it would be readable in the bytes")
+
 
 Style = Literal[
     "bearer",
@@ -25,7 +66,7 @@ Style = Literal[
 """How a request says who is asking. `query` puts the key in the address as `key=`."""
 
 Kind = Literal["request", "count_tokens", "models"]
-"""What is asked of a provider; a streamed request is a request with `stream`."""
+"""The kind of a call to a provider; a streamed request is a request with `stream`."""
 
 
 class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -49,7 +90,7 @@ class Variable(Part, frozen=True):
 
 
 class Paths(Part, frozen=True):
-    """Where one dialect is spoken. `{model}` stands for the model, other names for variables."""
+    """The paths of one dialect. `{model}` stands for the model, other names for variables."""
 
     request: str
     stream: str | None = None
@@ -62,7 +103,7 @@ class Paths(Part, frozen=True):
     stream_in_body: bool = True
     """False: the address says whether to stream, and the body may not."""
     models: tuple[str, ...] = ()
-    """Patterns of the models that are spoken to like this; none: all."""
+    """Patterns of the models that these paths serve; none: all."""
     framing: Literal["aws"] | None = None
     """How its streams are framed, where that is not the dialect's own way."""
 
@@ -74,17 +115,41 @@ class RegionalHosts(Part, frozen=True):
     urls: dict[str, str]
 
 
+class ToolIds(Part, frozen=True):
+    """The tool ids that a server accepts; `alphabet` is a character class: `[a-zA-Z0-9_-]`."""
+
+    alphabet: str
+    shortest: int = 1
+    longest: int = 64
+
+
 class Switches(Part, frozen=True):
-    """Where a server that speaks `openai-chat` differs from OpenAI's own."""
+    """Where a server that speaks `openai-chat` differs from its `host`, or from OpenAI's own.
+
+    None is as at the host; an empty text is a key that the server does not have."""
 
     host: str | None = None
     """Its name in the tables of the dialect `openai-chat`, which knows its words."""
-    stream_usage: bool = False
-    """Tells token counts in a stream only when asked with `stream_options`."""
+    ids: ToolIds | None = None
+    """Tool ids that it accepts; others are replaced."""
     max_tokens: Literal["max_tokens", "max_completion_tokens"] | None = None
-    """The word for the longest answer, where it is another than the host's."""
+    """The key for the longest answer."""
+    exact_limit_key: bool | None = None
+    """Takes no other key for the longest answer; the default where `max_tokens` is set."""
+    seed: str | None = None
+    """The key for the seed."""
+    user: str | None = None
+    """The key for the end user's id."""
     developer: bool = True
     """Knows the role developer; else it is sent as system."""
+    thinking: str | None = None
+    """Where thinking stands in a message: a key, or `content` for chunks among the text."""
+    replay: Literal["never", "calls", "always", "own"] | None = None
+    """When thinking is sent back: never, with tool calls, always, or only the server's own."""
+    switch: str | None = None
+    """The key that turns thinking on and off, where it is not done by the effort."""
+    stream_usage: bool = False
+    """Sends token counts in a stream only if `stream_options` asks for them."""
 
 
 class Timeouts(Part, frozen=True):
@@ -100,7 +165,8 @@ class Timeouts(Part, frozen=True):
 
 
 class Provider(Part, frozen=True):
-    """Somebody who serves models. `source` is the user's file where that has a say in it."""
+    """A service that serves models. `source` is the user's file if it defines or changes the
+    provider."""
 
     key: str
     auth: tuple[Auth, ...]
@@ -114,7 +180,7 @@ class Provider(Part, frozen=True):
     headers: dict[str, str] = {}
     variables: dict[str, Variable] = {}
     dialect_of: dict[str, str] = {}
-    """Patterns of model names that are spoken to in another dialect than the default."""
+    """Patterns of model names that use another dialect than the default."""
     switches: Switches = Switches()
     timeouts: Timeouts = Timeouts()
     profile: Overlay | None = None

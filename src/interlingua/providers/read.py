@@ -18,11 +18,13 @@ import msgspec
 from interlingua.dialects.openai_chat.tables import HOSTS
 from interlingua.dialects.registry import dialects, traits_of
 from interlingua.errors import found
+from interlingua.model.ids import IdGrammar
 from interlingua.providers.errors import ProvidersFileError
-from interlingua.providers.provider import Provider
-from interlingua.providers.secret import Secret
+from interlingua.providers.provider import Provider, Secret, ToolIds
 
 MOST_BYTES = 1 << 20
+MOST_ID = 4096
+"""Characters of a tool id."""
 _KEY = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 _VARIABLE = re.compile(r"\{([a-z_]+)\}")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -50,7 +52,7 @@ def read_providers(
         made: dict[str, Provider] = {}
         for key, entry in entries.items():
             spelled = entry if base is None else _spelled_out(entry)
-            under = tables.get(key) or ({} if base is None else _usual(key, entry))
+            under = tables.get(key) or ({} if base is None else _defaults(key, entry))
             tables[key] = _laid_over(under, spelled)
             made[key] = _provider(key, tables[key], file if base is not None else None)
     except tomllib.TOMLDecodeError as wrong:
@@ -79,10 +81,10 @@ def read_file(
 
 
 def compatible(key: str, base_url: str, dialect: str = "openai-chat", **fields: Any) -> Provider:
-    """A provider for any server that speaks a dialect, given its address (`http://…/v1`)."""
+    """A provider for any server that speaks a dialect, from its address (`http://…/v1`)."""
     entry = {"base_url": base_url, "dialect": dialect, **fields}
     try:
-        return _provider(key, _laid_over(_usual(key, entry), _spelled_out(entry)), None)
+        return _provider(key, _laid_over(_defaults(key, entry), _spelled_out(entry)), None)
     except _FieldError as wrong:
         field = ".".join(wrong.path)
         raise ProvidersFileError(f"provider {key!r}", wrong.problem, field, None) from None
@@ -116,8 +118,8 @@ def _entries(text: str) -> dict[str, dict[str, Any]]:
     return entries
 
 
-def _usual(key: str, entry: dict[str, Any]) -> dict[str, Any]:
-    """What a provider that nobody knows yet is like unless it says otherwise."""
+def _defaults(key: str, entry: dict[str, Any]) -> dict[str, Any]:
+    """Defaults for a provider that the package does not know."""
     dialect = entry.get("dialect", "openai-chat")
     traits = traits_of(dialect if isinstance(dialect, str) else "")
     variable = re.sub(r"[^A-Z0-9]", "_", key.upper())
@@ -196,7 +198,23 @@ def _check(provider: Provider, at: tuple[str, ...]) -> None:
     if provider.switches.host is not None and provider.switches.host not in HOSTS:
         problem = f"no host {provider.switches.host!r}; there are {', '.join(HOSTS)}"
         raise _FieldError(problem, *at, "switches", "host")
+    if provider.switches.ids is not None:
+        problem = _ids_problem(provider.switches.ids)
+        if problem:
+            raise _FieldError(problem, *at, "switches", "ids")
     _check_variables(provider, at)
+
+
+def _ids_problem(ids: ToolIds) -> str:
+    if not re.fullmatch(r"\[[^\^\[\]\\][^\[\]\\]*\]", ids.alphabet):
+        return f"expected a character class as [a-zA-Z0-9_-], found {ids.alphabet[:80]!r}"
+    if not 1 <= ids.shortest <= ids.longest <= MOST_ID:
+        return f"expected lengths from 1 to {MOST_ID}, found {ids.shortest} and {ids.longest}"
+    try:
+        IdGrammar(ids.alphabet, ids.shortest, ids.longest).fit("")
+    except (re.error, ValueError) as error:
+        return f"the alphabet cannot be used: {error}"
+    return ""
 
 
 def _check_variables(provider: Provider, at: tuple[str, ...]) -> None:

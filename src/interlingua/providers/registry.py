@@ -7,7 +7,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from interlingua.config import config_folder
+from interlingua.config import PROVIDERS, config_folder
 from interlingua.providers.errors import UnknownProviderError
 from interlingua.providers.provider import Provider
 from interlingua.providers.read import read_file, read_providers
@@ -15,7 +15,7 @@ from interlingua.providers.read import read_file, read_providers
 
 def own_path() -> Path:
     """The user's file of providers."""
-    return config_folder() / "providers.toml"
+    return config_folder() / PROVIDERS
 
 
 def providers(file: Path | None = None) -> dict[str, Provider]:

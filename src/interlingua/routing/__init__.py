@@ -1,30 +1,39 @@
-"""Which model serves a turn.
+"""Which model serves a turn, and why.
 
 `chain.py` decides, from values alone; `router.py` brings the rules file, the account of failures
 and the events to it. `swap.py` is the other question: whether a whole session can move to a model.
 """
 
-from interlingua.bus.payloads.routes import ChainStep, FailureCode, Slot, Verdict
+from interlingua.events.payloads import ChainStep, FailureCode, Slot, Verdict
 from interlingua.routing.availability import Availability
 from interlingua.routing.chain import Config, decide
-from interlingua.routing.choice import Choice, Command, parse_command
-from interlingua.routing.decision import MODES, Decision, quota_refusal, show
-from interlingua.routing.errors import (
+from interlingua.routing.decision import (
+    MODES,
+    Decision,
     NoModelError,
     OverrideError,
     RegistryError,
     RoutingError,
     SwapError,
     UnknownAliasError,
+    quota_refusal,
+    show,
 )
-from interlingua.routing.files import PolicyFile, check_rules
 from interlingua.routing.limits import Capabilities, CapabilityLookup, Failure
-from interlingua.routing.override import AddressedText, address, split_override
 from interlingua.routing.policy import Policy
 from interlingua.routing.predicates import Problem
 from interlingua.routing.registry import ModelEntry, Registry
-from interlingua.routing.router import Router
-from interlingua.routing.swap import Refusal, check_swap
+from interlingua.routing.router import PolicyFile, Router, check_rules
+from interlingua.routing.swap import (
+    AddressedText,
+    Choice,
+    Command,
+    Refusal,
+    address,
+    check_swap,
+    parse_command,
+    split_override,
+)
 from interlingua.routing.turn import (
     DelegateRequest,
     Needs,

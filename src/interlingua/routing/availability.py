@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from interlingua.bus.payloads.routes import ProviderRecovered, ProviderUnavailable
+from interlingua.events.payloads import ProviderRecovered, ProviderUnavailable
 from interlingua.model.exchange import ErrorKind
 from interlingua.routing.registry import provider_of
 
@@ -24,9 +24,9 @@ PROVIDER_MODELS, PROVIDER_WINDOW = 3, 120.0
 NETWORK_FAILURES, NETWORK_WINDOW = 2, 30.0
 """So many network errors of a provider within this time mark the provider."""
 QUIET = 300.0
-"""A mark goes when nothing was tried for so long: nobody would ever find out otherwise."""
+"""Seconds without a try after which an unavailable model is tried again."""
 MOST_MODELS = 10_000
-"""Accounts are kept for so many models; then the one that was tried longest ago goes."""
+"""The most models that are tracked; beyond it, the one tried longest ago is dropped."""
 
 _NOT_THE_PROVIDERS_FAULT = frozenset(
     {ErrorKind.INVALID_REQUEST, ErrorKind.CONTEXT_OVERFLOW, ErrorKind.CANCELLED}

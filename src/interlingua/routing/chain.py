@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from interlingua.bus.payloads.routes import ChainStep, PatternAlternative, Slot, Verdict
+from interlingua.events.payloads import ChainStep, PatternAlternative, Slot, Verdict
 from interlingua.routing.decision import Decision, not_applicable
 from interlingua.routing.limits import (
     CapabilityLookup,
@@ -49,7 +49,7 @@ class Candidate:
     alternatives: tuple[PatternAlternative, ...] = ()
 
 
-Answer = Candidate | str | None
+Outcome = Candidate | str | None
 """A candidate, why there is none, or nothing to say."""
 
 
@@ -61,10 +61,9 @@ def decide(
 ) -> Decision:
     """The model of a turn. Depends on its arguments alone.
 
-    An override that names no model raises an UnknownAliasError: the writer must be told, and no
-    other model is to see the message. A candidate that cannot serve the turn is rejected, and the
-    next slot is asked.
-    """
+    An override that names no model raises an UnknownAliasError: the writer must see the mistake,
+    and no other model may see the message. A candidate that cannot serve the turn is rejected, and
+    the next slot is tried."""
     chain: list[ChainStep] = []
     for slot, ask in SLOTS.items():
         answer = ask(turn, config)
@@ -89,7 +88,7 @@ def decide(
     return Decision(None, tuple(chain), "no model can serve this turn")
 
 
-def _override(turn: Turn, config: Config) -> Answer:
+def _override(turn: Turn, config: Config) -> Outcome:
     if turn.override is None:
         return None
     model = config.names.require(turn.override)
@@ -98,13 +97,13 @@ def _override(turn: Turn, config: Config) -> Answer:
     return Candidate(model, f"@{turn.override} at the start of the message")
 
 
-def _sticky(turn: Turn, config: Config) -> Answer:
+def _sticky(turn: Turn, config: Config) -> Outcome:
     if turn.sticky is None:
         return None
     return Candidate(config.names.resolve(turn.sticky) or turn.sticky, f"/model {turn.sticky}")
 
 
-def _rule(turn: Turn, config: Config) -> Answer:
+def _rule(turn: Turn, config: Config) -> Outcome:
     here, everywhere = config.policy.scope(turn.workspace_path), config.policy.everywhere
     for scope, word in ((here, "workspace rule"), (everywhere, "rule")):
         for rule in scope.rules:
@@ -113,7 +112,7 @@ def _rule(turn: Turn, config: Config) -> Answer:
     return "no rule holds" if here.rules or everywhere.rules else None
 
 
-def _pattern(turn: Turn, config: Config) -> Answer:
+def _pattern(turn: Turn, config: Config) -> Outcome:
     if not turn.patterns:
         return None
     match = best_of(turn.patterns, config.policy.pattern)
@@ -127,36 +126,36 @@ def _pattern(turn: Turn, config: Config) -> Answer:
     )
 
 
-def _delegate(turn: Turn, config: Config) -> Answer:
-    wanted = turn.delegate
-    if wanted is None:
+def _delegate(turn: Turn, config: Config) -> Outcome:
+    delegation = turn.delegate
+    if delegation is None:
         return None
-    if wanted.model is not None:
-        model = config.names.resolve(wanted.model) or wanted.model
+    if delegation.model is not None:
+        model = config.names.resolve(delegation.model) or delegation.model
         entry = config.registry.entries.get(model)
         if entry is not None and not entry.can_delegate:
             return f"no work may be delegated to {model}"
         return Candidate(model, "asked for by a delegated task")
     for entry in config.registry.entries.values():
-        if entry.can_delegate and wanted.tier in (None, entry.tier):
+        if entry.can_delegate and delegation.tier in (None, entry.tier):
             return Candidate(entry.id, f"a {entry.tier} model for a delegated task")
     return "no model of this tier takes delegated work"
 
 
-def _workspace_default(turn: Turn, config: Config) -> Answer:
+def _workspace_default(turn: Turn, config: Config) -> Outcome:
     own = turn.workspace_default
     model = own and (config.names.resolve(own) or own)
     model = model or config.policy.scope(turn.workspace_path).default
     return Candidate(model, "workspace default") if model else None
 
 
-def _global_default(turn: Turn, config: Config) -> Answer:
+def _global_default(turn: Turn, config: Config) -> Outcome:
     own = config.global_default
     model = config.policy.everywhere.default or (own and (config.names.resolve(own) or own))
     return Candidate(model, "global default") if model else None
 
 
-SLOTS: dict[Slot, Callable[[Turn, Config], Answer]] = {
+SLOTS: dict[Slot, Callable[[Turn, Config], Outcome]] = {
     Slot.PER_MESSAGE_OVERRIDE: _override,
     Slot.MANUAL_STICKY: _sticky,
     Slot.RULE: _rule,

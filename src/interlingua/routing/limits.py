@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import NamedTuple, Protocol
 
-from interlingua.bus.payloads.routes import FailureCode
+from interlingua.events.payloads import FailureCode
 from interlingua.routing.registry import Registry
 from interlingua.routing.turn import UNKNOWN_MEDIA_TYPE, Needs
 
@@ -88,9 +88,9 @@ def shortcoming_of(needs: Needs, record: Capabilities | None) -> Failure | None:
     if problem is not None:
         return Failure(FailureCode.NO_VISION_SUPPORT, problem)
     window = record.max_context_tokens if record is not None else None
-    wanted = needs.input_tokens + needs.output_tokens
-    if window is not None and wanted > window:
-        text = f"about {wanted:,} tokens do not fit into its window of {window:,}"
+    tokens = needs.input_tokens + needs.output_tokens
+    if window is not None and tokens > window:
+        text = f"about {tokens:,} tokens do not fit into its window of {window:,}"
         return Failure(FailureCode.EXCEEDS_CONTEXT_WINDOW, text)
     for needed, field, default, code, text in _SWITCHES:
         declared = getattr(record, field) if record is not None else None

@@ -1,13 +1,24 @@
-"""Which model did best with turns of this kind, and how sure that is."""
+"""Kinds of turns, how well a turn went, and which model did best with turns of one kind."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from typing import NamedTuple
 
-from interlingua.bus.payloads.routes import PatternAlternative
+from interlingua.events.payloads import PatternAlternative
+from interlingua.model.metadata import StopReason
 from interlingua.routing.policy import PatternSettings
-from interlingua.routing.turn import PatternStats
+from interlingua.routing.turn import PatternStats, Turn
+
+_TEXT_LIMIT = 20_000
+_CODE = re.compile(r"```|^\s{4,}\S|[{};]\s*$|\bTraceback\b", re.MULTILINE)
+_WORD = re.compile(r"[a-z0-9_+.-]{1,24}")
+_MOST_WORDS = 3
+_SIZES = ((16_000, "short"), (100_000, "long"), (float("inf"), "huge"))
+"""By tokens of input."""
+_FAILED_ENDS = (StopReason.ERROR, StopReason.REFUSAL, StopReason.CONTENT_FILTER)
 
 
 class Match(NamedTuple):
@@ -45,4 +56,70 @@ def _scores(stats: Sequence[PatternStats], weight: float) -> list[float]:
         (1 - weight) * each.success
         + weight * (float((high - each.cost_usd) / (high - low)) if high > low else 0.0)
         for each in stats
+    ]
+
+
+def fingerprint(turn: Turn) -> str:
+    """The kind of a turn, as words: its size, what it needs, whether it shows code. Only yes or no
+    is taken from the text, never the text itself."""
+    needs, text = turn.needs, turn.text[:_TEXT_LIMIT]
+    size = next(name for most, name in _SIZES if needs.input_tokens < most)
+    features = {
+        "images": turn.has_images,
+        "tools": needs.tools,
+        "called": turn.has_tool_calls_in_history,
+        "structured": needs.structured_output,
+        "code": _CODE.search(text) is not None,
+        "question": "?" in text,
+    }
+    words = [size, *[name for name, holds in features.items() if holds]]
+    words += [f"effect:{effect.value}" for effect in needs.side_effects]
+    words += _named("file", turn.file_extensions) + _named("skill", turn.skills)
+    return " ".join(words)
+
+
+def _named(kind: str, names: Iterable[str]) -> list[str]:
+    plain = sorted({name.lower().lstrip(".") for name in names})
+    return [f"{kind}:{name}" for name in plain if _WORD.fullmatch(name)][:_MOST_WORDS]
+
+
+class TurnResult(NamedTuple):
+    """What is known of a turn when it is over, before any feedback."""
+
+    stop_reason: StopReason | None
+    cancelled: bool = False
+    failed_calls: int = 0
+    tool_calls: int = 0
+    failed_tools: int = 0
+
+
+def success_of(result: TurnResult) -> float:
+    """How well a turn went, from 0 to 1: refusals and errors are 0, a cut answer at most a half;
+    failed tools cost up to a half, and calls that had to be repeated a quarter."""
+    if result.cancelled or result.stop_reason in (None, *_FAILED_ENDS):
+        return 0.0
+    score = 0.5 if result.stop_reason is StopReason.MAX_TOKENS else 1.0
+    if result.tool_calls:
+        score -= 0.5 * min(result.failed_tools / result.tool_calls, 1.0)
+    if result.failed_calls:
+        score -= 0.25
+    return max(score, 0.0)
+
+
+def stats_of(outcomes: Iterable[tuple[str, float, float, Decimal | None]]) -> list[PatternStats]:
+    """Outcomes (model, success, weight, cost) as one row per model. A model of which the cost of a
+    turn is unknown is taken for as dear as the dearest turn."""
+    by_model: dict[str, list[tuple[float, float, Decimal | None]]] = {}
+    for model, success, weight, cost in outcomes:
+        by_model.setdefault(model, []).append((success, weight, cost))
+    known = [cost for rows in by_model.values() for *_, cost in rows if cost is not None]
+    dearest = max(known, default=Decimal(0))
+    return [
+        PatternStats(
+            model=model,
+            success=sum(s * w for s, w, _ in rows) / sum(w for _, w, _ in rows),
+            sample_size=len(rows),
+            cost_usd=sum((dearest if c is None else c for *_, c in rows), Decimal(0)) / len(rows),
+        )
+        for model, rows in by_model.items()
     ]

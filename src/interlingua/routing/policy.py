@@ -58,8 +58,10 @@ class Scope:
 
 @dataclass(frozen=True)
 class PatternSettings:
-    """How much a cheaper model counts, and how sure a pattern has to be."""
+    """Whether turns are learned from, how much a cheaper model counts, and how sure a pattern has
+    to be."""
 
+    enabled: bool = False
     cost_weight: float = 0.05
     min_confidence: float = 0.05
     min_sample_size: int = 5
@@ -209,9 +211,14 @@ class PolicyReader:
 
     def _pattern(self, table: dict[str, Any]) -> PatternSettings:
         known = {"cost_weight": 1, "min_confidence": 1, "min_sample_size": 1_000_000}
-        self._no_others(table, "pattern.", tuple(known))
+        self._no_others(table, "pattern.", ("enabled", *known))
         good: dict[str, Any] = {}
         for name, value in table.items():
+            if name == "enabled":
+                if type(value) is bool:
+                    good[name] = value
+                else:
+                    self._add("pattern.enabled", f"expected true or false, found {found(value)}")
             kinds = (int,) if name == "min_sample_size" else (int, Decimal)
             if name not in known:
                 continue

@@ -123,13 +123,13 @@ def _tokens_lt(value: Any) -> Test:
 
 
 def _has_images(value: Any) -> Test:
-    wanted = _flag(value)
-    return lambda turn: turn.has_images is wanted
+    expected = _flag(value)
+    return lambda turn: turn.has_images is expected
 
 
 def _has_tool_calls(value: Any) -> Test:
-    wanted = _flag(value)
-    return lambda turn: turn.has_tool_calls_in_history is wanted
+    expected = _flag(value)
+    return lambda turn: turn.has_tool_calls_in_history is expected
 
 
 def _tool_effects(value: Any) -> Test:
@@ -148,8 +148,8 @@ def _skills(value: Any) -> Test:
 
 
 def _file_extensions(value: Any) -> Test:
-    wanted = frozenset(map(_extension, _texts(value)))
-    return lambda turn: not wanted.isdisjoint(map(_extension, turn.file_extensions))
+    expected = frozenset(map(_extension, _texts(value)))
+    return lambda turn: not expected.isdisjoint(map(_extension, turn.file_extensions))
 
 
 def _workspace_path(value: Any) -> Test:

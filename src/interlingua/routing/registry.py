@@ -8,10 +8,11 @@ from typing import Literal
 
 import msgspec
 
+from interlingua.model.base import check_words
 from interlingua.model.tools import SideEffects
-from interlingua.models.names import AmbiguousModelError, nearest
-from interlingua.models.resolving import Names
-from interlingua.routing.errors import AmbiguousAliasError, RegistryError, UnknownAliasError
+from interlingua.profiles.names import AmbiguousModelError, nearest
+from interlingua.profiles.resolving import Names
+from interlingua.routing.decision import AmbiguousAliasError, RegistryError, UnknownAliasError
 
 Tier = Literal["fast", "balanced", "deep"]
 
@@ -30,6 +31,9 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True):
     aliases: tuple[str, ...] = ()
     side_effects: tuple[SideEffects, ...] | None = None
     """What tools may do in turns of this model; None is anything."""
+
+    def __post_init__(self) -> None:
+        check_words(self)
 
 
 def is_model_id(text: str) -> bool:
@@ -83,7 +87,7 @@ class Registry:
         return new
 
     def trusting(self, trusted: Mapping[str, frozenset[SideEffects]]) -> Registry:
-        """A copy in which these models and providers may be given only tools with these effects."""
+        """A copy in which these models and providers may use only tools with these effects."""
         new = copy(self)
         new.trusted = trusted
         return new
@@ -124,7 +128,7 @@ class Registry:
         return model
 
     def near(self, name: str) -> list[str]:
-        """Names that look like one that nobody has."""
+        """Names that are similar to an unknown one."""
         return nearest(name, [*self.aliases, *self.entries])
 
     def _find(self, name: str) -> str | None:

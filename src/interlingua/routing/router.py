@@ -2,25 +2,110 @@
 
 from __future__ import annotations
 
+import logging
+import os
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
-from interlingua.bus.event import Event
-from interlingua.bus.payloads.base import Payload
-from interlingua.bus.payloads.routes import RouteOverridden, Slot
+from interlingua.events.event import Event
+from interlingua.events.payloads import Payload, PolicyInvalid, RouteOverridden, Slot
 from interlingua.routing.availability import EVENT_TYPES, Availability, Change
 from interlingua.routing.chain import Config, decide
 from interlingua.routing.decision import Decision
-from interlingua.routing.files import PolicyFile
 from interlingua.routing.limits import CapabilityLookup
+from interlingua.routing.policy import MOST_BYTES, NO_POLICY, Policy, PolicyReader
+from interlingua.routing.predicates import Problem
 from interlingua.routing.registry import Registry
 from interlingua.routing.turn import Turn
 
+logger = logging.getLogger(__name__)
+
+
+def check_rules(path: str | os.PathLike[str], registry: Registry | None = None) -> list[Problem]:
+    """Everything wrong with a rules file; an empty list if it can be used.
+
+    Without a registry, models are checked for their form and not for being configured.
+    """
+    reader = PolicyReader(registry)
+    try:
+        reader.read(_bytes(Path(path)))
+    except OSError as problem:
+        return [Problem("file", f"cannot be read: {problem.strerror or problem}")]
+    return reader.problems
+
+
+class PolicyRead(NamedTuple):
+    """The policy in force; `invalid` is there once for each version of the file that is refused,
+    and is what the event `routing.policy_invalid` says."""
+
+    policy: Policy
+    invalid: PolicyInvalid | None = None
+
+
+class PolicyFile:
+    """One rules file. While it is faulty, the last good version of it stays in force; a file that
+    is not there has no rules."""
+
+    def __init__(self, path: str | os.PathLike[str], registry: Registry | None = None) -> None:
+        self.path = Path(path)
+        self.problems: list[Problem] = []
+        self._registry = registry
+        self._policy = NO_POLICY
+        self._stamp: tuple[int, ...] | str | None = None
+        self._lock = threading.Lock()
+
+    def read(self, reload: bool = False) -> PolicyRead:
+        """The policy for a turn that starts now; with `reload` also if the file looks the same."""
+        with self._lock:
+            stamp = _stamp(self.path)
+            if stamp == self._stamp and not reload:
+                return PolicyRead(self._policy)
+            self._stamp = stamp
+            invalid = self._renew()
+            return PolicyRead(self._policy, invalid)
+
+    def _renew(self) -> PolicyInvalid | None:
+        reader = PolicyReader(self._registry)
+        try:
+            policy = reader.read(_bytes(self.path))
+            self.problems = reader.problems
+        except FileNotFoundError:
+            self._policy, self.problems = NO_POLICY, []
+            return None
+        except OSError as problem:
+            self.problems = [Problem("file", f"cannot be read: {problem.strerror or problem}")]
+        if not self.problems:
+            self._policy = policy
+            return None
+        logger.warning("routing_policy_invalid", extra={"problems": len(self.problems)})
+        return PolicyInvalid(
+            path=str(self.path),
+            problems=tuple([str(problem) for problem in self.problems[:20]]),
+            version_in_force=self._policy.version,
+        )
+
+
+def _bytes(path: Path) -> bytes:
+    """No more than a byte over the limit, which is enough to see that it is too much."""
+    with path.open("rb") as file:
+        return file.read(MOST_BYTES + 1)
+
+
+def _stamp(path: Path) -> tuple[int, ...] | str:
+    """What changes when a file is written or replaced."""
+    try:
+        state = path.stat()
+    except OSError as problem:
+        return f"not there: {problem.errno}"
+    return (state.st_mtime_ns, state.st_size, state.st_ino)
+
 
 class Emit(Protocol):
-    """How events are told: a bus's `emit`, or that of the trace of a turn."""
+    """Emits an event: a bus's `emit`, or that of the trace of a turn."""
 
     def __call__(self, type: str, payload: Payload | Mapping[str, Any], /) -> Event | None: ...
 
@@ -49,7 +134,8 @@ class Router:
         self._clock = clock
 
     def config(self) -> Config:
-        """What is in force now. A file that was refused is told once for each version of it."""
+        """The configuration now in force. A file that is refused is reported once for each version
+        of it."""
         if self.rules is None:
             return self._config
         policy, invalid = self.rules.read()
@@ -59,12 +145,21 @@ class Router:
             self._config = replace(self._config, policy=policy)
         return self._config
 
-    def route(self, turn: Turn, emit: Emit | None = None) -> Decision:
-        """Decide, and tell it through `emit` (of the turn's trace), also if there is no model. An
-        override that names no model raises before anything is told, since no turn starts."""
+    def route(
+        self,
+        turn: Turn,
+        emit: Emit | None = None,
+        capabilities: CapabilityLookup | None = None,
+    ) -> Decision:
+        """Decides and emits the decision through `emit` (of the turn's trace), also if there is no
+        model. An override that names no model raises before anything is emitted, since no turn
+        starts. `capabilities` replaces the router's own lookup, for a caller that has just made
+        it."""
         started = self._clock()
         self.tell(self.availability.expire())
-        decision = decide(turn, self.config(), self.capabilities, self.availability.why_not)
+        decision = decide(
+            turn, self.config(), capabilities or self.capabilities, self.availability.why_not
+        )
         elapsed = max(0.0, (self._clock() - started) * 1000)
         self._tell("route.decided", decision.event(round(elapsed, 3)), emit)
         winner = decision.winner

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
-from interlingua.bus.payloads.routes import ConstraintFailure, FailureCode
-from interlingua.model.blocks import ImageBlock
-from interlingua.model.message import Message
+from interlingua.events.payloads import ConstraintFailure, FailureCode, RouteOverridden
+from interlingua.model.blocks import ImageBlock, TextBlock
+from interlingua.model.message import Message, walk
 from interlingua.model.tools import ToolDefinition
-from interlingua.model.walk import walk
+from interlingua.profiles.capabilities import ExpectedCapabilities
+from interlingua.routing.decision import OverrideError
 from interlingua.routing.limits import CapabilityLookup, Failure, failure_of
 from interlingua.routing.registry import Registry
 from interlingua.routing.turn import needs_of
@@ -26,7 +28,7 @@ class Refusal:
 
     @property
     def text(self) -> str:
-        """What a person is told: which model, why, and that nothing has changed."""
+        """The message for the user: which model, why, and that nothing has changed."""
         why = self.failure.reason
         if self.failure.code is FailureCode.NO_VISION_SUPPORT:
             count = "an image" if self.images == 1 else f"{self.images} images"
@@ -59,7 +61,117 @@ def check_swap(
     not: that is for the next turn to find out."""
     needs = needs_of(history, tools, input_tokens=input_tokens)
     failure = failure_of(model, needs, registry, capabilities)
+    has_images = needs.image_media_types is not None
+    if failure is None and has_images and isinstance(capabilities(model), ExpectedCapabilities):
+        failure = Failure(FailureCode.NO_VISION_SUPPORT, "it is not declared to support them")
     if failure is None:
         return None
     images = sum(isinstance(block, ImageBlock) for _, _, block in walk(history))
     return Refusal(model, failure, images, active_model)
+
+
+class Command(NamedTuple):
+    """A command line that routing understands; `argument` may be empty."""
+
+    name: Literal["model", "rules", "models", "cost"]
+    argument: str = ""
+
+
+_NAMES: dict[str, Literal["model", "rules", "models", "cost"]] = {
+    "/model": "model",
+    "/rules": "rules",
+    "/models": "models",
+    "/cost": "cost",
+}
+
+
+def parse_command(text: str) -> Command | None:
+    """`/model <id>`, `/model -`, `/model show`, `/rules check|show|reload`, `/models`, `/cost`;
+    None if the text is none of them."""
+    head, _, rest = text.strip().partition(" ")
+    name = _NAMES.get(head)
+    if name is None or "\n" in text.strip():
+        return None
+    return Command(name, rest.strip())
+
+
+@dataclass
+class Choice:
+    """One session's sticky model. During a turn the model does not change: what is chosen then
+    waits for the end of the turn, and the last of several wins."""
+
+    model: str | None = None
+    in_turn: bool = False
+    _waits: bool = False
+    _next: str | None = None
+
+    def set(self, model: str | None) -> RouteOverridden:
+        """Choose a model, or with None take the choice back."""
+        event = RouteOverridden(
+            via="command", model=model, previous_model=self.model, queued=self.in_turn
+        )
+        if self.in_turn:
+            self._waits, self._next = True, model
+        else:
+            self.model = model
+        return event
+
+    @property
+    def queued(self) -> bool:
+        return self._waits
+
+    def begin_turn(self) -> str | None:
+        """The sticky model of the turn that begins now."""
+        self.in_turn = True
+        return self.model
+
+    def end_turn(self) -> None:
+        """What was chosen meanwhile holds from now on."""
+        self.in_turn = False
+        if self._waits:
+            self.model, self._waits, self._next = self._next, False, None
+
+
+_HINT = "; a message that is to begin with an at sign begins with \\@"
+
+
+class AddressedText(NamedTuple):
+    """What is left to say, and to whom: `name` as it was written, `model` the id behind it."""
+
+    message: Message
+    name: str | None = None
+    model: str | None = None
+
+
+def split_override(text: str) -> tuple[str | None, str]:
+    """The name after a leading `@`, if there is one, and the text without it (or without the
+    backslash that escapes it). An `@` with nothing behind it is plain text."""
+    if text.startswith("\\@"):
+        return None, text[1:]
+    if not text.startswith("@") or len(text) == 1 or text[1].isspace():
+        return None, text
+    parts = text[1:].split(maxsplit=1)
+    return parts[0], parts[1] if len(parts) > 1 else ""
+
+
+def address(message: Message, registry: Registry) -> AddressedText:
+    """Reads the order at the start of a user message. An unknown name, or one with nothing after
+    it, is an error: the writer expects another model to see the message, or more text.
+
+    The first text block counts, whatever media stands before it. Media is a body too."""
+    at = next((i for i, block in enumerate(message.content) if type(block) is TextBlock), None)
+    if at is None:
+        return AddressedText(message)
+    block = message.content[at]
+    assert isinstance(block, TextBlock)
+    name, body = split_override(block.text)
+    if name is None and body == block.text:
+        return AddressedText(message)
+    rest = (block.replace(text=body),) if body else ()
+    addressed = message.replace(content=(*message.content[:at], *rest, *message.content[at + 1 :]))
+    if name is None:
+        return AddressedText(addressed)
+    model = registry.require(name, _HINT)
+    if not addressed.content:
+        raise OverrideError(f"@{name} has no text after it{_HINT}")
+    return AddressedText(addressed, name, model)

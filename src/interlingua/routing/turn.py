@@ -9,11 +9,10 @@ from typing import Literal
 
 import msgspec
 
-from interlingua.model.blocks import Block, DocumentBlock, ImageBlock, ToolUseBlock
+from interlingua.model.blocks import Block, DocumentBlock, ImageBlock, TextBlock, ToolUseBlock
 from interlingua.model.exchange import Options
-from interlingua.model.message import Message, Role
+from interlingua.model.message import Message, Role, walk_message
 from interlingua.model.tools import SideEffects, ToolDefinition
-from interlingua.model.walk import walk_message
 from interlingua.routing.registry import Tier
 
 UNKNOWN_MEDIA_TYPE = ""
@@ -112,12 +111,14 @@ def facts_of(messages: Iterable[Message]) -> Facts:
     for message in messages:
         if message.role in (Role.SYSTEM, Role.DEVELOPER) and message.content:
             instructions = True
+        if all(type(block) is TextBlock for block in message.content):
+            continue
         for _, _, block in walk_message(message):
             if isinstance(block, ToolUseBlock):
                 calls = calls or block.executor == "client"
                 continue
-            if (type := _image_type(block)) is not None:
-                media.add(type)
+            if (media_type := _image_type(block)) is not None:
+                media.add(media_type)
             source = getattr(block, "source", None)
             files = files or (source is not None and source.kind == "file_ref")
     return Facts(frozenset(media), calls, instructions, files)
@@ -140,15 +141,15 @@ def needs_from(
     input_tokens: int = 0,
 ) -> Needs:
     """The same of a history whose facts are known."""
-    wanted = options or Options()
-    form = wanted.response_format
+    chosen = options or Options()
+    response_format = chosen.response_format
     return Needs(
         image_media_types=tuple(sorted(facts.media_types)) or None,
         input_tokens=input_tokens,
-        output_tokens=wanted.max_output_tokens or 0,
+        output_tokens=chosen.max_output_tokens or 0,
         tools=bool(tools) or facts.calls,
         system_prompt=facts.instructions,
-        structured_output=form is not None and form.kind != "text",
+        structured_output=response_format is not None and response_format.kind != "text",
         side_effects=effects_of(tools),
     )
 
@@ -161,15 +162,21 @@ def effects_of(tools: Sequence[ToolDefinition]) -> tuple[SideEffects, ...]:
 
 
 def turn_of(
-    history: Sequence[Message] | Facts, message: Message, needs: Needs, **more: object
+    history: Sequence[Message] | Facts,
+    message: Message,
+    needs: Needs,
+    new: Facts | None = None,
+    **more: object,
 ) -> Turn:
-    """The turn that a new user message begins; `more` are fields of `Turn` that are not in it."""
+    """The turn that a new user message begins; `new` are its facts, where they are known, and
+    `more` are fields of `Turn` that are not in it."""
     facts = history if isinstance(history, Facts) else facts_of(history)
+    new = facts_of([message]) if new is None else new
     return msgspec.structs.replace(
         Turn(
             text=message.text,
             needs=needs,
-            has_images=bool(facts_of([message]).media_types),
+            has_images=bool(new.media_types),
             has_tool_calls_in_history=facts.calls,
         ),
         **more,

@@ -1,15 +1,14 @@
-"""Sessions: a conversation that is kept, priced, routed, and survives a change of model.
+"""Stored conversations that survive a change of model: turns, calls, swaps.
 
-`session.py` and `aio.py` are the two ways in, without and with `await`; both run the same effects:
-`core.py` for the session, `turn.py` for a turn, `call.py` for one request and its answer,
-`resuming.py` for a turn that was left.
+`session.py` has the classes for programs without and with `await`, `base.py` the methods of both.
+They run effects: `core.py` for the session, `turn.py` for a turn, `call.py` for one request and its
+answer, `resuming.py` for a turn that was left.
 """
 
-from interlingua.sessions.aio import AsyncCall, AsyncSession, AsyncTurn
-from interlingua.sessions.errors import SessionError, TurnError
+from interlingua.sessions.core import PARTS, compose
+from interlingua.sessions.effects import SessionError, TurnError
 from interlingua.sessions.plans import SwapPlan
-from interlingua.sessions.prompts import PARTS, compose
-from interlingua.sessions.session import Call, Session, Turn
+from interlingua.sessions.session import AsyncCall, AsyncSession, AsyncTurn, Call, Session, Turn
 
 __all__ = [
     "PARTS",

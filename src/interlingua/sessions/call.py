@@ -16,13 +16,12 @@ from typing import Any
 
 import msgspec
 
-from interlingua.adapters.assemble import RequestContext
-from interlingua.adapters.stream import AdapterStream
-from interlingua.bus.payloads.conversation import LlmCallCompleted, LlmCallFailed, LlmCallStarted
+from interlingua.adapt.adapted import Adapted
+from interlingua.adapt.request import WrittenRequest, adapt, write
+from interlingua.adapt.target import ProfileChoice
 from interlingua.dialects.record import Written
 from interlingua.errors import LossError
-from interlingua.ids import Ulids
-from interlingua.losses import DeferredWarnings, Report
+from interlingua.events.payloads import LlmCallCompleted, LlmCallFailed, LlmCallStarted
 from interlingua.model.blocks import (
     RedactedThinkingBlock,
     TextBlock,
@@ -31,22 +30,21 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.events import Event, MessageComplete, StreamError
 from interlingua.model.exchange import ErrorKind, Options, ProviderError, Request, Response
+from interlingua.model.ids import Ulids
+from interlingua.model.losses import DeferredWarnings, Report
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageStatus, StopReason, Usage
-from interlingua.outbound import WrittenRequest
-from interlingua.retell import Retold
-from interlingua.say import Fitting
-from interlingua.sessions.effects import Effects
-from interlingua.sessions.errors import TurnError
-from interlingua.sessions.files import with_files
-from interlingua.sessions.pruning import limited
+from interlingua.sessions.adapters.assemble import RequestContext
+from interlingua.sessions.adapters.stream import AdapterStream
+from interlingua.sessions.effects import Effects, TurnError
+from interlingua.sessions.pruning import limited, with_files
 from interlingua.sessions.turn import Reason, TurnCore
 from interlingua.store.errors import StoreError
 
 logger = logging.getLogger(__name__)
 
 MOST_LOSSES = 200
-"""Of one request that the trace keeps; their number is told beside them."""
+"""Losses of one request in the trace; their total number is beside them."""
 SAVE_EVERY = 1.0
 """Seconds between two savings of an answer that is still arriving."""
 _IDS = Ulids()
@@ -56,7 +54,7 @@ def started(
     turn: TurnCore,
     options: Options | None,
     clock: Callable[[], float],
-    profile: Fitting = None,
+    profile: ProfileChoice = None,
     stream: bool | None = None,
 ) -> Effects[CallCore]:
     """The next request of a turn. All calls of the last answer must have their results."""
@@ -65,18 +63,19 @@ def started(
         names = ", ".join(waiting.values())
         raise TurnError(f"turn {turn.id}: the calls to {names} have no result yet")
     core = turn.core
-    history = yield from core.load()
+    history = core.history or (yield from core.load())
     yield from turn.held()
     turn.calling = True
     call = CallCore(turn, tuple(history), options or turn.options, clock, profile, stream)
     turn.calls += 1
-    told = LlmCallStarted(
+    started = LlmCallStarted(
         model=turn.model,
         provider=turn.model.partition(":")[0],
         estimated_input_tokens=call.estimate,
         request_id=call.id,
+        is_worker=core.setting.is_worker,
     )
-    turn.trace.emit("llm.call_started", told)
+    turn.trace.emit("llm.call_started", started)
     yield from core.recorder.stored()
     return call
 
@@ -94,8 +93,8 @@ def broken_off(problem: Exception) -> ProviderError:
 
 
 class CallCore:
-    """`request` is what is to be said, canonical and under the provider's ids; `written` is the
-    wire, with the report of what it could not say."""
+    """`request` is canonical, under the provider's ids; `written` is its wire, with the report of
+    what it lost."""
 
     def __init__(
         self,
@@ -103,7 +102,7 @@ class CallCore:
         messages: tuple[Message, ...],
         options: Options | None,
         clock: Callable[[], float] = time.perf_counter,
-        profile: Fitting = None,
+        profile: ProfileChoice = None,
         stream: bool | None = None,
     ) -> None:
         self.turn = turn
@@ -111,12 +110,13 @@ class CallCore:
         self.message: Message | None = None
         """The answer as it is stored, once something of it is."""
         self.ended = False
+        self._provider_asked = True
         self.report: Report | None = None
         """What the wire could not say, as somebody else sent it."""
         tools = turn.core.tools
         if turn.core.facts().files:
             messages = with_files(messages, turn.core.row.workspace_path)
-        usual = turn.core.adapter(turn.model, profile)
+        usual = turn.core.turn_adapter(turn.model, profile)
         options = _streaming(options, stream, usual.capabilities.supports_streaming)
         self.request: Request = usual.request(messages, tools, options)
         self.adapter = usual.for_request(self.request)
@@ -131,15 +131,15 @@ class CallCore:
         self._saved_at: float | None = None
 
     @cached_property
-    def retold(self) -> Retold:
-        """What the model is told; what is left out of it is logged when it is sent."""
+    def adapted(self) -> Adapted:
+        """The request as its model accepts it; what is lost is logged when it is sent."""
         with self.unlogged.collecting():
-            return self.adapter.retold(self.request)
+            return adapt(self.request, self.adapter.target)
 
     @cached_property
     def written(self) -> Written:
         with self.unlogged.collecting():
-            return self.adapter.written(self.retold)
+            return write(self.adapted)
 
     def wire(self) -> Any:
         """The body, for whoever sends it."""
@@ -155,13 +155,12 @@ class CallCore:
         return WrittenRequest(self.request, self.adapter.target, written, self.unlogged.log)
 
     def _estimated(self) -> int:
-        """About how many tokens the prompt has: what the model is not told does not fill its
-        window."""
+        """About how many tokens the adapted prompt has; what is left out of it does not count."""
         try:
-            told = self.retold.value
+            request = self.adapted.value
         except LossError:
-            told = self.request
-        return self.turn.core.estimate(self.adapter.model, told)
+            request = self.request
+        return self.turn.core.estimate(self.adapter.model, request)
 
     # Whole answers
 
@@ -175,9 +174,13 @@ class CallCore:
         message = self.adapter.take(response, self._context())
         return (yield from self._finished(message, response.error))
 
-    def fail(self, error: ProviderError, retries: int = 0) -> Effects[Message]:
-        """No answer, or no more of it: what there is is kept. The turn may try again."""
+    def fail(
+        self, error: ProviderError, retries: int = 0, provider_asked: bool = True
+    ) -> Effects[Message]:
+        """End the call without an answer, or with a part of it; the turn may try again. An error
+        that came before the provider was asked says nothing about the provider."""
         self._require_open()
+        self._provider_asked = provider_asked
         if self._incoming is not None:
             return (yield from self._ended(self._incoming_now().fail(error), retries))
         empty = Response(Message.assistant(()), error=error)
@@ -185,7 +188,7 @@ class CallCore:
         return (yield from self._finished(message, error, retries))
 
     def cancel(self, reason: Reason = "user_cancel") -> Effects[list[Event]]:
-        """The user wants no more of it. What arrived is kept, and the turn is over."""
+        """Cancel the call and its turn; what arrived is stored."""
         events: list[Event] = []
         if not self.ended:
             events = self._incoming_now().cancel()
@@ -198,18 +201,18 @@ class CallCore:
     def feed(self, data: bytes) -> Effects[list[Event]]:
         """Bytes of a streamed answer; gives the events they tell."""
         self._require_open()
-        return (yield from self._kept(self._incoming_now().feed(data)))
+        return (yield from self._store_events(self._incoming_now().feed(data)))
 
     def take(self, event: Event) -> Effects[list[Event]]:
         """An event of a streamed answer, as the dialect's reader gave it."""
         self._require_open()
-        return (yield from self._kept(self._incoming_now().take(event)))
+        return (yield from self._store_events(self._incoming_now().take(event)))
 
     def close(self) -> Effects[list[Event]]:
         """The stream has ended; if it broke off, the answer is an error with what there is."""
         if self.ended:
             return []
-        return (yield from self._kept(self._incoming_now().close()))
+        return (yield from self._store_events(self._incoming_now().close()))
 
     def _incoming_now(self) -> AdapterStream:
         if self._incoming is None:
@@ -217,7 +220,7 @@ class CallCore:
         self._incoming.context = self._context()
         return self._incoming
 
-    def _kept(self, events: list[Event]) -> Effects[list[Event]]:
+    def _store_events(self, events: list[Event]) -> Effects[list[Event]]:
         incoming = self._incoming
         assert incoming is not None
         if incoming.ended:
@@ -258,13 +261,15 @@ class CallCore:
         core = self.turn.core
         message = limited(message, core.setting.most_raw)
         if self.message is None:
-            new = message.replace(id=None, session_id=None)
+            new = message
+            if message.id is not None or message.session_id is not None:
+                new = message.replace(id=None, session_id=None)
             hold = self.turn.hold(firm=False)
             (self.message,) = yield from core.add([new], check=False, hold=hold)
         else:
-            kept = self.message
+            stored = self.message
             placed = message.replace(
-                id=kept.id, session_id=kept.session_id, created_at=kept.created_at
+                id=stored.id, session_id=stored.session_id, created_at=stored.created_at
             )
             self.message = yield from core.save(placed, hold=self.turn.hold(firm=False))
         return self.message
@@ -288,7 +293,9 @@ class CallCore:
         return stored
 
     def _account(self, error: ProviderError | None) -> None:
-        """Routing hears how it went."""
+        """Tell routing how the call went."""
+        if not self._provider_asked:
+            return
         router, model = self.turn.core.setting.router, self.turn.model
         if error is None:
             router.tell(router.availability.succeeded(model))
@@ -358,7 +365,7 @@ class CallCore:
             team_id=setting.team_id,
             gateway_key_id=setting.gateway_key_id,
             tools=setting.tools,
-            back=self.retold.back if "retold" in self.__dict__ else None,
+            answer_adapter=self.adapted.answer_adapter if "adapted" in self.__dict__ else None,
         )
         if self.message is None:
             return known

@@ -1,81 +1,82 @@
-"""A session, as effects: its two faces, `session.py` and `aio.py`, only run them."""
+"""A session, as effects that `session.py` runs."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from interlingua.adapters.adapter import Adapter
-from interlingua.adapters.ids import IdMap
-from interlingua.bus.bus import Bus
-from interlingua.bus.payloads.conversation import SessionCreated, SessionEnded, SessionResumed
-from interlingua.estimate.estimator import Estimator
-from interlingua.ids import Ulids
-from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
+from interlingua.adapt.target import ProfileChoice
+from interlingua.costs.cost import total
+from interlingua.events.payloads import SessionCreated, SessionEnded, SessionResumed
+from interlingua.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Options, Request
-from interlingua.model.message import Message, Role
-from interlingua.model.metadata import MessageStatus
-from interlingua.model.provenance import with_provenance
+from interlingua.model.ids import Ulids
+from interlingua.model.message import Message, Role, with_provenance
+from interlingua.model.metadata import MessageMetadata, MessageStatus
 from interlingua.model.rules import validate
 from interlingua.model.tools import ToolDefinition
-from interlingua.prices.cost import total
-from interlingua.prices.table import PriceTable
-from interlingua.providers.profiles import ModelLookup
-from interlingua.routing.choice import Choice
-from interlingua.routing.decision import Decision
-from interlingua.routing.errors import SwapError
-from interlingua.routing.router import Router
-from interlingua.routing.swap import check_swap
+from interlingua.profiles.estimate.estimator import Estimator
+from interlingua.providers.profiles import ModelLookup, lookup_here
+from interlingua.routing.decision import Decision, SwapError
+from interlingua.routing.limits import CapabilityLookup
+from interlingua.routing.swap import Choice, check_swap
 from interlingua.routing.turn import Facts, facts_of
-from interlingua.say import Fitting
-from interlingua.sessions.defaults import default_router
-from interlingua.sessions.effects import Effects, ask
-from interlingua.sessions.errors import SessionError
-from interlingua.sessions.files import with_files
+from interlingua.sessions.adapters.adapter import Adapter
+from interlingua.sessions.adapters.ids import IdMap
+from interlingua.sessions.effects import Effects, SessionError
+from interlingua.sessions.holding import stored_prices
 from interlingua.sessions.plans import SwapPlan, estimated_tokens, reading_cost, trial_write
-from interlingua.sessions.prices import kept_prices
-from interlingua.sessions.prompts import compose, is_composed, parts_of
-from interlingua.sessions.pruning import MOST_BYTES
+from interlingua.sessions.pruning import with_files
 from interlingua.sessions.recorder import Recorder
+from interlingua.sessions.setting import Setting, lookup
 from interlingua.store.base import Store
-from interlingua.store.rows import Hold, SearchHit, SessionRow
-from interlingua.tools.registry import ToolRegistry
+from interlingua.store.rows import Appended, Hold, SearchHit, SessionRow, ToolCallRow
+
+PARTS = ("base", "memory", "skills", "workspace")
+"""The known parts, in the order of the prompt; others follow in their own order."""
+_KEY = "prompt_parts"
+
+
+def compose(parts: Mapping[str, str | None]) -> Message:
+    """The parts that say something, as one SYSTEM message; without any, an empty placeholder."""
+    names = [*(name for name in PARTS if name in parts), *(n for n in parts if n not in PARTS)]
+    chosen = [(name, text) for name in names if (text := parts[name])]
+    metadata = MessageMetadata(extra={_KEY: [name for name, _ in chosen]})
+    return Message(Role.SYSTEM, tuple([TextBlock(text) for _, text in chosen]), metadata=metadata)
+
+
+def parts_of(message: Message) -> dict[str, str]:
+    """The parts of a message that `compose` made; its whole text as `base` of any other."""
+    texts = [block.text for block in message.content if type(block) is TextBlock]
+    names = (message.metadata.extra or {}).get(_KEY)
+    if isinstance(names, list) and len(names) == len(texts):
+        return dict(zip(names, texts, strict=True))
+    return {"base": "\n\n".join(texts)} if texts else {}
+
+
+def is_composed(message: Message) -> bool:
+    return message.role is Role.SYSTEM and _KEY in (message.metadata.extra or {})
+
 
 _IDS = Ulids()
 INTERRUPTED = "interrupted: the program ended before the answer did"
-_DEFAULT, _STICKY = "default_model", "sticky"
+DEFAULT, STICKY = "default_model", "sticky"
 """What a session keeps in `routing_policy`: the model it began with, and whether the active one was
 chosen with `/model`."""
 
 
-@dataclass
-class Setting:
-    """What a session works with; each may be shared by many sessions."""
+class LastTurn(NamedTuple):
+    """The turn before this one; the user's next message says something about its answer."""
 
-    router: Router = field(default_factory=default_router)
-    prices: PriceTable | None = None
-    tools: ToolRegistry | None = None
-    bus: Bus | None = None
-    dialects: Mapping[str, str] = field(default_factory=dict)
-    """Model or provider to the dialect it is spoken to in, where that is not the usual one."""
-    options: Options | None = None
-    """For every request of the session, where the request has none of its own."""
-    user_id: str | None = None
-    team_id: str | None = None
-    gateway_key_id: str | None = None
-    most_raw: int | None = MOST_BYTES
-    """Bytes of `provider_raw` that are kept of one answer; None is all."""
-    model_lookup: ModelLookup | None = None
-    """What models take, where that is not as the package and this machine's user say."""
-    alone: bool = False
-    """Nobody else appends to the session while it is open here. Who finds that somebody did has
-    lost it, and appends nothing (`ConflictError`)."""
+    question: str
+    """The digest of the user's message."""
+    model: str
+    answer_id: str
 
 
 Make = Callable[[Store, SessionRow], object]
@@ -92,39 +93,40 @@ def create(
     name: str | None,
     policy: Mapping[str, object] | None = None,
     make: Make = _add,
+    parent_id: str | None = None,
 ) -> Effects[Core]:
     """A new session. `model` is its default: `/model` may choose another one later. `make` stores
-    it, with what else is to be made in the same moment."""
+    it, with what else is to be made in the same moment. `parent_id` is whose worker it is."""
     id = None if model is None else setting.router.config().names.require(model)
     now = datetime.now(UTC)
-    kept = {_DEFAULT: id, _STICKY: False, **(policy or {})}
-    row = SessionRow(_IDS.new(), workspace_path, now, now, id, kept, name)
-    yield from ask(lambda store: make(store, row))
+    stored_policy = {DEFAULT: id, STICKY: False, **(policy or {})}
+    row = SessionRow(_IDS.new(), workspace_path, now, now, id, stored_policy, name, parent_id)
+    yield lambda store: make(store, row)
     core = Core(row, setting)
-    core.prices = yield from kept_prices(setting.prices)
+    core.prices = yield from stored_prices(setting.prices)
     core.history, core.ids = [], IdMap()
-    told = SessionCreated(
+    created = SessionCreated(
         workspace_path=workspace_path,
         workspace_hash=hashlib.sha256(workspace_path.encode()).hexdigest(),
         initial_active_model=id,
         routing_policy_version=setting.router.config().policy.version,
     )
-    core.recorder.emit("session.created", told)
+    core.recorder.emit("session.created", created)
     yield from core.recorder.stored()
     return core
 
 
 def reopen(setting: Setting, id: str) -> Effects[Core]:
     """A session as it was left, also by a program that was killed."""
-    row = yield from ask(lambda store: store.session(id))
+    row: SessionRow = yield lambda store: store.session(id)
     core = Core(row, setting)
-    core.prices = yield from kept_prices(setting.prices)
-    told = SessionResumed(
+    core.prices = yield from stored_prices(setting.prices)
+    resumed = SessionResumed(
         active_model=row.active_model,
         message_count=row.message_count,
         routing_policy_version=setting.router.config().policy.version,
     )
-    core.recorder.emit("session.resumed", told)
+    core.recorder.emit("session.resumed", resumed)
     yield from core.recorder.stored()
     return core
 
@@ -135,6 +137,7 @@ class Core:
     `turn` is the id of the turn that is under way, if any; there is one at a time."""
 
     def __init__(self, row: SessionRow, setting: Setting) -> None:
+        self.id = row.id
         self.row = row
         self.setting = setting
         self.history: list[Message] | None = None
@@ -144,21 +147,22 @@ class Core:
         self.turn: str | None = None
         self.decision: Decision | None = None
         """The last one, for `/model show`."""
+        self.last_turn: LastTurn | None = None
         self._facts = (0, Facts())
         """What was found in so many messages."""
+        self._lookup: ModelLookup | None = None
+        """What models accept, as it was found when the last turn began."""
+        self._adapters: dict[str, Adapter] = {}
+        """Of the models of this turn."""
         self._estimators: dict[str, Estimator] = {}
         self._estimated: tuple[str | None, int, int] = (None, 0, 0)
         """The last request's model, its messages, and about how many tokens it had."""
         self.recorder = Recorder(row.id, setting.bus)
         policy = row.routing_policy or {}
-        self.choice = Choice(row.active_model if policy.get(_STICKY) else None)
-        self.default_model: str | None = policy.get(_DEFAULT) or (
-            None if policy.get(_STICKY) else row.active_model
+        self.choice = Choice(row.active_model if policy.get(STICKY) else None)
+        self.default_model: str | None = policy.get(DEFAULT) or (
+            None if policy.get(STICKY) else row.active_model
         )
-
-    @property
-    def id(self) -> str:
-        return self.row.id
 
     @property
     def model(self) -> str | None:
@@ -172,10 +176,10 @@ class Core:
     # Reading
 
     def load(self) -> Effects[list[Message]]:
-        """The whole history; read once, then kept up to date by what this session appends."""
+        """The whole history; read once, then extended by what this session appends."""
         if self.history is None or self.ids is None:
-            calls = yield from ask(lambda store: store.tool_calls(self.id))
-            stored = yield from ask(lambda store: store.messages(self.id))
+            calls: list[ToolCallRow] = yield lambda store: store.tool_calls(self.id)
+            stored: list[Message] = yield lambda store: store.messages(self.id)
             self.history = [with_provenance(message) for message in stored]
             last = self.history[-1].id if self.history else None
             self.ids = IdMap.of(calls, Ulids(after=last))
@@ -183,7 +187,7 @@ class Core:
 
     def reload(self) -> Effects[list[Message]]:
         """The history as the store has it now, with what other programs appended."""
-        self.row = yield from ask(lambda store: store.session(self.id))
+        self.row = yield lambda store: store.session(self.id)
         self.history = self.ids = None
         self._forget()
         return (yield from self.load())
@@ -193,12 +197,15 @@ class Core:
         self._facts, self._estimated = (0, Facts()), (None, 0, 0)
 
     def search(self, words: str, limit: int) -> Effects[list[SearchHit]]:
-        return (yield from ask(lambda s: s.search(words, session_id=self.id, limit=limit)))
+        hits: list[SearchHit]
+        hits = yield lambda store: store.search(words, session_id=self.id, limit=limit)
+        return hits
 
     def tail(self, count: int) -> Effects[list[Message]]:
         if self.history is not None:
             return self.history[-count:] if count > 0 else []
-        return (yield from ask(lambda store: store.tail(self.id, count)))
+        last: list[Message] = yield lambda store: store.tail(self.id, count)
+        return last
 
     # What is known of the history, without walking all of it again
 
@@ -211,9 +218,9 @@ class Core:
             self._facts = (len(history), known)
         return known
 
-    def estimate(self, model: str, told: Request) -> int:
-        """About how many tokens a request has in which all of the history is told."""
-        tokens = self._estimator(model).tokens(told.messages, told.tools, told.options)
+    def estimate(self, model: str, request: Request) -> int:
+        """About how many tokens a request with the whole history has."""
+        tokens = self._estimator(model).tokens(request.messages, request.tools, request.options)
         self._estimated = (model, len(self.history or ()), tokens)
         return tokens
 
@@ -253,7 +260,7 @@ class Core:
         check: bool = True,
         hold: Hold | None = None,
     ) -> Effects[tuple[Message, ...]]:
-        """Messages that are under our ids already. What a provider answered is kept as it is."""
+        """Store messages that have our ids already; without `check`, an answer as it came."""
         assert self.ids is not None
         assert self.history is not None
         if check:
@@ -261,13 +268,11 @@ class Core:
         if after is None and self.setting.alone:
             after = len(self.history)
         ids = {id: own for m in messages for id, own in self.ids.provider_ids(m).items()}
-        done = yield from ask(
-            lambda s: s.append(
-                self.id, messages, provider_ids=ids, after=after, hold=hold, check=check
-            )
+        done: Appended = yield lambda store: store.append(
+            self.id, messages, provider_ids=ids, after=after, hold=hold, check=check
         )
         self.history.extend(done.messages)
-        self._count(done.first + len(done.messages) - 1)
+        self.row = replace(self.row, message_count=done.first + len(done.messages) - 1)
         return done.messages
 
     def save(
@@ -278,10 +283,8 @@ class Core:
         assert self.ids is not None
         message = with_provenance(message)
         ids = self.ids.provider_ids(message)
-        yield from ask(
-            lambda s: s.save(
-                message, provider_ids=ids, instead_of=instead_of, hold=hold, check=False
-            )
+        yield lambda store: store.save(
+            message, provider_ids=ids, instead_of=instead_of, hold=hold, check=False
         )
         if self.history is not None:
             for index in range(len(self.history) - 1, -1, -1):
@@ -291,9 +294,6 @@ class Core:
                         self._forget()
                     break
         return message
-
-    def _count(self, count: int) -> None:
-        self.row = replace(self.row, message_count=count)
 
     def _adopted(self, message: Message) -> Message:
         assert self.ids is not None
@@ -307,7 +307,9 @@ class Core:
         """Structure, and that each result answers a call of this session, once."""
         assert self.history is not None
         for message in messages:
-            broken = validate(message.replace(session_id=None, id=None))
+            if message.id is not None or message.session_id is not None:
+                message = message.replace(session_id=None, id=None)
+            broken = validate(message)
             if broken:
                 raise SessionError(f"session {self.id} rejects this message: {broken[0]}")
         if any(m.role is Role.TOOL for m in messages):
@@ -324,36 +326,63 @@ class Core:
                         del open[block.tool_use_id]
 
     def composed(self, parts: Mapping[str, str | None]) -> Effects[Message]:
-        """Set parts of the system prompt. Before anybody has spoken the first message is written
-        anew; later, a new one says what changed, and everything before it stays as it was."""
+        """Set parts of the system prompt: in the first message while it is the only one, later in
+        a new message with what changed."""
         history = yield from self.load()
         before = [message for message in history if is_composed(message)]
         if not before:
             return (yield from self.add([compose(parts)]))[0]
         if len(history) == 1:
             new = compose({**parts_of(before[0]), **parts})
-            kept = before[0].replace(content=new.content, metadata=new.metadata)
-            return (yield from self.save(kept, instead_of=before[0]))
-        said = {name: text for message in before for name, text in parts_of(message).items()}
-        changed = {name: text for name, text in parts.items() if text and said.get(name) != text}
+            rewritten = before[0].replace(content=new.content, metadata=new.metadata)
+            return (yield from self.save(rewritten, instead_of=before[0]))
+        current = {name: text for message in before for name, text in parts_of(message).items()}
+        changed = {name: text for name, text in parts.items() if text and current.get(name) != text}
         if not changed:
             return before[-1]
         return (yield from self.add([compose(changed)]))[0]
 
-    def interrupted(self) -> Effects[None]:
-        """What a killed program left half said is said to be so, and kept."""
-        history = yield from self.load()
+    def interrupted(self) -> Effects[list[Message]]:
+        """The history, with the partial answers of a killed program marked as interrupted."""
+        history = self.history or (yield from self.load())
         for message in history[-_LOOK_BACK:]:
             if message.metadata.status is MessageStatus.PARTIAL:
                 metadata = message.metadata.replace(
                     status=MessageStatus.ERROR, error_message=INTERRUPTED
                 )
                 yield from self.save(message.replace(metadata=metadata), instead_of=message)
+        return history
 
     # Models
 
-    def adapter(self, model: str, profile: Fitting = None) -> Adapter:
-        """What speaks to a model for this session; `profile` is what it takes for once."""
+    def look_up_models(self) -> None:
+        """Find out what models accept: once, when a turn begins. Files of the user that change
+        later count from the next turn on."""
+        found = self.setting.model_lookup or lookup_here()
+        if found is not self._lookup:
+            self._lookup = found
+            self._adapters.clear()
+
+    def capabilities(self) -> CapabilityLookup:
+        """What routing asks about models; the default router asks what the turn has looked up."""
+        setting, configured = self.setting, self.setting.router.capabilities
+        if self._lookup is None or setting.model_lookup is not None or configured is not lookup:
+            return configured
+        return self._lookup.capabilities
+
+    def turn_adapter(self, model: str, profile: ProfileChoice = None) -> Adapter:
+        """The adapter of a model for the turn in progress, made once."""
+        known = self._adapters.get(model) if profile is None else None
+        if known is None or known.ids is not self.ids or known.prices is not self.prices:
+            known = self.adapter(model, profile, self._lookup)
+            if profile is None:
+                self._adapters[model] = known
+        return known
+
+    def adapter(
+        self, model: str, profile: ProfileChoice = None, lookup: ModelLookup | None = None
+    ) -> Adapter:
+        """A new adapter of a model for this session; `profile` replaces its rules."""
         setting = self.setting
         entry = setting.router.registry.entries.get(model)
         dialect = setting.dialects.get(model) or setting.dialects.get(model.partition(":")[0])
@@ -364,7 +393,8 @@ class Core:
             prices=self.prices,
             wire_name=entry.wire_name if entry else None,
             profile=profile,
-            model_lookup=setting.model_lookup,
+            model_lookup=setting.model_lookup or lookup,
+            instructions=setting.instructions,
         )
 
     def plan(self, model: str) -> Effects[SwapPlan]:
@@ -373,10 +403,10 @@ class Core:
         router, tools, options = self.setting.router, self.tools, self.setting.options
         model = router.config().names.require(model)
         adapter = self.adapter(model)
-        said = with_files(history, self.row.workspace_path)
-        adapter = adapter.for_request(adapter.request(said, tools, options))
-        tokens = estimated_tokens(adapter, self._estimator(adapter.model), said, tools, options)
-        report, critical = trial_write(adapter, said, tools, options)
+        messages = with_files(history, self.row.workspace_path)
+        adapter = adapter.for_request(adapter.request(messages, tools, options))
+        tokens = estimated_tokens(adapter, self._estimator(adapter.model), messages, tools, options)
+        report, critical = trial_write(adapter, messages, tools, options)
         present = self.model
         now = None
         if present is not None:
@@ -408,12 +438,12 @@ class Core:
         if model is not None:
             model = self.setting.router.config().names.require(model)
             yield from self._require_fit(model)
-        told = self.choice.set(model)
-        self.recorder.emit("route.overridden", told)
-        if not told.queued:
+        overridden = self.choice.set(model)
+        self.recorder.emit("route.overridden", overridden)
+        if not overridden.queued:
             yield from self._keep_choice()
         yield from self.recorder.stored()
-        return told.queued
+        return overridden.queued
 
     def _require_fit(self, model: str) -> Effects[None]:
         history = yield from self.load()
@@ -435,10 +465,10 @@ class Core:
 
     def _keep_choice(self) -> Effects[None]:
         policy = dict(self.row.routing_policy or {})
-        policy.update({_DEFAULT: self.default_model, _STICKY: self.choice.model is not None})
+        policy.update({DEFAULT: self.default_model, STICKY: self.choice.model is not None})
         active = self.model
-        self.row = yield from ask(
-            lambda s: s.update_session(self.id, active_model=active, routing_policy=policy)
+        self.row = yield lambda store: store.update_session(
+            self.id, active_model=active, routing_policy=policy
         )
 
     def turn_ended(self) -> Effects[None]:
@@ -460,16 +490,16 @@ class Core:
     # The rest
 
     def forked(self, message_id: str | None, name: str | None) -> Effects[Core]:
-        row = yield from ask(lambda store: store.fork(self.id, message_id, name=name))
+        row: SessionRow = yield lambda store: store.fork(self.id, message_id, name=name)
         core = Core(row, self.setting)
         core.prices = self.prices
-        told = SessionCreated(
+        created = SessionCreated(
             workspace_path=row.workspace_path,
             workspace_hash=hashlib.sha256(row.workspace_path.encode()).hexdigest(),
             initial_active_model=row.active_model,
             routing_policy_version=self.setting.router.config().policy.version,
         )
-        core.recorder.emit("session.created", told)
+        core.recorder.emit("session.created", created)
         yield from core.recorder.stored()
         return core
 
@@ -482,13 +512,13 @@ class Core:
         """Say that this session is over. It can still be read, and opened again."""
         history = yield from self.load()
         lasted = datetime.now(UTC) - self.row.created_at
-        told = SessionEnded(
+        ended = SessionEnded(
             disposition=disposition,
             turn_count=sum(m.role is Role.USER for m in history),
             total_cost_usd=cost_of_messages(history),
             duration_ms=max(0, int(lasted.total_seconds() * 1000)),
         )
-        self.recorder.emit("session.ended", told)
+        self.recorder.emit("session.ended", ended)
         yield from self.recorder.stored()
 
 
@@ -516,11 +546,12 @@ def cost_of_messages(messages: Iterable[Message]) -> Decimal | None:
     costs = []
     for message in messages:
         usage = message.metadata.usage
-        if usage is None or not usage.is_known:
+        if usage is None:
             continue
-        if usage.cost_usd is None:
+        if usage.cost_usd is not None:
+            costs.append(usage.cost_usd)
+        elif usage.is_known:
             return None
-        costs.append(usage.cost_usd)
     return total(*costs)
 
 

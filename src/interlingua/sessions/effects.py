@@ -1,26 +1,26 @@
 """Session logic without I/O, so that it is written once for threads and for event loops.
 
-It is a generator that yields what it wants from the store (an effect) and is sent the result. `run`
-drives it with a `Store`, `run_async` with an `AsyncStore`.
+It is a generator that yields a call of the store (`row: SessionRow = yield lambda store:
+store.session(id)`) and is sent the result. `run` drives it with a `Store`, `run_async` with an
+`AsyncStore`. A `Method` is one that both kinds of an object have.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator
-from typing import Any, TypeVar, cast
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from functools import wraps
+from inspect import getattr_static
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast, overload
 
+from interlingua.errors import InterlinguaError
 from interlingua.store.base import AsyncStore, Store
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 Question = Callable[[Store], Any]
 Effects = Generator[Question, Any, T]
-
-
-def ask(question: Callable[[Store], T]) -> Effects[T]:
-    """One question to the store, and its answer."""
-    return cast(T, (yield question))
 
 
 def run(store: Store, effects: Effects[T]) -> T:
@@ -56,12 +56,86 @@ async def _run_async(store: AsyncStore, effects: Effects[T]) -> T:
     try:
         question = next(effects)
         while True:
-            asked = cast(Callable[[AsyncStore], Awaitable[Any]], question)
+            awaitable_question = cast(Callable[[AsyncStore], Awaitable[Any]], question)
             try:
-                answer = await asked(store)
+                answer = await awaitable_question(store)
             except Exception as problem:
                 question = effects.throw(problem)
             else:
                 question = effects.send(answer)
     except StopIteration as done:
         return cast(T, done.value)
+
+
+class Method(Generic[P, T]):
+    """A method whose effects are written once, in the common base of both kinds of an object: in a
+    `Blocking` class it returns the result, in an `Awaited` one a coroutine."""
+
+    def __init__(self, effects: Callable[Concatenate[Any, P], Effects[T]]) -> None:
+        self.effects = effects
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __get__(self, instance: Blocking, owner: object = None) -> Callable[P, T]: ...
+        @overload
+        def __get__(
+            self, instance: Awaited, owner: object = None
+        ) -> Callable[P, Coroutine[Any, Any, T]]: ...
+        @overload
+        def __get__(self, instance: None, owner: object = None) -> Callable[..., Any]: ...
+        def __get__(self, instance: Any, owner: object = None) -> Any: ...
+
+
+class Blocking:
+    """Runs its methods with a `Store`."""
+
+    _store: Store
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+
+        def blocking(effects: Callable[..., Effects[Any]]) -> Callable[..., Any]:
+            def method(self: Blocking, *args: Any, **kwargs: Any) -> Any:
+                return run(self._store, effects(self, *args, **kwargs))
+
+            return method
+
+        _bind(cls, blocking)
+
+
+class Awaited:
+    """Runs its methods with an `AsyncStore`."""
+
+    _store: AsyncStore
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+
+        def awaited(effects: Callable[..., Effects[Any]]) -> Callable[..., Any]:
+            async def method(self: Awaited, *args: Any, **kwargs: Any) -> Any:
+                return await run_async(self._store, effects(self, *args, **kwargs))
+
+            return method
+
+        _bind(cls, awaited)
+
+
+def _bind(cls: type, make: Callable[[Callable[..., Effects[Any]]], Callable[..., Any]]) -> None:
+    """Give a class its own functions in place of the methods of its base."""
+    for name in dir(cls):
+        found = getattr_static(cls, name)
+        if isinstance(found, Method):
+            method = wraps(found.effects)(make(found.effects))
+            method.__qualname__ = f"{cls.__qualname__}.{name}"
+            returned = method.__annotations__["return"].removeprefix("Effects[")[:-1]
+            method.__annotations__ = {**method.__annotations__, "return": returned}
+            setattr(cls, name, method)
+
+
+class SessionError(InterlinguaError):
+    """Something that this session cannot take; nothing was stored."""
+
+
+class TurnError(SessionError):
+    """A turn or a call that is asked for at the wrong moment."""

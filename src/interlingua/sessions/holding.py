@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from interlingua.sessions.effects import Effects, ask
-from interlingua.store.errors import ConflictError
-from interlingua.store.rows import TurnRow
+from interlingua.costs.table import PriceTable, is_bundled, with_own_version
+from interlingua.sessions.effects import Effects
+from interlingua.store.errors import ConflictError, NotFoundError
+from interlingua.store.rows import SessionRow, TurnRow
 
 SILENCE = timedelta(seconds=60)
 """After this, a turn that nothing was heard of is no longer waited for."""
@@ -80,9 +81,31 @@ def is_under_way(turn: TurnRow, resuming: bool = False) -> bool:
 
 def free_turn(session_id: str, resuming: bool) -> Effects[str | None]:
     """See that nobody has a turn of the session under way; gives the one that was left, if any."""
-    row = yield from ask(lambda store: store.session(session_id))
+    row: SessionRow = yield lambda store: store.session(session_id)
     if row.turn is None:
         return None
     if is_under_way(row.turn, resuming):
         raise ConflictError(f"of session {session_id}", "another program has a turn in progress")
     return row.turn.id
+
+
+def stored_prices(table: PriceTable | None) -> Effects[PriceTable | None]:
+    """The table under the version that costs will name. A table that is not the package's is stored
+    under its version, or under a new one where that names other prices already."""
+    if table is None or is_bundled(table):
+        return table
+    for each in (table, with_own_version(table)):
+        if (yield from _is_there(each)):
+            return each
+    return with_own_version(table)
+
+
+def _is_there(table: PriceTable) -> Effects[bool]:
+    """Whether these prices are what their version stands for, now if not before."""
+    document = table.to_dict()
+    try:
+        there: object = yield lambda store: store.prices(table.version)
+    except NotFoundError:
+        yield lambda store: store.save_prices(table.version, document)
+        return True
+    return bool(there == document)

@@ -1,4 +1,4 @@
-"""What a change of model would bring, told before it is done."""
+"""What a change of model would lose and cost, before it is made."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 
-from interlingua.adapters.adapter import Adapter
+from interlingua.adapt.request import adapt
+from interlingua.costs.cost import UnknownCostError, cost_of
 from interlingua.errors import LossError
-from interlingua.estimate.estimator import Estimator
-from interlingua.losses import Report, planning
 from interlingua.model.exchange import Options
+from interlingua.model.losses import Report, planning
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Usage
 from interlingua.model.tools import ToolDefinition
-from interlingua.models.names import UnknownModelError
-from interlingua.prices.cost import UnknownCostError, cost_of
+from interlingua.profiles.estimate.estimator import Estimator
+from interlingua.profiles.names import UnknownModelError
 from interlingua.routing.swap import Refusal
+from interlingua.sessions.adapters.adapter import Adapter
 
 
 @dataclass(frozen=True)
 class SwapPlan:
-    """`refusal` is there if the model cannot take the session over; `report` lists what it would
-    not be told; `cost_usd` is what reading the history once costs there, None where no price is
-    known, and `present_cost_usd` the same for the model in use."""
+    """`refusal` is set if the model cannot take the session over; `report` lists what it would not
+    see; `cost_usd` is what reading the history once costs there, None where no price is known, and
+    `present_cost_usd` the same for the model in use."""
 
     model: str
     report: Report
@@ -73,7 +74,7 @@ def trial_write(
 
 
 def _going_on(messages: Sequence[Message]) -> Sequence[Message]:
-    """The history as it will be said: with a turn of the user's behind the model's last."""
+    """The history with a message of the user's after the model's last, as the next request has."""
     ends = bool(messages) and messages[-1].role is Role.ASSISTANT
     return [*messages, Message.user("?")] if ends else messages
 
@@ -85,10 +86,10 @@ def estimated_tokens(
     tools: Sequence[ToolDefinition],
     options: Options | None,
 ) -> int:
-    """About how many tokens this is to that model: what it is not told does not fill its window."""
+    """About how many tokens the adapted request has for that model."""
     request = adapter.request(messages, tools, options)
     with planning(), suppress(LossError):  # then it is all of it
-        request = adapter.retold(request).value
+        request = adapt(request, adapter.target).value
     return estimator.tokens(request.messages, request.tools, request.options)
 
 

@@ -1,23 +1,23 @@
-"""Limits for what only its provider understands: how large it may be, and how long it is kept.
+"""Limits on the size and age of `metadata.provider_raw`.
 
-`metadata.provider_raw` lets a message go home to the letter. It is no part of what was said, so it
-may go when it is too large or too old; signatures, ids and everything else that has a field stay.
+It lets a message go home byte for byte and is not part of the content, so it may be removed when it
+is too large or too old; signatures, ids and everything else that has a field stay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from interlingua.model.codec import dumps
-from interlingua.model.message import Message
+from interlingua.model.message import Message, Role, walk_message
 from interlingua.model.metadata import Diagnostic, MessageMetadata
 from interlingua.store.base import Store
 from interlingua.store.rows import SessionRow, UsageRow
 
 MOST_BYTES = 1 << 20
-"""Of one answer's `provider_raw`, as JSON; what is larger is not kept."""
+"""The largest `provider_raw` of one answer that is stored, as JSON."""
 TOO_LARGE = "provider_raw_dropped"
 """The diagnostic of an answer that had more."""
 PAGE = 200
@@ -29,8 +29,8 @@ def limited(message: Message, most: int | None = MOST_BYTES) -> Message:
     size = _size(metadata)
     if most is None or size <= most:
         return message
-    told = Diagnostic(TOO_LARGE, f"{size} bytes, more than {most}", details={"bytes": size})
-    diagnostics = (*metadata.diagnostics, told)
+    diagnostic = Diagnostic(TOO_LARGE, f"{size} bytes, more than {most}", details={"bytes": size})
+    diagnostics = (*metadata.diagnostics, diagnostic)
     return message.replace(metadata=metadata.replace(provider_raw=None, diagnostics=diagnostics))
 
 
@@ -50,7 +50,7 @@ def prune(
     dry_run: bool = False,
 ) -> Pruned:
     """Remove the `provider_raw` of messages made before a time, and of those in which it has more
-    bytes than this. What is said otherwise stays, and so does the order of sessions."""
+    bytes than this. Everything else stays, and so does the order of sessions."""
     rows = [store.session(session_id)] if session_id is not None else _sessions(store)
     count = size = 0
     for page in _pages(store, rows):
@@ -92,3 +92,37 @@ def _without(message: Message) -> tuple[UsageRow, MessageMetadata]:
     assert message.created_at is not None
     row = UsageRow(message.session_id, message.id, message.created_at, message.metadata)
     return row, message.metadata.replace(provider_raw=None)
+
+
+def with_files(messages: Sequence[Message], workspace_path: str) -> tuple[Message, ...]:
+    """The messages as a wire wants them: data in place of `file_ref`. No file is opened unless one
+    is referred to, and none outside the workspace.
+
+    What the last turn refers to must be there. A file that has gone since an older turn is no
+    reason to be stuck: the reference stays, and the writer reports it as lost."""
+    if not any(map(_refers, messages)):
+        return tuple(messages)
+    from interlingua.tools.attach import attach_files
+    from interlingua.tools.handlers import WorkspaceError
+    from interlingua.tools.workspace import Workspace
+
+    workspace = Workspace.of(workspace_path)
+    last = max((i for i, m in enumerate(messages) if m.role is Role.USER), default=0)
+    out = list(messages)
+    for index, message in enumerate(messages):
+        if _refers(message):
+            try:
+                (out[index],) = attach_files([message], workspace)
+            except WorkspaceError:
+                if index >= last:
+                    raise
+    return tuple(out)
+
+
+def _refers(message: Message) -> bool:
+    return any(_is_reference(block) for _, _, block in walk_message(message))
+
+
+def _is_reference(block: object) -> bool:
+    source = getattr(block, "source", None)
+    return source is not None and source.kind == "file_ref"

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from interlingua.bus.bus import IDS, Bus, event_of, now_us
-from interlingua.bus.check import check_event
-from interlingua.bus.errors import QueueFullError
-from interlingua.bus.event import Event
-from interlingua.bus.payloads.base import Payload
-from interlingua.sessions.effects import Effects, ask
+from interlingua.events.bus import IDS, Bus, event_of, now_us
+from interlingua.events.codec import check_event, load_payload
+from interlingua.events.event import Actor, Event, QueueFullError, Sensitivity
+from interlingua.events.log import EventQuery
+from interlingua.events.payloads import Payload
+from interlingua.sessions.effects import Effects
+from interlingua.store.base import AsyncStore, Store
 from interlingua.store.rows import EventRow
 
 logger = logging.getLogger(__name__)
@@ -38,7 +39,7 @@ class Recorder:
         self._bus = bus
         self._waiting: deque[Event] = deque(maxlen=CAPACITY)
         self.ended_tools: set[str] = set()
-        """Calls of this turn whose end was told, by whoever ran them."""
+        """Tool calls of this turn whose end was emitted."""
 
     def emit(
         self,
@@ -71,18 +72,21 @@ class Recorder:
         self._waiting.append(event)
         return event
 
-    def stored(self) -> Effects[None]:
-        """Keep what has been collected. A trace that cannot be kept is no reason to lose the
-        conversation: it is kept with the next one."""
-        if self._bus is None and self._waiting:
-            rows = event_rows(tuple(self._waiting))
-            try:
-                yield from ask(lambda store: store.append_events(rows))
-            except Exception as problem:
-                extra = {"session_id": self.session_id, "problem": problem.__class__.__name__}
-                logger.warning("trace_not_stored", extra=extra)
-            else:
-                self._waiting.clear()
+    def stored(self, ended_turn: str | None = None) -> Effects[bool]:
+        """Store the collected events, and release a turn that has ended with them; False if nothing
+        was stored. If the store fails, they wait for the next time: the conversation goes on."""
+        if self._bus is not None or not self._waiting:
+            return False
+        rows = event_rows(tuple(self._waiting))
+        turn = None if ended_turn is None else (self.session_id, ended_turn)
+        try:
+            yield lambda store: store.append_events(rows, turn)
+        except Exception as problem:
+            extra = {"session_id": self.session_id, "problem": problem.__class__.__name__}
+            logger.warning("trace_not_stored", extra=extra)
+            return False
+        self._waiting.clear()
+        return True
 
 
 def _tool_use_id(payload: Payload | Mapping[str, Any]) -> str:
@@ -107,3 +111,58 @@ def event_rows(events: Sequence[Event]) -> list[EventRow]:
         )
         for event in events
     ]
+
+
+_PAGE = 500
+
+
+class StoreSink:
+    """Stores a bus's events: `Bus(StoreSink(store))`. The same event is stored once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def append_events(self, events: list[Event], /) -> None:
+        self._store.append_events(event_rows(events))
+
+    def events(self, query: EventQuery, /) -> Iterator[Event]:
+        """Events of the named sessions, session by session, in stored order."""
+        left = query.limit
+        types = sorted(query.types or ())
+        for session_id in sorted(query.session_ids or ()):
+            after = 0
+            while left > 0:
+                rows = self._store.events(session_id, after, _PAGE, types)
+                for row in rows:
+                    event = event_of_row(row)
+                    if left > 0 and query.matches(event):
+                        left -= 1
+                        yield event
+                if len(rows) < _PAGE:
+                    break
+                after = rows[-1].seq
+
+
+class AsyncStoreSink:
+    """The same for a store whose calls are awaited."""
+
+    def __init__(self, store: AsyncStore) -> None:
+        self._store = store
+
+    async def append_events(self, events: list[Event], /) -> None:
+        await self._store.append_events(event_rows(events))
+
+
+def event_of_row(row: EventRow) -> Event:
+    """A stored event as it was emitted."""
+    return Event(
+        id=row.id,
+        timestamp=row.timestamp,
+        session_id=row.session_id,
+        turn_id=row.turn_id,
+        parent_event_id=row.parent_event_id,
+        type=row.type,
+        actor=Actor(row.actor),
+        sensitivity=Sensitivity(row.sensitivity),
+        payload=load_payload(row.type, msgspec.json.encode(row.payload)),
+    )

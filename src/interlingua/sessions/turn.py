@@ -9,30 +9,38 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from interlingua.adapters.assemble import INPUT_INVALID
-from interlingua.bus.event import Event
-from interlingua.bus.payloads.base import Payload
-from interlingua.bus.payloads.conversation import TurnCancelled, TurnCompleted, TurnStarted
-from interlingua.bus.payloads.tools import (
+from interlingua.coerce import MessageLike, OptionsLike, as_message, as_options, is_option
+from interlingua.events.event import Event, TurnTrace
+from interlingua.events.payloads import (
+    Payload,
     ToolFailed,
     ToolInputInvalid,
+    TurnCancelled,
+    TurnCompleted,
+    TurnStarted,
     ValidationProblem,
 )
-from interlingua.bus.turn import TurnTrace
-from interlingua.given import GivenMessage, GivenOptions, is_option, message_of, options_of
-from interlingua.ids import Ulids
 from interlingua.model.blocks import ToolResultBlock
 from interlingua.model.exchange import Options
+from interlingua.model.ids import Ulids
 from interlingua.model.message import Message, Role, UserContent
 from interlingua.model.metadata import MessageStatus, StopReason, Usage
 from interlingua.routing.decision import Decision
-from interlingua.routing.override import address
+from interlingua.routing.patterns import TurnResult
+from interlingua.routing.swap import address
 from interlingua.routing.turn import Turn as RoutedTurn
 from interlingua.routing.turn import facts_of, needs_from, turn_of
-from interlingua.sessions.core import Core, cost_of_messages, open_calls
-from interlingua.sessions.effects import Effects, ask
-from interlingua.sessions.errors import TurnError
+from interlingua.sessions.adapters.assemble import INPUT_INVALID
+from interlingua.sessions.core import Core, LastTurn, cost_of_messages, open_calls
+from interlingua.sessions.effects import Effects, TurnError
 from interlingua.sessions.holding import HERE, free_turn, holder
+from interlingua.sessions.patterns import (
+    after_routing,
+    implicit,
+    question_digest,
+    record,
+    with_patterns,
+)
 from interlingua.store.errors import StoreError
 from interlingua.store.rows import Hold
 
@@ -40,7 +48,7 @@ logger = logging.getLogger(__name__)
 
 CANCELLED = "cancelled before it had a result"
 _TELL_EVERY = 5.0
-"""Seconds in which others need not be told again that a turn is under way."""
+"""Seconds between two renewals of the hold on a turn."""
 _IDS = Ulids()
 
 Reason = Literal["user_cancel", "client_disconnect", "timeout"]
@@ -59,9 +67,9 @@ class Beginning:
 
 def beginning(
     core: Core,
-    content: UserContent | GivenMessage,
+    content: UserContent | MessageLike,
     override: str | None,
-    options: GivenOptions | None,
+    options: OptionsLike | None,
     more: Mapping[str, Any],
 ) -> Beginning:
     """What a caller says, apart: the message, options for this turn, and what routing may ask."""
@@ -69,47 +77,54 @@ def beginning(
     rest = {word: value for word, value in more.items() if word not in words}
     if words and options is None:
         options = core.setting.options
-    return Beginning(message_of(content), override, options_of(options, words), rest)
+    return Beginning(as_message(content), override, as_options(options, words), rest)
 
 
 def begin(core: Core, beginning: Beginning) -> Effects[TurnCore]:
     """Route, then store the user's message and say that the turn has started. If there is no model
     for it, nothing is stored and nothing has started, and the decision is in the trace."""
     _require_can_begin(core, beginning.message)
+    core.look_up_models()
     left = yield from free_turn(core.id, resuming=beginning.message is None)
-    yield from core.interrupted()
-    history = yield from core.load()
+    history = yield from core.interrupted()
     message, routed = _routed(core, beginning, history)
+    routed, kind = yield from with_patterns(core, routed)
     turn_id = _IDS.new()
     trace = TurnTrace(core.recorder, core.id, turn_id)
-    told: list[tuple[str, Payload | Mapping[str, Any]]] = []
+    emitted: list[tuple[str, Payload | Mapping[str, Any]]] = []
 
     def note(type: str, payload: Payload | Mapping[str, Any], /) -> Event | None:
-        told.append((type, payload))
+        emitted.append((type, payload))
         return None
 
-    decision = core.decision = core.setting.router.route(routed, note)
+    decision = core.decision = core.setting.router.route(routed, note, core.capabilities())
     if decision.chosen_model is None:
-        for type, payload in told:
+        for type, payload in emitted:
             trace.emit(type, payload)
         yield from core.recorder.stored()
         decision.require()
-    asked = message or last_user_message(history)
-    hold, count = Hold(turn_id, holder(), left), len(history)
-    stored = asked
-    if message is not None:
-        (stored,) = yield from core.add([message], after=count, hold=hold)
-    else:
-        yield from ask(lambda store: store.hold_turn(core.id, hold, after=count))
-    trace.emit("turn.started", _started(asked, routed))
-    for type, payload in told:
+    question = message or last_user_message(history)
+    hold = Hold(turn_id, holder(), left)
+    stored = (yield from _held(core, message, hold, len(history))) or question
+    trace.emit("turn.started", _started(question, routed))
+    for type, payload in emitted:
         trace.emit(type, payload)
+    if kind is not None:
+        kind = yield from after_routing(core, routed, kind, decision, question, trace.emit)
     core.choice.begin_turn()
     core.recorder.ended_tools.clear()
-    turn = TurnCore(core, turn_id, decision, trace, beginning.options, stored)
+    turn = TurnCore(core, turn_id, decision, trace, beginning.options, stored, kind)
     core.turn = turn_id
     yield from core.recorder.stored()
     return turn
+
+
+def _held(core: Core, message: Message | None, hold: Hold, count: int) -> Effects[Message | None]:
+    """Take the session for this turn; returns the user's message as it is stored."""
+    if message is None:
+        yield lambda store: store.hold_turn(core.id, hold, after=count)
+        return None
+    return (yield from core.add([message], after=count, hold=hold))[0]
 
 
 def _require_can_begin(core: Core, message: Message | None) -> None:
@@ -120,9 +135,9 @@ def _require_can_begin(core: Core, message: Message | None) -> None:
         raise TurnError(f"a turn starts with a message of the role user, not {found}")
 
 
-def _started(asked: Message | None, routed: RoutedTurn) -> TurnStarted:
+def _started(question: Message | None, routed: RoutedTurn) -> TurnStarted:
     return TurnStarted(
-        message_hash=asked.digest() if asked is not None else "",
+        message_hash=question.digest() if question is not None else "",
         estimated_input_tokens=routed.estimated_input_tokens,
         has_images=routed.has_images,
         has_tool_calls_in_history=routed.has_tool_calls_in_history,
@@ -141,30 +156,28 @@ def _routed(
         message, override = addressed.message, override or addressed.name
     model = override or core.model or ""
     try:
-        adapter = core.adapter(names.resolve(model) or model) if model else None
+        adapter = core.turn_adapter(names.resolve(model) or model) if model else None
     except ValueError:
         adapter = None  # no name of a model; choosing one says so
     tokens = core.expected(adapter, message, options) if adapter else 0
     facts = core.facts()
-    whole = facts if message is None else facts | facts_of([message])
-    needs = needs_from(whole, core.tools, options, tokens)
-    asked = message or last_user_message(history) or Message(Role.USER)
+    new = None if message is None else facts_of([message])
+    needs = needs_from(facts if new is None else facts | new, core.tools, options, tokens)
+    question = message or last_user_message(history) or Message(Role.USER)
     known = {
         "override": override,
         "override_via": "message" if beginning.override is None else "api",
         "sticky": core.choice.model,
         "workspace_path": core.row.workspace_path,
         "workspace_default": core.default_model,
-        "has_images": bool(facts_of([asked]).media_types),
         "time_of_day": datetime.now().time(),
         **beginning.more,
     }
-    return message, turn_of(facts, asked, needs, **known)
+    return message, turn_of(facts, question, needs, new, **known)
 
 
 def is_whole(message: Message) -> bool:
-    """Whether a message is an answer that is told to its end, calls apart; one that only paused is
-    not."""
+    """Whether a message is a complete answer; one that only paused is not."""
     metadata = message.metadata
     if message.role is not Role.ASSISTANT or metadata.status is not MessageStatus.COMPLETE:
         return False
@@ -195,14 +208,19 @@ class TurnCore:
         decision: Decision,
         trace: TurnTrace,
         options: Options | None,
-        asked: Message | None,
+        question: Message | None,
+        kind: str | None = None,
     ) -> None:
         self.core = core
         self.id = id
         self.decision = decision
+        self.model = decision.require()
         self.trace = trace
         self.options = options or core.setting.options
-        self.asked = asked
+        self.question = question
+        self.kind = kind
+        """The kind of turn whose outcome is recorded; None if this one is not learned from."""
+        self.failed_tools = 0
         self.ended = False
         self.calls = 0
         self.made: list[Message] = []
@@ -211,13 +229,9 @@ class TurnCore:
         self.calling = False
         """Whether an answer is waited for."""
         self._held_at: float | None = time.monotonic()
-        """When others were last told that this turn is under way; None if they need not wait."""
+        """When the hold was last renewed; None once it is released."""
         HERE[id] = self
         self._began = time.perf_counter()
-
-    @property
-    def model(self) -> str:
-        return self.decision.require()
 
     def hold(self, firm: bool = True) -> Hold:
         """What is written in this turn is written while it is ours."""
@@ -226,20 +240,19 @@ class TurnCore:
     def held(self) -> Effects[None]:
         """See that the turn is still ours before it goes on. After a failure others may have gone
         on in the meantime."""
+        if self._held_at is not None and time.monotonic() - self._held_at < _TELL_EVERY:
+            return
         hold, after = self.hold(), None
         if self._held_at is None:
             hold, after = hold._replace(instead_of=None), len(self.core.history or ())
-        elif time.monotonic() - self._held_at < _TELL_EVERY:
-            return
-        yield from ask(lambda store: store.hold_turn(self.core.id, hold, after=after))
+        yield lambda store: store.hold_turn(self.core.id, hold, after=after)
         self._held_at = time.monotonic()
 
     def let_go(self) -> Effects[None]:
-        """Others need not wait for this turn. That they were told so is no reason to lose what the
-        turn has come to: they notice by themselves."""
+        """Release the session. A store that fails here does not fail the turn: a hold expires."""
         self._held_at = None
         try:
-            yield from ask(lambda store: store.end_turn(self.core.id, self.id))
+            yield lambda store: store.end_turn(self.core.id, self.id)
         except StoreError as problem:
             extra = {"session_id": self.core.id, "reason": problem.reason}
             logger.warning("turn_not_let_go", extra=extra)
@@ -257,7 +270,7 @@ class TurnCore:
         self.made = [*[m for m in self.made if m.id != message.id], message]
         for found in message.metadata.diagnostics:
             if found.type == INPUT_INVALID and found.details is not None:
-                told = ToolInputInvalid(
+                invalid = ToolInputInvalid(
                     tool_use_id=found.details["tool_use_id"],
                     tool_name=found.details["tool_name"],
                     validation_errors=tuple(
@@ -267,7 +280,7 @@ class TurnCore:
                         ]
                     ),
                 )
-                self.trace.emit("tool.input_invalid", told)
+                self.trace.emit("tool.input_invalid", invalid)
         if is_whole(message) and not self.open():
             yield from self.end()
             return
@@ -284,6 +297,8 @@ class TurnCore:
         self.require_open()
         stored = yield from self.core.append(messages, self.hold())
         self.tool_calls += len(stored)
+        blocks = (block for message in stored for block in message.content)
+        self.failed_tools += sum(isinstance(b, ToolResultBlock) and b.is_error for b in blocks)
         return stored
 
     def end(self) -> Effects[None]:
@@ -291,9 +306,10 @@ class TurnCore:
         if self.ended:
             return
         self.ended = True
+        yield from self._learn(cancelled=False)
         usages = [m.metadata.usage or Usage() for m in self.made]
         last = self.made[-1].metadata.stop_reason if self.made else None
-        told = TurnCompleted(
+        completed = TurnCompleted(
             stop_reason=last or StopReason.OTHER,
             llm_call_count=self.calls,
             tool_call_count=self.tool_calls,
@@ -309,10 +325,8 @@ class TurnCore:
             user_id=self.core.setting.user_id,
             team_id=self.core.setting.team_id,
         )
-        self.trace.emit("turn.completed", told)
-        yield from self.core.turn_ended()
-        yield from self.core.recorder.stored()
-        yield from self.let_go()
+        self.trace.emit("turn.completed", completed)
+        yield from self._over()
 
     def cancel(self, reason: Reason = "user_cancel") -> Effects[None]:
         """Give up. Calls that wait get a result that says so; a second time changes nothing, and a
@@ -321,24 +335,47 @@ class TurnCore:
             return
         waiting = self.open()
         if waiting:
-            given_up = [_cancelled(id, name) for id, name in waiting.items()]
-            yield from self.core.add(given_up, hold=self.hold())
+            results = [_cancelled(id, name) for id, name in waiting.items()]
+            yield from self.core.add(results, hold=self.hold())
         self.ended = True
         for id, name in waiting.items():
             if id not in self.core.recorder.ended_tools:
                 failed = ToolFailed(tool_use_id=id, name=name, error_class="cancelled")
                 self.trace.emit("tool.failed", failed)
+        if reason == "user_cancel":
+            yield from self._learn(cancelled=True)
         usages = [m.metadata.usage or Usage() for m in self.made]
-        told = TurnCancelled(
+        cancelled = TurnCancelled(
             reason=reason,
             llm_call_count=self.calls,
             tool_call_count=self.tool_calls,
             output_tokens=sum(usage.output_tokens or 0 for usage in usages),
         )
-        self.trace.emit("turn.cancelled", told)
+        self.trace.emit("turn.cancelled", cancelled)
+        yield from self._over()
+
+    def _over(self) -> Effects[None]:
         yield from self.core.turn_ended()
-        yield from self.core.recorder.stored()
-        yield from self.let_go()
+        if not (yield from self.core.recorder.stored(ended_turn=self.id)):
+            yield from self.let_go()
+
+    def _learn(self, cancelled: bool) -> Effects[None]:
+        """Record how the turn went, where turns are learned from."""
+        if self.kind is None:
+            return
+        failed = sum(m.metadata.status is MessageStatus.ERROR for m in self.made)
+        whole = bool(self.made) and is_whole(self.made[-1])
+        stop = self.made[-1].metadata.stop_reason if whole else None
+        result = TurnResult(stop, cancelled, failed, self.tool_calls, self.failed_tools)
+        turn = (self.id, self.kind, self.model)
+        counts = (self.calls, self.elapsed_ms())
+        yield from record(self.core, *turn, self.made, result, *counts, self.trace.emit)
+        answer = self.made[-1].id if self.made else None
+        if answer is not None and self.question is not None:
+            self.core.last_turn = LastTurn(question_digest(self.question), self.model, answer)
+            if cancelled:
+                self.core.last_turn = None
+                yield from implicit(self.core, answer, "abandoned")
 
     def require_open(self) -> None:
         if self.ended:

@@ -15,10 +15,10 @@ from concurrent.futures import ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from interlingua.store.base import AsyncStore
+from interlingua.store.base import AsyncStore, Operations
+from interlingua.store.effects import Op
 from interlingua.store.errors import BusyError, StoreError
 from interlingua.store.library import Connection
-from interlingua.store.operations import Op, Operations
 from interlingua.store.sqlite import READERS, TIMEOUT, SqliteFile, perform
 from interlingua.store.statements import SQLITE
 
@@ -168,7 +168,7 @@ class Writer:
 
 
 def _deliver(jobs: list[_Job]) -> None:
-    """Tell the callers, with one call for each of their loops."""
+    """Delivers the results to their callers, with one call per event loop."""
     by_loop: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
     for job in jobs:
         by_loop.setdefault(job.loop, []).append(job)
@@ -176,7 +176,7 @@ def _deliver(jobs: list[_Job]) -> None:
         try:
             loop.call_soon_threadsafe(_settle, done)
         except RuntimeError:
-            continue  # that loop has ended, and nobody waits there any more
+            continue  # that loop has ended, so no caller waits there any more
 
 
 def _settle(jobs: list[_Job]) -> None:
@@ -214,13 +214,19 @@ class AsyncSqliteStore(AsyncStore):
             return perform(db, make())
 
     async def _write(
-        self, make: Callable[[], Op[T]], large: bool = False, durable: bool = True
+        self,
+        make: Callable[[], Op[T]],
+        large: bool = False,
+        durable: bool = True,
+        erases: bool = False,
     ) -> T:
-        return await self._writer.submit(make, large, durable)
+        result = await self._writer.submit(make, large, durable)
+        if erases:
+            await asyncio.to_thread(self._file.forget)
+        return result
 
-    async def delete_session(self, id: str) -> None:
-        await super().delete_session(id)
-        await asyncio.to_thread(self._file.forget)
+    async def vacuum(self) -> int:
+        return await asyncio.to_thread(self._file.vacuum)
 
     async def close(self) -> None:
         self._closed = True

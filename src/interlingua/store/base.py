@@ -1,46 +1,242 @@
 """What every store can do.
 
-`Store` and `AsyncStore` are the same calls, with and without `await`; an engine adds how a call is
-run: reading, or in a transaction of its own. A call that returns has been written durably; a call
-that raises has changed nothing (except where a lost connection leaves it open whether the last
-commit was made: `StoreError.reason` is then `unreachable`). `ledger_calls.py` has the calls that
-concern no single conversation, `gateway_calls.py` those of a gateway, `task_calls.py` those about
-tasks, `request_calls.py` those about what passed the gateway.
+`Calls` lists the calls once: `Store` returns their results, `AsyncStore` awaitables of the same.
+Each call has the parameters and the documentation of its operation. An engine adds how operations
+are run: reading, or in a transaction. A call that returns has been written durably; a call that
+raises has changed nothing (except where a lost connection leaves it open whether the last commit
+was made: `StoreError.reason` is then `unreachable`).
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Self
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from datetime import datetime
+from functools import partial
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
-from msgspec import UNSET, UnsetType
-from msgspec.structs import replace
+from interlingua.store.effects import Op, Prepared
+from interlingua.store.idempotency import Idempotency, Memory
+from interlingua.store.messages import IN_VAIN, Search
+from interlingua.store.patterns import Patterns
+from interlingua.store.reference import Reference
+from interlingua.store.request_rows import RequestFilter, RequestRow
+from interlingua.store.requests import ALL, Requests
+from interlingua.store.rows import SearchHit, UsageRow
+from interlingua.store.sessions import Forks, Retention
+from interlingua.store.tasks import Tasks
+from interlingua.store.usages import UsageCursor, Usages, walk
 
-from interlingua.model.message import Message
-from interlingua.store.gateway_calls import AsyncGatewayCalls, GatewayCalls
-from interlingua.store.ledger_calls import AsyncLedgerCalls, LedgerCalls
-from interlingua.store.request_calls import AsyncRequestCalls, RequestCalls
-from interlingua.store.rows import (
-    ALL_SESSIONS,
-    Appended,
-    EventRow,
-    Hold,
-    JsonObject,
-    SearchHit,
-    SessionFilter,
-    SessionRow,
-    ToolCallRow,
-)
-from interlingua.store.search import IN_VAIN
-from interlingua.store.task_calls import AsyncTaskCalls, TaskCalls
+P = ParamSpec("P")
+T = TypeVar("T")
 
-LARGE = 500
-"""More messages than this in one call are a large one."""
+PAGE = 500
+"""Requests that are read at a time where all of them are wanted."""
 
 
-class Store(LedgerCalls, GatewayCalls, TaskCalls, RequestCalls):
+class Operations(
+    Forks, Search, Requests, Usages, Reference, Memory, Idempotency, Retention, Tasks, Patterns
+):
+    """What each call does, statement by statement, for every engine."""
+
+
+class Call(Generic[P, T]):
+    """A call of both kinds of store, with the parameters of its operation."""
+
+    def __init__(self, operation: Callable[Concatenate[Operations, P], object]) -> None:
+        self.__doc__ = operation.__doc__
+        self._operation = operation
+        self._name = operation.__name__
+
+    @overload
+    def __get__(self, store: Store, owner: object = None) -> Callable[P, T]: ...
+
+    @overload
+    def __get__(
+        self, store: AsyncStore, owner: object = None
+    ) -> Callable[P, Coroutine[Any, Any, T]]: ...
+
+    @overload
+    def __get__(
+        self, store: None, owner: object = None
+    ) -> Callable[Concatenate[Operations, P], object]: ...
+
+    def __get__(self, store: Store | AsyncStore | None, owner: object = None) -> Any:
+        return self._operation if store is None else partial(self._run, store)
+
+    @abstractmethod
+    def _run(self, store: Store | AsyncStore, /, *args: Any, **options: Any) -> Any: ...
+
+
+class Read(Call[P, T]):
+    """A call that changes nothing."""
+
+    def __init__(self, operation: Callable[Concatenate[Operations, P], Op[T]]) -> None:
+        super().__init__(operation)
+
+    def _run(self, store: Store | AsyncStore, /, *args: Any, **options: Any) -> Any:
+        return store._read(partial(getattr(store._do, self._name), *args, **options))
+
+
+class Write(Call[P, T]):
+    """A call with a transaction of its own; `durable` and `erases` are as in `Store._write`."""
+
+    def __init__(
+        self,
+        operation: Callable[Concatenate[Operations, P], Op[T]],
+        *,
+        durable: bool = True,
+        erases: bool = False,
+    ) -> None:
+        super().__init__(operation)
+        self._durable = durable
+        self._erases = erases
+
+    def _run(self, store: Store | AsyncStore, /, *args: Any, **options: Any) -> Any:
+        work = partial(getattr(store._do, self._name), *args, **options)
+        return store._write(work, durable=self._durable, erases=self._erases)
+
+
+class PreparedWrite(Call[P, T]):
+    """A call that makes its rows before its transaction, in the caller's thread."""
+
+    def __init__(self, operation: Callable[Concatenate[Operations, P], Prepared[T]]) -> None:
+        super().__init__(operation)
+
+    def _run(self, store: Store | AsyncStore, /, *args: Any, **options: Any) -> Any:
+        prepared = getattr(store._do, self._name)(*args, **options)
+        return store._write(prepared.make, large=prepared.large)
+
+
+class Calls(ABC):
+    """The calls that `Store` and `AsyncStore` share."""
+
+    where: str
+    """The file or the host, without secrets."""
+    _do: Operations
+
+    # Sessions
+    create_session = Write(Operations.create_session)
+    add_session = Write(Operations.add_session)
+    session = Read(Operations.session)
+    sessions = Read(Operations.sessions)
+    sessions_of = Read(Operations.sessions_of)
+    forks_of = Read(Operations.forks_of)
+    update_session = Write(Operations.update_session)
+    delete_session = Write(Operations.delete_session, erases=True)
+    fork = Write(Operations.fork)
+
+    # Messages, their calls, the trace
+    append = PreparedWrite(Operations.append)
+    save = PreparedWrite(Operations.save)
+    hold_turn = Write(Operations.hold_turn, durable=False)
+    end_turn = Write(Operations.end_turn, durable=False)
+    message = Read(Operations.message)
+    messages = Read(Operations.messages)
+    tail = Read(Operations.tail)
+    tool_calls = Read(Operations.tool_calls)
+    unanswered = Read(Operations.unanswered)
+    failed = Read(Operations.failed)
+    append_events = Write(Operations.append_events)
+    events = Read(Operations.events)
+
+    # Costs; keys, users, teams and prices
+    save_metadata = Write(Operations.save_metadata)
+    save_keys = Write(Operations.save_keys)
+    key = Read(Operations.key)
+    key_by_hash = Read(Operations.key_by_hash)
+    keys = Read(Operations.keys)
+    save_user = Write(Operations.save_user)
+    user = Read(Operations.user)
+    users = Read(Operations.users)
+    save_team = Write(Operations.save_team)
+    team = Read(Operations.team)
+    teams = Read(Operations.teams)
+    save_prices = PreparedWrite(Operations.save_prices)
+    prices = Read(Operations.prices)
+    price_versions = Read(Operations.price_versions)
+
+    # A gateway: quotas, what is remembered for clients, requests that clients may repeat
+    settle_and_reserve = Write(Operations.settle_and_reserve, durable=False)
+    renew_quotas = Write(Operations.renew_quotas)
+    ping = Write(Operations.ping, durable=False)
+    spent = Read(Operations.spent)
+    remember = Write(Operations.remember)
+    remembered = Read(Operations.remembered)
+    forget_remembered = Write(Operations.forget_remembered)
+    forget_tenant = Write(Operations.forget_tenant)
+    claim_repeat = Write(Operations.claim_repeat, durable=False)
+    renew_repeats = Write(Operations.renew_repeats, durable=False)
+    finish_repeat = Write(Operations.finish_repeat)
+    release_repeat = Write(Operations.release_repeat, durable=False)
+    tidy_repeats = Write(Operations.tidy_repeats)
+    sweep = Write(Operations.sweep, durable=False)
+
+    # Requests that passed a gateway
+    append_requests = Write(Operations.append_requests)
+    request = Read(Operations.request)
+    requests = Read(Operations.requests)
+    requests_after = Read(Operations.requests_after)
+    requests_named = Read(Operations.requests_named)
+    save_costs = Write(Operations.save_costs)
+    last_request = Read(Operations.last_request)
+    request_trace = Read(Operations.request_trace)
+
+    # Tasks
+    create_task = Write(Operations.create_task)
+    task = Read(Operations.task)
+    task_at = Read(Operations.task_at)
+    tasks = Read(Operations.tasks)
+    changed_tasks = Read(Operations.changed_tasks)
+    tasks_clock = Read(Operations.tasks_clock)
+    generating_tasks = Read(Operations.generating_tasks)
+    count_tasks = Read(Operations.count_tasks)
+    watch_tasks = Read(Operations.watch_tasks)
+    claim_task = Write(Operations.claim_task)
+    renew_tasks = Write(Operations.renew_tasks, durable=False)
+    stopping_tasks = Read(Operations.stopping_tasks)
+    tell_task = Write(Operations.tell_task)
+    finish_task = Write(Operations.finish_task)
+    withdraw_task = Write(Operations.withdraw_task)
+    stop_task = Write(Operations.stop_task)
+    end_task = Write(Operations.end_task)
+    queue_message = Write(Operations.queue_message)
+    unqueue_message = Write(Operations.unqueue_message)
+    task_queue = Read(Operations.task_queue)
+    owned_queues = Read(Operations.owned_queues)
+    task_events = Read(Operations.task_events)
+    ask_confirmation = Write(Operations.ask_confirmation)
+    answer_confirmation = Write(Operations.answer_confirmation)
+    confirmation = Read(Operations.confirmation)
+    confirmations = Read(Operations.confirmations)
+    approved = Read(Operations.approved)
+
+    # How turns went
+    record_pattern = Write(Operations.record_pattern, durable=False)
+    pattern_outcomes = Read(Operations.pattern_outcomes)
+    adjust_pattern = Write(Operations.adjust_pattern, durable=False)
+    reset_patterns = Write(Operations.reset_patterns)
+    pattern_kinds = Read(Operations.pattern_kinds)
+
+
+class Store(Calls):
     """A place where sessions live. May be shared between threads."""
+
+    @abstractmethod
+    def _read(self, make: Callable[[], Op[T]]) -> T:
+        """Run an operation that changes nothing."""
+
+    @abstractmethod
+    def _write(
+        self,
+        make: Callable[[], Op[T]],
+        large: bool = False,
+        durable: bool = True,
+        erases: bool = False,
+    ) -> T:
+        """Run an operation in a transaction, and come back when it is durable. Without `durable`
+        a power cut may undo it, though no crash of a program can. With `erases`, what it deletes
+        is in no file afterwards."""
 
     @abstractmethod
     def close(self) -> None:
@@ -52,168 +248,6 @@ class Store(LedgerCalls, GatewayCalls, TaskCalls, RequestCalls):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # Sessions
-
-    def create_session(
-        self,
-        workspace_path: str,
-        *,
-        id: str | None = None,
-        name: str | None = None,
-        active_model: str | None = None,
-        routing_policy: JsonObject | None = None,
-    ) -> SessionRow:
-        """A new, empty session; its id is made here unless given."""
-        row = self._do.new_session(workspace_path, id, name, active_model, routing_policy)
-        return self._write(lambda: self._do.create_session(row))
-
-    def add_session(self, row: SessionRow) -> SessionRow:
-        """A session that comes from elsewhere, with its own id, times and parent; without its
-        messages, so that its `message_count` is 0 here."""
-        row = replace(row, message_count=0)
-        return self._write(lambda: self._do.create_session(row))
-
-    def session(self, id: str) -> SessionRow:
-        """The session; NotFoundError if there is none."""
-        return self._read(lambda: self._do.session(id))
-
-    def sessions(self, limit: int = 50, before: SessionRow | None = None) -> list[SessionRow]:
-        """Sessions, the last changed first; `before` is the last one of the page before."""
-        return self._read(lambda: self._do.sessions(limit, before))
-
-    def sessions_of(
-        self,
-        owner: str | None,
-        limit: int = 50,
-        before: SessionRow | None = None,
-        wanted: SessionFilter = ALL_SESSIONS,
-    ) -> list[SessionRow]:
-        """The same, of those alone whose policy names this `owner` (None: nobody), that are
-        conversations, and that are wanted."""
-        return self._read(lambda: self._do.sessions_of(owner, limit, before, wanted))
-
-    def forks_of(self, session_id: str, limit: int = 200) -> list[SessionRow]:
-        """The sessions that were forked from this one, the oldest first."""
-        return self._read(lambda: self._do.forks_of(session_id, limit))
-
-    def update_session(
-        self,
-        id: str,
-        *,
-        name: str | UnsetType | None = UNSET,
-        active_model: str | UnsetType | None = UNSET,
-        routing_policy: JsonObject | UnsetType | None = UNSET,
-        workspace_path: str | UnsetType = UNSET,
-    ) -> SessionRow:
-        """Change what is given, leave the rest; gives the session as it is now."""
-        changes = (name, active_model, routing_policy, workspace_path)
-        return self._write(lambda: self._do.update_session(id, *changes))
-
-    def delete_session(self, id: str) -> None:
-        """Remove a session with everything that belongs to it."""
-        self._write(lambda: self._do.delete_session(id))
-
-    def fork(
-        self, session_id: str, message_id: str | None = None, *, name: str | None = None
-    ) -> SessionRow:
-        """A new session with copies of the messages up to and including this one (or all).
-
-        Copies have ids of their own, and so have their calls; the providers' ids are kept."""
-        return self._write(lambda: self._do.fork(session_id, message_id, name))
-
-    # Messages
-
-    def append(
-        self,
-        session_id: str,
-        messages: Sequence[Message],
-        *,
-        provider_ids: Mapping[str, str] | None = None,
-        after: int | None = None,
-        hold: Hold | None = None,
-        check: bool = True,
-    ) -> Appended:
-        """Append messages, all or none; ids, session id and time are filled in where missing, and
-        of complete answers what is known of their model, routing and usage (`model/provenance.py`).
-
-        A message that breaks a rule of what sessions hold is refused (InvalidError); without
-        `check` it is not: what a provider answered is kept as it is.
-
-        `provider_ids` says what the provider calls each call. With `after`, nothing is appended
-        unless that is the `seq` of the last message (ConflictError). `hold` says whose turn it is
-        in which they are."""
-        drafts = self._do.drafts(session_id, messages)
-        ids = provider_ids or {}
-        large = len(drafts) > LARGE
-        return self._write(
-            lambda: self._do.append(session_id, drafts, ids, after, hold, check), large
-        )
-
-    def save(
-        self,
-        message: Message,
-        *,
-        provider_ids: Mapping[str, str] | None = None,
-        instead_of: Message | None = None,
-        hold: Hold | None = None,
-        check: bool = True,
-    ) -> None:
-        """Write a message anew in its place, in the present form. With `instead_of`, nothing is
-        written unless the stored message is still that one (ConflictError). `check` is as in
-        `append`."""
-        draft = self._do.draft(message)
-        copy = None if instead_of is None else self._do.draft(instead_of)
-        self._write(lambda: self._do.save(draft, provider_ids or {}, copy, hold, check))
-
-    def hold_turn(self, session_id: str, hold: Hold, *, after: int | None = None) -> None:
-        """Say that a turn is under way, or still is; `after` as in `append`. Who has it is told
-        with the session (`SessionRow.turn`); whether it still lives is not judged here."""
-        self._write(lambda: self._do.hold_turn(session_id, hold, after), durable=False)
-
-    def end_turn(self, session_id: str, turn_id: str) -> None:
-        """This turn is no longer under way; if it is another that is, nothing changes."""
-        self._write(lambda: self._do.end_turn(session_id, turn_id), durable=False)
-
-    def message(self, session_id: str, id: str) -> Message:
-        """One message; NotFoundError if there is none."""
-        return self._read(lambda: self._do.message(session_id, id))
-
-    def messages(
-        self, session_id: str, after: int | str = 0, limit: int | None = None
-    ) -> list[Message]:
-        """Messages in order; `after` is a `seq` or the id of a message."""
-        return self._read(lambda: self._do.messages(session_id, after, limit))
-
-    def tail(self, session_id: str, count: int = 50) -> list[Message]:
-        """The last messages, in order; as quick in a long session as in a short one."""
-        return self._read(lambda: self._do.tail(session_id, count))
-
-    # Calls
-
-    def tool_calls(self, session_id: str) -> list[ToolCallRow]:
-        """Every call of a session, in order: the map between our ids and the providers'."""
-        return self._read(lambda: self._do.tool_calls(session_id))
-
-    def unanswered(self, session_id: str) -> list[ToolCallRow]:
-        """Calls that wait for a result of ours; what providers run themselves is not among them."""
-        return self._read(lambda: self._do.unanswered(session_id))
-
-    def failed(self, session_id: str) -> list[ToolCallRow]:
-        """Calls that ended in an error."""
-        return self._read(lambda: self._do.failed(session_id))
-
-    # Events, search
-
-    def append_events(self, events: Sequence[EventRow]) -> list[EventRow]:
-        """Append to the trace; gives the events with their `seq`."""
-        return self._write(lambda: self._do.append_events(events))
-
-    def events(
-        self, session_id: str, after: int = 0, limit: int = 1000, types: Sequence[str] = ()
-    ) -> list[EventRow]:
-        """The trace of a session from a cursor on; `types` chooses some kinds."""
-        return self._read(lambda: self._do.events(session_id, after, limit, types))
-
     def search(
         self, words: str, *, session_id: str | None = None, limit: int = 50
     ) -> list[SearchHit]:
@@ -223,9 +257,48 @@ class Store(LedgerCalls, GatewayCalls, TaskCalls, RequestCalls):
             in_vain = 0 if self._write(self._do.index_some) else in_vain + 1
         return self._read(lambda: self._do.search(words, session_id, limit))
 
+    def usages(
+        self,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        session_id: str | None = None,
+    ) -> Iterator[UsageRow]:
+        """Every message that has a usage, by session and time, read page by page. `since` is the
+        first moment that counts, `until` the first that does not."""
+        query = walk(since, until, session_id)
+        cursor: UsageCursor | None = query.start
+        while cursor is not None:
+            rows, cursor = self._read(partial(self._do.usage_page, query, cursor))
+            yield from rows
 
-class AsyncStore(AsyncLedgerCalls, AsyncGatewayCalls, AsyncTaskCalls, AsyncRequestCalls):
-    """The same for programs with an event loop, which is never held up."""
+    def all_requests(self, filter: RequestFilter = ALL) -> Iterator[RequestRow]:
+        """Requests, the newest first, read page by page."""
+        last: RequestRow | None = None
+        while page := self.requests(filter, PAGE, last):
+            yield from page
+            last = page[-1]
+
+    def vacuum(self) -> int:
+        """Rewrites a SQLite file without its free pages, and so that it can release pages by itself
+        from then on; returns the bytes that were freed. Blocks all writers meanwhile."""
+        return 0
+
+
+class AsyncStore(Calls):
+    """The same for programs with an event loop, which is never held up. Cancelling the wait does
+    not take back what is being written."""
+
+    @abstractmethod
+    async def _read(self, make: Callable[[], Op[T]]) -> T: ...
+
+    @abstractmethod
+    async def _write(
+        self,
+        make: Callable[[], Op[T]],
+        large: bool = False,
+        durable: bool = True,
+        erases: bool = False,
+    ) -> T: ...
 
     @abstractmethod
     async def close(self) -> None:
@@ -237,145 +310,6 @@ class AsyncStore(AsyncLedgerCalls, AsyncGatewayCalls, AsyncTaskCalls, AsyncReque
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def create_session(
-        self,
-        workspace_path: str,
-        *,
-        id: str | None = None,
-        name: str | None = None,
-        active_model: str | None = None,
-        routing_policy: JsonObject | None = None,
-    ) -> SessionRow:
-        """See `Store.create_session`."""
-        row = self._do.new_session(workspace_path, id, name, active_model, routing_policy)
-        return await self._write(lambda: self._do.create_session(row))
-
-    async def add_session(self, row: SessionRow) -> SessionRow:
-        """See `Store.add_session`."""
-        row = replace(row, message_count=0)
-        return await self._write(lambda: self._do.create_session(row))
-
-    async def session(self, id: str) -> SessionRow:
-        """See `Store.session`."""
-        return await self._read(lambda: self._do.session(id))
-
-    async def sessions(self, limit: int = 50, before: SessionRow | None = None) -> list[SessionRow]:
-        """See `Store.sessions`."""
-        return await self._read(lambda: self._do.sessions(limit, before))
-
-    async def sessions_of(
-        self,
-        owner: str | None,
-        limit: int = 50,
-        before: SessionRow | None = None,
-        wanted: SessionFilter = ALL_SESSIONS,
-    ) -> list[SessionRow]:
-        """See `Store.sessions_of`."""
-        return await self._read(lambda: self._do.sessions_of(owner, limit, before, wanted))
-
-    async def forks_of(self, session_id: str, limit: int = 200) -> list[SessionRow]:
-        """See `Store.forks_of`."""
-        return await self._read(lambda: self._do.forks_of(session_id, limit))
-
-    async def update_session(
-        self,
-        id: str,
-        *,
-        name: str | UnsetType | None = UNSET,
-        active_model: str | UnsetType | None = UNSET,
-        routing_policy: JsonObject | UnsetType | None = UNSET,
-        workspace_path: str | UnsetType = UNSET,
-    ) -> SessionRow:
-        """See `Store.update_session`."""
-        changes = (name, active_model, routing_policy, workspace_path)
-        return await self._write(lambda: self._do.update_session(id, *changes))
-
-    async def delete_session(self, id: str) -> None:
-        """See `Store.delete_session`."""
-        await self._write(lambda: self._do.delete_session(id))
-
-    async def fork(
-        self, session_id: str, message_id: str | None = None, *, name: str | None = None
-    ) -> SessionRow:
-        """See `Store.fork`."""
-        return await self._write(lambda: self._do.fork(session_id, message_id, name))
-
-    async def append(
-        self,
-        session_id: str,
-        messages: Sequence[Message],
-        *,
-        provider_ids: Mapping[str, str] | None = None,
-        after: int | None = None,
-        hold: Hold | None = None,
-        check: bool = True,
-    ) -> Appended:
-        """See `Store.append`. Cancelling the wait does not take back what is being written."""
-        drafts = self._do.drafts(session_id, messages)
-        ids = provider_ids or {}
-        large = len(drafts) > LARGE
-        return await self._write(
-            lambda: self._do.append(session_id, drafts, ids, after, hold, check), large
-        )
-
-    async def save(
-        self,
-        message: Message,
-        *,
-        provider_ids: Mapping[str, str] | None = None,
-        instead_of: Message | None = None,
-        hold: Hold | None = None,
-        check: bool = True,
-    ) -> None:
-        """See `Store.save`."""
-        draft = self._do.draft(message)
-        copy = None if instead_of is None else self._do.draft(instead_of)
-        await self._write(lambda: self._do.save(draft, provider_ids or {}, copy, hold, check))
-
-    async def hold_turn(self, session_id: str, hold: Hold, *, after: int | None = None) -> None:
-        """See `Store.hold_turn`."""
-        await self._write(lambda: self._do.hold_turn(session_id, hold, after), durable=False)
-
-    async def end_turn(self, session_id: str, turn_id: str) -> None:
-        """See `Store.end_turn`."""
-        await self._write(lambda: self._do.end_turn(session_id, turn_id), durable=False)
-
-    async def message(self, session_id: str, id: str) -> Message:
-        """See `Store.message`."""
-        return await self._read(lambda: self._do.message(session_id, id))
-
-    async def messages(
-        self, session_id: str, after: int | str = 0, limit: int | None = None
-    ) -> list[Message]:
-        """See `Store.messages`."""
-        return await self._read(lambda: self._do.messages(session_id, after, limit))
-
-    async def tail(self, session_id: str, count: int = 50) -> list[Message]:
-        """See `Store.tail`."""
-        return await self._read(lambda: self._do.tail(session_id, count))
-
-    async def tool_calls(self, session_id: str) -> list[ToolCallRow]:
-        """See `Store.tool_calls`."""
-        return await self._read(lambda: self._do.tool_calls(session_id))
-
-    async def unanswered(self, session_id: str) -> list[ToolCallRow]:
-        """See `Store.unanswered`."""
-        return await self._read(lambda: self._do.unanswered(session_id))
-
-    async def failed(self, session_id: str) -> list[ToolCallRow]:
-        """See `Store.failed`."""
-        return await self._read(lambda: self._do.failed(session_id))
-
-    async def append_events(self, events: Sequence[EventRow]) -> list[EventRow]:
-        """See `Store.append_events`."""
-        return await self._write(lambda: self._do.append_events(events))
-
-    async def events(
-        self, session_id: str, after: int = 0, limit: int = 1000, types: Sequence[str] = ()
-    ) -> list[EventRow]:
-        """See `Store.events`."""
-        return await self._read(lambda: self._do.events(session_id, after, limit, types))
-
     async def search(
         self, words: str, *, session_id: str | None = None, limit: int = 50
     ) -> list[SearchHit]:
@@ -384,3 +318,29 @@ class AsyncStore(AsyncLedgerCalls, AsyncGatewayCalls, AsyncTaskCalls, AsyncReque
         while in_vain < IN_VAIN and await self._read(self._do.unindexed):
             in_vain = 0 if await self._write(self._do.index_some) else in_vain + 1
         return await self._read(lambda: self._do.search(words, session_id, limit))
+
+    async def usages(
+        self,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        session_id: str | None = None,
+    ) -> AsyncIterator[UsageRow]:
+        """See `Store.usages`."""
+        query = walk(since, until, session_id)
+        cursor: UsageCursor | None = query.start
+        while cursor is not None:
+            rows, cursor = await self._read(partial(self._do.usage_page, query, cursor))
+            for row in rows:
+                yield row
+
+    async def all_requests(self, filter: RequestFilter = ALL) -> AsyncIterator[RequestRow]:
+        """See `Store.all_requests`."""
+        last: RequestRow | None = None
+        while page := await self.requests(filter, PAGE, last):
+            for row in page:
+                yield row
+            last = page[-1]
+
+    async def vacuum(self) -> int:
+        """See `Store.vacuum`."""
+        return 0

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 Scope = Literal["key", "user", "team"]
 Window = Literal["day", "month", "minute", "now"]
 ALERTS = (80, 95)
-"""Percents of a cap that are told once each."""
+"""Percentages of a cap that raise one alert each."""
 MINUTE = 60_000_000
 MOST = 2**63 - 1
 """What a column holds; sums stop there, and do not fail."""
@@ -88,8 +88,8 @@ class Alert(NamedTuple):
     current: int
 
 
-class Spent(NamedTuple):
-    """What an owner has spent and set aside in a day (`2026-11-16`) or a month (`2026-11`)."""
+class SpendRow(NamedTuple):
+    """Amounts spent and reserved by an owner in a day (`2026-11-16`) or a month (`2026-11`)."""
 
     owner_id: str
     period: str
@@ -152,7 +152,7 @@ class Books:
         self._counted: dict[tuple[int, str], list[Money]] = {}
 
     def end(self, entry: Sequence[Any], settle: Settle | None) -> list[Alert]:
-        """An entry is over: with what it cost, or because nobody will ever say (None)."""
+        """Ends an entry with its cost, or with None if the cost will never be known."""
         _, account, owners, day, minute, status, reserved, tokens = entry
         held = reserved if status == "open" else 0
         cost = 0 if settle is None else settle.cost
@@ -197,11 +197,11 @@ class Books:
                     money.alerted, money.changed = percent, True
         return alerts
 
-    def admit(self, asked: Reserve) -> Over | None:
-        """Set aside what is asked for, or say what stands against it; then nothing changes."""
-        limits, day, amount = asked.limits, asked.day, asked.amount
-        rated = asked.has_rates
-        over = self._over_rate(asked) if rated else None
+    def admit(self, reserve: Reserve) -> Over | None:
+        """Reserves the amount, or returns the limit that forbids it and changes nothing."""
+        limits, day, amount = reserve.limits, reserve.day, reserve.amount
+        rated = reserve.has_rates
+        over = self._over_rate(reserve) if rated else None
         if over is not None:
             return over
         for limit, window, cap, money in self._caps(limits, day):
@@ -209,9 +209,9 @@ class Books:
             if current + amount > cap:
                 return Over(limit.scope, limit.owner_id, window, cap, current)
         if rated:
-            rate = self.rates[asked.account_id]
+            rate = self.rates[reserve.account_id]
             rate.requests += 1
-            rate.tokens = min(rate.tokens + asked.tokens, MOST)
+            rate.tokens = min(rate.tokens + reserve.tokens, MOST)
             rate.open += 1
             rate.changed = True
         counted = self._counted.get((id(limits), day))
@@ -222,17 +222,17 @@ class Books:
             money.move(0, amount)
         return None
 
-    def _over_rate(self, asked: Reserve) -> Over | None:
-        rate = self.rates[asked.account_id]
-        rate.turn_to(asked.minute)
-        most, of = asked.concurrent, asked.account_id
+    def _over_rate(self, reserve: Reserve) -> Over | None:
+        rate = self.rates[reserve.account_id]
+        rate.turn_to(reserve.minute)
+        most, of = reserve.concurrent, reserve.account_id
         if most is not None and rate.open >= most:
             return Over("key", of, "now", most, rate.open, "concurrent")
-        most = asked.requests_per_minute
+        most = reserve.requests_per_minute
         if most is not None and rate.requests >= most:
             return Over("key", of, "minute", most, rate.requests, "requests")
-        most = asked.tokens_per_minute
-        if most is not None and rate.tokens + asked.tokens > most:
+        most = reserve.tokens_per_minute
+        if most is not None and rate.tokens + reserve.tokens > most:
             return Over("key", of, "minute", most, rate.tokens, "tokens")
         return None
 

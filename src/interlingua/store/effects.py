@@ -1,4 +1,4 @@
-"""How an operation is written: a generator that asks for statements and is given their rows.
+"""How an operation is written: a generator that yields statements and receives their rows.
 
 It knows nothing of connections, so that one text serves SQLite and PostgreSQL, threads and event
 loops.
@@ -9,12 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Sequence
 from decimal import InvalidOperation
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from interlingua.ids import Ulids
-from interlingua.store.statements import Statements
+from interlingua.model.ids import Ulids
+from interlingua.store.statements import Statements, fill
 
 T = TypeVar("T")
 
@@ -29,6 +29,13 @@ class Step(NamedTuple):
 
 Rows = list[Any]
 Op = Generator[Step, Rows, T]
+
+
+class Prepared(NamedTuple, Generic[T]):
+    """An operation whose rows are made already; `large` if they are many."""
+
+    make: Callable[[], Op[T]]
+    large: bool = False
 
 
 UNREADABLE = (OverflowError, UnicodeDecodeError, msgspec.DecodeError, InvalidOperation, TypeError)
@@ -56,6 +63,9 @@ class Work:
         self.sql = sql
         self.where = where
         self.ulids = Ulids()
+
+    def _sql(self, text: str) -> str:
+        return fill(text, self.sql.is_sqlite)
 
 
 def now() -> int:

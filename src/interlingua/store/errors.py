@@ -5,6 +5,8 @@
         ├── BusyError        somebody else holds the store for longer than we wait; try again
         ├── NotFoundError    no such session or message
         ├── ConflictError    an id that is taken, or a session that others have appended to
+        │   └── ReusedIdError    an id under which another message was sent
+        ├── QueueFullError   a task has as many messages in its queue as it may have
         └── InvalidError     a message that breaks a rule of what sessions hold
 
 Messages name the store by its file or host, and ids; never what a conversation says.
@@ -46,9 +48,17 @@ class StoreError(InterlinguaError):
         self.reason: Reason = reason
         super().__init__(f"store {where}: {problem}")
 
+    @property
+    def is_away(self) -> bool:
+        """Whether the store accepts no writes at all now."""
+        return self.reason in _AWAY
+
+
+_AWAY = frozenset({"busy", "full", "read_only", "io", "replaced", "unreachable", "closed"})
+
 
 class BusyError(StoreError):
-    """Somebody else held the store for longer than we wait. Nothing was written."""
+    """Another process held the store for longer than we wait. Nothing was written."""
 
     def __init__(self, where: str, problem: str) -> None:
         super().__init__(where, problem, "busy")
@@ -68,6 +78,23 @@ class ConflictError(StoreError):
 
     def __init__(self, where: str, problem: str) -> None:
         super().__init__(where, problem, "conflict")
+
+
+class ReusedIdError(ConflictError):
+    """Another message was sent under this id before."""
+
+    def __init__(self, where: str, id: str) -> None:
+        self.id = id
+        super().__init__(where, f"another message was sent under the id {id[:80]!r}")
+
+
+class QueueFullError(StoreError):
+    """A task has as many messages in its queue, or as many bytes of them, as it may have."""
+
+    def __init__(self, where: str, messages: int, size: int) -> None:
+        self.messages = messages
+        self.size = size
+        super().__init__(where, f"the queue is full: {messages} messages, {size} bytes", "full")
 
 
 class InvalidError(StoreError):

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from interlingua.store.statements import filled
+
 _SQLITE = {
-    "any": "IN (SELECT value FROM json_each(?))",
     "lock": "",
     "rows": "json_group_array(json_array(",
     "end": "))",
     "skip": "",
-    "json": "CAST(? AS TEXT)",
-    "turn": "CAST(turn_json AS BLOB)",
-    "answer": "CAST(answer_json AS BLOB)",
     "hurry": "SELECT 1",
     "add_entries": (
         "INSERT INTO ledger (id, holder, account_id, owners, day, minute, status, reserved, cost,"
@@ -32,17 +30,12 @@ _SQLITE = {
         "UPDATE spend SET spent = value ->> 0, reserved = value ->> 1, alerted = value ->> 2"
         " FROM json_each(?) WHERE spend.id = value ->> 3"
     ),
-    "clock": "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)",
 }
 _POSTGRES = {
-    "any": "= ANY(?::text[])",
     "lock": " ORDER BY id FOR UPDATE",
     "rows": "",
     "end": "",
     "skip": " FOR UPDATE OF l SKIP LOCKED",
-    "json": "?",
-    "turn": "turn_json",
-    "answer": "answer_json",
     "hurry": "SET LOCAL synchronous_commit TO off",
     "add_entries": (
         "INSERT INTO ledger (id, holder, account_id, owners, day, minute, status, reserved, cost,"
@@ -61,7 +54,6 @@ _POSTGRES = {
         " FROM unnest(?::bigint[], ?::bigint[], ?::integer[], ?::text[])"
         " AS n (spent, reserved, alerted, id) WHERE spend.id = n.id"
     ),
-    "clock": "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
 }
 
 
@@ -72,7 +64,7 @@ class GatewayStatements(NamedTuple):
     in a circle."""
 
     hurry: str = "{hurry}"
-    """Not to wait for the disk; SQLite is told so elsewhere."""
+    """Makes commits not wait for the disk; for SQLite this is set elsewhere."""
     entries: str = (
         "SELECT {rows}id, account_id, owners, day, minute, status, reserved, tokens{end}"
         " FROM ledger WHERE id {any}{lock}"
@@ -119,8 +111,9 @@ class GatewayStatements(NamedTuple):
         " expires_at) VALUES (?, ?, ?, ?, ?, ?, {json}, ?, ?)"
     )
     remembered: str = (
-        "SELECT call_key, turn_key, {turn} FROM remembered WHERE tenant = ? AND issuer = ?"
-        " AND model = ? AND expires_at > ? AND (call_key {any} OR turn_key {any}) ORDER BY id"
+        "SELECT call_key, turn_key, {bytes[turn_json]} FROM remembered WHERE tenant = ?"
+        " AND issuer = ? AND model = ? AND expires_at > ?"
+        " AND (call_key {any} OR turn_key {any}) ORDER BY id"
     )
     forget_expired: str = "DELETE FROM remembered WHERE expires_at <= ?"
     forget_most: str = (
@@ -141,7 +134,7 @@ class GatewayStatements(NamedTuple):
         " status = 'open', answer_json = NULL, size = 0, made_at = excluded.made_at,"
         " expires_at = excluded.expires_at WHERE repeats.expires_at <= {clock}"
     )
-    repeat: str = "SELECT print, holder, status, {answer} FROM repeats WHERE id = ?"
+    repeat: str = "SELECT print, holder, status, {bytes[answer_json]} FROM repeats WHERE id = ?"
     renew_repeats: str = (
         "UPDATE repeats SET expires_at = {clock} + ? WHERE id {any} AND holder {any}"
         " AND status = 'open'"
@@ -152,6 +145,10 @@ class GatewayStatements(NamedTuple):
     )
     release_repeat: str = "DELETE FROM repeats WHERE id = ? AND holder = ? AND status = 'open'"
     expired_repeats: str = "DELETE FROM repeats WHERE expires_at <= {clock}"
+    old_repeats: str = (
+        "DELETE FROM repeats WHERE id IN (SELECT id FROM repeats WHERE expires_at <= {clock}"
+        " LIMIT ?) RETURNING id"
+    )
     oldest_repeats: str = (
         "DELETE FROM repeats WHERE id IN (SELECT id FROM (SELECT id,"
         " row_number() OVER (ORDER BY made_at DESC, id) AS place FROM repeats"
@@ -164,10 +161,5 @@ class GatewayStatements(NamedTuple):
     )
 
 
-def _filled(words: dict[str, str], mark: str) -> GatewayStatements:
-    texts = GatewayStatements._field_defaults.items()
-    return GatewayStatements(**{n: t.format(**words).replace("?", mark) for n, t in texts})
-
-
-SQLITE = _filled(_SQLITE, "?")
-POSTGRES = _filled(_POSTGRES, "%s")
+SQLITE = filled(GatewayStatements, _SQLITE, is_sqlite=True)
+POSTGRES = filled(GatewayStatements, _POSTGRES, is_sqlite=False)

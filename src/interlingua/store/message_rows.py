@@ -18,11 +18,9 @@ import msgspec
 from interlingua.errors import ReadError
 from interlingua.model import message as _message
 from interlingua.model.blocks import Block
-from interlingua.model.changes import Changes
-from interlingua.model.codec import convert, dumps, loads
-from interlingua.model.message import NO_METADATA, Message, Role, from_micros
+from interlingua.model.codec import convert, dumps, loads, may_be_older, renewed
+from interlingua.model.message import NO_METADATA, Changes, Message, Role, from_micros
 from interlingua.model.metadata import MessageMetadata
-from interlingua.model.older import may_be_older, renewed
 
 logger = logging.getLogger(__name__)
 
@@ -78,8 +76,8 @@ def draft(message: Message) -> Draft:
 
 
 def metadata_json(metadata: MessageMetadata) -> bytes:
-    """`il.dumps` writes metadata that somebody gave, even with nothing in it, and leaves out the
-    default. The column is never empty, so a space tells the two apart."""
+    """`il.dumps` writes metadata that was passed explicitly, even if empty, and leaves out the
+    default. The column is never empty, so a space distinguishes the two."""
     if metadata is NO_METADATA:
         return _NONE
     written = dumps(metadata)

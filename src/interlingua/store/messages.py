@@ -2,37 +2,136 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
-from interlingua.ids import Ulids, is_ulid
+from interlingua.errors import ReadError
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
-from interlingua.model.message import Message, from_micros
-from interlingua.model.provenance import with_provenance
+from interlingua.model.codec import dumps
+from interlingua.model.ids import Ulids, is_ulid
+from interlingua.model.message import Message, from_micros, with_provenance
 from interlingua.model.rules import EarlierCall, validate, validate_appended
-from interlingua.store.calls import Ledger, call_row
-from interlingua.store.effects import Op, Step, Work, now
+from interlingua.store import search_text
+from interlingua.store.effects import Op, Prepared, Rows, Step, Work, now
 from interlingua.store.errors import ConflictError, InvalidError, NotFoundError, StoreError
 from interlingua.store.message_rows import Draft, draft, read, read_all
-from interlingua.store.rows import Appended, Hold, ToolCallRow
-from interlingua.store.search import text_row
+from interlingua.store.rows import CALLS, Appended, Hold, SearchHit, ToolCallRow
+from interlingua.store.statements import Statements
+from interlingua.store.usages import Ledger
+
+logger = logging.getLogger(__name__)
+
+PAGE = 500
+"""Messages that are indexed at a time."""
+IN_VAIN = 3
+"""How often one finds nothing to index though there should be something: others may have been
+quicker, or the file is damaged."""
+
+
+class Search(Work):
+    def unindexed(self) -> Op[bool]:
+        rows = yield Step(self.sql.unindexed)
+        return bool(rows)
+
+    def index_some(self) -> Op[bool]:
+        """Index a page of some session; gives whether there was something to do."""
+        rows = yield Step(self.sql.unindexed)
+        if not rows:
+            return False
+        session_id = rows[0][0]
+        rows = yield Step(self.sql.to_index, (session_id,))
+        if not rows:
+            return False
+        done = rows[0][1]
+        rows = yield Step(self.sql.messages, (session_id, done, PAGE))
+        if not rows:
+            return False  # another process was quicker
+        found = self._texts(session_id, rows)
+        if found:
+            yield Step(self.sql.add_text, found, many=True)
+        yield Step(self.sql.indexed, (rows[-1][-1], session_id))
+        return True
+
+    def search(self, words: str, session_id: str | None, limit: int) -> Op[list[SearchHit]]:
+        values = self._query(words)
+        if not any(values):
+            return []
+        rows = yield Step(self.sql.search, (*values, session_id, session_id, max(limit, 0)))
+        return [
+            SearchHit(session, id, seq, role, from_micros(at), _snippet(text, words))
+            for session, id, seq, role, at, text in rows
+        ]
+
+    def _query(self, words: str) -> tuple[Any, ...]:
+        """A question as the engine's values; all of them empty when there is no word in it."""
+        if not self.sql.is_sqlite:
+            return search_text.for_postgres(words)
+        query, runs = search_text.for_sqlite(words)
+        return (query, dumps(runs).decode()) if query else ()
+
+    def _texts(self, session_id: str, rows: Rows) -> list[tuple[Any, ...]]:
+        """What can be found; a message that cannot be read must not keep others from it."""
+        found = []
+        for row in rows:
+            try:
+                message = read(session_id, row)
+            except ReadError as error:
+                extra = {"session_id": session_id, "message_id": row[0], "path": error.path}
+                logger.warning("stored_message_not_indexed", extra=extra)
+                continue
+            if message is not None:
+                found.append(text_row(self.sql, session_id, message))
+        return found
+
+
+def text_row(sql: Statements, session_id: str, message: Message) -> tuple[Any, ...]:
+    """A message's row in the table that is searched."""
+    text = search_text.text_of(message)
+    if sql.is_sqlite:
+        return (session_id, message.id, search_text.spaced(text))
+    return (session_id, message.id, text, search_text.plain_words(text), search_text.pairs_of(text))
+
+
+def _snippet(text: str, words: str) -> str:
+    return search_text.snippet(search_text.unspaced(text), words)
+
+
+LARGE = 500
+"""More messages than this in one call are a large one."""
 
 
 class Messages(Work):
-    def drafts(self, session_id: str, messages: Sequence[Message]) -> list[Draft]:
-        """Messages as rows; done before the transaction."""
+    def append(
+        self,
+        session_id: str,
+        messages: Sequence[Message],
+        *,
+        provider_ids: Mapping[str, str] | None = None,
+        after: int | None = None,
+        hold: Hold | None = None,
+        check: bool = True,
+    ) -> Prepared[Appended]:
+        """Append messages, all or none; ids, session id and time are filled in where missing, and
+        of complete answers what is known of their model, routing and usage (`model/message.py`).
+
+        A message that breaks a rule of what sessions hold is refused (InvalidError); without
+        `check` it is not: what a provider answered is stored as it is.
+
+        `provider_ids` says what the provider calls each call. With `after`, nothing is appended
+        unless that is the `seq` of the last message (ConflictError). `hold` says whose turn it is
+        in which they are."""
         for message in messages:
             if message.session_id is not None and message.session_id != session_id:
                 problem = f"message {message.id} belongs to session {message.session_id!r}"
                 raise ConflictError(self.where, f"{problem}, not to {session_id!r}")
-        return [draft(with_provenance(message)) for message in messages]
+        drafts = [draft(with_provenance(message)) for message in messages]
+        ids = provider_ids or {}
+        work = partial(self._append_drafts, session_id, drafts, ids, after, hold, check)
+        return Prepared(work, large=len(drafts) > LARGE)
 
-    def draft(self, message: Message) -> Draft:
-        """A message that is to be saved: it must say which one it is."""
-        if message.id is None or message.session_id is None:
-            raise StoreError(self.where, "only a message with id and session_id can be saved")
-        return draft(with_provenance(message))
-
-    def append(
+    def _append_drafts(
         self,
         session_id: str,
         drafts: Sequence[Draft],
@@ -64,7 +163,7 @@ class Messages(Work):
         )
         calls = (yield from self._answered(session_id, filled)) if check else []
         yield from self._insert(session_id, drafts, ids, first, at, provider_ids)
-        # Ids that are taken were told by name; now, is this still a session that keeps all rules?
+        # Ids that are taken were reported by name; now, does the session still obey all rules?
         if check:
             for violation in validate_appended(filled, session_id, last_id or "", calls):
                 raise InvalidError(self.where, violation)
@@ -118,10 +217,13 @@ class Messages(Work):
         if ledger.repeated is not None:
             raise ConflictError(self.where, f"tool call id {ledger.repeated[:80]!r} is used twice")
 
-    def hold_turn(self, session_id: str, hold: Hold, after: int | None) -> Op[None]:
-        yield from self.append(session_id, (), {}, after, hold)
+    def hold_turn(self, session_id: str, hold: Hold, *, after: int | None = None) -> Op[None]:
+        """Records that a turn is under way, or still is; `after` as in `append`. Its holder is read
+        with the session (`SessionRow.turn`); whether the holder is alive is not judged here."""
+        yield from self._append_drafts(session_id, (), {}, after, hold)
 
     def end_turn(self, session_id: str, turn_id: str) -> Op[None]:
+        """This turn is no longer under way; if it is another that is, nothing changes."""
         yield Step(self.sql.let_go, (session_id, turn_id))
 
     def _hold(self, session_id: str, hold: Hold) -> Op[None]:
@@ -133,6 +235,27 @@ class Messages(Work):
 
     def save(
         self,
+        message: Message,
+        *,
+        provider_ids: Mapping[str, str] | None = None,
+        instead_of: Message | None = None,
+        hold: Hold | None = None,
+        check: bool = True,
+    ) -> Prepared[None]:
+        """Write a message anew in its place, in the present form. With `instead_of`, nothing is
+        written unless the stored message is still that one (ConflictError). `check` is as in
+        `append`."""
+        new = self._draft(message)
+        copy = None if instead_of is None else self._draft(instead_of)
+        return Prepared(partial(self._save_draft, new, provider_ids or {}, copy, hold, check))
+
+    def _draft(self, message: Message) -> Draft:
+        if message.id is None or message.session_id is None:
+            raise StoreError(self.where, "only a message with id and session_id can be saved")
+        return draft(with_provenance(message))
+
+    def _save_draft(
+        self,
         draft: Draft,
         provider_ids: Mapping[str, str],
         instead_of: Draft | None = None,
@@ -141,7 +264,7 @@ class Messages(Work):
     ) -> Op[None]:
         message = draft.message
         assert message is not None  # made from one
-        assert message.session_id is not None  # `draft` has seen to it
+        assert message.session_id is not None  # checked by `_draft`
         assert message.id is not None
         session_id, id = message.session_id, message.id
         for violation in validate(message) if check else ():
@@ -173,7 +296,7 @@ class Messages(Work):
         return rows[0][0], rows[0][1]
 
     def _require_stored(self, session_id: str, id: str, copy: Draft) -> Op[None]:
-        """Whether the message is still the one that somebody has a copy of."""
+        """Whether the message is still equal to the caller's copy."""
         rows = yield Step(self.sql.message_now, (session_id, id))
         message = read(session_id, rows[0]) if rows else None
         if message is not None and draft(with_provenance(message))[2:] != copy[2:]:
@@ -181,19 +304,24 @@ class Messages(Work):
             raise ConflictError(self.where, problem)
 
     def message(self, session_id: str, id: str) -> Op[Message]:
+        """One message; NotFoundError if there is none."""
         rows = yield Step(self.sql.message, (session_id, id))
         message = read(session_id, rows[0]) if rows else None
         if message is None:
             raise NotFoundError(self.where, "message", id)
         return message
 
-    def messages(self, session_id: str, after: int | str, limit: int | None) -> Op[list[Message]]:
+    def messages(
+        self, session_id: str, after: int | str = 0, limit: int | None = None
+    ) -> Op[list[Message]]:
+        """Messages in order; `after` is a `seq` or the id of a message."""
         if isinstance(after, str):
             after = yield from self._seq(session_id, after)
         rows = yield Step(self.sql.messages, (session_id, after, self._limit(limit)))
         return read_all(session_id, rows)
 
-    def tail(self, session_id: str, count: int) -> Op[list[Message]]:
+    def tail(self, session_id: str, count: int = 50) -> Op[list[Message]]:
+        """The last messages, in order; as quick in a long session as in a short one."""
         rows = yield Step(self.sql.tail, (session_id, max(count, 0)))
         return read_all(session_id, rows[::-1])
 
@@ -210,16 +338,19 @@ class Messages(Work):
         return max(limit, 0)
 
     def tool_calls(self, session_id: str) -> Op[list[ToolCallRow]]:
+        """Every call of a session, in order: the map between our ids and the providers'."""
         rows = yield Step(self.sql.calls, (session_id,))
-        return [call_row(row) for row in rows]
+        return [CALLS.read(row) for row in rows]
 
     def unanswered(self, session_id: str) -> Op[list[ToolCallRow]]:
+        """Calls that wait for a result of ours; what providers run themselves is not among them."""
         rows = yield Step(self.sql.unanswered, (session_id,))
-        return [call_row(row) for row in rows]
+        return [CALLS.read(row) for row in rows]
 
     def failed(self, session_id: str) -> Op[list[ToolCallRow]]:
+        """Calls that ended in an error."""
         rows = yield Step(self.sql.failed, (session_id,))
-        return [call_row(row) for row in rows]
+        return [CALLS.read(row) for row in rows]
 
 
 def _answered_elsewhere(messages: Sequence[Message]) -> list[str]:

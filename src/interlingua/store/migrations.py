@@ -9,7 +9,7 @@ an older version refuses the result.
 
 from __future__ import annotations
 
-VERSION = 9
+VERSION = 13
 """Of the tables; the `schema_version` of a row is that of the message format."""
 
 _OWNER_STATUS = "CHECK (status IN ('active', 'disabled'))"
@@ -149,7 +149,7 @@ _REPEATS = (
     "CREATE INDEX idx_repeats_expires ON repeats (expires_at)",
 )
 """Requests that may be sent again under the same key and are answered once: who answers one, or did
-so, and the answer where content may be kept."""
+so, and the answer if content may be stored."""
 _TURNS = (
     "ALTER TABLE sessions ADD COLUMN turn_id TEXT",
     "ALTER TABLE sessions ADD COLUMN turn_holder TEXT",
@@ -264,11 +264,51 @@ _REQUESTS = (
     "CREATE INDEX idx_requests_failed ON requests (at, id) WHERE error IS NOT NULL",
     "ALTER TABLE keys ADD COLUMN read_requests INTEGER NOT NULL DEFAULT 0",
 )
-"""What passed the gateway, one row for each request that is over: names, counts and times, and
-nothing that was said. `seq` is the order in which they were written."""
+"""The gateway's request log, one row for each finished request: names, counts and times, and no
+content. `seq` is the order in which they were written."""
 
 _FETCHING_KEYS = ("ALTER TABLE keys ADD COLUMN fetch_media INTEGER",)
 """Whether media by URL is fetched for a key; NULL: as the gateway's settings say."""
+
+_QUEUED_DIGESTS = ("ALTER TABLE task_messages ADD COLUMN digest TEXT",)
+"""Of the message that a task was sent, to recognise another one under the same id after the message
+itself has left the queue; NULL for messages of earlier versions."""
+
+_PATTERNS = (
+    """CREATE TABLE pattern_turns (
+    session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    turn_id TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    model TEXT NOT NULL,
+    message_id TEXT,
+    success DOUBLE PRECISION NOT NULL,
+    weight DOUBLE PRECISION NOT NULL,
+    cost_usd TEXT,
+    duration_ms {big} NOT NULL,
+    llm_calls {big} NOT NULL,
+    failed_calls {big} NOT NULL,
+    tool_calls {big} NOT NULL,
+    failed_tools {big} NOT NULL,
+    rating TEXT,
+    signal TEXT,
+    recorded_at {big} NOT NULL,
+    PRIMARY KEY (session_id, turn_id)
+)""",
+    "CREATE INDEX idx_pattern_turns_kind ON pattern_turns (scope, fingerprint, recorded_at)",
+    "CREATE INDEX idx_pattern_turns_recorded ON pattern_turns (scope, recorded_at)",
+)
+"""How turns went, by kind of turn and model; no message text."""
+_REQUEST_INDEXES = (
+    "CREATE INDEX idx_requests_name ON requests ((substr(model, {colon}(model, ':') + 1)), at, id)",
+    "CREATE INDEX idx_requests_asked ON requests (asked, at, id)",
+    "CREATE INDEX idx_requests_refused ON requests (at, id, status) WHERE status >= 400",
+    "CREATE INDEX idx_requests_report ON requests (at) WHERE report_json IS NOT NULL",
+)
+"""For the filters of the request log, each in the order of the list, and for its retention."""
+
+_QUEUED_KEYS = ("ALTER TABLE task_messages ADD COLUMN key_id TEXT",)
+"""The gateway key of the sender; NULL for messages of earlier versions."""
 
 
 def _typed(statements: tuple[str, ...], json: str, big: str) -> tuple[str, ...]:
@@ -292,6 +332,14 @@ MIGRATIONS: dict[tuple[str, int], tuple[str, ...]] = {
     ("postgres", 7): _typed(_REQUESTS, "JSON", "BIGINT"),
     ("sqlite", 8): _FETCHING_KEYS,
     ("postgres", 8): _FETCHING_KEYS,
+    ("sqlite", 9): _QUEUED_DIGESTS,
+    ("postgres", 9): _QUEUED_DIGESTS,
+    ("sqlite", 10): _typed(_PATTERNS, "TEXT", "INTEGER"),
+    ("postgres", 10): _typed(_PATTERNS, "JSON", "BIGINT"),
+    ("sqlite", 11): tuple(text.format(colon="instr") for text in _REQUEST_INDEXES),
+    ("postgres", 11): tuple(text.format(colon="strpos") for text in _REQUEST_INDEXES),
+    ("sqlite", 12): _QUEUED_KEYS,
+    ("postgres", 12): _QUEUED_KEYS,
 }
 """(engine, version) to the statements that make the next version of it."""
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from interlingua.errors import MissingExtraError
 from interlingua.store import migrations, schema
-from interlingua.store.base import Store
-from interlingua.store.effects import UNREADABLE, Rows, Step, run
+from interlingua.store.base import Operations, Store
+from interlingua.store.effects import UNREADABLE, Op, Rows, Step, run
 from interlingua.store.errors import (
     BusyError,
     ConflictError,
@@ -23,7 +23,6 @@ from interlingua.store.errors import (
     of_value,
     unreadable,
 )
-from interlingua.store.operations import Op, Operations
 from interlingua.store.statements import POSTGRES
 
 try:
@@ -49,7 +48,7 @@ _LOCK = 0x696C7374
 
 
 def settings(timeout: float) -> str:
-    """What every connection is told first."""
+    """The statement that configures every new connection."""
     return (
         f"SET lock_timeout = {max(1, int(timeout * 1000))};"
         " SET idle_in_transaction_session_timeout = '60s';"
@@ -137,7 +136,7 @@ def place(address: str) -> str:
 
 
 def as_ours(where: str, error: Exception) -> StoreError:
-    """psycopg's error as ours; its detail may quote values, so only its kind is told."""
+    """psycopg's error as ours; its detail may quote values, so only its kind is reported."""
     kind = type(error).__name__
     if isinstance(error, psycopg_pool.TooManyRequests):
         return BusyError(where, "too many calls are waiting for a connection")
@@ -156,8 +155,8 @@ def as_ours(where: str, error: Exception) -> StoreError:
 
 
 class HeldConnections:
-    """How many connections calls of ours hold. It tells whether waiting for one in vain means that
-    the server is gone, or that there are too many calls."""
+    """Counts the connections that our calls hold: if waiting for one fails, this shows whether the
+    server is gone or there are too many calls."""
 
     def __init__(self, room: int) -> None:
         self._room = room
@@ -243,7 +242,13 @@ class PostgresStore(Store):
     def _read(self, make: Callable[[], Op[T]]) -> T:
         return self._perform(make)
 
-    def _write(self, make: Callable[[], Op[T]], large: bool = False, durable: bool = True) -> T:
+    def _write(
+        self,
+        make: Callable[[], Op[T]],
+        large: bool = False,
+        durable: bool = True,
+        erases: bool = False,
+    ) -> T:
         return self._perform(make)
 
     def _perform(self, make: Callable[[], Op[T]]) -> T:
@@ -253,9 +258,10 @@ class PostgresStore(Store):
             raise StoreError(self.where, "the store is closed", "closed")
         for last in (False, True):
             committing = False
+            op = make()
             try:
                 with self._pool.connection() as connection, self._held:
-                    result = _on(connection, make())
+                    result = _on(connection, op)
                     committing = True
                 return result
             except (psycopg.Error, psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed) as error:
@@ -274,9 +280,9 @@ class PostgresStore(Store):
         self._pool.close()
 
 
-def _configure(told: str, connection: psycopg.Connection[Any]) -> None:
+def _configure(settings: str, connection: psycopg.Connection[Any]) -> None:
     prepare(connection)
-    connection.execute(told.encode())
+    connection.execute(settings.encode())
     connection.commit()
 
 

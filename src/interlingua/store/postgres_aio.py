@@ -7,10 +7,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from interlingua.errors import MissingExtraError
-from interlingua.store.base import AsyncStore
-from interlingua.store.effects import UNREADABLE
+from interlingua.store.base import AsyncStore, Operations
+from interlingua.store.effects import UNREADABLE, Op
 from interlingua.store.errors import StoreError, of_value, unreadable
-from interlingua.store.operations import Op, Operations
 from interlingua.store.postgres import (
     CONNECTIONS,
     TIMEOUT,
@@ -71,7 +70,11 @@ class AsyncPostgresStore(AsyncStore):
         return await self._perform(make)
 
     async def _write(
-        self, make: Callable[[], Op[T]], large: bool = False, durable: bool = True
+        self,
+        make: Callable[[], Op[T]],
+        large: bool = False,
+        durable: bool = True,
+        erases: bool = False,
     ) -> T:
         return await self._perform(make)
 
@@ -81,10 +84,11 @@ class AsyncPostgresStore(AsyncStore):
             raise StoreError(self.where, "the store is closed", "closed")
         for last in (False, True):
             committing = False
+            op = make()
             try:
                 async with self._pool.connection() as connection:
                     with self._held:
-                        result = await _on(connection, make())
+                        result = await _on(connection, op)
                     committing = True
                 return result
             except (psycopg.Error, psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed) as error:
@@ -103,9 +107,9 @@ class AsyncPostgresStore(AsyncStore):
         await self._pool.close()
 
 
-async def _configure(told: str, connection: psycopg.AsyncConnection[Any]) -> None:
+async def _configure(settings: str, connection: psycopg.AsyncConnection[Any]) -> None:
     prepare(connection)
-    await connection.execute(told.encode())
+    await connection.execute(settings.encode())
     await connection.commit()
 
 

@@ -8,7 +8,7 @@ its state there decides whether it still counts, so that settling twice does not
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -23,7 +23,7 @@ from interlingua.store.cap_rules import (
     Rate,
     Reserve,
     Settle,
-    Spent,
+    SpendRow,
     held_ids,
     spend_ids,
 )
@@ -56,42 +56,36 @@ class Quotas(Work):
         rows = yield Step(statement, (self._list(ids),))
         return _decode(rows[0][0]) if self.sql.is_sqlite else rows
 
-    def work_quotas(
-        self, holder: str, reserves: Sequence[Reserve], settles: Sequence[Settle]
+    def settle_and_reserve(
+        self, holder: str, reserves: Sequence[Reserve] = (), settles: Sequence[Settle] = ()
     ) -> Op[tuple[list[Over | None], list[list[Alert]]]]:
-        """What is over makes room first. A request that has its row already is let in: it is one
-        whose first answer was lost."""
+        """Settles and reserves in one transaction; repeating the same call changes nothing.
+
+        Returns the limit that each request would exceed (None: it may go out) and the alerts of
+        each settlement. Does not wait for the disk: no holder survives a power cut anyway."""
         sql = self._gateway
         if not self.sql.is_sqlite:
             yield Step(sql.hurry)
-        ids = [asked.id for asked in reserves] + [settle.id for settle in settles]
+        # What is over makes room first. A request that has its row already is let in: the answer
+        # to its first attempt was lost.
+        ids = [reserve.id for reserve in reserves] + [settle.id for settle in settles]
         entries = {row[0]: row for row in (yield from self._found(sql.entries, ids))}
         books = yield from self._books(entries.values(), reserves)
-        alerts: list[list[Alert]] = []
-        ended: dict[str, tuple[Any, ...]] = {}
-        at = now()
-        for settle in settles:
-            id = settle.id
-            entry = entries.get(id)
-            if entry is None or entry[5] == "settled" or id in ended:
-                alerts.append([])
-                continue
-            alerts.append(books.end(entry, settle))
-            ended[id] = ("settled", min(settle.cost, MOST), min(settle.tokens, MOST), at, id)
+        alerts, ended = _settled(books, entries, settles)
         overs: list[Over | None] = []
         begun: dict[str, tuple[Any, ...]] = {}
-        for asked in reserves:
-            id = asked.id
+        for reserve in reserves:
+            id = reserve.id
             if id in entries or id in begun:
                 overs.append(None)
                 continue
-            over = books.admit(asked)
+            over = books.admit(reserve)
             overs.append(over)
             if over is None:
-                begun[id] = _entry_values(holder, asked)
+                begun[id] = _entry_values(holder, reserve)
         yield from self._write_books(books)
         if ended:
-            yield self._rows(sql.settle_entries, [*ended.values()])
+            yield self._rows(sql.settle_entries, ended)
         if begun:
             yield self._rows(sql.add_entries, [*begun.values()])
         return overs, alerts
@@ -99,19 +93,19 @@ class Quotas(Work):
     def _books(self, entries: Collection[Sequence[Any]], reserves: Sequence[Reserve]) -> Op[Books]:
         """The rows that count, locked, in an order that is the same for everybody."""
         sql, books = self._gateway, Books()
-        limits = {(id(asked.limits), asked.day): asked.limits for asked in reserves}
-        wanted = {each for (_, day), them in limits.items() for each in spend_ids(them, day)}
-        rated = {asked.account_id for asked in reserves if asked.has_rates}
+        limits = {(id(reserve.limits), reserve.day): reserve.limits for reserve in reserves}
+        ids = {each for (_, day), them in limits.items() for each in spend_ids(them, day)}
+        rated = {reserve.account_id for reserve in reserves if reserve.has_rates}
         for owners, day in {(entry[2], entry[3]) for entry in entries}:
-            wanted.update(held_ids(owners, day))
+            ids.update(held_ids(owners, day))
         rated.update([entry[1] for entry in entries if entry[4] and entry[5] == "open"])
-        if wanted:
-            rows = yield from self._found(sql.spend, wanted)
-            missing = sorted(wanted - {row[0] for row in rows})
+        if ids:
+            rows = yield from self._found(sql.spend, ids)
+            missing = sorted(ids - {row[0] for row in rows})
             if missing:
                 values = [(id, *id.rsplit("/", 1)) for id in missing]
                 yield Step(sql.add_spend, values, many=True)
-                rows = yield from self._found(sql.spend, wanted)
+                rows = yield from self._found(sql.spend, ids)
             books.money = {id: Money(*rest) for id, *rest in rows}
         if rated:
             yield from self._rates(books, rated)
@@ -144,12 +138,12 @@ class Quotas(Work):
         if rates:
             yield Step(self._gateway.set_rate, rates, many=True)
 
-    def tend_quotas(self, holder: str, patience: int) -> Op[int]:
-        """Say that this holder lives, and give back what others hold that have said nothing for
-        `patience` microseconds, by the clock of the database; gives how many requests."""
+    def renew_quotas(self, holder: str, patience: float) -> Op[int]:
+        """Renews this holder, releases what holders silent for `patience` seconds have reserved;
+        returns how many requests that were. Times are those of the database."""
         sql = self._gateway
         yield Step(sql.seen, (holder,))
-        lost = yield Step(sql.lost_entries, (patience,))
+        lost = yield Step(sql.lost_entries, (int(patience * 1_000_000),))
         if lost:
             books = yield from self._books(lost, ())
             for entry in lost:
@@ -161,24 +155,44 @@ class Quotas(Work):
         yield Step(sql.forget_entries, (now() - _KEEP_ENTRIES,))
         return len(lost)
 
-    def touch(self, holder: str) -> Op[None]:
+    def ping(self, holder: str) -> Op[None]:
+        """Writes a heartbeat row, to find out whether the store accepts writes."""
         yield Step(self._gateway.seen, (holder,))
 
-    def spent(self, owners: Sequence[str], day: str) -> Op[list[Spent]]:
+    def spent(self, owners: Sequence[str], day: str) -> Op[list[SpendRow]]:
+        """What each owner has spent and set aside on this day (`2026-11-16`) and in its month."""
         rows = yield Step(self._gateway.spend_of, (self._list(owners), day, day[:7]))
-        return [Spent(*row) for row in rows]
+        return [SpendRow(*row) for row in rows]
 
 
-def _entry_values(holder: str, asked: Reserve) -> tuple[Any, ...]:
-    owners = " ".join([limit.owner_id for limit in asked.limits])
+def _settled(
+    books: Books, entries: Mapping[str, Sequence[Any]], settles: Sequence[Settle]
+) -> tuple[list[list[Alert]], list[tuple[Any, ...]]]:
+    """The alerts of each settlement, and the new values of the rows that it ends."""
+    alerts: list[list[Alert]] = []
+    ended: dict[str, tuple[Any, ...]] = {}
+    at = now()
+    for settle in settles:
+        id = settle.id
+        entry = entries.get(id)
+        if entry is None or entry[5] == "settled" or id in ended:
+            alerts.append([])
+            continue
+        alerts.append(books.end(entry, settle))
+        ended[id] = ("settled", min(settle.cost, MOST), min(settle.tokens, MOST), at, id)
+    return alerts, [*ended.values()]
+
+
+def _entry_values(holder: str, reserve: Reserve) -> tuple[Any, ...]:
+    owners = " ".join([limit.owner_id for limit in reserve.limits])
     return (
-        asked.id,
+        reserve.id,
         holder,
-        asked.account_id,
+        reserve.account_id,
         owners,
-        asked.day,
-        asked.minute,
-        asked.amount,
-        asked.tokens,
-        asked.at,
+        reserve.day,
+        reserve.minute,
+        reserve.amount,
+        reserve.tokens,
+        reserve.at,
     )

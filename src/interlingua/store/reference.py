@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Literal, TypeVar
+from functools import partial
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
 from interlingua.model.codec import dumps
-from interlingua.model.message import from_micros, micros
-from interlingua.store.effects import Op, Step, Work, now
+from interlingua.store.columns import Table
+from interlingua.store.effects import Op, Prepared, Step, Work, now
 from interlingua.store.errors import ConflictError, NotFoundError, StoreError
 from interlingua.store.rows import JsonObject
+from interlingua.store.statements import filled
 
 T = TypeVar("T")
 
@@ -81,83 +83,105 @@ class TeamRow(msgspec.Struct, frozen=True, omit_defaults=True):
     monthly_cap_usd: Decimal | None = None
 
 
+KEYS = Table("keys", KeyRow, without=("owner_disabled", "user_caps", "team_caps"))
+USERS = Table("users", UserRow)
+TEAMS = Table("teams", TeamRow)
+
+_KEY = (
+    f"SELECT {KEYS.selected('k.')},"
+    " coalesce(u.status, '') = 'disabled' OR coalesce(t.status, '') = 'disabled',"
+    " u.daily_cap_usd, u.monthly_cap_usd, t.daily_cap_usd, t.monthly_cap_usd"
+    " FROM keys k LEFT JOIN users u ON u.id = k.user_id LEFT JOIN teams t ON t.id = k.team_id"
+)
+
+
+class ReferenceStatements(NamedTuple):
+    """The statements of one engine."""
+
+    save_key: str = KEYS.upsert()
+    key: str = f"{_KEY} WHERE k.id = ?"
+    key_by_hash: str = f"{_KEY} WHERE k.secret_hash = ?"
+    keys: str = f"{_KEY} WHERE k.id > ? ORDER BY k.id LIMIT ?"
+    save_user: str = USERS.upsert()
+    user: str = f"SELECT {USERS.selected()} FROM users WHERE id = ?"
+    users: str = f"SELECT {USERS.selected()} FROM users WHERE id > ? ORDER BY id LIMIT ?"
+    save_team: str = TEAMS.upsert()
+    team: str = f"SELECT {TEAMS.selected()} FROM teams WHERE id = ?"
+    teams: str = f"SELECT {TEAMS.selected()} FROM teams WHERE id > ? ORDER BY id LIMIT ?"
+    add_prices: str = (
+        "INSERT INTO prices (version, document_json, created_at) VALUES (?, {json}, ?)"
+        " ON CONFLICT (version) DO NOTHING RETURNING version"
+    )
+    prices: str = "SELECT {bytes[document_json]} FROM prices WHERE version = ?"
+    price_versions: str = "SELECT version FROM prices ORDER BY created_at, version"
+
+
+SQLITE = filled(ReferenceStatements, {}, is_sqlite=True)
+POSTGRES = filled(ReferenceStatements, {}, is_sqlite=False)
+
+
 class Reference(Work):
+    @property
+    def _reference(self) -> ReferenceStatements:
+        return SQLITE if self.sql.is_sqlite else POSTGRES
+
     # Keys
 
     def save_keys(self, keys: Sequence[KeyRow]) -> Op[None]:
+        """Write keys, new ones and changed ones, all or none: a new key and the end of the one it
+        replaces go together."""
         for key in keys:
-            yield Step(self.sql.save_key, self._key_values(key))
+            self._require_amounts(key)
+            yield Step(self._reference.save_key, KEYS.values(key))
 
-    def _key_values(self, key: KeyRow) -> tuple[Any, ...]:
-        return (
-            key.id,
-            key.secret_hash,
-            key.name,
-            key.workspace_path,
-            None if key.allowed_models is None else dumps(list(key.allowed_models)),
-            self._amount(key.daily_cap_usd),
-            self._amount(key.monthly_cap_usd),
-            key.user_id,
-            key.team_id,
-            key.status,
-            _micros(key.revoked_at),
-            _micros(key.grace_period_until),
-            micros(key.created_at),
-            key.account_id,
-            _micros(key.expires_at),
-            key.requests_per_minute,
-            key.tokens_per_minute,
-            key.concurrent,
-            int(key.refuse_losses),
-            int(key.keep_content),
-            int(key.allow_unpriced),
-            int(key.allow_unbounded),
-            int(key.read_metrics),
-            int(key.read_requests),
-            None if key.fetch_media is None else int(key.fetch_media),
-        )
-
-    def _amount(self, cap: Decimal | None) -> str | None:
-        if cap is not None and not cap.is_finite():
-            raise StoreError(self.where, f"a cap is an amount of money, found {cap}")
-        return None if cap is None else str(cap)
+    def _require_amounts(self, row: KeyRow | UserRow | TeamRow) -> None:
+        for cap in (row.daily_cap_usd, row.monthly_cap_usd):
+            if cap is not None and not cap.is_finite():
+                raise StoreError(self.where, f"a cap is an amount of money, found {cap}")
 
     def key(self, id: str) -> Op[KeyRow]:
-        return (yield from self._one("key", self.sql.key, id, _key_row))
+        """One key; NotFoundError if there is none."""
+        return (yield from self._one("key", self._reference.key, id, _key_row))
 
     def key_by_hash(self, secret_hash: str) -> Op[KeyRow | None]:
-        rows = yield Step(self.sql.key_by_hash, (secret_hash,))
+        """The key whose secret has this hash, also a revoked one; None if there is none."""
+        rows = yield Step(self._reference.key_by_hash, (secret_hash,))
         return _key_row(rows[0]) if rows else None
 
-    def keys(self, after: str, limit: int) -> Op[list[KeyRow]]:
-        rows = yield Step(self.sql.keys, (after, max(limit, 0)))
+    def keys(self, after: str = "", limit: int = 1000) -> Op[list[KeyRow]]:
+        """Keys by id; `after` is the last id of the page before."""
+        rows = yield Step(self._reference.keys, (after, max(limit, 0)))
         return [_key_row(row) for row in rows]
 
     # Users and teams
 
     def save_user(self, user: UserRow) -> Op[None]:
-        caps = self._amount(user.daily_cap_usd), self._amount(user.monthly_cap_usd)
-        values = (user.id, user.email, user.name, user.status, micros(user.created_at), *caps)
-        yield Step(self.sql.save_user, values)
+        """Write a user, a new one or a changed one."""
+        self._require_amounts(user)
+        yield Step(self._reference.save_user, USERS.values(user))
 
     def user(self, id: str) -> Op[UserRow]:
-        return (yield from self._one("user", self.sql.user, id, _user_row))
+        """One user; NotFoundError if there is none."""
+        return (yield from self._one("user", self._reference.user, id, USERS.read))
 
-    def users(self, after: str, limit: int) -> Op[list[UserRow]]:
-        rows = yield Step(self.sql.users, (after, max(limit, 0)))
-        return [_user_row(row) for row in rows]
+    def users(self, after: str = "", limit: int = 1000) -> Op[list[UserRow]]:
+        """Users by id; `after` is the last id of the page before."""
+        rows = yield Step(self._reference.users, (after, max(limit, 0)))
+        return [USERS.read(row) for row in rows]
 
     def save_team(self, team: TeamRow) -> Op[None]:
-        caps = self._amount(team.daily_cap_usd), self._amount(team.monthly_cap_usd)
-        values = (team.id, team.name, team.status, micros(team.created_at), *caps)
-        yield Step(self.sql.save_team, values)
+        """Write a team, a new one or a changed one."""
+        self._require_amounts(team)
+        yield Step(self._reference.save_team, TEAMS.values(team))
 
     def team(self, id: str) -> Op[TeamRow]:
-        return (yield from self._one("team", self.sql.team, id, _team_row))
+        """One team; NotFoundError if there is none."""
+        return (yield from self._one("team", self._reference.team, id, TEAMS.read))
 
-    def teams(self, after: str, limit: int) -> Op[list[TeamRow]]:
-        rows = yield Step(self.sql.teams, (after, max(limit, 0)))
-        return [_team_row(row) for row in rows]
+    def teams(self, after: str = "", limit: int = 1000) -> Op[list[TeamRow]]:
+        """Teams by id; `after` is the last id of the page before."""
+        rows = yield Step(self._reference.teams, (after, max(limit, 0)))
+        return [TEAMS.read(row) for row in rows]
 
     def _one(self, what: str, sql: str, id: str, read: Callable[[Any], T]) -> Op[T]:
         rows = yield Step(sql, (id,))
@@ -167,80 +191,39 @@ class Reference(Work):
 
     # Prices
 
-    def save_prices(self, version: str, document: bytes) -> Op[None]:
-        rows = yield Step(self.sql.add_prices, (version, document, now()))
+    def save_prices(self, version: str, document: JsonObject) -> Prepared[None]:
+        """Store a price table. Costs name the version they were made with, so a version never
+        changes: other prices under the same name are a ConflictError."""
+        return Prepared(partial(self._save_prices, version, dumps(document)))
+
+    def _save_prices(self, version: str, document: bytes) -> Op[None]:
+        rows = yield Step(self._reference.add_prices, (version, document, now()))
         if rows:
             return
-        rows = yield Step(self.sql.prices, (version,))
+        rows = yield Step(self._reference.prices, (version,))
         if bytes(rows[0][0]) != document:
             problem = f"price table {version[:80]!r} already exists with different prices"
             raise ConflictError(self.where, problem)
 
     def prices(self, version: str) -> Op[JsonObject]:
-        return (yield from self._one("price table", self.sql.prices, version, _document))
+        """The price table of a version; NotFoundError if there is none."""
+        return (yield from self._one("price table", self._reference.prices, version, _document))
 
     def price_versions(self) -> Op[list[str]]:
-        rows = yield Step(self.sql.price_versions)
+        """The stored versions, in the order in which they were saved."""
+        rows = yield Step(self._reference.price_versions)
         return [version for (version,) in rows]
 
 
-def _micros(time: datetime | None) -> int | None:
-    return None if time is None else micros(time)
-
-
-def _time(count: int | None) -> datetime | None:
-    return None if count is None else from_micros(count)
-
-
-def _money(text: str | None) -> Decimal | None:
-    return None if text is None else Decimal(text)
-
-
 def _key_row(row: Sequence[Any]) -> KeyRow:
-    id, secret_hash, name, path, models, day, month, user, team, status, end, grace, at = row[:13]
-    account, expires, requests, tokens, concurrent, refuse, keep, unpriced = row[13:21]
-    unbounded, metrics, requests_of_all, fetch, off = row[21:26]
-    user_day, user_month, team_day, team_month = map(_money, row[26:])
-    return KeyRow(
-        id,
-        secret_hash,
-        name,
-        path,
-        from_micros(at),
-        None if models is None else tuple(msgspec.json.decode(models)),
-        _money(day),
-        _money(month),
-        user,
-        team,
-        status,
-        _time(end),
-        _time(grace),
-        bool(off),
-        account,
-        _time(expires),
-        requests,
-        tokens,
-        concurrent,
-        bool(refuse),
-        bool(keep),
-        bool(unpriced),
-        bool(unbounded),
-        bool(metrics),
-        bool(requests_of_all),
-        None if fetch is None else bool(fetch),
-        (user_day, user_month),
-        (team_day, team_month),
+    off, *caps = row[-5:]
+    user_day, user_month, team_day, team_month = (cap and Decimal(cap) for cap in caps)
+    return KEYS.read(
+        row,
+        owner_disabled=bool(off),
+        user_caps=(user_day, user_month),
+        team_caps=(team_day, team_month),
     )
-
-
-def _user_row(row: Sequence[Any]) -> UserRow:
-    id, email, name, status, at, day, month = row
-    return UserRow(id, from_micros(at), email, name, status, _money(day), _money(month))
-
-
-def _team_row(row: Sequence[Any]) -> TeamRow:
-    id, name, status, at, day, month = row
-    return TeamRow(id, name, from_micros(at), status, _money(day), _money(month))
 
 
 def _document(row: Sequence[Any]) -> JsonObject:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import msgspec
 
 from interlingua.errors import InterlinguaError
 from interlingua.model.metadata import Usage
+from interlingua.store.columns import Part, Table
 from interlingua.store.rows import EventRow, JsonObject
 
 SESSIONS = "sessions"
@@ -19,10 +21,10 @@ of the session."""
 
 
 class RequestRow(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One request that is over. `asked` is the model as the client called it, `model` the one that
-    answered or was asked last; `tenant` whose it is. `tries` and `report` are read with a single
-    request only; `tries` is empty where the first one went well, `report` None where the event of
-    the request has it. `seq` is given by the store: 1, 2, 3, …, in the order of writing."""
+    """A finished request. `asked` is the model as the client named it, `model` the one that
+    answered or was tried last; `tenant` is its owner. `tries` and `report` are read with a single
+    request only; `tries` is empty if the first one succeeded, `report` is None if the event of the
+    request has it. `seq` is assigned by the store: 1, 2, 3, …, in the order of writing."""
 
     id: str
     at: datetime
@@ -51,10 +53,46 @@ class RequestRow(msgspec.Struct, frozen=True, omit_defaults=True):
     seq: int = 0
 
 
-class Wanted(NamedTuple):
-    """Which requests: all that fit everything that is said. `model` is a model's whole id, its name
-    without the provider, or what the client called it; `statuses` the first and the last one that
-    fit; `failed` says whether there was an error; `until` is the first moment that does not fit."""
+def _usage_columns(usage: Usage | None) -> list[Any]:
+    known = usage or Usage()
+    values = [getattr(known, name) for name in _USAGE]
+    values[_USAGE.index("cost_usd")] = amount(known.cost_usd)
+    return values
+
+
+def _usage(stored: Sequence[Any]) -> Usage | None:
+    input, output, cached, written, reasoning, cost, version = stored
+    paid = None if cost is None else Decimal(cost)
+    known = Usage(input, output, cached, written, reasoning, paid)
+    return known.replace(pricing_version=version) if known.is_known else None
+
+
+def amount(cost: Decimal | None) -> str | None:
+    """A cost as it is stored: never with an exponent."""
+    return None if cost is None else f"{cost:f}"
+
+
+_USAGE = (
+    "input_tokens",
+    "output_tokens",
+    "cached_input_tokens",
+    "cache_creation_input_tokens",
+    "reasoning_tokens",
+    "cost_usd",
+    "pricing_version",
+)
+_NAMES = {"session_id": "turn_session"}
+_PARTS = {"usage": Part(_USAGE, _usage_columns, _usage)}
+REQUESTS = Table("requests", RequestRow, names=_NAMES, parts=_PARTS)
+LISTED = Table("requests", RequestRow, names=_NAMES, parts=_PARTS, without=("tries", "report"))
+"""What is read of requests in a list."""
+
+
+class RequestFilter(NamedTuple):
+    """Which requests to read: those that match every field that is set.
+
+    `model` is a model's full id, its name without the provider, or the name that the client used.
+    `statuses` are the first and the last status of a range. `until` is exclusive."""
 
     tenant: str | None = None
     key_id: str | None = None
@@ -65,6 +103,10 @@ class Wanted(NamedTuple):
     until: datetime | None = None
     besides: str | None = None
     """A front whose requests are left out."""
+
+
+Wanted = RequestFilter
+"""The former name of `RequestFilter`; it goes in the next release."""
 
 
 class Clause(NamedTuple):
@@ -91,27 +133,27 @@ def request_details(row: RequestRow, events: Sequence[EventRow]) -> JsonObject:
     tries = list(row.tries)
     if not tries and row.attempts == 1 and row.error is None:
         tries = [{"model": row.model}]
-    trace = [_told_event(event) for event in events]
+    trace = [_event_dict(event) for event in events]
     return {**request_dict(row), "tries": tries, "report": report, "trace": trace}
 
 
-def _told_event(event: EventRow) -> JsonObject:
+def _event_dict(event: EventRow) -> JsonObject:
     payload = {name: value for name, value in event.payload.items() if name != "losses"}
     return {"type": event.type, "timestamp": event.timestamp, "payload": payload}
 
 
 class StatusError(InterlinguaError):
-    """What was said about statuses makes no sense."""
+    """A status filter that cannot be understood."""
 
 
-def with_status(wanted: Wanted, said: str) -> Wanted:
+def with_status(filter: RequestFilter, status: str) -> RequestFilter:
     """Those that went well (`ok`), those that did not (`failed`), or those with a status: `429`, or
     `4xx` for all of its kind."""
-    if said in ("ok", "failed"):
-        return wanted._replace(failed=said == "failed")
-    if re.fullmatch("[1-5]xx", said):
-        first = int(said[0]) * 100
-        return wanted._replace(statuses=(first, first + 99))
-    if re.fullmatch("[1-5][0-9][0-9]", said):
-        return wanted._replace(statuses=(int(said), int(said)))
-    raise StatusError(f"status: expected ok, failed, 4xx or 429, found {said[:80]!r}")
+    if status in ("ok", "failed"):
+        return filter._replace(failed=status == "failed")
+    if re.fullmatch("[1-5]xx", status):
+        first = int(status[0]) * 100
+        return filter._replace(statuses=(first, first + 99))
+    if re.fullmatch("[1-5][0-9][0-9]", status):
+        return filter._replace(statuses=(int(status), int(status)))
+    raise StatusError(f"status: expected ok, failed, 4xx or 429, found {status[:80]!r}")

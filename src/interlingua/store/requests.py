@@ -7,186 +7,200 @@ misses nothing: writers take turns (in PostgreSQL by a lock that they hold to th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
-from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from interlingua.model.codec import dumps
-from interlingua.model.message import from_micros, micros
+from interlingua.model.message import micros
 from interlingua.model.metadata import Usage
-from interlingua.store.effects import Op, Step
+from interlingua.store.effects import Op, Step, Work
 from interlingua.store.errors import NotFoundError
-from interlingua.store.request_rows import Clause, RequestRow, Wanted
-from interlingua.store.rows import EventRow
-from interlingua.store.trace import Trace, event_row
+from interlingua.store.request_rows import (
+    LISTED,
+    REQUESTS,
+    Clause,
+    RequestFilter,
+    RequestRow,
+    amount,
+)
+from interlingua.store.rows import EVENTS, EventRow
+
+
+class Trace(Work):
+    def append_events(
+        self, events: Sequence[EventRow], ended_turn: tuple[str, str] | None = None
+    ) -> Op[list[EventRow]]:
+        """Append to the trace; gives the events with their `seq`. Those that are stored already
+        keep their place. `ended_turn` is the session and the turn that they end, as in
+        `end_turn`."""
+        numbered: dict[int, EventRow] = {}
+        new: list[EventRow] = []
+        by_session: dict[str, list[int]] = {}
+        for index, event in enumerate(events):
+            by_session.setdefault(event.session_id, []).append(index)
+        for session_id in sorted(by_session):  # always in one order, so that none waits in a circle
+            if self.sql.lock_trace:
+                yield Step(self.sql.lock_trace, (session_id,))
+            indexes = by_session[session_id]
+            first = min(events[index].id for index in indexes)
+            there = dict((yield Step(self.sql.events_there, (session_id, first))))
+            last = (yield Step(self.sql.last_event, (session_id,)))[0][0]
+            for index in indexes:
+                known = there.get(events[index].id)
+                if known is None:
+                    last += 1
+                    there[events[index].id] = last
+                numbered[index] = msgspec.structs.replace(events[index], seq=known or last)
+                if known is None:
+                    new.append(numbered[index])
+        if new:
+            yield Step(self.sql.add_event, [EVENTS.values(event) for event in new], many=True)
+        if ended_turn is not None:
+            yield Step(self.sql.let_go, ended_turn)
+        return [numbered[index] for index in range(len(events))]
+
+    def events(
+        self, session_id: str, after: int = 0, limit: int = 1000, types: Sequence[str] = ()
+    ) -> Op[list[EventRow]]:
+        """The trace of a session from a cursor on; `types` chooses some kinds."""
+        if types:
+            names = dumps(list(types)).decode() if self.sql.is_sqlite else list(types)
+            values = (session_id, after, names, max(limit, 0))
+            rows = yield Step(self.sql.events_of, values)
+        else:
+            rows = yield Step(self.sql.events, (session_id, after, max(limit, 0)))
+        return [EVENTS.read(row) for row in rows]
+
 
 PREFIX = "req_"
 """Of the id of a request; the rest is the id of its event."""
 _LOCK = "requests"
-_COUNTS = (
-    "input_tokens, output_tokens, cached_input_tokens, cache_creation_input_tokens,"
-    " reasoning_tokens"
-)
-_LISTED = (
-    "id, seq, at, tenant, key_id, user_id, team_id, turn_session, front, action, asked, model,"
-    " dialect, stream, status, error, code, stop_reason, attempts, duration_ms, first_byte_ms,"
-    f" {_COUNTS}, cost_usd, pricing_version, losses"
-)
-_COLUMNS = f"{_LISTED}, tries_json, report_json"
 _NEWEST_FIRST = "ORDER BY at DESC, id DESC LIMIT ?"
 MOST_EVENTS = 100
+ALL = RequestFilter()
+REFUSED = 400
+"""The least status of a request that was refused or failed."""
 
 
 class Requests(Trace):
-    def append_requests(self, rows: Sequence[RequestRow], events: Sequence[EventRow]) -> Op[None]:
-        """What is there already stays as it is: who could not know whether it was stored may give
-        it again."""
+    def append_requests(
+        self, rows: Sequence[RequestRow], events: Sequence[EventRow] = ()
+    ) -> Op[None]:
+        """Requests that are over, and their events in the trace, all or none; those that are stored
+        already stay as they are."""
         if events:
             yield from self.append_events(events)
         if not rows:
             return
-        yield Step(self.sql.lock_trace, (_LOCK,))
+        if self.sql.lock_trace:
+            yield Step(self.sql.lock_trace, (_LOCK,))
         last = (yield from self.last_request()) + 1
-        values = [_values(row, seq) for seq, row in enumerate(rows, last)]
-        yield Step(self._adding, values, many=True)
-
-    @property
-    def _adding(self) -> str:
-        json = "CAST(? AS TEXT)" if self.sql.is_sqlite else "?"
-        marks = ", ".join(["?"] * len(_LISTED.split(",")) + [json, json])
-        insert = f"INSERT INTO requests ({_COLUMNS}) VALUES ({marks})"
-        return self._sql(f"{insert} ON CONFLICT (id) DO NOTHING")
+        values = [REQUESTS.values(replace(row, seq=seq)) for seq, row in enumerate(rows, last)]
+        yield Step(self._sql(f"{REQUESTS.insert()} ON CONFLICT (id) DO NOTHING"), values, many=True)
 
     def save_costs(self, costs: Sequence[tuple[str, Usage]]) -> Op[None]:
+        """What requests cost by another price table: their ids, and usages with that cost."""
         sql = "UPDATE requests SET cost_usd = ?, pricing_version = ? WHERE id = ?"
-        ordered = sorted(
-            costs, key=lambda each: each[0]
-        )  # always in one order, so that none waits in a circle
-        values = [(_amount(usage.cost_usd), usage.pricing_version, id) for id, usage in ordered]
+        # Always in one order, so that two programs never wait for each other.
+        ordered = sorted(costs, key=lambda cost: cost[0])
+        values = [(amount(usage.cost_usd), usage.pricing_version, id) for id, usage in ordered]
         yield Step(self._sql(sql), values, many=True)
 
     def last_request(self) -> Op[int]:
-        """The number of the last request."""
+        """The number of the last request that was written; 0 if there is none."""
         last: int = (yield Step("SELECT coalesce(max(seq), 0) FROM requests"))[0][0]
         return last
 
     def request(self, id: str) -> Op[RequestRow]:
-        blobs = "tries_json, report_json"
-        if self.sql.is_sqlite:
-            blobs = "CAST(tries_json AS BLOB), CAST(report_json AS BLOB)"
-        sql = f"SELECT {_LISTED}, {blobs} FROM requests WHERE id = ?"
+        """One request, with its tries and its report; NotFoundError if there is none."""
+        sql = f"SELECT {REQUESTS.selected()} FROM requests WHERE id = ?"
         rows = yield Step(self._sql(sql), (id,))
         if not rows:
             raise NotFoundError(self.where, "request", id)
-        return _row(rows[0])
+        return REQUESTS.read(rows[0])
 
     def requests(
-        self, wanted: Wanted, limit: int, before: RequestRow | None
+        self, filter: RequestFilter = ALL, limit: int = 50, before: RequestRow | None = None
     ) -> Op[list[RequestRow]]:
-        clauses = list(self._clauses(wanted))
+        """Requests, the newest first; `before` is the last one of the page before."""
+        clauses = list(self._clauses(filter))
         if before is not None:
             clauses.append(Clause("(at, id) < (?, ?)", (micros(before.at), before.id)))
-        return (yield from self._listed(clauses, _NEWEST_FIRST, limit))
+        if filter.model is None or _is_refused(filter):
+            clauses += self._any_name(filter)
+            return (yield from self._listed(clauses, _NEWEST_FIRST, limit))
+        found: dict[str, RequestRow] = {}
+        for named in self._named(filter.model):  # an OR of them would use none of their indexes
+            rows = yield from self._listed([named, *clauses], _NEWEST_FIRST, limit)
+            found |= {row.id: row for row in rows}
+        return sorted(found.values(), key=lambda row: (row.at, row.id), reverse=True)[
+            : max(limit, 0)
+        ]
 
     def requests_after(
-        self, wanted: Wanted, after: int, upto: int, limit: int
+        self, after: int, upto: int, filter: RequestFilter = ALL, limit: int = 100
     ) -> Op[list[RequestRow]]:
+        """Those with a number behind `after`, and `upto` at most, in that order."""
         here = Clause("seq > ? AND seq <= ?", (after, upto))
-        clauses = [here, *self._clauses(wanted)]
+        clauses = [here, *self._clauses(filter), *self._any_name(filter)]
         return (yield from self._listed(clauses, "ORDER BY seq LIMIT ?", limit))
 
-    def requests_named(self, start: str, limit: int) -> Op[list[RequestRow]]:
-        """Those whose id begins so."""
+    def requests_named(self, start: str, limit: int = 10) -> Op[list[RequestRow]]:
+        """Those whose id begins so, the newest first."""
         within = Clause("id >= ? AND id < ?", (start, f"{start}\U0010ffff"))
         return (yield from self._listed([within], _NEWEST_FIRST, limit))
 
     def _listed(self, clauses: list[Clause], order: str, limit: int) -> Op[list[RequestRow]]:
         where = " AND ".join(["1 = 1", *[clause.sql for clause in clauses]])
         values = [value for clause in clauses for value in clause.values]
-        sql = self._sql(f"SELECT {_LISTED} FROM requests WHERE {where} {order}")
-        return [_row(row) for row in (yield Step(sql, (*values, max(limit, 0))))]
+        sql = self._sql(f"SELECT {LISTED.selected()} FROM requests WHERE {where} {order}")
+        return [LISTED.read(row) for row in (yield Step(sql, (*values, max(limit, 0))))]
 
-    def _clauses(self, wanted: Wanted) -> Iterator[Clause]:
+    def _named(self, model: str) -> tuple[Clause, ...]:
+        """The ways in which a model can be meant, each with an index of its own."""
+        colon = "instr(model, ':')" if self.sql.is_sqlite else "strpos(model, ':')"
+        name = f"substr(model, {colon} + 1) = ?"
+        ways = [Clause(name, (model,)), Clause("asked = ?", (model,))]
+        if ":" in model:
+            ways.append(Clause(f"{name} AND model = ?", (model.partition(":")[2], model)))
+        return tuple(ways)
+
+    def _any_name(self, filter: RequestFilter) -> list[Clause]:
+        """The same as one condition, where another one has the better index: neither engine uses
+        the index of a name inside a CASE."""
+        if filter.model is None:
+            return []
+        named = self._named(filter.model)
+        values = tuple([value for clause in named for value in clause.values])
+        cases = " ".join([f"WHEN {clause.sql} THEN 1" for clause in named])
+        return [Clause(f"CASE {cases} ELSE 0 END = 1", values)]
+
+    def _clauses(self, filter: RequestFilter) -> Iterator[Clause]:
         for column in ("tenant", "key_id"):
-            said = getattr(wanted, column)
-            if said is not None:
-                yield Clause(f"{column} = ?", (said,))
-        if wanted.model is not None:
-            colon = "instr(model, ':')" if self.sql.is_sqlite else "strpos(model, ':')"
-            sql = f"(model = ? OR asked = ? OR substr(model, {colon} + 1) = ?)"
-            yield Clause(sql, (wanted.model,) * 3)
-        if wanted.statuses is not None:
-            yield Clause("status BETWEEN ? AND ?", wanted.statuses)
-        if wanted.failed is not None:
-            yield Clause(f"error IS {'NOT ' if wanted.failed else ''}NULL")
-        if wanted.since is not None:
-            yield Clause("at >= ?", (micros(wanted.since),))
-        if wanted.until is not None:
-            yield Clause("at < ?", (micros(wanted.until),))
-        if wanted.besides is not None:
-            yield Clause("front <> ?", (wanted.besides,))
+            value = getattr(filter, column)
+            if value is not None:
+                yield Clause(f"{column} = ?", (value,))
+        if filter.statuses is not None:
+            yield Clause("status BETWEEN ? AND ?", filter.statuses)
+            if filter.statuses[0] >= REFUSED:
+                yield Clause(f"status >= {REFUSED}")  # what the index of refusals says of itself
+        if filter.failed is not None:
+            yield Clause(f"error IS {'NOT ' if filter.failed else ''}NULL")
+        if filter.since is not None:
+            yield Clause("at >= ?", (micros(filter.since),))
+        if filter.until is not None:
+            yield Clause("at < ?", (micros(filter.until),))
+        if filter.besides is not None:
+            yield Clause("front <> ?", (filter.besides,))
 
     def request_trace(self, id: str, shared: str) -> Op[list[EventRow]]:
-        """Events are filed under the id of their request, or with those of others (`shared`)."""
+        """What the trace says of a request; `shared` is where events of all are filed."""
         own = yield from self.events(id, 0, MOST_EVENTS, ())
         rows = yield Step(self.sql.event, (shared, id.removeprefix(PREFIX)))
-        return [*[event_row(row) for row in rows], *own]
-
-    def _sql(self, text: str) -> str:
-        return text if self.sql.is_sqlite else text.replace("?", "%s")
+        return [*[EVENTS.read(row) for row in rows], *own]
 
 
-def _values(row: RequestRow, seq: int) -> tuple[Any, ...]:
-    usage = row.usage or Usage()
-    return (
-        *(row.id, seq, micros(row.at), row.tenant, row.key_id, row.user_id, row.team_id),
-        *(row.session_id, row.front, row.action, row.asked, row.model, row.dialect),
-        *(int(row.stream), row.status, row.error, row.code, row.stop_reason, row.attempts),
-        *(row.duration_ms, row.first_byte_ms, usage.input_tokens, usage.output_tokens),
-        *(usage.cached_input_tokens, usage.cache_creation_input_tokens, usage.reasoning_tokens),
-        *(_amount(usage.cost_usd), usage.pricing_version, row.losses),
-        dumps(list(row.tries)) if row.tries else None,
-        None if row.report is None else dumps(row.report),
-    )
-
-
-def _amount(cost: Decimal | None) -> str | None:
-    return None if cost is None else f"{cost:f}"
-
-
-def _row(row: Sequence[Any]) -> RequestRow:
-    id, seq, at, tenant, key_id, user_id, team_id, session_id = row[:8]
-    front, action, asked, model, dialect, stream, status, error, code, stop = row[8:18]
-    attempts, duration, first_byte, input, output, cached, written, reasoning = row[18:26]
-    cost, version, losses = row[26:29]
-    tries, report = row[29:] or (None, None)
-    paid = None if cost is None else Decimal(cost)
-    known = Usage(input, output, cached, written, reasoning, paid)
-    return RequestRow(
-        id,
-        from_micros(at),
-        front,
-        status,
-        duration,
-        tenant=tenant,
-        key_id=key_id,
-        user_id=user_id,
-        team_id=team_id,
-        session_id=session_id,
-        action=action,
-        asked=asked,
-        model=model,
-        dialect=dialect,
-        stream=bool(stream),
-        error=error,
-        code=code,
-        stop_reason=stop,
-        attempts=attempts,
-        first_byte_ms=first_byte,
-        usage=known.replace(pricing_version=version) if known.is_known else None,
-        losses=losses,
-        tries=() if tries is None else tuple(msgspec.json.decode(bytes(tries))),
-        report=None if report is None else msgspec.json.decode(bytes(report)),
-        seq=seq,
-    )
+def _is_refused(filter: RequestFilter) -> bool:
+    """Whether only refused or failed requests fit, which have an index of their own."""
+    return filter.failed is True or (filter.statuses is not None and filter.statuses[0] >= REFUSED)

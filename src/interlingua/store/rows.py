@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from interlingua.model.message import Message
+from interlingua.model.message import Message, from_micros, micros
 from interlingua.model.metadata import MessageMetadata
+from interlingua.store.columns import Part, Table
 
 JsonObject = dict[str, Any]
 CallStatus = Literal["pending", "succeeded", "failed", "cancelled"]
@@ -23,11 +25,11 @@ class TurnRow(msgspec.Struct, frozen=True):
 
 
 class Hold(NamedTuple):
-    """What a program says of its turn when it writes: it is under way, and mine.
+    """A program's claim, when it writes, that its turn is the one under way.
 
-    That is so if the one under way is this turn or `instead_of` (None: there is none). Otherwise
-    the writing is refused (ConflictError), unless it is not `firm`: then it is done all the same,
-    and the turn stays another's."""
+    It holds if the turn under way is this one or `instead_of` (None: there is none). Otherwise the
+    write is refused (ConflictError), unless it is not `firm`: then it is done all the same, and the
+    turn stays another's."""
 
     turn_id: str
     holder: str
@@ -38,7 +40,8 @@ class Hold(NamedTuple):
 class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """A session. `message_count` is also the `seq` of its last message: they count 1, 2, 3, …
 
-    A fork says where it came from: `parent_id` and the last message that was copied."""
+    A fork says where it came from: `parent_id` and the last message that was copied. A worker's
+    session has the `parent_id` alone."""
 
     id: str
     workspace_path: str
@@ -59,8 +62,30 @@ class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True):
         return "task" if "task" in policy else "gateway" if "owner" in policy else "chat"
 
 
+def _turn_columns(turn: TurnRow | None) -> tuple[Any, ...]:
+    return (None,) * 3 if turn is None else (turn.id, turn.holder, micros(turn.seen_at))
+
+
+def _turn(stored: Sequence[Any]) -> TurnRow | None:
+    id, holder, seen_at = stored
+    return None if id is None else TurnRow(id, holder, from_micros(seen_at))
+
+
+SESSIONS = Table(
+    "sessions",
+    SessionRow,
+    parts={"turn": Part(("turn_id", "turn_holder", "turn_seen_at"), _turn_columns, _turn)},
+)
+NEW_SESSIONS = Table("sessions", SessionRow, without=("message_count", "turn"))
+"""What is written of a session that has no messages yet, and no turn."""
+
 Origin = Literal["chat", "gateway", "task"]
 """Where a session was made: on the command line or in a program, over HTTP, or as an agent's."""
+
+
+WORKER = "worker"
+"""Where the policy of a worker's session names the tool call that it works for; its `parent_id` is
+the session of that call."""
 
 
 class SessionFilter(NamedTuple):
@@ -95,8 +120,11 @@ class ToolCallRow(msgspec.Struct, frozen=True, omit_defaults=True):
     completed_at: datetime | None = None
 
 
+CALLS = Table("tool_calls", ToolCallRow)
+
+
 class EventRow(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An event of the trace. `seq` is given by the store, 1, 2, 3, … in each session."""
+    """An event of the trace. `seq` is assigned by the store: 1, 2, 3, … in each session."""
 
     id: str
     session_id: str
@@ -108,6 +136,9 @@ class EventRow(msgspec.Struct, frozen=True, omit_defaults=True):
     turn_id: str | None = None
     parent_event_id: str | None = None
     seq: int = 0
+
+
+EVENTS = Table("events", EventRow, names={"payload": "payload"})
 
 
 class SearchHit(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -41,11 +41,12 @@ _BETWEEN = re.compile(f"(?<=[{_SPACELESS}])(?=\\w|[{_SPACELESS}])|(?<=\\w)(?=[{_
 _INVISIBLE = "\u200b"
 """A space without width: ends a word for SQLite, and changes nothing for people."""
 PAIRS = 500_000
-"""Bytes of pairs that are kept of one message, for the same reason as `LONGEST`."""
+"""The most bytes of pairs that are stored for one message, for the same reason as `LONGEST`."""
 
 
 def text_of(message: Message) -> str:
-    """All that people wrote and tools said. Not thinking: it is no part of the conversation."""
+    """The text of users, models and tool results; without thinking, which is no part of the
+    conversation."""
     pieces: list[str] = []
     room = LONGEST
     for piece in _pieces(message.content):
@@ -96,7 +97,7 @@ def is_run(part: str) -> bool:
     return _RUN.match(part) is not None
 
 
-def _asked(words: str) -> list[Piece]:
+def _search_pieces(words: str) -> list[Piece]:
     found = []
     plain = words.replace("\0", " ").replace(_INVISIBLE, "")
     for piece in unicodedata.normalize("NFC", plain).split():
@@ -122,12 +123,12 @@ def unspaced(text: str) -> str:
 def for_sqlite(words: str) -> tuple[str, list[str]]:
     """A question for FTS5, empty when there is no word in it; and what the text has to contain,
     since FTS5 passes over vowel signs."""
-    asked = _asked(words)
+    pieces = _search_pieces(words)
     phrases = []
-    for piece in asked:
+    for piece in pieces:
         tokens = [" ".join(part) if is_run(part) else part for part in piece.parts]
         phrases.append(f'"{" ".join(tokens)}"{"*" * piece.is_start}')
-    return " ".join(phrases), [_INVISIBLE.join(run) for piece in asked for run in piece.runs]
+    return " ".join(phrases), [_INVISIBLE.join(run) for piece in pieces for run in piece.runs]
 
 
 # PostgreSQL: words have places, for phrases; runs are kept as single letters and pairs of them
@@ -161,7 +162,7 @@ def pairs_of(text: str) -> list[str]:
 def for_postgres(words: str) -> tuple[str, str, list[str]]:
     """A question for `to_tsquery`, one of pairs, and what the text has to contain."""
     phrases, pairs, runs = [], [], []
-    for parts, is_start in _asked(words):
+    for parts, is_start in _search_pieces(words):
         for of_runs, group in groupby(parts, is_run):
             if of_runs:
                 runs += (found := list(group))
@@ -170,8 +171,8 @@ def for_postgres(words: str) -> tuple[str, str, list[str]]:
                 phrases.append([f"'{part}'" for part in group])
         if is_start:
             phrases[-1][-1] += ":*"
-    asked = " & ".join(f"({' <-> '.join(phrase)})" for phrase in phrases)
-    return asked, " & ".join(f"'{pair}'" for pair in pairs), runs
+    query = " & ".join(f"({' <-> '.join(phrase)})" for phrase in phrases)
+    return query, " & ".join(f"'{pair}'" for pair in pairs), runs
 
 
 def _pairs(run: str) -> list[str]:
@@ -181,7 +182,7 @@ def _pairs(run: str) -> list[str]:
 def snippet(text: str, words: str) -> str:
     """A piece of the text around the first word that was asked for."""
     lower = text.lower()
-    places = [lower.find(piece.parts[0]) for piece in _asked(words)]
+    places = [lower.find(piece.parts[0]) for piece in _search_pieces(words)]
     first = min((place for place in places if place >= 0), default=0)
     start = max(0, first - SNIPPET // 4)
     piece = " ".join(text[start : start + SNIPPET].split())

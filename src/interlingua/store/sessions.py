@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from interlingua.model.blocks import Block, ToolResultBlock, ToolUseBlock
 from interlingua.model.codec import dumps
+from interlingua.model.ids import Ulids, first_ulid, is_tool_id, new_tool_id
 from interlingua.model.message import from_micros, micros
 from interlingua.store.effects import Op, Step, Work, now
 from interlingua.store.errors import NotFoundError
-from interlingua.store.rows import JsonObject, SessionFilter, SessionRow, TurnRow
+from interlingua.store.message_rows import Draft, StoredMessage, draft, read
+from interlingua.store.messages import Messages
+from interlingua.store.quotas import Quotas
+from interlingua.store.requests import PREFIX
+from interlingua.store.rows import (
+    ALL_SESSIONS,
+    CALLS,
+    NEW_SESSIONS,
+    SESSIONS,
+    JsonObject,
+    SessionFilter,
+    SessionRow,
+    ToolCallRow,
+)
 
 FORGET_WORDS = "INSERT INTO message_search (message_search, rank) VALUES ('merge', -2000)"
 """SQLite's index keeps words of removed messages where they filled pages, until pages are merged:
@@ -20,84 +36,87 @@ here up to 8 MB of them, as much as one waits for."""
 
 
 class Sessions(Work):
-    def new_session(
+    def create_session(
         self,
         workspace_path: str,
-        id: str | None,
-        name: str | None,
-        active_model: str | None,
-        routing_policy: JsonObject | None,
-    ) -> SessionRow:
+        *,
+        id: str | None = None,
+        name: str | None = None,
+        active_model: str | None = None,
+        routing_policy: JsonObject | None = None,
+    ) -> Op[SessionRow]:
+        """A new, empty session; an id is made unless one is passed."""
         begun = from_micros(now())
         id = id or self.ulids.new()
-        return SessionRow(id, workspace_path, begun, begun, active_model, routing_policy, name)
+        row = SessionRow(id, workspace_path, begun, begun, active_model, routing_policy, name)
+        return (yield from self.add_session(row))
 
-    def create_session(self, row: SessionRow) -> Op[SessionRow]:
-        yield Step(
-            self.sql.add_session,
-            (
-                row.id,
-                row.workspace_path,
-                row.active_model,
-                None if row.routing_policy is None else dumps(row.routing_policy),
-                row.schema_version,
-                micros(row.created_at),
-                micros(row.updated_at),
-                row.name,
-                row.parent_id,
-                row.parent_message_id,
-            ),
-        )
+    def add_session(self, row: SessionRow) -> Op[SessionRow]:
+        """A session that comes from elsewhere, with its own id, times and parent; without its
+        messages, so that its `message_count` is 0 here."""
+        row = msgspec.structs.replace(row, message_count=0)
+        yield Step(self.sql.add_session, NEW_SESSIONS.values(row))
         return row
 
     def session(self, id: str) -> Op[SessionRow]:
+        """The session; NotFoundError if there is none."""
         return (yield from self._session(self.sql.session, id))
 
     def _session(self, sql: str, id: str) -> Op[SessionRow]:
         rows = yield Step(sql, (id,))
         if not rows:
             raise NotFoundError(self.where, "session", id)
-        return _session_row(rows[0])
+        return SESSIONS.read(rows[0])
 
-    def sessions(self, limit: int, before: SessionRow | None) -> Op[list[SessionRow]]:
+    def sessions(self, limit: int = 50, before: SessionRow | None = None) -> Op[list[SessionRow]]:
+        """Sessions, the last changed first; `before` is the last one of the page before."""
         if before is None:
             rows = yield Step(self.sql.sessions, (limit,))
         else:
             values = (micros(before.updated_at), before.id, limit)
             rows = yield Step(self.sql.sessions_before, values)
-        return [_session_row(row) for row in rows]
+        return [SESSIONS.read(row) for row in rows]
 
     def sessions_of(
-        self, owner: str | None, limit: int, before: SessionRow | None, wanted: SessionFilter
+        self,
+        owner: str | None,
+        limit: int = 50,
+        before: SessionRow | None = None,
+        wanted: SessionFilter = ALL_SESSIONS,
     ) -> Op[list[SessionRow]]:
-        values: tuple[Any, ...] = (owner or "", *_asked(wanted))
+        """As `sessions`, but only conversations whose policy names this `owner` (None: no owner)
+        and that match the filter."""
+        values: tuple[Any, ...] = (owner or "", *_filter_values(wanted))
         statement = self.sql.sessions_of
         if before is not None:
             statement = self.sql.sessions_of_before
             values += (micros(before.updated_at), before.id)
         rows = yield Step(statement, (*values, limit))
-        return [_session_row(row) for row in rows]
+        return [SESSIONS.read(row) for row in rows]
 
-    def forks_of(self, id: str, limit: int) -> Op[list[SessionRow]]:
-        rows = yield Step(self.sql.forks, (id, limit))
-        return [_session_row(row) for row in rows]
+    def forks_of(self, session_id: str, limit: int = 200) -> Op[list[SessionRow]]:
+        """The sessions that were forked from this one, the oldest first."""
+        rows = yield Step(self.sql.forks, (session_id, limit))
+        return [SESSIONS.read(row) for row in rows]
 
     def update_session(
         self,
         id: str,
-        name: str | UnsetType | None,
-        active_model: str | UnsetType | None,
-        routing_policy: JsonObject | UnsetType | None,
-        workspace_path: str | UnsetType,
+        *,
+        name: str | UnsetType | None = UNSET,
+        active_model: str | UnsetType | None = UNSET,
+        routing_policy: JsonObject | UnsetType | None = UNSET,
+        workspace_path: str | UnsetType = UNSET,
     ) -> Op[SessionRow]:
+        """Changes the fields that are passed; returns the session as it is now."""
         row = yield from self._session(self.sql.lock_session, id)
-        given = {
+        fields = {
             "name": name,
             "active_model": active_model,
             "routing_policy": routing_policy,
             "workspace_path": workspace_path,
         }
-        changes = {key: value for key, value in given.items() if value is not UNSET}
+        changes = {key: value for key, value in fields.items() if value is not UNSET}
         at = max(now(), micros(row.updated_at))
         row = msgspec.structs.replace(row, **changes, updated_at=from_micros(at))
         policy = None if row.routing_policy is None else dumps(row.routing_policy)
@@ -106,6 +125,7 @@ class Sessions(Work):
         return row
 
     def delete_session(self, id: str) -> Op[None]:
+        """Remove a session with everything that belongs to it."""
         rows: list[Any] = []
         for sql in self.sql.delete:
             rows = yield Step(sql, (id,))
@@ -115,14 +135,14 @@ class Sessions(Work):
             yield Step(FORGET_WORDS)
 
 
-def _asked(wanted: SessionFilter) -> tuple[Any, ...]:
-    """A filter as the values of the statement: each once to see whether it is given."""
-    words, model = _somewhere(wanted.words), _somewhere(wanted.model)
-    folder = None if wanted.folder is None else wanted.folder.rstrip("/\\") or wanted.folder
+def _filter_values(filter: SessionFilter) -> tuple[Any, ...]:
+    """A filter as values of the statement; each appears twice, first to test whether it is set."""
+    words, model = _somewhere(filter.words), _somewhere(filter.model)
+    folder = None if filter.folder is None else filter.folder.rstrip("/\\") or filter.folder
     below = None if folder is None else f"{_literal(folder)}/%"
-    since, until = (None if at is None else micros(at) for at in (wanted.since, wanted.until))
+    since, until = (None if at is None else micros(at) for at in (filter.since, filter.until))
     return (
-        *(words, words, wanted.origin, wanted.origin, model, model),
+        *(words, words, filter.origin, filter.origin, model, model),
         *(folder, folder, below, since, since, until, until),
     )
 
@@ -135,20 +155,178 @@ def _literal(text: str) -> str:
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
-def _session_row(row: Sequence[Any]) -> SessionRow:
-    id, path, model, policy, version, created, updated, name, parent, message, count = row[:11]
-    turn_id, holder, seen_at = row[11:]
-    return SessionRow(
-        id,
-        path,
-        from_micros(created),
-        from_micros(updated),
-        model,
-        None if policy is None else msgspec.json.decode(policy),
-        name,
-        parent,
-        message,
-        count,
-        version,
-        None if turn_id is None else TurnRow(turn_id, holder, from_micros(seen_at)),
-    )
+PAGE = 500
+"""Messages that are copied at a time."""
+
+
+class Forks(Sessions, Messages):
+    def fork(
+        self, session_id: str, message_id: str | None = None, *, name: str | None = None
+    ) -> Op[SessionRow]:
+        """A new session with copies of the messages up to and including this one (or all).
+
+        Copies and their calls have new ids; the providers' ids stay the same."""
+        parent = yield from self.session(session_id)
+        last = parent.message_count
+        if message_id is None:
+            tail = yield Step(self.sql.tail, (session_id, 1))
+            message_id = tail[0][0] if tail else None
+        else:
+            last = yield from self._seq(session_id, message_id)
+        at = now()
+        child = SessionRow(
+            self.ulids.new(),
+            parent.workspace_path,
+            created_at=from_micros(at),
+            updated_at=from_micros(at),
+            active_model=parent.active_model,
+            routing_policy=parent.routing_policy,
+            name=name,
+            parent_id=session_id,
+            parent_message_id=message_id,
+        )
+        yield from self.add_session(child)
+        calls = yield Step(self.sql.calls, (session_id,))
+        copier = _Copier(self.ulids, [CALLS.read(row) for row in calls])
+        done = 0
+        while done < last:
+            rows = yield Step(self.sql.messages, (session_id, done, min(PAGE, last - done)))
+            if not rows:
+                break
+            drafts = [copier.copy(session_id, child.id, row) for row in rows]
+            yield Step(self.sql.take, (len(drafts), at, child.id, len(drafts)))
+            ids = self._ids(drafts, None)
+            yield from self._insert(child.id, drafts, ids, done + 1, at, copier.provider_ids)
+            done += len(drafts)
+        return msgspec.structs.replace(child, message_count=done)
+
+
+class _Copier:
+    """Copies messages into a fork: calls get new ids, the providers' ids stay the same."""
+
+    def __init__(self, ulids: Ulids, calls: Sequence[ToolCallRow]) -> None:
+        self.ulids = ulids
+        self.known = {call.id: call.provider_id for call in calls}
+        self.renamed: dict[str, str] = {}
+        self.provider_ids: dict[str, str] = {}
+
+    def copy(self, old_session: str, session_id: str, row: Sequence[Any]) -> Draft:
+        message = read(old_session, row)
+        if message is None:
+            return StoredMessage(*row).as_draft()._replace(id=None)
+        content = tuple([self.block(block) for block in message.content])
+        metadata = message.metadata
+        parent = metadata.parent_tool_use_id
+        if parent in self.renamed:
+            metadata = metadata.replace(parent_tool_use_id=self.renamed[parent])
+        copied = message.replace(id=None, session_id=session_id, content=content, metadata=metadata)
+        return draft(copied)
+
+    def block(self, block: Block) -> Block:
+        if type(block) is ToolUseBlock:
+            return block.replace(id=self.rename(block.id))
+        if type(block) is ToolResultBlock and block.tool_use_id in self.renamed:
+            return block.replace(tool_use_id=self.renamed[block.tool_use_id])
+        return block
+
+    def rename(self, id: str) -> str:
+        new = self.renamed[id] = new_tool_id(self.ulids)
+        # An id that is not of our making is the provider's own.
+        provider_id = self.known.get(id) or (None if is_tool_id(id) else id)
+        if provider_id is not None:
+            self.provider_ids[new] = provider_id
+        return new
+
+
+PAGES = 256
+"""Pages of a SQLite file that one call gives back to the disk."""
+SWEPT_AT_ONCE = 200
+"""Rows of a kind that are deleted in one transaction, in some milliseconds."""
+_OLD = "DELETE FROM {table} WHERE {id} IN (SELECT {id} FROM {table} WHERE {where} LIMIT ?{skip})"
+_OLD_REPORTS = (
+    "UPDATE requests SET report_json = NULL WHERE id IN (SELECT id FROM requests"
+    " WHERE at < ? AND report_json IS NOT NULL ORDER BY at LIMIT ?{skip})"
+)
+
+
+class Before(NamedTuple):
+    """The moments before which things are deleted; None: they stay."""
+
+    requests: datetime | None = None
+    losses: datetime | None = None
+    events: datetime | None = None
+
+
+class Swept(NamedTuple):
+    """The number of deleted rows, and the bytes by which the file shrank."""
+
+    requests: int = 0
+    losses: int = 0
+    events: int = 0
+    answers: int = 0
+    bytes: int = 0
+
+    def plus(self, other: Swept) -> Swept:
+        return Swept(*[one + more for one, more in zip(self, other, strict=True)])
+
+    @property
+    def is_nothing(self) -> bool:
+        return not any(self)
+
+
+class Retention(Quotas):
+    def sweep(self, before: Before, shared: str, limit: int = SWEPT_AT_ONCE) -> Op[Swept]:
+        """Delete what is older, at most `limit` rows of each kind; `shared` is where events of the
+        gateway are filed; those with losses are filed under the id of their request. Call it until
+        it deletes nothing."""
+        requests = losses = events = 0
+        values: tuple[object, ...]
+        if before.requests is not None:
+            where = "at < ? AND seq < (SELECT max(seq) FROM requests) ORDER BY at"
+            values = (micros(before.requests), limit)
+            requests = yield from self._delete("requests", "id", where, values)
+        if before.losses is not None:
+            where = "session_id > ? AND session_id < ? ORDER BY session_id"
+            values = (PREFIX, PREFIX + _ulid(before.losses), limit)
+            losses = yield from self._delete("events", "session_id", where, values)
+            losses += yield from self._count(_OLD_REPORTS, (micros(before.losses), limit))
+        if before.events is not None:
+            where = (
+                "session_id = ? AND id < ? AND seq <"
+                " (SELECT max(seq) FROM events WHERE session_id = ?) ORDER BY id"
+            )
+            values = (shared, _ulid(before.events), shared, limit)
+            events = yield from self._delete("events", "id", where, values)
+        answers = len((yield Step(self._gateway.old_repeats, (limit,))))
+        return Swept(requests, losses, events, answers, (yield from self._reclaim()))
+
+    def _delete(self, table: str, id: str, where: str, values: tuple[object, ...]) -> Op[int]:
+        sql = _OLD.replace("{table}", table).replace("{id}", id).replace("{where}", where)
+        return (yield from self._count(sql, values))
+
+    def _count(self, sql: str, values: tuple[object, ...]) -> Op[int]:
+        skip = "" if self.sql.is_sqlite else " FOR UPDATE SKIP LOCKED"
+        text = sql.replace("{skip}", skip) + " RETURNING 1"
+        rows = yield Step(self._sql(text), values)
+        return len(rows)
+
+    def _reclaim(self) -> Op[int]:
+        """Bytes by which a SQLite file shrinks; PostgreSQL reuses free space by itself. A file that
+        was made without `auto_vacuum` does not shrink until `VACUUM` is run."""
+        if not self.sql.is_sqlite:
+            return 0
+        free: int = (yield Step("PRAGMA freelist_count"))[0][0]
+        if not free or (yield Step("PRAGMA auto_vacuum"))[0][0] != INCREMENTAL:
+            return 0
+        yield Step(f"PRAGMA incremental_vacuum({PAGES})")
+        left: int = (yield Step("PRAGMA freelist_count"))[0][0]
+        size: int = (yield Step("PRAGMA page_size"))[0][0]
+        return max(0, free - left) * size
+
+
+INCREMENTAL = 2
+"""SQLite's `auto_vacuum` of files that release pages on request."""
+
+
+def _ulid(moment: datetime) -> str:
+    return first_ulid(max(0, micros(moment) // 1000))

@@ -12,11 +12,11 @@ from queue import Empty, LifoQueue
 from typing import TypeVar
 
 from interlingua.store import migrations, schema
-from interlingua.store.base import Store
-from interlingua.store.effects import UNREADABLE, Rows, Step, run
+from interlingua.store.base import Operations, Store
+from interlingua.store.effects import UNREADABLE, Op, Rows
 from interlingua.store.errors import BusyError, StoreError, unreadable
 from interlingua.store.library import Connection, library
-from interlingua.store.operations import Op, Operations
+from interlingua.store.sessions import INCREMENTAL
 from interlingua.store.statements import SQLITE
 
 T = TypeVar("T")
@@ -34,6 +34,7 @@ _LONG_LOG = "PRAGMA wal_autocheckpoint = 0"
 _AT_ONCE = "PRAGMA synchronous = FULL"
 _SOON = "PRAGMA synchronous = NORMAL"
 """With the next commit of the other kind, or when the log is moved."""
+_GIVES_BACK = f"PRAGMA auto_vacuum = {INCREMENTAL}"
 _SETTINGS = (
     _AT_ONCE,
     "PRAGMA foreign_keys = ON",
@@ -61,7 +62,8 @@ class SqliteFile:
         self._room = threading.BoundedSemaphore(READERS)
         with _opening:
             is_new = self._make()
-            self._identity = self._look()
+            self._identity: tuple[int, int] | None = None
+            self._require_same_file()
             self._writer = self._connect()
         try:
             self._prepare()
@@ -93,18 +95,17 @@ class SqliteFile:
             raise _os_error(self.where, error) from None
         return True
 
-    def _look(self) -> tuple[int, int]:
+    def _require_same_file(self) -> None:
+        if self._closed:
+            raise StoreError(self.where, "the store is closed", "closed")
         try:
             found = os.stat(self.path)
         except OSError as error:
             problem = f"the file is gone ({error.strerror})"
             raise StoreError(self.where, problem, "replaced") from None
-        return found.st_dev, found.st_ino
-
-    def _require_same_file(self) -> None:
-        if self._closed:
-            raise StoreError(self.where, "the store is closed", "closed")
-        if self._look() != self._identity:
+        identity = found.st_dev, found.st_ino
+        self._identity = self._identity or identity
+        if identity != self._identity:
             problem = "the file was replaced since it was opened"
             raise StoreError(self.where, problem, "replaced")
 
@@ -126,6 +127,7 @@ class SqliteFile:
         db = self._writer
         self._require_ours(db)
         if db.execute("PRAGMA journal_mode")[0][0] != "wal":
+            db.execute(_GIVES_BACK)  # nothing changes in a file that has tables
             mode = db.execute("PRAGMA journal_mode = WAL")[0][0]
             if mode != "wal":
                 problem = (
@@ -151,7 +153,7 @@ class SqliteFile:
             )
 
     def _upgrade(self, db: Connection) -> None:
-        version = _version(db)  # again: somebody may have been quicker
+        version = _version(db)  # again: another process may have been quicker
         if version == 0:
             self._require_ours(db)
             for statement in schema.SQLITE:
@@ -178,7 +180,8 @@ class SqliteFile:
         try:
             self._require_same_file()
             db = self._writer
-            self._move_log()
+            if self._log_is_long:
+                self._move_log()
             if large:
                 db.execute(_LONG_LOG)
                 self._log_is_long = True
@@ -198,14 +201,13 @@ class SqliteFile:
             self._lock.release()
 
     def _move_log(self) -> None:
-        if self._log_is_long:
-            self._log_is_long = False
-            self._writer.execute(LOG)
-            with suppress(StoreError):  # nothing is lost; the next commit tries again
-                self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        self._log_is_long = False
+        self._writer.execute(LOG)
+        with suppress(StoreError):  # nothing is lost; the next commit tries again
+            self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def tidy(self) -> None:
-        """Move a long log into the database, when nobody waits for it."""
+        """Moves a long log into the database while no call waits for it."""
         if self._log_is_long and self._lock.acquire(blocking=False):
             try:
                 if not self._closed:
@@ -224,6 +226,20 @@ class SqliteFile:
                     self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             finally:
                 self._lock.release()
+
+    def vacuum(self) -> int:
+        """Write the file anew, and let it give pages back from then on; the bytes it shrank by."""
+        if not self._lock.acquire(timeout=self.timeout):
+            raise BusyError(self.where, "another thread is writing; nothing was written")
+        try:
+            self._require_same_file()
+            before = self.path.stat().st_size
+            self._writer.execute(_GIVES_BACK)
+            self._writer.execute("VACUUM")
+            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            return max(0, before - self.path.stat().st_size)
+        finally:
+            self._lock.release()
 
     @contextmanager
     def reader(self) -> Iterator[Connection]:
@@ -270,17 +286,22 @@ class SqliteFile:
 
 def perform(db: Connection, op: Op[T]) -> T:
     """Run an operation on a connection."""
-
-    def execute(step: Step) -> Rows:
-        if step.many:
-            db.executemany(step.sql, step.values)
-            return []
-        return db.execute(step.sql, step.values)
-
     try:
-        return run(op, execute)
+        step = next(op)
+        while True:
+            rows: Rows = []
+            if step.many:
+                db.executemany(step.sql, step.values)
+            else:
+                rows = db.execute(step.sql, step.values)
+            step = op.send(rows)
+    except StopIteration as end:
+        result: T = end.value
+        return result
     except UNREADABLE as error:
         raise unreadable(db.where, error) from error
+    finally:
+        op.close()
 
 
 class SqliteStore(Store):
@@ -295,13 +316,21 @@ class SqliteStore(Store):
         with self._file.reader() as db:
             return perform(db, make())
 
-    def _write(self, make: Callable[[], Op[T]], large: bool = False, durable: bool = True) -> T:
+    def _write(
+        self,
+        make: Callable[[], Op[T]],
+        large: bool = False,
+        durable: bool = True,
+        erases: bool = False,
+    ) -> T:
         with self._file.transaction(large, durable) as db:
-            return perform(db, make())
+            result = perform(db, make())
+        if erases:
+            self._file.forget()
+        return result
 
-    def delete_session(self, id: str) -> None:
-        super().delete_session(id)
-        self._file.forget()
+    def vacuum(self) -> int:
+        return self._file.vacuum()
 
     def close(self) -> None:
         self._file.close()

@@ -5,12 +5,14 @@ Values never become part of a statement: each `?` is filled in by the engine's o
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeVar
 
-_SESSION = (
-    "id, workspace_path, active_model, {policy}, schema_version, created_at, updated_at, name,"
-    " parent_id, parent_message_id, message_count, turn_id, turn_holder, turn_seen_at"
-)
+from interlingua.store.rows import CALLS, EVENTS, NEW_SESSIONS, SESSIONS
+
+N = TypeVar("N", bound=NamedTuple)
+
+_SESSION = SESSIONS.selected()
 _OWNED = (
     "coalesce(routing_policy_json ->> 'owner', '') = ? AND routing_policy_json ->> 'kind' IS NULL"
 )
@@ -27,54 +29,14 @@ _WANTED = (
     " AND ({words} IS NULL OR workspace_path = ? OR workspace_path LIKE ? ESCAPE '\\')"
     " AND ({number} IS NULL OR updated_at >= ?) AND ({number} IS NULL OR updated_at < ?)"
 )
-_MESSAGE = "id, role, name, {content}, {metadata}, created_at, schema_version, seq"
-_CALL = (
-    "id, session_id, message_id, result_message_id, name, status, provider_id, provider,"
-    " created_at, completed_at, executor"
+_MESSAGE = (
+    "id, role, name, {bytes[content_json]}, {bytes[metadata_json]}, created_at, schema_version, seq"
 )
-_KEY_COLUMNS = (
-    "id, secret_hash, name, workspace_path, allowed_models_json, daily_cap_usd, monthly_cap_usd,"
-    " user_id, team_id, status, revoked_at, grace_period_until, created_at, account_id,"
-    " expires_at, requests_per_minute, tokens_per_minute, concurrent, refuse_losses, keep_content,"
-    " allow_unpriced, allow_unbounded, read_metrics, read_requests, fetch_media"
-)
-_KEY = (
-    "SELECT k.id, k.secret_hash, k.name, k.workspace_path, {models}, k.daily_cap_usd,"
-    " k.monthly_cap_usd, k.user_id, k.team_id, k.status, k.revoked_at, k.grace_period_until,"
-    " k.created_at, k.account_id, k.expires_at, k.requests_per_minute, k.tokens_per_minute,"
-    " k.concurrent, k.refuse_losses, k.keep_content, k.allow_unpriced, k.allow_unbounded,"
-    " k.read_metrics, k.read_requests, k.fetch_media,"
-    " coalesce(u.status, '') = 'disabled' OR coalesce(t.status, '') = 'disabled',"
-    " u.daily_cap_usd, u.monthly_cap_usd, t.daily_cap_usd, t.monthly_cap_usd"
-    " FROM keys k LEFT JOIN users u ON u.id = k.user_id LEFT JOIN teams t ON t.id = k.team_id"
-)
-_USER = "id, email, name, status, created_at, daily_cap_usd, monthly_cap_usd"
-_TEAM = "id, name, status, created_at, daily_cap_usd, monthly_cap_usd"
-_USAGE = "m.session_id, m.id, m.created_at, m.seq, m.schema_version, {m_metadata}"
-
-
-def _upsert(table: str, columns: str, values: str) -> str:
-    """Write a row, over the one with its id if there is one."""
-    changes = ", ".join(f"{name} = excluded.{name}" for name in columns.split(", ")[1:])
-    return (
-        f"INSERT INTO {table} ({columns}) VALUES ({values})"
-        f" ON CONFLICT (id) DO UPDATE SET {changes}"
-    )
-
-
-_EVENT = (
-    "id, session_id, seq, timestamp, turn_id, parent_event_id, type, actor, sensitivity, {payload}"
-)
+_CALL = CALLS.selected()
+_EVENT = EVENTS.selected()
+_USAGE = "m.session_id, m.id, m.created_at, m.seq, m.schema_version, {bytes[m.metadata_json]}"
 
 _SQLITE = {
-    "json": "CAST(? AS TEXT)",
-    "policy": "CAST(routing_policy_json AS BLOB)",
-    "content": "CAST(content_json AS BLOB)",
-    "metadata": "CAST(metadata_json AS BLOB)",
-    "payload": "CAST(payload AS BLOB)",
-    "m_metadata": "CAST(m.metadata_json AS BLOB)",
-    "models": "CAST(k.allowed_models_json AS BLOB)",
-    "document": "CAST(document_json AS BLOB)",
     "has_usage": """instr(m.metadata_json, '"usage"') > 0""",
     "greatest": "max",
     "lock": "",
@@ -82,7 +44,7 @@ _SQLITE = {
     "number": "?",
     "words": "?",
     "any_type": "type IN (SELECT value FROM json_each(?))",
-    "lock_trace": "SELECT ?",
+    "lock_trace": "",  # its one writer has locked the whole file
     "add_text": "INSERT INTO message_texts (session_id, message_id, text) VALUES (?, ?, ?)",
     "search": """SELECT m.session_id, m.id, m.seq, m.role, m.created_at, t.text
 FROM message_search f
@@ -94,14 +56,6 @@ AND (? IS NULL OR t.session_id = ?)
 ORDER BY m.created_at DESC, m.id DESC LIMIT ?""",
 }
 _POSTGRES = {
-    "json": "?",
-    "policy": "routing_policy_json",
-    "content": "content_json",
-    "metadata": "metadata_json",
-    "payload": "payload",
-    "m_metadata": "m.metadata_json",
-    "models": "k.allowed_models_json",
-    "document": "document_json",
     "has_usage": """strpos(m.metadata_json::text, '"usage"') > 0""",
     "greatest": "greatest",
     "lock": " FOR UPDATE",
@@ -127,11 +81,7 @@ ORDER BY m.created_at DESC, m.id DESC LIMIT ?::bigint""",
 class Statements(NamedTuple):
     """The statements of one engine."""
 
-    add_session: str = (
-        "INSERT INTO sessions (id, workspace_path, active_model, routing_policy_json,"
-        " schema_version, created_at, updated_at, name, parent_id, parent_message_id)"
-        " VALUES (?, ?, ?, {json}, ?, ?, ?, ?, ?, ?)"
-    )
+    add_session: str = NEW_SESSIONS.insert()
     session: str = f"SELECT {_SESSION} FROM sessions WHERE id = ?"
     sessions: str = f"SELECT {_SESSION} FROM sessions ORDER BY updated_at DESC, id DESC LIMIT ?"
     sessions_before: str = (
@@ -156,6 +106,7 @@ class Statements(NamedTuple):
     lock_session: str = f"SELECT {_SESSION} FROM sessions WHERE id = ?{{lock}}"
     delete: tuple[str, ...] = (
         "DELETE FROM tasks WHERE id = ?",
+        "DELETE FROM pattern_turns WHERE session_id = ?",
         "DELETE FROM task_confirmations WHERE session_id = ?",
         "DELETE FROM task_events WHERE session_id = ?",
         "DELETE FROM task_messages WHERE session_id = ?",
@@ -172,8 +123,8 @@ class Statements(NamedTuple):
         " RETURNING message_count, (SELECT m.id FROM messages m"
         " WHERE m.session_id = sessions.id AND m.seq = sessions.message_count - {number})"
     )
-    """Room for some messages; also tells the last id, and in PostgreSQL holds the session until the
-    transaction ends."""
+    """Reserves numbers for some messages and returns the last id; in PostgreSQL it also locks the
+    session until the transaction ends."""
     touch: str = (
         "UPDATE sessions SET updated_at = {greatest}(updated_at, {number}) WHERE id = ?"
         " RETURNING indexed_count"
@@ -207,7 +158,7 @@ class Statements(NamedTuple):
         f"SELECT {_MESSAGE} FROM messages WHERE session_id = ? ORDER BY seq DESC LIMIT {{limit}}"
     )
 
-    add_call: str = f"INSERT INTO tool_calls ({_CALL}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    add_call: str = CALLS.insert()
     change_call: str = (
         "UPDATE tool_calls SET name = ?, executor = ?, provider = coalesce(?, provider),"
         " provider_id = coalesce(?, provider_id) WHERE session_id = ? AND id = ?"
@@ -247,10 +198,7 @@ class Statements(NamedTuple):
     lock_trace: str = "{lock_trace}"
     last_event: str = "SELECT coalesce(max(seq), 0) FROM events WHERE session_id = ?"
     events_there: str = "SELECT id, seq FROM events WHERE session_id = ? AND id >= ?"
-    add_event: str = (
-        "INSERT INTO events (id, session_id, seq, timestamp, turn_id, parent_event_id, type,"
-        " actor, sensitivity, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, {json})"
-    )
+    add_event: str = EVENTS.insert()
     events: str = (
         f"SELECT {_EVENT} FROM events WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT {{limit}}"
     )
@@ -273,23 +221,6 @@ class Statements(NamedTuple):
     usage_now: str = f"SELECT {_USAGE} FROM messages m WHERE m.session_id = ? AND m.id = ?{{lock}}"
     set_metadata: str = "UPDATE messages SET metadata_json = {json} WHERE session_id = ? AND id = ?"
 
-    save_key: str = _upsert("keys", _KEY_COLUMNS, "?, ?, ?, ?, {json}" + ", ?" * 20)
-    key: str = f"{_KEY} WHERE k.id = ?"
-    key_by_hash: str = f"{_KEY} WHERE k.secret_hash = ?"
-    keys: str = f"{_KEY} WHERE k.id > ? ORDER BY k.id LIMIT ?"
-    save_user: str = _upsert("users", _USER, "?, ?, ?, ?, ?, ?, ?")
-    user: str = f"SELECT {_USER} FROM users WHERE id = ?"
-    users: str = f"SELECT {_USER} FROM users WHERE id > ? ORDER BY id LIMIT ?"
-    save_team: str = _upsert("teams", _TEAM, "?, ?, ?, ?, ?, ?")
-    team: str = f"SELECT {_TEAM} FROM teams WHERE id = ?"
-    teams: str = f"SELECT {_TEAM} FROM teams WHERE id > ? ORDER BY id LIMIT ?"
-    add_prices: str = (
-        "INSERT INTO prices (version, document_json, created_at) VALUES (?, {json}, ?)"
-        " ON CONFLICT (version) DO NOTHING RETURNING version"
-    )
-    prices: str = "SELECT {document} FROM prices WHERE version = ?"
-    price_versions: str = "SELECT version FROM prices ORDER BY created_at, version"
-
     unindexed: str = "SELECT id FROM sessions WHERE indexed_count < message_count LIMIT 1"
     to_index: str = "SELECT id, indexed_count FROM sessions WHERE id = ?{lock}"
     indexed: str = "UPDATE sessions SET indexed_count = ? WHERE id = ?"
@@ -301,17 +232,53 @@ class Statements(NamedTuple):
     is_sqlite: bool = True
 
 
-def _filled(words: dict[str, str], mark: str, is_sqlite: bool) -> Statements:
-    def fill(text: str) -> str:
-        return text.format(**words).replace("?", mark)
+class _Casts(dict[str, str]):
+    """Columns with JSON, as SQLite gives them as bytes."""
 
-    fields: dict[str, Any] = {
-        name: tuple(map(fill, text)) if isinstance(text, tuple) else fill(text)
-        for name, text in Statements._field_defaults.items()
-        if not isinstance(text, bool)
-    }
-    return Statements(**fields, is_sqlite=is_sqlite)
+    def __missing__(self, column: str) -> str:
+        return f"CAST({column} AS BLOB)"
 
 
-SQLITE = _filled(_SQLITE, "?", is_sqlite=True)
-POSTGRES = _filled(_POSTGRES, "%s", is_sqlite=False)
+class _Columns(dict[str, str]):
+    """The same for PostgreSQL, which needs no cast."""
+
+    def __missing__(self, column: str) -> str:
+        return column
+
+
+_COMMON: dict[bool, dict[str, Any]] = {
+    True: {
+        "json": "CAST(? AS TEXT)",
+        "bytes": _Casts(),
+        "any": "IN (SELECT value FROM json_each(?))",
+        "clock": "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)",
+    },
+    False: {
+        "json": "?",
+        "bytes": _Columns(),
+        "any": "= ANY(?::text[])",
+        "clock": "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
+    },
+}
+"""Words that all statements may use, by whether the engine is SQLite."""
+
+
+def fill(sql: str, is_sqlite: bool, words: Mapping[str, str] = {}) -> str:
+    """A statement in the words of one engine, and with its marks for values."""
+    text = sql.format(**_COMMON[is_sqlite], **words)
+    return text if is_sqlite else text.replace("?", "%s")
+
+
+def filled(kind: type[N], words: Mapping[str, str], is_sqlite: bool) -> N:
+    """The statements that are a class's defaults, in the words of one engine."""
+
+    def in_words(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(in_words, value))
+        return fill(value, is_sqlite, words) if isinstance(value, str) else is_sqlite
+
+    return kind._make(map(in_words, kind._field_defaults.values()))
+
+
+SQLITE = filled(Statements, _SQLITE, is_sqlite=True)
+POSTGRES = filled(Statements, _POSTGRES, is_sqlite=False)

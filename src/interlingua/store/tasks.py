@@ -16,16 +16,18 @@ from msgspec.structs import replace
 
 from interlingua.model.codec import dumps, loads
 from interlingua.model.message import Message
-from interlingua.store import task_statements
+from interlingua.store import task_rows
 from interlingua.store.effects import Op, Step
-from interlingua.store.errors import ConflictError, NotFoundError
+from interlingua.store.errors import ConflictError, NotFoundError, QueueFullError, ReusedIdError
 from interlingua.store.quotas import Quotas
 from interlingua.store.rows import SessionRow
 from interlingua.store.sessions import Sessions
 from interlingua.store.task_rows import (
+    TASKS,
     ConfirmationRow,
     Decision,
     QueuedRow,
+    QueueLimit,
     QueueResult,
     TaskEventRow,
     TaskRow,
@@ -34,29 +36,40 @@ from interlingua.store.task_rows import (
 
 MOST_QUEUED = 10_000
 """Messages of one task, or of one owner, that are read at a time."""
+PAGE_BYTES = 1024 * 1024
+"""Of events that are read at a time."""
 LAST = "\U0010ffff"
 """Behind every id."""
 EventOf = Callable[[str], bytes]
-"""The event that tells of a message of the queue, by its id."""
+"""The event that a queued message causes, by the message's id."""
 
 
 class Tasks(Sessions, Quotas):
     @property
-    def _tasks(self) -> task_statements.TaskStatements:
-        return task_statements.SQLITE if self.sql.is_sqlite else task_statements.POSTGRES
+    def _tasks(self) -> task_rows.TaskStatements:
+        return task_rows.SQLITE if self.sql.is_sqlite else task_rows.POSTGRES
 
     # Made and found
 
-    def create_task(self, session: SessionRow, owner: str, web_search: bool) -> Op[TaskRow]:
-        """With its session: there is never one without the other."""
-        yield from self.create_session(session)
+    def create_task(
+        self, session: SessionRow, owner: str, *, web_search: bool = False
+    ) -> Op[TaskRow]:
+        """A task and its session, both new; ConflictError where the folder has one."""
+        yield from self.add_session(session)
         at = (yield Step(self._tasks.clock))[0][0]
-        cwd, searches = session.workspace_path, int(web_search)
-        values = (session.id, owner, cwd, "idle", None, 0, 0, 0, searches, 0, 0, at, at, None)
-        yield Step(self._tasks.add, values)
+        row = TaskRow(
+            session.id,
+            owner,
+            session.workspace_path,
+            web_search=web_search,
+            created_at=at,
+            changed_at=at,
+        )
+        yield Step(self._tasks.add, TASKS.values(row))
         return (yield from self.task(session.id))
 
     def task(self, id: str) -> Op[TaskRow]:
+        """The task; NotFoundError if there is none."""
         return (yield from self._task(self._tasks.task, id))
 
     def _task(self, sql: str, id: str) -> Op[TaskRow]:
@@ -66,39 +79,49 @@ class Tasks(Sessions, Quotas):
         return _task_row(rows[0])
 
     def task_at(self, owner: str, cwd: str) -> Op[TaskRow | None]:
+        """The owner's task that lives in this folder."""
         rows = yield Step(self._tasks.at, (owner, cwd))
         return _task_row(rows[0]) if rows else None
 
-    def tasks(self, owner: str, limit: int, before: str | None, ended: bool) -> Op[list[TaskRow]]:
+    def tasks(
+        self, owner: str, limit: int = 1000, before: str | None = None, ended: bool = False
+    ) -> Op[list[TaskRow]]:
+        """Tasks, the newest first; with `ended` those as well that live no longer."""
         sql = self._tasks.all if ended else self._tasks.living
         rows = yield Step(sql, (owner, LAST if before is None else before, limit))
         return [_task_row(row) for row in rows]
 
-    def changed_tasks(self, since: int, limit: int) -> Op[list[TaskRow]]:
+    def changed_tasks(self, since: int, limit: int = 1000) -> Op[list[TaskRow]]:
+        """Tasks of all owners that changed after this time (microseconds), in that order."""
         rows = yield Step(self._tasks.changed, (since, limit))
         return [_task_row(row) for row in rows]
 
     def tasks_clock(self) -> Op[int]:
-        """The time by which tasks change."""
+        """The time by which tasks change (microseconds): that of the database."""
         at: int = (yield Step(self._tasks.clock))[0][0]
         return at
 
     def generating_tasks(self) -> Op[list[TaskRow]]:
+        """Tasks that are running, or were when their holder died."""
         return [_task_row(row) for row in (yield Step(self._tasks.generating))]
 
     def count_tasks(self, owners: Sequence[str]) -> Op[dict[str, int]]:
+        """How many tasks of each owner live."""
         rows = yield Step(self._tasks.owned, (self._list(owners),))
         return dict(rows)
 
     def watch_tasks(self, ids: Sequence[str]) -> Op[dict[str, tuple[int, int]]]:
+        """Of each task how many events it has, and when it last changed."""
         rows = yield Step(self._tasks.watch, (self._list(ids),))
         return {id: (count, changed) for id, count, changed in rows}
 
     # Who runs one
 
-    def claim_task(self, id: str, holder: str, seconds: float, lost: str | None) -> Op[TaskRow]:
-        """Its row; whether it is ours now is said by `holder`. With `lost`, the task is taken from
-        the one who was its holder and is gone."""
+    def claim_task(
+        self, id: str, holder: str, seconds: float, lost: str | None = None
+    ) -> Op[TaskRow]:
+        """Claims a task for this holder if it is free, or held by `lost`, which is gone; `holder`
+        of the row says who has it."""
         row = yield from self._locked(id)
         free = not row.generating if lost is None else row.generating and row.holder == lost
         if not free or row.ended_at is not None:
@@ -106,25 +129,33 @@ class Tasks(Sessions, Quotas):
         return (yield from self._saved(_claimed(row, holder, seconds)))
 
     def renew_tasks(self, holders: Mapping[str, str], seconds: float) -> Op[set[str]]:
-        """Tasks and who holds each; gives the holders that still do."""
+        """Still running these (task to holder). Gives the holders that still have theirs."""
         ids, names = self._list(holders), self._list(holders.values())
         rows = yield Step(self._tasks.renew, (_micros(seconds), ids, names))
         return {row[0] for row in rows}
 
     def stopping_tasks(self, ids: Sequence[str]) -> Op[set[str]]:
+        """Which of these tasks are to be stopped."""
         return {row[0] for row in (yield Step(self._tasks.stopping, (self._list(ids),)))}
 
     def tell_task(self, id: str, telling: TaskUpdate) -> Op[TaskRow]:
-        row = yield from self._told((yield from self._held(id, telling.holder)), telling)
+        """Stores events from the holder of a task; ConflictError if it has another holder now."""
+        row = yield from self._advance((yield from self._held(id, telling.holder)), telling)
         if telling.goes_on:
             row = replace(row, stopping=False)
         return (yield from self._saved(row, seen=bool(telling.taken)))
 
     def finish_task(
-        self, id: str, telling: TaskUpdate, interrupted: bool, anyway: bool, event: EventOf
+        self,
+        id: str,
+        telling: TaskUpdate,
+        event: EventOf,
+        *,
+        interrupted: bool = False,
+        anyway: bool = False,
     ) -> Op[TaskRow]:
-        """The run is over, unless something waits; then the row still says `generating`. With
-        `anyway` it is over whatever waits. What was about to begin waits from now on (`event`)."""
+        """The run is over, unless something waits: the row's `status` says which. With `anyway` it
+        is over whatever waits. What was about to begin waits from now on (`event`)."""
         row = yield from self._held(id, telling.holder)
         waiting = yield from self.task_queue(id)
         if waiting and not anyway:
@@ -134,19 +165,19 @@ class Tasks(Sessions, Quotas):
             yield Step(self._tasks.set_state, ("queued", id, each))
         yield Step(self._tasks.answer_all, ("cancelled", id))
         events = [*telling.events, *[event(each) for each in starting]]
-        row = yield from self._told(row, telling._replace(events=events))
+        row = yield from self._advance(row, telling._replace(events=events))
         free = replace(row, status="idle", holder=None, lease_until=0, stopping=False)
         return (yield from self._saved(replace(free, interrupted=interrupted)))
 
     def withdraw_task(self, id: str, holder: str, message_id: str) -> Op[TaskRow]:
-        """What was about to begin cannot, and is as if it had never been given."""
+        """Withdraws a message whose run cannot begin, as if it had never been queued."""
         row = yield from self._held(id, holder)
         yield Step(self._tasks.drop_message, (id, message_id))
         free = replace(row, status="idle", holder=None, lease_until=0, stopping=False)
         return (yield from self._saved(free))
 
     def stop_task(self, id: str, event: EventOf) -> Op[list[QueuedRow] | None]:
-        """Have the run stopped, and empty the queue; None if nothing runs."""
+        """Have a run stopped and empty its queue; None if nothing runs."""
         row = yield from self._locked(id)
         if not row.generating:
             return None
@@ -158,6 +189,7 @@ class Tasks(Sessions, Quotas):
         return queue
 
     def end_task(self, id: str) -> Op[TaskRow]:
+        """The task lives no longer; its folder is free."""
         row = yield from self._locked(id)
         if row.ended_at is not None:
             return row
@@ -172,11 +204,15 @@ class Tasks(Sessions, Quotas):
             raise ConflictError(self.where, f"task {id} is now run by another program")
         return row
 
-    def _told(self, row: TaskRow, telling: TaskUpdate) -> Op[TaskRow]:
+    def _advance(self, row: TaskRow, telling: TaskUpdate) -> Op[TaskRow]:
         for id in telling.taken:
             yield Step(self._tasks.close_message, ("taken", row.id, id))
         row = yield from self._append(row, telling.events)
-        return row if telling.told is None else replace(row, told=max(row.told, telling.told))
+        return (
+            row
+            if telling.reported is None
+            else replace(row, reported=max(row.reported, telling.reported))
+        )
 
     def _append(self, row: TaskRow, events: Sequence[bytes]) -> Op[TaskRow]:
         if not events:
@@ -192,12 +228,11 @@ class Tasks(Sessions, Quotas):
     def _saved(self, row: TaskRow, seen: bool = True) -> Op[TaskRow]:
         """`seen`: what others see of the task, beside its events, has changed."""
         changed = max(row.now, row.changed_at + 1) if seen else row.changed_at
-        values = (
-            *(row.status, row.holder, row.lease_until, int(row.stopping), int(row.interrupted)),
-            *(row.told, row.event_count, changed, row.ended_at, row.id),
-        )
-        yield Step(self._tasks.save, values)
-        return replace(row, changed_at=changed)
+        row = replace(row, changed_at=changed)
+        stored = dict(zip(TASKS.columns, TASKS.values(row), strict=True))
+        values = [stored[column] for column in task_rows.CHANGING]
+        yield Step(self._tasks.save, (*values, row.id))
+        return row
 
     # What waits
 
@@ -207,21 +242,33 @@ class Tasks(Sessions, Quotas):
         message_id: str,
         message: Message,
         event: bytes,
-        holder: str | None,
-        seconds: float,
+        *,
+        holder: str | None = None,
+        seconds: float = 0.0,
+        most: QueueLimit | None = None,
+        key_id: str | None = None,
     ) -> Op[QueueResult]:
-        """A message for a task. If the task is idle and `holder` is given, the task is claimed for
-        it; and if then nothing else waits, the message is `starting` and was never queued."""
+        """Queues a message for a task; with `holder`, claims the task if it is free. If nothing
+        else waits then, the message is `starting` and was never queued. `QueueFullError` if `most`
+        wait already, `ReusedIdError` for another message under a used id."""
         row = yield from self._locked(id)
         found = yield Step(self._tasks.message, (id, message_id))
         if found:
+            (digest,) = (yield Step(self._tasks.digest, (id, message_id)))[0]
+            if digest not in (None, message.digest()):
+                raise ReusedIdError(self.where, message_id)
             return QueueResult(row, found[0][2], False, False)
         if row.ended_at is not None:
             raise ConflictError(self.where, f"task {id} has ended")
+        if most is not None:
+            count, size = (yield Step(self._tasks.queue_size, (id,)))[0]
+            if count >= most.messages or size >= most.size:
+                raise QueueFullError(self.where, count, int(size))
         claimed = holder is not None and not row.generating
         waits = not claimed or bool((yield Step(self._tasks.queue, (id, 1))))
         state = "queued" if waits else "starting"
-        yield Step(self._tasks.add_message, (id, message_id, state, dumps(message), id))
+        values = (id, message_id, state, dumps(message), message.digest(), key_id, id)
+        yield Step(self._tasks.add_message, values)
         if claimed:
             assert holder is not None
             row = _claimed(row, holder, seconds)
@@ -230,7 +277,7 @@ class Tasks(Sessions, Quotas):
         return QueueResult(row, "queued" if waits else "starting", True, claimed)
 
     def unqueue_message(self, id: str, message_id: str, event: EventOf) -> Op[QueuedRow | None]:
-        """Take a message out of the queue; None if it is not there (any more)."""
+        """Take back a message that waits; None if it does not."""
         row = yield from self._locked(id)
         found = yield Step(self._tasks.message, (id, message_id))
         if not found or found[0][2] != "queued":
@@ -239,31 +286,32 @@ class Tasks(Sessions, Quotas):
         yield from self._saved((yield from self._append(row, [event(message_id)])))
         return _queued_row(found[0])
 
-    def task_queue(self, id: str, limit: int = MOST_QUEUED) -> Op[list[QueuedRow]]:
+    def task_queue(self, id: str) -> Op[list[QueuedRow]]:
         """What waits, and what is about to begin, in order."""
-        return [_queued_row(row) for row in (yield Step(self._tasks.queue, (id, limit)))]
+        return [_queued_row(row) for row in (yield Step(self._tasks.queue, (id, MOST_QUEUED)))]
 
     def owned_queues(self, owner: str) -> Op[list[QueuedRow]]:
+        """What waits in all tasks of an owner."""
         rows = yield Step(self._tasks.queues, (owner, MOST_QUEUED))
         return [_queued_row(row) for row in rows]
 
     # What has happened
 
     def task_events(
-        self, id: str, after: int, limit: int, most_bytes: int
+        self, id: str, after: int = 0, limit: int = 100, most_bytes: int = PAGE_BYTES
     ) -> Op[list[TaskEventRow]]:
-        """Events behind a number, as many as have room; at least one, if there is one."""
+        """Events behind a number; a page has one more than fits, at most."""
         rows = yield Step(self._tasks.events, (id, after, limit, most_bytes))
         return [TaskEventRow(seq, event, at, bytes(body)) for seq, event, at, body in rows]
 
     # What it wants to be allowed
 
     def ask_confirmation(
-        self, id: str, call_id: str, asked: tuple[str, str, Any], holder: str, seconds: float
+        self, id: str, call_id: str, call: tuple[str, str, Any], holder: str, seconds: float
     ) -> Op[ConfirmationRow]:
-        """`asked` is the tool's name, its side effects and its input."""
+        """Ask whether a call may run: the tool's name, its side effects, its input."""
         row = yield from self._held(id, holder)
-        name, effects, input = asked
+        name, effects, input = call
         until = row.now + _micros(seconds)
         values = (id, call_id, name, effects, dumps(input), row.now, until)
         yield Step(self._tasks.add_confirmation, values)
@@ -273,8 +321,8 @@ class Tasks(Sessions, Quotas):
     def answer_confirmation(
         self, id: str, call_id: str, decision: Decision
     ) -> Op[tuple[ConfirmationRow, bool]]:
-        """The question, and whether this answer is the one that counts. Nobody's yes counts when
-        the time is up."""
+        """The question, and whether this answer counts: the first one does, and no approval after
+        the deadline."""
         row = yield from self._locked(id)
         found = yield from self._confirmation(id, call_id)
         late = found.expires_at <= row.now
@@ -286,6 +334,7 @@ class Tasks(Sessions, Quotas):
         return found._replace(status=decision), True
 
     def confirmation(self, id: str, call_id: str) -> Op[ConfirmationRow]:
+        """One question."""
         return (yield from self._confirmation(id, call_id))
 
     def _confirmation(self, id: str, call_id: str) -> Op[ConfirmationRow]:
@@ -295,11 +344,12 @@ class Tasks(Sessions, Quotas):
         return _confirmation_row(rows[0])
 
     def confirmations(self, id: str) -> Op[list[ConfirmationRow]]:
+        """What waits for an answer."""
         rows = yield Step(self._tasks.confirmations, (id,))
         return [_confirmation_row(row) for row in rows]
 
     def approved(self, id: str, call_ids: Sequence[str]) -> Op[set[str]]:
-        """Which of these calls somebody has allowed."""
+        """Which of these calls have been allowed."""
         rows = yield Step(self._tasks.approved, (id, self._list(call_ids)))
         return {row[0] for row in rows}
 
@@ -315,14 +365,14 @@ def _claimed(row: TaskRow, holder: str, seconds: float) -> TaskRow:
 
 
 def _task_row(row: Sequence[Any]) -> TaskRow:
-    values: list[Any] = list(row)
-    values[6:9] = [bool(flag) for flag in row[6:9]]
-    return TaskRow(*values)
+    name, model, queued, waiting, now = row[-5:]
+    return TASKS.read(row, name=name, model=model, queued=queued, waiting=waiting, now=now)
 
 
 def _queued_row(row: Sequence[Any]) -> QueuedRow:
-    task_id, id, state, data = row
-    return QueuedRow(task_id, id, state, None if data is None else loads(bytes(data), Message))
+    task_id, id, state, data, key_id = row
+    message = None if data is None else loads(bytes(data), Message)
+    return QueuedRow(task_id, id, state, message, key_id)
 
 
 def _confirmation_row(row: Sequence[Any]) -> ConfirmationRow:

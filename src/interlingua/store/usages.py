@@ -6,26 +6,28 @@ store holds nobody up, and needs the memory of one page.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from interlingua.model import message as _message
+from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.codec import dumps
-from interlingua.model.message import Message, from_micros, micros
-from interlingua.model.metadata import MessageMetadata
+from interlingua.model.message import Message, Role, from_micros, micros
+from interlingua.model.metadata import MessageMetadata, MessageStatus
 from interlingua.store.effects import Op, Step, Work
 from interlingua.store.errors import StoreError
 from interlingua.store.message_rows import draft, metadata_json, read, read_metadata
-from interlingua.store.rows import UsageRow
+from interlingua.store.rows import CALLS, CallStatus, UsageRow
+from interlingua.store.statements import Statements
 
 PAGE = 500
 """Messages that are read at a time."""
 _EARLIEST, _LATEST = -(2**62), 2**62
 
 
-class Place(NamedTuple):
-    """How far a walk has come: everything up to this message was given."""
+class UsageCursor(NamedTuple):
+    """The position of a walk: everything up to this message has been returned."""
 
     session_id: str
     created_at: int
@@ -33,15 +35,15 @@ class Place(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """What is asked for. Times are microseconds; `until` is no part of it."""
+    """The range of a walk, in microseconds; `until` is exclusive."""
 
     since: int
     until: int
     session_id: str | None
 
     @property
-    def start(self) -> Place:
-        return Place(self.session_id or "", self.since, 0)
+    def start(self) -> UsageCursor:
+        return UsageCursor(self.session_id or "", self.since, 0)
 
 
 def walk(since: datetime | None, until: datetime | None, session_id: str | None) -> Walk:
@@ -53,28 +55,30 @@ def walk(since: datetime | None, until: datetime | None, session_id: str | None)
 
 
 class Usages(Work):
-    def usage_page(self, asked: Walk, place: Place) -> Op[tuple[list[UsageRow], Place | None]]:
-        """The next answers, and where they end; None when there are no more."""
+    def usage_page(
+        self, query: Walk, cursor: UsageCursor
+    ) -> Op[tuple[list[UsageRow], UsageCursor | None]]:
+        """The next answers and the cursor after them; None when there are no more."""
         found: list[UsageRow] = []
         for _ in range(PAGE):  # sessions in which nothing is found count too
-            if place.session_id:
-                values = (*place, asked.until, PAGE - len(found))
+            if cursor.session_id:
+                values = (*cursor, query.until, PAGE - len(found))
                 rows = yield Step(self.sql.usages_of, values)
                 yield from self._collect(rows, found)
                 if len(rows) == values[-1]:
                     session_id, _, at, seq, *_ = rows[-1]
-                    return found, Place(session_id, at, seq)
-            if asked.session_id is not None:
+                    return found, UsageCursor(session_id, at, seq)
+            if query.session_id is not None:
                 return found, None
-            later = (place.session_id, asked.since, asked.until)
+            later = (cursor.session_id, query.since, query.until)
             rows = yield Step(self.sql.next_session, later)
             if not rows:
                 return found, None
-            if self.sql.is_sqlite and rows[0][0] <= place.session_id:
+            if self.sql.is_sqlite and rows[0][0] <= cursor.session_id:
                 # Its order is that of Python; a walk that turns round would never end.
                 raise StoreError(self.where, "an index is out of order", "corrupt")
-            place = Place(rows[0][0], asked.since, 0)
-        return found, place
+            cursor = UsageCursor(rows[0][0], query.since, 0)
+        return found, cursor
 
     def _collect(self, rows: Sequence[Any], found: list[UsageRow]) -> Op[None]:
         for row in rows:
@@ -86,8 +90,10 @@ class Usages(Work):
     def save_metadata(
         self, changes: Sequence[tuple[UsageRow, MessageMetadata]]
     ) -> Op[list[UsageRow]]:
-        """In one order, so that two that do the same never wait in a circle."""
+        """Give messages new metadata, in one transaction. One whose metadata is no longer what the
+        row says is left as it is; those that were written come back."""
         saved = []
+        # Always in one order, so that two programs never wait for each other.
         for row, new in sorted(changes, key=lambda change: change[0][:2]):
             stored = yield Step(self.sql.usage_now, (row.session_id, row.message_id))
             if not stored:
@@ -135,3 +141,108 @@ class Usages(Work):
                 message.id,
             ),
         )
+
+
+_GIVEN_UP = (MessageStatus.CANCELLED, MessageStatus.ERROR)
+
+
+class Ending(NamedTuple):
+    """What a result says about its call."""
+
+    status: CallStatus
+    message_id: str
+    at: int
+
+
+class Ledger:
+    """Calls and results of messages that are written together."""
+
+    def __init__(self, session_id: str, provider_ids: Mapping[str, str]) -> None:
+        self.session_id = session_id
+        self.provider_ids = provider_ids
+        self.calls: dict[str, tuple[str, ToolUseBlock, str | None, int, bool]] = {}
+        """Call id to message id, block, provider, time, and whether the turn was abandoned."""
+        self.endings: dict[str, Ending] = {}
+        self.repeated: str | None = None
+
+    def add(self, message: Message, id: str, at: int) -> None:
+        role = message.role
+        if role is not Role.ASSISTANT and role is not Role.TOOL:
+            return
+        metadata = message.metadata
+        for block in message.content:
+            if type(block) is ToolUseBlock:
+                if block.id in self.calls:
+                    self.repeated = block.id
+                given_up = metadata.status in _GIVEN_UP
+                self.calls[block.id] = (id, block, metadata.provider, at, given_up)
+            elif type(block) is ToolResultBlock:
+                status = _ending(block, metadata.status)
+                self.endings.setdefault(block.tool_use_id, Ending(status, id, at))
+
+    def row(self, id: str) -> Sequence[Any]:
+        """The row of a new call."""
+        message_id, block, provider, at, given_up = self.calls[id]
+        ending = self.endings.get(id)
+        status: CallStatus = "cancelled" if given_up else "pending"
+        completed = at if given_up else None
+        result = None
+        if ending is not None:
+            status, result, completed = ending
+        return CALLS.ordered(
+            id=id,
+            session_id=self.session_id,
+            message_id=message_id,
+            result_message_id=result,
+            name=block.name,
+            status=status,
+            provider_id=self.provider_ids.get(id),
+            provider=provider,
+            created_at=at,
+            completed_at=completed,
+            executor=block.executor,
+        )
+
+    def insert(self, sql: Statements) -> Op[None]:
+        """The rows of messages that are new."""
+        if self.calls:
+            yield Step(sql.add_call, [self.row(id) for id in self.calls], many=True)
+        later = [id for id in self.endings if id not in self.calls]
+        if later:
+            yield Step(sql.answer, [self._answer(id) for id in later], many=True)
+
+    def replace(self, sql: Statements, message_id: str) -> Op[None]:
+        """The rows of one message that is written anew."""
+        session_id = self.session_id
+        old = {id for (id,) in (yield Step(sql.calls_of, (session_id, message_id)))}
+        answered = {id for (id,) in (yield Step(sql.answered_by, (session_id, message_id)))}
+        if gone := [(session_id, id) for id in old - self.calls.keys()]:
+            yield Step(sql.drop_call, gone, many=True)
+        if new := [self.row(id) for id in self.calls if id not in old]:
+            yield Step(sql.add_call, new, many=True)
+        if changed := [self._change(id) for id in self.calls if id in old]:
+            yield Step(sql.change_call, changed, many=True)
+        if taken_back := [(session_id, id) for id in answered - self.endings.keys()]:
+            yield Step(sql.reopen, taken_back, many=True)
+        if ended := [self._answer(id) for id in self.endings]:
+            yield Step(sql.answer, ended, many=True)
+        if changed and any(given_up for *_, given_up in self.calls.values()):
+            at = next(iter(self.calls.values()))[3]
+            yield Step(sql.cancel, (at, session_id, message_id))
+        elif changed:
+            yield Step(sql.revive, (session_id, message_id))
+
+    def _answer(self, id: str) -> tuple[Any, ...]:
+        status, message_id, at = self.endings[id]
+        return (status, message_id, at, self.session_id, id, message_id)
+
+    def _change(self, id: str) -> tuple[Any, ...]:
+        _, block, provider, _, _ = self.calls[id]
+        known = self.provider_ids.get(id)
+        return (block.name, block.executor, provider, known, self.session_id, id)
+
+
+def _ending(block: ToolResultBlock, status: MessageStatus) -> CallStatus:
+    if status is MessageStatus.CANCELLED:
+        return "cancelled"
+    return "failed" if block.is_error or status is MessageStatus.ERROR else "succeeded"

@@ -1,4 +1,4 @@
-"""Streams: bytes to frames and back, and events to messages and back."""
+"""Bytes to frames and back, and events to responses and back."""
 
 from interlingua.streams import aws, jsonarray, ndjson, sse
 

@@ -28,7 +28,7 @@ class Decoder:
         self._odd: ReadError | None = None
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The messages that are whole. What is none is told of after those before it."""
+        """The complete messages. A malformed one raises after those before it were returned."""
         if self._odd is not None:
             raise self._odd
         self._buffer += data

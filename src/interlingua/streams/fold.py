@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from interlingua.arguments import recover, to_text
+from interlingua.model.arguments import recover, to_text
 from interlingua.model.base import JsonObject
 from interlingua.model.blocks import Block, CompactionBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.events import (
@@ -31,11 +31,11 @@ from interlingua.model.events import (
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason, Usage
-from interlingua.streams.pieces import MANY, thin
+from interlingua.streams.frames import MANY, thin
 
 
 def fold(events: Iterable[Event]) -> Response:
-    """The response that these events tell. Of several messages in one stream it is the last."""
+    """The response of these events. Of several messages in one stream it is the last."""
     return fold_all(events)[-1]
 
 
@@ -64,7 +64,7 @@ _SHARE = 8
 
 
 class _ArgumentText:
-    """The arguments of a call as they come, for whoever wants to read them half way."""
+    """The arguments of a call as they arrive, readable half way."""
 
     __slots__ = ("length", "pieces")
 
@@ -83,10 +83,10 @@ class _ArgumentText:
 
 
 class _OpenBlock:
-    """A block that is still being told: its first state, what came since, by field, and what was
-    joined of it already."""
+    """A block that is still open: its first state, the pieces that came since by field, and what
+    was joined of them already."""
 
-    __slots__ = ("block", "input", "joined", "pieces", "read", "told")
+    __slots__ = ("arguments", "block", "input", "joined", "pieces", "read")
 
     def __init__(self, block: Block) -> None:
         self.block = block
@@ -95,7 +95,7 @@ class _OpenBlock:
         self.input: JsonObject = {}
         self.read = 0
         """How much of the arguments `input` was read from."""
-        self.told: _ArgumentText | None = None
+        self.arguments: _ArgumentText | None = None
 
     def add(self, field: str, piece: Any) -> None:
         """More of a field; of one that such a block does not have, nothing comes."""
@@ -117,7 +117,7 @@ class _OpenBlock:
             if field == "citations":
                 changes[field] = (*getattr(self.block, field), *pieces)
             elif field == "signature" or type(self.block) is CompactionBlock:
-                changes[field] = pieces[-1]  # told anew by each piece
+                changes[field] = pieces[-1]  # replaced by each piece
             elif field == "input":
                 text = changes["raw_arguments"] = self._text(field, pieces)
                 if len(text) <= _SHORT or len(text) - self.read > len(text) // _SHARE:
@@ -128,7 +128,7 @@ class _OpenBlock:
         return self.block.replace(**changes) if changes else self.block
 
     def _text(self, field: str, pieces: list[str]) -> str:
-        """All of a text. It grows in place as long as nobody keeps an older one."""
+        """All of a text. It grows in place as long as no older one is referenced."""
         text = self.joined.pop(field, None)
         if text is None:
             text = "" if field == "input" else getattr(self.block, field)
@@ -196,8 +196,8 @@ class Folder:
     def open_calls(self) -> list[ToolUseEnd]:
         """An end for each call that has begun and not ended, with what can be read of it."""
         ends = []
-        for choice, told in self._choices.items():
-            for index, each in sorted(told.blocks.items()):
+        for choice, open_choice in self._choices.items():
+            for index, each in sorted(open_choice.blocks.items()):
                 if not isinstance(each, _OpenBlock) or not isinstance(each.block, ToolUseBlock):
                     continue
                 state = each.state()
@@ -262,9 +262,9 @@ class Folder:
     def _input(self, event: ToolUseInputDelta) -> None:
         each = self._open(event, ToolUseBlock("", "", {}))
         each.add("input", event.text)
-        if each.told is None:
-            each.told = _ArgumentText()
-        event.read_by(each.told.add(event.text))
+        if each.arguments is None:
+            each.arguments = _ArgumentText()
+        event.read_by(each.arguments.add(event.text))
 
     def _call_end(self, event: ToolUseEnd) -> None:
         unnamed = ToolUseBlock("", "", {})
@@ -312,7 +312,7 @@ _STEPS: dict[type, Any] = {
 
 
 def unfold(response: Response) -> list[Event]:
-    """The events of a stream that tells this response, each block in one piece."""
+    """The events of a stream of this response, each block in one piece."""
     metadata = response.message.metadata
     events: list[Event] = []
     for choice, message in enumerate((response.message, *response.alternatives)):
@@ -322,8 +322,8 @@ def unfold(response: Response) -> list[Event]:
         for index, block in enumerate(message.content):
             events += unfold_block(block, index, choice)
         if message.metadata.stop_reason is not None:
-            told = message.metadata
-            events.append(Stop(told.stop_reason, told.raw_stop_reason, choice=choice))
+            made = message.metadata
+            events.append(Stop(made.stop_reason, made.raw_stop_reason, choice=choice))
     if metadata.usage is not None:
         events.append(UsageUpdate(metadata.usage))
     if response.error is not None:

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from interlingua.errors import ReadError, WriteError
+
+MANY = 1024
+"""More pieces than this are joined, the last ones first, so that each is joined once as a rule."""
+
+
+def thin(pieces: list[Any]) -> None:
+    """Fewer pieces that say the same; all are text, or all are bytes."""
+    last = pieces[-MANY:]
+    pieces[-MANY:] = [last[0][:0].join(last)]
+
 
 LIMIT = 64 * 2**20
 """Bytes that one frame may have, so that no stream can fill the memory."""

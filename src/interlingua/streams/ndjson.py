@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from interlingua.errors import WriteError
-from interlingua.streams.frames import LIMIT, Frame, bytes_of, text_of, too_large
-from interlingua.streams.pieces import MANY, thin
+from interlingua.streams.frames import LIMIT, MANY, Frame, bytes_of, text_of, thin, too_large
 
 WHAT = "newline-delimited JSON"
 

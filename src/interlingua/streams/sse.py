@@ -10,8 +10,7 @@ import re
 from functools import lru_cache
 
 from interlingua.errors import WriteError
-from interlingua.streams.frames import LIMIT, Frame, bytes_of, text_of, too_large
-from interlingua.streams.pieces import MANY, thin
+from interlingua.streams.frames import LIMIT, MANY, Frame, bytes_of, text_of, thin, too_large
 
 WHAT = "server-sent events"
 _BOM = b"\xef\xbb\xbf"
@@ -95,7 +94,7 @@ class Decoder:
         self._is_between = not rest and not self._after_cr
         if self._size > self._limit:
             raise too_large(WHAT, self._limit)
-        frames = _usual(whole[:end])
+        frames = _plain_frames(whole[:end])
         if frames is not None:
             return frames
         frames = []
@@ -109,20 +108,20 @@ class Decoder:
         return frames
 
 
-_usual_frame = re.compile(r"^(?:event: ([^\n]+)\n)?data: ([^\n]*)\n\n", re.MULTILINE)
+_plain_frame = re.compile(r"^(?:event: ([^\n]+)\n)?data: ([^\n]*)\n\n", re.MULTILINE)
 
 
-def _usual(data: bytes) -> list[Frame] | None:
+def _plain_frames(data: bytes) -> list[Frame] | None:
     """Events spelled as nearly everybody does, all at once; None if a single line is another."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
         return None
-    found = _usual_frame.findall(text)
+    found = _plain_frame.findall(text)
     lines = 2 * len(found) + sum([1 for name, _ in found if name])
     if text.count("\n") != lines:
         return None
-    return [_new(Frame, (name or None, said)) for name, said in found]
+    return [_new(Frame, (name or None, data)) for name, data in found]
 
 
 def _head_of(text: str, head: str, name: str | None) -> tuple[str, str | None]:

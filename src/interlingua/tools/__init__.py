@@ -1,0 +1,1 @@
+"""Tools: registration, validation, execution, workspace files and MCP servers."""

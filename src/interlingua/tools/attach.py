@@ -15,9 +15,8 @@ from interlingua.model.blocks import (
     ToolResultBlock,
     VideoBlock,
 )
-from interlingua.model.message import Message
-from interlingua.model.walk import rewrite
-from interlingua.tools.errors import WorkspaceError
+from interlingua.model.message import Message, rewrite
+from interlingua.tools.handlers import WorkspaceError
 from interlingua.tools.workspace import READ_LIMIT, Workspace
 
 TOTAL_LIMIT = 64 * 1024 * 1024

@@ -12,22 +12,29 @@ from copy import deepcopy
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from interlingua.arguments import recover
-from interlingua.bus.errors import EventError
 from interlingua.errors import ToolInputError
+from interlingua.events.event import EventError
+from interlingua.model.arguments import recover
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.message import Message
 from interlingua.model.tools import SideEffects, ToolDefinition
 from interlingua.tools.confirm import Confirmation, Outcome, ask
-from interlingua.tools.context import CallContext, effects_of
-from interlingua.tools.errors import DispatchError, WorkspaceError
-from interlingua.tools.handlers import Handler, ToolRun, is_async, takes_run
+from interlingua.tools.handlers import (
+    CallContext,
+    DispatchError,
+    Handler,
+    ToolRun,
+    WorkspaceError,
+    effects_of,
+    is_async,
+    takes_run,
+)
 from interlingua.tools.results import error_result, result_of, size_of
 from interlingua.tools.running import TooLateError, finish
 from interlingua.tools.trace import CallTrace, milliseconds_since
 
 if TYPE_CHECKING:
-    from interlingua.bus.payloads.tools import ToolErrorClass
+    from interlingua.events.payloads import ToolErrorClass
     from interlingua.tools.dispatch import Dispatcher
     from interlingua.tools.registry import RegisteredTool
 
@@ -40,7 +47,7 @@ MAX_LISTED = 50
 
 class CallError(Exception):
     """A call that ends with an error result: `text` is for the model, the class for the trace.
-    Without a class the trace has been told."""
+    Without a class, the trace already has it."""
 
     def __init__(self, text: str, error_class: ToolErrorClass | None) -> None:
         self.text = text
@@ -188,17 +195,28 @@ class Batch:
                 f"{call.name} needs a workspace, and there is none.", "permission_denied"
             )
         if effects not in self._dispatcher.automatic:
+            await self._permitted(call)
             await self._confirmed(call, found.tool, input, effects, trace)
         run = ToolRun(
             call.id,
             found.tool,
             workspace=workspace,
             session_id=self._context.session_id,
-            timeout=self._dispatcher.timeouts.of(found.tool),
+            timeout=self._dispatcher.timeouts.of(found.tool, handler),
+            caller=self._context.caller,
         )
         async with self._slots:
+            await self._permitted(call)
             trace.called(input, effects)
             return await self._ran(call, handler, input, run, trace)
+
+    async def _permitted(self, call: ToolUseBlock) -> None:
+        permit = self._dispatcher.permit
+        try:
+            if permit is not None:
+                await permit()
+        except PermissionError as refused:
+            raise CallError(f"{call.name} did not run: {refused}", "permission_denied") from None
 
     def _checked(self, call: ToolUseBlock, found: RegisteredTool, trace: CallTrace) -> Any:
         """A copy of the input, if it fits. What had to be repaired may say something else than the
@@ -229,20 +247,20 @@ class Batch:
         effects: SideEffects,
         trace: CallTrace,
     ) -> None:
-        """Return if somebody says yes."""
+        """Returns if the user confirms."""
         timeout = self._dispatcher.timeouts.confirmation
         session_id = self._context.session_id
         question = Confirmation(call.id, tool, input, effects, timeout, session_id)
         start: list[float] = []
 
-        def asked() -> None:
+        def on_ask() -> None:
             start.append(monotonic())
             trace.asked(effects, timeout)
 
         outcome: Outcome = "cancelled"
         failure: CallError | None = None
         try:
-            outcome, failure = await self._consent(call, question, asked)
+            outcome, failure = await self._consent(call, question, on_ask)
         finally:
             if start:
                 trace.answered(outcome, milliseconds_since(start[0]))
@@ -250,7 +268,7 @@ class Batch:
             raise failure
 
     async def _consent(
-        self, call: ToolUseBlock, question: Confirmation, asked: Callable[[], None]
+        self, call: ToolUseBlock, question: Confirmation, on_ask: Callable[[], None]
     ) -> tuple[Outcome, CallError | None]:
         """What the answer was, and why the call fails unless it was yes."""
         name, confirm = call.name, self._dispatcher.confirm
@@ -258,7 +276,7 @@ class Batch:
             text = f"{name} needs confirmation, and there is nobody to ask."
             return "denied", CallError(text, "permission_denied")
         try:
-            yes = await ask(confirm, question, self._dispatcher.threads, self._asking, asked)
+            yes = await ask(confirm, question, self._dispatcher.threads, self._asking, on_ask)
         except TooLateError:
             text = f"{name} did not run: not confirmed within {question.timeout:g} s."
             return "timeout", CallError(text, "confirmation_timeout")

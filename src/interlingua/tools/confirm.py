@@ -1,4 +1,4 @@
-"""Asking somebody whether a tool may run, and taking the first answer."""
+"""Asks for confirmation before a tool runs, and takes the first answer."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ async def ask(
     question: Confirmation,
     threads: Threads,
     one_at_a_time: asyncio.Lock,
-    asked: Callable[[], None],
+    on_ask: Callable[[], None],
 ) -> bool:
     """The first answer. Raises a TooLateError when none comes, and what `confirm` raises.
 
@@ -75,10 +75,10 @@ async def ask(
     time begins then.
     """
     if is_async(confirm):
-        asked()
+        on_ask()
         return await _first(confirm(question), question)
     await one_at_a_time.acquire()
-    asked()
+    on_ask()
     try:
         thread = threads.start(lambda: confirm(question), "confirm")
     except BaseException:
@@ -96,19 +96,19 @@ async def _first(asking: Any, question: Confirmation) -> bool:
 
 
 async def _either(asking: Any, question: Confirmation) -> bool:
-    said = asyncio.ensure_future(_said(asking))
+    returned = asyncio.ensure_future(_result_of(asking))
     answered = asyncio.ensure_future(question.wait())
     try:
-        await asyncio.wait({said, answered}, return_when=asyncio.FIRST_COMPLETED)
-        if not answered.done() and said.result() is not None:
-            question.answer(said.result())
+        await asyncio.wait({returned, answered}, return_when=asyncio.FIRST_COMPLETED)
+        if not answered.done() and returned.result() is not None:
+            question.answer(returned.result())
         return await answered
     finally:
-        said.cancel()
+        returned.cancel()
         answered.cancel()
-        await asyncio.wait({said, answered}, timeout=GRACE)
+        await asyncio.wait({returned, answered}, timeout=GRACE)
 
 
-async def _said(asking: Any) -> Any:
-    said = await asking
-    return await said if inspect.isawaitable(said) else said
+async def _result_of(asking: Any) -> Any:
+    result = await asking
+    return await result if inspect.isawaitable(result) else result

@@ -19,16 +19,22 @@ from interlingua.model.message import Message
 from interlingua.model.tools import SideEffects
 from interlingua.tools.batch import Batch
 from interlingua.tools.confirm import Confirm, Confirmation
-from interlingua.tools.context import AUTOMATIC, NO_CONTEXT, CallContext, Timeouts
-from interlingua.tools.errors import DispatchError
-from interlingua.tools.handlers import ToolRun
+from interlingua.tools.handlers import (
+    AUTOMATIC,
+    NO_CONTEXT,
+    CallContext,
+    DispatchError,
+    Permit,
+    Timeouts,
+    ToolRun,
+)
 from interlingua.tools.registry import ToolRegistry, build_validator
 from interlingua.tools.results import Limits
 from interlingua.tools.running import Threads
 from interlingua.tools.workspace import Workspace
 
 if TYPE_CHECKING:
-    from interlingua.bus.bus import Bus
+    from interlingua.events.bus import Bus
 
 __all__ = [
     "Batch",
@@ -46,7 +52,8 @@ class Dispatcher:
     """Runs tools of a registry. One dispatcher may serve many sessions.
 
     `confirm` is asked about tools whose side effects are not in `automatic`; without it they are
-    refused. `at_once` is how many handlers of one message run at a time.
+    refused. `permit` is awaited before every call, and its `PermissionError` refuses the call.
+    `at_once` is how many handlers of one message run at a time.
     """
 
     def __init__(
@@ -55,6 +62,7 @@ class Dispatcher:
         *,
         workspace: Workspace | str | PathLike[str] | None = None,
         confirm: Confirm | None = None,
+        permit: Permit | None = None,
         bus: Bus | None = None,
         at_once: int = 4,
         timeouts: Timeouts | None = None,
@@ -68,6 +76,7 @@ class Dispatcher:
         self.registry = registry
         self.workspace = None if workspace is None else Workspace.of(workspace)
         self.confirm = confirm
+        self.permit = permit
         self.bus = bus
         self.at_once = at_once
         self.timeouts = timeouts or Timeouts()

@@ -28,8 +28,8 @@ from interlingua.tools.handlers import Handler, ToolRun, is_async
 from interlingua.tools.mcp_schema import adapt_schema
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-_SAID = "__interlingua_tool__"
-"""Where the decorator keeps what it was told."""
+_SETTINGS = "__interlingua_tool__"
+"""The attribute for the decorator's settings."""
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 _ARGUMENTS = re.compile(r"^(args|arguments|parameters|params):?$", re.IGNORECASE)
 _SECTION = re.compile(r"^[A-Z][A-Za-z ]*:$")
@@ -62,7 +62,7 @@ def tool(
     tool with one of the last three runs. `name` and `description` are those of the function and
     its docstring unless given. A tool with `requires_workspace` runs only where there is one; a
     parameter that is annotated `ToolRun` is given it."""
-    said = {
+    settings = {
         "side_effects": _effects(side_effects),
         "name": name,
         "description": description,
@@ -70,7 +70,7 @@ def tool(
     }
 
     def mark(function: Function) -> Function:
-        setattr(function, _SAID, said)
+        setattr(function, _SETTINGS, settings)
         definition_of(function)  # what is wrong with it is said where it is written
         return function
 
@@ -78,19 +78,19 @@ def tool(
 
 
 def definition_of(function: Callable[..., Any]) -> ToolDefinition:
-    """What a model is told of a function. `TypeError` says why one cannot be a tool."""
-    said: Mapping[str, Any] = getattr(function, _SAID, {})
-    name: str = said.get("name") or str(getattr(function, "__name__", ""))
+    """The definition of a function for the model. `TypeError` says why one cannot be a tool."""
+    settings: Mapping[str, Any] = getattr(function, _SETTINGS, {})
+    name: str = settings.get("name") or str(getattr(function, "__name__", ""))
     if not name.isidentifier():
         raise TypeError(f"a tool needs a name, and {function!r} has none: give it with il.tool")
     about, of_parameters = _docstring(inspect.getdoc(function) or "")
     schema, _ = adapt_schema(name, _schema(function, of_parameters))
     return ToolDefinition(
         name,
-        said.get("description") or about or name.replace("_", " "),
+        settings.get("description") or about or name.replace("_", " "),
         schema,
-        said.get("side_effects", SideEffects.READ),
-        said.get("requires_workspace", False),
+        settings.get("side_effects", SideEffects.READ),
+        settings.get("requires_workspace", False),
     )
 
 
@@ -100,28 +100,28 @@ def handler_of(function: Callable[..., Any]) -> Handler:
 
     def arguments(input: dict[str, Any], run: ToolRun) -> dict[str, Any]:
         try:
-            given = msgspec.convert(input, shape, dec_hook=_decoded)
+            decoded = msgspec.convert(input, shape, dec_hook=_decoded)
         except msgspec.ValidationError as error:
             raise ToolInputError(
                 getattr(function, "__name__", "tool"), [("$", str(error))]
             ) from None
-        named = {name: getattr(given, name) for name in shape.__struct_fields__}
+        named = {name: getattr(decoded, name) for name in shape.__struct_fields__}
         return {**named, takes: run} if takes else named
 
     if is_async(function):
 
         async def awaited(input: dict[str, Any], run: ToolRun) -> Any:
-            return _told(await function(**arguments(input, run)))
+            return _as_result(await function(**arguments(input, run)))
 
         return awaited
 
     def called(input: dict[str, Any], run: ToolRun) -> Any:
-        return _told(function(**arguments(input, run)))
+        return _as_result(function(**arguments(input, run)))
 
     return called
 
 
-def _told(result: Any) -> Any:
+def _as_result(result: Any) -> Any:
     """What a function gave: text, blocks and results as they are, all else as JSON says it."""
     if result is None or isinstance(result, (str, Value)):
         return result
@@ -136,12 +136,12 @@ def _encoded(value: Any) -> Any:
     raise NotImplementedError(f"a {type(value).__name__} has no JSON form")
 
 
-def _effects(said: SideEffects | str) -> SideEffects:
+def _effects(value: SideEffects | str) -> SideEffects:
     try:
-        return SideEffects(said)
+        return SideEffects(value)
     except ValueError:
         known = ", ".join(each.value for each in SideEffects)
-        raise TypeError(f"side_effects is one of {known}, found {said!r}") from None
+        raise TypeError(f"side_effects is one of {known}, found {value!r}") from None
 
 
 def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
@@ -203,13 +203,13 @@ def _schema(function: Callable[..., Any], of_parameters: Mapping[str, str]) -> d
     schema.pop("title", None)
     hints = _hints(function)
     for key, property in schema["properties"].items():
-        about = _said_of(hints.get(key)) or of_parameters.get(key)
+        about = _description_of(hints.get(key)) or of_parameters.get(key)
         if about:
             property.setdefault("description", about)
     return {**schema, "$defs": defined} if defined else schema
 
 
-def _said_of(kind: Any) -> str | None:
+def _description_of(kind: Any) -> str | None:
     """What an annotation says in words: `Annotated[str, "a city"]`, or something that has a
     description."""
     for each in get_args(kind)[1:] if hasattr(kind, "__metadata__") else ():

@@ -1,16 +1,20 @@
-"""What runs a tool: a function of its input, sync or async, and what it is told about the call."""
+"""Handlers of tools: functions of the input, sync or async, and the facts they get about a call."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import threading
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from interlingua.errors import InterlinguaError
+from interlingua.model.tools import SideEffects, ToolDefinition
 
 if TYPE_CHECKING:
-    from interlingua.model.tools import ToolDefinition
+    from interlingua.events.event import TurnTrace
     from interlingua.tools.workspace import Workspace
+
 
 Handler: TypeAlias = Callable[..., Any]
 """`handler(input)` or `handler(input, run)`; one that is not async runs in a thread of its own."""
@@ -31,12 +35,14 @@ class ToolRun:
         workspace: Workspace | None = None,
         session_id: str | None = None,
         timeout: float,
+        caller: object = None,
     ) -> None:
         self.tool_use_id = tool_use_id
         self.tool = tool
         self.workspace = workspace
         self.session_id = session_id
         self.timeout = timeout
+        self.caller = caller
         self.stopped = threading.Event()
         self.files_modified: list[str] = []
         """What the handler changed, for the trace: paths inside the workspace."""
@@ -78,9 +84,87 @@ def _arguments(handler: Handler) -> int:
         for each in signature.parameters.values()
         if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
     ]
-    wanted = 2 if len(places) > 1 and places[1].default is inspect.Parameter.empty else 1
+    required = 2 if len(places) > 1 and places[1].default is inspect.Parameter.empty else 1
     try:
-        signature.bind(*[None] * wanted)
+        signature.bind(*[None] * required)
     except TypeError:
         return 0
-    return wanted
+    return required
+
+
+WorkspaceReason = Literal[
+    "outside", "link", "not_found", "not_a_file", "too_large", "unreadable", "bad_name"
+]
+
+
+class WorkspaceError(InterlinguaError):
+    """`path` is what was asked for, as it was written."""
+
+    def __init__(self, path: str, problem: str, reason: WorkspaceReason) -> None:
+        self.path = path
+        self.problem = problem
+        self.reason: WorkspaceReason = reason
+        shown = path if len(path) <= 200 else path[:199] + "…"
+        super().__init__(f"workspace path {shown!r}: {problem}")
+
+
+class DispatchError(InterlinguaError):
+    """A mistake of the program, not of the model."""
+
+
+class McpError(InterlinguaError):
+    """`server` is the name that the configuration gives it."""
+
+    def __init__(self, server: str, problem: str) -> None:
+        self.server = server
+        self.problem = problem
+        super().__init__(f"MCP server {server!r}: {problem}")
+
+
+AUTOMATIC = frozenset({SideEffects.NONE, SideEffects.READ})
+"""Side effects that need no confirmation."""
+SLOW = frozenset({SideEffects.EXECUTE, SideEffects.NETWORK})
+
+
+Permit = Callable[[], Awaitable[None]]
+"""Raises `PermissionError` where tools may not run any more."""
+
+
+class Timeouts(NamedTuple):
+    """Seconds. `tools` has those of single tools, by name."""
+
+    usual: float = 60.0
+    slow: float = 600.0
+    """For tools that execute something or change something on the network."""
+    confirmation: float = 300.0
+    tools: Mapping[str, float] = {}
+
+    def of(self, tool: ToolDefinition, handler: object = None) -> float:
+        """By the tool's name, else by the `timeout` of its handler, else by its side effects."""
+        own = self.tools.get(tool.name, getattr(handler, "timeout", None))
+        return own if own is not None else self.slow if effects_of(tool) in SLOW else self.usual
+
+
+class CallContext(NamedTuple):
+    """What the calls of one message belong to.
+
+    The events' parent is the `llm.call_completed` that the calls came with: `trace` knows it;
+    without one it is `parent_event_id`, and events go to the dispatcher's bus.
+    """
+
+    session_id: str | None = None
+    turn_id: str | None = None
+    trace: TurnTrace | None = None
+    parent_event_id: str | None = None
+    workspace: Workspace | None = None
+    """In place of the dispatcher's own."""
+    caller: object = None
+    """Who runs the calls, for tools that act for it."""
+
+
+NO_CONTEXT = CallContext()
+
+
+def effects_of(tool: ToolDefinition) -> SideEffects:
+    """What a tool may do. One that does not say may do anything."""
+    return SideEffects.EXECUTE if tool.side_effects is None else SideEffects(tool.side_effects)

@@ -18,9 +18,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from interlingua.errors import MissingExtraError
-from interlingua.tools.errors import McpError
-from interlingua.tools.mcp_config import McpServer, read_servers
-from interlingua.tools.mcp_link import END_WAIT, Link
+from interlingua.tools.handlers import McpError
+from interlingua.tools.mcp_link import END_WAIT, Link, McpServer, read_servers
 from interlingua.tools.mcp_offer import McpStatus, Offer
 
 if TYPE_CHECKING:
@@ -116,7 +115,7 @@ class McpServers:
                 await asyncio.wait(keeping, timeout=END_WAIT)
 
     async def _all_tried(self, links: list[Link]) -> None:
-        """Until each server has answered or failed once, or nobody wants to know any more."""
+        """Waits until each server has answered or failed once, or until they are closed."""
         assert self._closing is not None
         closing = asyncio.create_task(self._closing.wait())
         for link in links:

@@ -60,10 +60,10 @@ def definition_of(
     schema, changes = adapt_schema(name, tool.input_schema)
     reads = trust_hints and tool.annotations is not None and tool.annotations.read_only_hint is True
     others = SideEffects.EXECUTE if local else SideEffects.NETWORK
-    said = tool.description or tool.title or tool.name
+    description = tool.description or tool.title or tool.name
     definition = ToolDefinition(
         name,
-        said[:MAX_DESCRIPTION] if said.strip() else name,
+        description[:MAX_DESCRIPTION] if description.strip() else name,
         schema,
         SideEffects.READ if reads else others,
         requires_workspace=False,  # where it works is the server's business

@@ -8,21 +8,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
+from interlingua.errors import ReadError, found
 from interlingua.model.blocks import ToolResultBlock
-from interlingua.tools.errors import McpError
+from interlingua.tools.handlers import McpError
 from interlingua.tools.mcp_content import result_block
+from interlingua.tools.registry import NAME
 
 if TYPE_CHECKING:
     from mcp import Client
     from mcp_types import Tool
 
-    from interlingua.tools.mcp_config import McpServer
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +36,7 @@ State = Literal["starting", "up", "down", "closed"]
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 30.0
 TRIES = 8
-"""Attempts in a row before nobody tries again until a tool is called."""
+"""Attempts in a row, after which the next one waits for a call."""
 STEADY = 60.0
 """Seconds of being up after which earlier failures are forgotten."""
 CALL_WAIT = 15.0
@@ -54,7 +59,7 @@ class Link:
         self._client: Client | None = None
         self._up = asyncio.Event()
         self._closing = asyncio.Event()
-        self._wanted = asyncio.Event()
+        self._reconnect = asyncio.Event()
         self._lost = asyncio.Event()
         self._refresh = asyncio.Event()
 
@@ -77,7 +82,7 @@ class Link:
         return result_block(answer)
 
     async def _connected(self) -> Client:
-        self._wanted.set()
+        self._reconnect.set()
         if self._client is None and self.state != "closed":
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._up.wait(), CALL_WAIT)
@@ -100,13 +105,13 @@ class Link:
                 break
             failures = 1 if was_up and monotonic() - start > STEADY else failures + 1
             self.state = "down"
-            self._wanted.clear()
+            self._reconnect.clear()
             facts = {"server": self.server.name, "failures": failures, "problem": self.problem}
             logger.warning("mcp_server_down", extra=facts)
             wait = min(FIRST_WAIT * 2 ** (failures - 1), LONGEST_WAIT)
             await _any(self._closing, timeout=wait)
             if failures >= TRIES:
-                await _any(self._closing, self._wanted)
+                await _any(self._closing, self._reconnect)
         self.state = "closed"
         self.tried.set()
 
@@ -126,7 +131,7 @@ class Link:
         else:
             await asyncio.wait({task})
         if task.done() and not task.cancelled() and (error := task.exception()) is not None:
-            self.problem = _told(error)
+            self.problem = _loggable(error)
         return ready.is_set()
 
     async def _live(self, ready: asyncio.Event) -> None:
@@ -288,7 +293,7 @@ async def _any(*events: asyncio.Event, timeout: float | None = None) -> None:
             task.cancel()
 
 
-def _told(error: BaseException) -> str:
+def _loggable(error: BaseException) -> str:
     """What may be logged of an error: its class, and the system's own words for it."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
@@ -297,3 +302,80 @@ def _told(error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno:
         return f"{type(error).__name__}: {os.strerror(error.errno)}"
     return type(error).__name__
+
+
+MAX_FILE = 1024 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class McpServer:
+    """How to reach a server: a `command` that is started here, or a `url`.
+
+    A started server has only the variables of `env` and a few harmless ones of ours (PATH, HOME).
+    `prefix` puts `<name>__` before the names of its tools: always, never, or (None) where the name
+    is taken. `trust_hints` believes tools that say they only read, so that nobody is asked.
+    """
+
+    name: str
+    command: str | None = None
+    args: tuple[str, ...] = field(default=(), repr=False)  # people put tokens there
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    cwd: str | None = None
+    url: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    prefix: bool | None = None
+    trust_hints: bool = True
+    connect_timeout: float = 30.0
+    call_timeout: float = 600.0
+    log: str | None = None
+    """A file for what a started server writes to stderr."""
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name) or "__" in self.name:
+            raise McpError(self.name, "a name has lower-case letters, digits and single _")
+        if (self.command is None) == (self.url is None):
+            raise McpError(self.name, "it needs a command or a url, and not both")
+        if self.url is not None and not self.url.startswith(("http://", "https://")):
+            raise McpError(self.name, "the url begins with http:// or https://")
+
+
+def read_servers(path: str | PathLike[str]) -> list[McpServer]:
+    """The servers of a JSON file `{"mcpServers": {"name": {"command": …} or {"url": …}}}`.
+
+    Keys beside those of McpServer that other programs use (`type`, `disabled`) are understood.
+    """
+    what = f"MCP servers in {path}"
+    data = Path(path).read_bytes()[: MAX_FILE + 1]
+    try:
+        whole = json.loads(data) if len(data) <= MAX_FILE else None
+    except ValueError:
+        whole = None
+    servers = whole.get("mcpServers") if isinstance(whole, dict) else None
+    if not isinstance(servers, dict):
+        raise ReadError(what, "$.mcpServers", "an object", found(servers))
+    read = [_server(what, name, each) for name, each in servers.items()]
+    return [server for server in read if server is not None]
+
+
+_KEYS: dict[str, type | tuple[type, ...]] = {
+    **{"command": str, "args": list, "env": dict, "cwd": str, "url": str, "headers": dict},
+    **{"prefix": bool, "trust_hints": bool, "log": str, "type": str, "disabled": bool},
+    **{"connect_timeout": (int, float), "call_timeout": (int, float)},
+}
+
+
+def _server(what: str, name: str, entry: Any) -> McpServer | None:
+    path = f"$.mcpServers.{name}"
+    if not isinstance(entry, dict):
+        raise ReadError(what, path, "an object", found(entry))
+    for key, value in entry.items():
+        if key not in _KEYS:
+            raise ReadError(what, f"{path}.{key}", f"one of {', '.join(_KEYS)}", "something else")
+        items = value.values() if isinstance(value, dict) else value
+        texts = not isinstance(value, (dict, list)) or all(isinstance(i, str) for i in items)
+        if not isinstance(value, _KEYS[key]) or not texts:
+            raise ReadError(what, f"{path}.{key}", "another kind of value", found(value))
+    if entry.get("disabled"):
+        return None
+    fields = {key: value for key, value in entry.items() if key not in ("type", "disabled")}
+    return McpServer(name=name, **{**fields, "args": tuple(fields.get("args", ()))})

@@ -39,7 +39,7 @@ class Offer:
         self.link = link
         self._call = call
         self._names: dict[str, str] = {}  # the server's to ours; a name once given stays
-        self._given: dict[str, str] = {}  # and back
+        self._originals: dict[str, str] = {}  # and back
         self._there: set[str] = set()
         self._refused: dict[str, str] = {}
         self._adapted: dict[str, list[str]] = {}
@@ -61,20 +61,20 @@ class Offer:
         if self.link.state == "starting":
             return False
         self._refused, changed = {}, False
-        wanted: set[str] = set()
+        offered: set[str] = set()
         for tool in self.link.tools:
-            name = self._name(tool.name, registry, wanted)
+            name = self._name(tool.name, registry, offered)
             try:
                 changed |= self._put(tool, name, registry)
-                wanted.add(name)
+                offered.add(name)
             except SchemaError as problem:
                 self._refused[tool.name] = str(problem)
                 facts = {"server": self.link.server.name, "tool": name}
                 logger.warning("mcp_tool_refused", extra=facts)
-        for name in self._there - wanted:
+        for name in self._there - offered:
             registry.unregister(name)
             changed = True
-        self._there = wanted
+        self._there = offered
         return changed
 
     def withdraw(self, registry: ToolRegistry) -> None:
@@ -102,13 +102,13 @@ class Offer:
 
         return handler
 
-    def _name(self, name: str, registry: ToolRegistry, wanted: set[str]) -> str:
+    def _name(self, name: str, registry: ToolRegistry, offered: set[str]) -> str:
         known = self._names.get(name)
-        if known is not None and known not in wanted:
+        if known is not None and known not in offered:
             return known
 
         def taken(ours: str) -> bool:
-            if self._given.get(ours, name) != name:
+            if self._originals.get(ours, name) != name:
                 return True
             return ours in registry and ours not in self._there
 
@@ -119,5 +119,5 @@ class Offer:
         ours = prefixed if use_prefix else plain
         if taken(ours):
             ours = marked(ours, f"{server.name}__{name}")
-        self._names[name], self._given[ours] = ours, name
+        self._names[name], self._originals[ours] = ours, name
         return ours

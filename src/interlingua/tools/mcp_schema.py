@@ -98,8 +98,8 @@ class _Adapter:
             if value:
                 self.changed(place, "a schema for other properties; anything is allowed in them")
         elif keyword in ("properties", "items") or (problem := _problem(keyword, value)):
-            said = problem if keyword not in ("properties", "items") else "not of the usual shape"
-            self.changed(place, f"left out: {said}")
+            reason = problem if keyword not in ("properties", "items") else "not of the usual shape"
+            self.changed(place, f"left out: {reason}")
         else:
             out[keyword] = value
 

@@ -100,6 +100,14 @@ class ToolRegistry:
             raise SchemaError(str(tool.name), problems)
         self._tools[tool.name] = RegisteredTool(tool, handler)
 
+    def subset(self, names: Iterable[str] | None = None) -> ToolRegistry:
+        """Another registry with the tools of these names, or with all of them."""
+        new = ToolRegistry()
+        chosen = self._tools if names is None else frozenset(names)
+        new._tools = {name: tool for name, tool in self._tools.items() if name in chosen}
+        new.has_functions = self.has_functions
+        return new
+
     def unregister(self, name: str) -> bool:
         """Take a tool out, and say whether it was there."""
         return self._tools.pop(name, None) is not None

@@ -27,7 +27,7 @@ MAX_ERROR_TEXT = 2000
 
 
 class Limits(NamedTuple):
-    """How much of a result the model is given. What is cut or left out is said in its place."""
+    """How much of a result the model gets. A note replaces what is cut or left out."""
 
     text: int = 200_000
     """Characters of all text together."""
@@ -41,7 +41,7 @@ class ResultError(TypeError):
 
 
 def result_of(call: ToolUseBlock, value: Any, limits: Limits) -> ToolResultBlock:
-    """The result of a call. Raises a ResultError for values that cannot be told to a model."""
+    """The result of a call. Raises a ResultError for values that a model cannot be sent."""
     if isinstance(value, ToolResultBlock):
         content = _checked(value.content)
         changes = {"tool_use_id": call.id, "tool_name": sound(call.name)}
@@ -72,23 +72,23 @@ def bounded(content: tuple[ResultBlock, ...], limits: Limits) -> tuple[ResultBlo
         texts, medias = zip(*map(_sizes, content), strict=True) if content else ((), ())
         if sum(texts) <= limits.text and sum(medias) <= limits.media:
             return content
-    kept: list[ResultBlock] = []
+    blocks: list[ResultBlock] = []
     text, media = limits.text, limits.media
     for block in content[: limits.blocks]:
         words, data = _sizes(block)
         if isinstance(block, TextBlock) and words > text:
             note = f"[cut: {words - text} of {words} characters left out]"
             # What points into the text (citations) or vouches for it (a signature) goes with it.
-            kept.append(TextBlock(f"{block.text[:text]}\n{note}" if text else note))
+            blocks.append(TextBlock(f"{block.text[:text]}\n{note}" if text else note))
             text = 0
         elif words > text or data > media:
-            kept.append(TextBlock(f"[{_type(block)} of {words + data} characters left out]"))
+            blocks.append(TextBlock(f"[{_type(block)} of {words + data} characters left out]"))
         else:
-            kept.append(block)
+            blocks.append(block)
             text, media = text - words, media - data
     if len(content) > limits.blocks:
-        kept.append(TextBlock(f"[{len(content) - limits.blocks} blocks left out]"))
-    return tuple(kept)
+        blocks.append(TextBlock(f"[{len(content) - limits.blocks} blocks left out]"))
+    return tuple(blocks)
 
 
 def _blocks(value: Any) -> tuple[ResultBlock, ...]:

@@ -27,15 +27,15 @@ class TooLateError(Exception):
 
 
 class HandlerCancelledError(Exception):
-    """A handler that nobody stopped ended as if it had been cancelled."""
+    """A handler ended as if cancelled although it was not."""
 
 
 class ThreadsLeftError(Exception):
-    """Too many threads still run although nobody waits for them."""
+    """Too many abandoned threads are still running."""
 
 
 class Threads:
-    """Starts threads, and counts those that somebody stopped waiting for."""
+    """Starts threads, and counts the abandoned ones."""
 
     def __init__(self, most_left: int) -> None:
         self.most_left = most_left
@@ -132,7 +132,7 @@ async def _end(task: asyncio.Future[Any], tell: Callable[[], None] | None) -> No
 
 
 def _look_away(task: asyncio.Future[Any]) -> None:
-    """Look at an exception that nobody wants, so that nobody complains about it."""
+    """Retrieves an exception that is not needed, so that asyncio does not log it."""
     if not task.cancelled():
         task.exception()
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from interlingua.bus.errors import QueueFullError
-from interlingua.bus.event import NO_SESSION, Event
-from interlingua.bus.payloads.tools import (
+from interlingua.events.event import NO_SESSION, Event, QueueFullError
+from interlingua.events.payloads import (
     ToolCalled,
     ToolCompleted,
     ToolConfirmationRequested,
@@ -24,9 +23,9 @@ from interlingua.bus.payloads.tools import (
 from interlingua.tools.results import sound
 
 if TYPE_CHECKING:
-    from interlingua.bus.bus import Bus
-    from interlingua.bus.payloads.base import Payload
-    from interlingua.bus.turn import TurnTrace
+    from interlingua.events.bus import Bus
+    from interlingua.events.event import TurnTrace
+    from interlingua.events.payloads import Payload
     from interlingua.model.blocks import ToolUseBlock
     from interlingua.model.tools import SideEffects
     from interlingua.tools.confirm import Outcome

@@ -17,13 +17,15 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
 
-from interlingua.tools.errors import WorkspaceError
+from interlingua.tools.handlers import WorkspaceError
 
 READ_LIMIT = 20 * 1024 * 1024
 MAX_PATH = 4096
 
 _STEPWISE = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+# Folders above may allow passing through but not listing, which O_PATH (Linux) does not need.
+_SEARCH = getattr(os, "O_PATH", os.O_RDONLY)
 _DEVICES = frozenset(
     {"con", "prn", "aux", "nul", "conin$", "conout$", "clock$"}
     | {f"{port}{number}" for port in ("com", "lpt") for number in "0123456789¹²³"}
@@ -55,6 +57,15 @@ class Workspace:
         self.open(path).close()
         return self.root.joinpath(*names)
 
+    def inner(self, folder: str) -> Workspace:
+        """The workspace of a folder below this one, reached without a link."""
+        names = parts_of(folder.rstrip("/") or "/")
+        place = self.root.joinpath(*names)
+        inner = Workspace(place)
+        if inner.root != place:
+            raise WorkspaceError(folder, "the path contains a symbolic link", "link")
+        return inner
+
     def open(self, path: str | PathLike[str]) -> BinaryIO:
         """A regular file of the workspace, open for reading."""
         names, shown = parts_of(path), os.fspath(path)
@@ -78,8 +89,22 @@ class Workspace:
             raise WorkspaceError(os.fspath(path), f"larger than {limit} bytes", "too_large")
         return data
 
+    def open_root(self) -> int:
+        """A descriptor of the folder itself, reached without following a link: the folder, or one
+        above it, may have been replaced by a link since it was resolved."""
+        folder = os.open(self.root.anchor, _SEARCH | os.O_DIRECTORY)
+        for name in self.root.parts[1:]:
+            outer = folder
+            try:
+                folder = os.open(name, _SEARCH | os.O_DIRECTORY | _FLAGS, dir_fd=outer)
+            except OSError as problem:
+                raise _refused(str(self.root), problem) from None
+            finally:
+                os.close(outer)
+        return folder
+
     def _open(self, names: list[str]) -> int:
-        folder = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
+        folder = self.open_root()
         try:
             for name in names[:-1]:
                 inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | _FLAGS, dir_fd=folder)
@@ -92,6 +117,8 @@ class Workspace:
 
     def _open_looking(self, names: list[str], shown: str) -> int:
         place = self.root
+        if place.resolve() != place:
+            raise WorkspaceError(shown, "the workspace was replaced by a link", "link")
         for name in names:
             place = place / name
             seen = os.lstat(place)

@@ -1,10 +1,9 @@
-"""Sessions of coding agents, exports and interchange files: read into canonical messages, written
-in any other format that can say them, with what was lost in a report.
+"""Session files of coding agents and interchange formats: one folder per format.
 
-    from interlingua import transcripts
+from interlingua import transcripts
 
-    session = transcripts.read("rollout.jsonl")
-    transcripts.write(session, "session.jsonl", "claude-code")
+session = transcripts.read("rollout.jsonl")
+transcripts.write(session, "session.jsonl", "claude-code")
 """
 
 from __future__ import annotations
@@ -16,13 +15,28 @@ from typing import NamedTuple
 
 import msgspec
 
-from interlingua import packed
 from interlingua.errors import DetectError
-from interlingua.losses import Report
-from interlingua.transcripts.errors import TranscriptError, VersionError
-from interlingua.transcripts.files import collector_at_rest, place
-from interlingua.transcripts.format import Format, Found, Sample, all_formats, format_of, formats
-from interlingua.transcripts.home import home as way_home
+from interlingua.model.losses import Report
+from interlingua.model.message import Role
+from interlingua.transcripts.files import (
+    TranscriptError,
+    VersionError,
+    collector_at_rest,
+    errors_as_ours,
+    opened,
+    place,
+)
+from interlingua.transcripts.files import home as way_home
+from interlingua.transcripts.format import (
+    Format,
+    Found,
+    Sample,
+    Skipped,
+    format_of,
+    formats,
+    formats_for,
+    load,
+)
 from interlingua.transcripts.transcript import (
     Branch,
     Compaction,
@@ -31,9 +45,22 @@ from interlingua.transcripts.transcript import (
     SubAgent,
     Transcript,
 )
-from interlingua.transcripts.versions import with_version_note
 
 HEAD = 1 << 16
+_BEGINNINGS = (
+    ("codex", b'"session_meta"'),
+    ("pi", b'{"type":"session",'),
+    ("claude-code", b'{"parentUuid":'),
+    ("gemini-cli", b'"projectHash":'),
+    ("copilot", b'"session.start"'),
+    ("opencode", b'"ses_'),
+    ("otel", b'"resourceSpans"'),
+    ("atif", b'"ATIF-'),
+    ("sharegpt", b'"conversations"'),
+    ("claude-ai", b'"chat_messages"'),
+)
+_BEGINNING = 200
+"""Bytes of the first line in which those marks stand."""
 AnyPath = str | os.PathLike[str]
 
 
@@ -49,7 +76,8 @@ class Detected(msgspec.Struct, frozen=True):
 
 def detect(path: AnyPath) -> Detected:
     """Which format this file is in; `DetectError` if it is none that we know, or several."""
-    found = recognized(_sample(Path(path)))
+    sample = _sample(Path(path))
+    found = _by_beginning(sample) or recognized(sample)
     if not found:
         raise DetectError(f"{path} is not a known transcript format", formats())
     if len(found) > 1:
@@ -57,9 +85,19 @@ def detect(path: AnyPath) -> Detected:
     return found[0]
 
 
+def _by_beginning(sample: Sample) -> list[Detected]:
+    """The agent whose files alone begin so: the other formats need not be loaded to say no."""
+    for name, mark in _BEGINNINGS:
+        if mark in sample.head[:_BEGINNING]:
+            sign = format_of(name).detect(sample)
+            if sign is not None:
+                return [Detected(name, sign)]
+    return []
+
+
 def recognized(sample: Sample) -> list[Detected]:
     """All formats that the beginning of a file may be of."""
-    signs = ((each.name, each.signs(sample)) for each in all_formats())
+    signs = ((each.name, each.detect(sample)) for each in load(formats_for(sample.head)))
     return [Detected(name, sign) for name, sign in signs if sign is not None]
 
 
@@ -67,13 +105,8 @@ def read(path: AnyPath, format: str | None = None) -> Transcript:
     """The session in this file (of a file with several, the first: `read_all` gives each)."""
     path = Path(path)
     to_read = format_of(format or detect(path).format)
-    try:
-        with collector_at_rest():
-            return with_version_note(to_read.read(path), to_read)
-    except OSError as error:
-        raise TranscriptError(path, error.strerror or str(error)) from error
-    except packed.broken() as error:
-        raise TranscriptError(path, f"cannot decompress it: {error}") from error
+    with collector_at_rest(), errors_as_ours(path):
+        return to_read.with_version_note(to_read.read(path).encodable())
 
 
 def read_all(path: AnyPath, format: str | None = None) -> Iterator[Transcript]:
@@ -83,12 +116,17 @@ def read_all(path: AnyPath, format: str | None = None) -> Iterator[Transcript]:
     if to_read.read_all is None:
         yield read(path, to_read.name)
     else:
-        yield from (with_version_note(each, to_read) for each in to_read.read_all(path))
+        with errors_as_ours(path):
+            for each in to_read.read_all(path):
+                yield to_read.with_version_note(each.encodable())
+
+
+_ROLES = (Role.USER, Role.ASSISTANT, Role.TOOL, Role.SYSTEM, Role.DEVELOPER)
+"""The roles that formats write; a message of a later one is refused."""
 
 
 class Made(NamedTuple):
-    """Files that are not written yet: their names beside the main one, which comes first, and
-    their bytes in pieces; and what could not be said in them."""
+    """Files to write, the main one first, with their bytes in pieces and their losses."""
 
     files: dict[str, Iterable[bytes]]
     report: Report
@@ -96,58 +134,61 @@ class Made(NamedTuple):
 
 def draft(transcript: Transcript, format: str, name: str | None = None) -> Made:
     """What `write` would write to a file of this name."""
-    to = format_of(format)
+    to, transcript = format_of(format), transcript.encodable()
     name = name or f"{transcript.id or 'session'}.jsonl"
-    kept = way_home(transcript, to, name)
-    if kept is not None:
-        main, *beside = kept
-        renamed = {_inside(each, Path(main).stem, Path(name).stem): kept[each] for each in beside}
-        return Made({name: kept[main], **renamed}, Report(to.name))
+    own_files = way_home(transcript, to, name)
+    if own_files is not None:
+        main, *beside = own_files
+        renamed = {
+            _inside(each, Path(main).stem, Path(name).stem): own_files[each] for each in beside
+        }
+        return Made({name: own_files[main], **renamed}, Report(to.name))
     if to.write is None:
         raise TranscriptError(name, f"{to.name} is read-only")
-    files, report = to.write(transcript, name)
-    for fact in to.unsaid:
+    for message in transcript.messages:
+        if message.role not in _ROLES:
+            raise TranscriptError(
+                name, f"{to.name} has no word for the role {message.role.value!r}"
+            )
+    with errors_as_ours(name):
+        files, report = to.write(transcript, name)
+    for fact in to.unsupported_fields:
         if getattr(transcript, fact):
             report.add("dropped", f"$.{fact}", f"{to.title} has no place for it", "info")
     return Made({each: (data,) for each, data in files.items()}, report)
 
 
-def write(transcript: Transcript, path: AnyPath, format: str) -> Report:
-    """Write a session. A file that is there is not overwritten; files beside it (of helpers)
-    are written with it, all or none."""
+def write(
+    transcript: Transcript, path: AnyPath, format: str, root: AnyPath | None = None
+) -> Report:
+    """Writes a session and its sidecar files, all or none, inside `root` (the folder of `path`)."""
     path = Path(path)
     files, report = draft(transcript, format, path.name)
-    write_files(files, path)
+    write_files(files, path, None if root is None else Path(root))
     return report
 
 
-def write_files(files: dict[str, Iterable[bytes]], path: Path) -> None:
-    """Put files where they belong, the main one at `path`; none over one that is there."""
+def write_files(files: dict[str, Iterable[bytes]], path: Path, root: Path | None = None) -> None:
+    """Writes files, the main one at `path`, inside `root`; existing files are not overwritten."""
     main, *beside = files
     places = {path: files[main]}
     for name in beside:
         places[path.parent / _inside(name, Path(main).stem, path.stem)] = files[name]
-    place(places)
+    place(places, path.parent if root is None else root)
 
 
-def find(home: AnyPath | None = None) -> Iterator[Found]:
-    """Every session of every agent in a home folder (this user's, if none is given)."""
-    folder = Path.home() if home is None else Path(home)
-    for each in all_formats():
-        if each.find is not None:
-            yield from each.find(folder)
+def find(home: AnyPath | None = None, skipped: list[Skipped] | None = None) -> Iterator[Found]:
+    """Every session of every agent in a home folder; `skipped` collects unreadable files."""
+    from interlingua.transcripts import sessions
+
+    yield from sessions.find(None if home is None else Path(home), (), skipped)
 
 
 def _sample(path: Path) -> Sample:
     if path.is_dir():
         return Sample(path, b"")
-    try:
-        with packed.opened(path) as file:
-            return Sample(path, file.read(HEAD))
-    except OSError as error:
-        raise TranscriptError(path, error.strerror or str(error)) from error
-    except packed.broken() as error:
-        raise TranscriptError(path, f"cannot decompress it: {error}") from error
+    with errors_as_ours(path), opened(path) as file:
+        return Sample(path, file.read(HEAD))
 
 
 def _inside(name: str, stem: str, new: str) -> str:
@@ -168,6 +209,7 @@ __all__ = [
     "ModelChange",
     "Origin",
     "Report",
+    "Skipped",
     "SubAgent",
     "Transcript",
     "TranscriptError",

@@ -1,69 +1,68 @@
-"""What a transcript format is, and all that are known: ours, and those that others plugged in."""
+"""The base class of transcript formats, and the registry: ours, and those of other packages."""
 
 from __future__ import annotations
 
+import os
+import re
+import stat
 import warnings
 from collections.abc import Callable, Iterator
+from copy import copy
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
 from interlingua.errors import DetectError
-from interlingua.losses import Report
-from interlingua.plugins import entry_points_of
-from interlingua.transcripts.glance import Glance
-from interlingua.transcripts.transcript import Transcript
+from interlingua.model.losses import Report
+from interlingua.plugins import contained, entry_points_of
+from interlingua.transcripts.files import TranscriptError, VersionError, errors_as_ours
+from interlingua.transcripts.transcript import Glance, Transcript
+from interlingua.transcripts.values import encodable, seconds
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP = "interlingua.transcripts"
-"""The entry points by which other packages bring formats of their own."""
+"""The entry points by which other packages add formats."""
 
-_FOLDERS = {
-    "ag-ui": "ag_ui",
-    "anthropic-batch": "anthropic_batch",
-    "atif": "atif",
-    "chatgpt": "chatgpt",
-    "claude-ai": "claude_ai",
-    "claude-code": "claude_code",
-    "codex": "codex",
-    "copilot": "copilot",
-    "gemini-cli": "gemini_cli",
-    "hf-messages": "hf_messages",
-    "llm": "llm",
-    "openai-batch": "openai_batch",
-    "openai-finetune": "openai_finetune",
-    "opencode": "opencode",
-    "otel": "otel",
-    "pi": "pi",
-    "sharegpt": "sharegpt",
-    "ui-message": "ui_message",
-}
+_OWN = (
+    *(
+        "ag-ui",
+        "anthropic-batch",
+        "atif",
+        "chatgpt",
+        "claude-ai",
+        "claude-code",
+        "codex",
+        "copilot",
+    ),
+    *("gemini-cli", "hf-messages", "llm", "openai-batch", "openai-finetune", "opencode", "otel"),
+    *("pi", "sharegpt", "ui-message"),
+)
+"""Formats of this package; each has a module of its name here."""
+_DATABASES = ("llm", "opencode")
 _LOADED: dict[str, Format] = {}
 
 
 class Sample(NamedTuple):
-    """What a format is told by: the path, and the first bytes of the file (of a folder: none)."""
+    """What a format is recognised by: the path and the first bytes of a file (of a folder none)."""
 
     path: Path
     head: bytes
 
 
 class Draft(NamedTuple):
-    """Files to be written: their names, relative to the folder of the main file, which comes
-    first, and their bytes; and what could not be said in them."""
+    """Files to write, the main one first, named relative to its folder, with their losses."""
 
     files: dict[str, bytes]
     report: Report
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A session on this machine, as far as a glance tells."""
+    """A session on this machine."""
 
     format: str
     path: Path
@@ -71,9 +70,21 @@ class Found(msgspec.Struct, frozen=True):
     updated_at: float | None = None
 
 
+class Skipped(msgspec.Struct, frozen=True):
+    """A file among sessions that cannot be read, and why."""
+
+    format: str
+    path: Path
+    reason: str
+
+    def __str__(self) -> str:
+        return f"skipped {self.path}: {self.reason}"
+
+
 class Utterance(NamedTuple):
-    """What a line says in the conversation: who, what (JSON, its texts are searched), when; `id`
-    is the same where a file says the same message again."""
+    """The conversation's part of a line: role, JSON content whose strings are searched, and time.
+
+    Lines that repeat one message share its `id`."""
 
     role: str
     content: Any
@@ -81,63 +92,106 @@ class Utterance(NamedTuple):
     id: str | None = None
 
 
-class Format(msgspec.Struct, frozen=True, kw_only=True):
-    """One format of transcripts.
-
-    `signs` says by what a file is recognised, or None. `write` says a whole transcript anew,
-    `patch` the lines of one message that was changed (None: it cannot), `more` messages that
-    were added behind the last line; a format without `write` is read only. `find` looks in a
-    home folder, `place` says where the tool looks for a session, `resume` how it is asked to go
-    on with it, and `bring` how it takes in a file that was placed, where it does not find it by
-    itself; `beside` are small files that it wants near it. `session` reads one of a file with
-    many, by its id; `glance` tells what a list shows without reading everything, and `said`
-    what a line says in the conversation, for a search."""
+class Format:
+    """A transcript format; subclasses implement `detect`, `read` and whichever methods apply."""
 
     name: str
     title: str
-    seen: str
-    """Which version was seen last, and when."""
-    signs: Callable[[Sample], str | None]
-    read: Callable[[Path], Transcript]
-    read_all: Callable[[Path], Iterator[Transcript]] | None = None
-    write: Callable[[Transcript, str], Draft] | None = None
-    patch: Callable[[Transcript, int, list[bytes]], list[bytes] | None] | None = None
-    more: Callable[[Transcript, int, bytes], bytes] | None = None
-    form: Callable[[str], str] | None = None
-    """Which of its forms a file of this name has, where there are several: one that was read goes
-    home only in its own."""
-    find: Callable[[Path], Iterator[Found]] | None = None
-    place: Callable[[Transcript, Path], Path] | None = None
-    resume: Callable[[Transcript, Path], list[str]] | None = None
-    bring: Callable[[Path], list[str]] | None = None
-    beside: Callable[[Transcript, Path], dict[Path, bytes]] | None = None
-    file_version: str | None = None
-    """The newest version that files of this format were seen to say of themselves."""
-    newest: str | None = None
-    """The newest version of the tool that was seen to go on with what is written here."""
-    session: Callable[[Path, str], Transcript] | None = None
-    glance: Callable[[Path, str | None], Glance | None] | None = None
-    said: Callable[[dict[str, Any]], Utterance | None] | None = None
+    tested: str
+    """The version that was tested last, and the date."""
+    suffix: str = ".jsonl"
     rows: bool = False
     """Whether each line of a file is a conversation."""
-    unsaid: tuple[str, ...] = ()
-    """Facts of a session (its fields) that the format has no place for."""
-    suffix: str = ".jsonl"
+    unsupported_fields: tuple[str, ...] = ()
+    """Fields of a transcript that files cannot hold."""
+    file_version: str | None = None
+    """The newest tested version that files state themselves."""
+    tested_tool: str | None = None
+    """The newest version of the tool that was seen to continue sessions written here."""
+
+    def detect(self, sample: Sample) -> str | None:
+        """How a file is recognised as this format; None if it is not."""
+        raise NotImplementedError
+
+    def read(self, path: Path) -> Transcript:
+        """The session of a file (of several, the first or the newest)."""
+        raise NotImplementedError
+
+    read_all: Callable[[Path], Iterator[Transcript]] | None = None
+    """Every session of a file."""
+    session: Callable[[Path, str], Transcript] | None = None
+    """The session with this id, of a file with many."""
+    write: Callable[[Transcript, str], Draft] | None = None
+    """The files of a transcript, the main one of this name."""
+    patch: Callable[[Transcript, int, list[bytes]], list[bytes] | None] | None = None
+    """The lines of the message at an index, changed in place; None if that is not possible."""
+    append: Callable[[Transcript, int, bytes], bytes] | None = None
+    """Lines for the messages from an index on, which follow the last line."""
+    variant: Callable[[str], str] | None = None
+    """Which variant of the format a file of this name has; a file is only patched in its own."""
+    glance: Callable[[Path, str | None], Glance | None] | None = None
+    """What a list shows of a session, without reading it whole; None if it has to be."""
+    search_text: Callable[[dict[str, Any]], Utterance | None] | None = None
+    """What a line holds of the conversation."""
+    find: Callable[[Path], Iterator[Found | Skipped]] | None = None
+    """The tool's sessions in a home folder."""
+    root: Callable[[Path], Path] | None = None
+    """The folder in a home that holds all sessions of the tool; by default the home itself."""
+    place: Callable[[Transcript, Path], Path] | None = None
+    """Where the tool looks for a session, given the home folder."""
+    sidecars: Callable[[Transcript, Path], dict[Path, bytes]] | None = None
+    """Small files that the tool needs near the session."""
+    import_command: Callable[[Path], list[str]] | None = None
+    """The command by which the tool takes in a file that it does not find by itself."""
+    resume: Callable[[Transcript, Path], list[str]] | None = None
+    """The command by which the tool continues a session."""
+
+    def is_untested(self, transcript: Transcript) -> bool:
+        """Whether a file states a later version than those that were tested."""
+        return is_later(transcript.details.get("version"), self.file_version)
+
+    def with_version_note(self, transcript: Transcript) -> Transcript:
+        """The transcript; its report warns of content that an untested version may hold."""
+        if self.is_untested(transcript):
+            version = transcript.details["version"]
+            reason = (
+                f"files of {self.title} {version} are untested; tested up to {self.file_version}"
+            )
+            transcript.report.add("approximated", "version", reason, "warning")
+        return transcript
+
+    def require_tested(self, transcript: Transcript) -> None:
+        """`VersionError` if a file is of a later version: such files are not changed."""
+        if self.is_untested(transcript):
+            version = transcript.details["version"]
+            name = transcript.origin.files[0].path if transcript.origin else self.name
+            reason = (
+                f"{self.title} {version} cannot be written yet; tested up to {self.file_version}"
+            )
+            raise VersionError(name, reason)
+
+
+def is_later(version: Any, known: str | None) -> bool:
+    """Whether a version is of a later series than the known one; a third number marks repairs."""
+    return known is not None and _series(str(version)) > _series(known)
+
+
+def _series(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:2])
 
 
 def formats() -> list[str]:
     """The names of all formats."""
-    return [*_FOLDERS, *(each.name for each in _plugged() if each.name not in _FOLDERS)]
+    return [*_OWN, *(each.name for each in _plugged() if each.name not in _OWN)]
 
 
 def format_of(name: str) -> Format:
     """The format of this name."""
     if name in _LOADED:
         return _LOADED[name]
-    if name in _FOLDERS:
-        module = import_module(f"interlingua.transcripts.{_FOLDERS[name]}")
-        _LOADED[name] = module.FORMAT
-        return _LOADED[name]
+    if name in _OWN:
+        module = import_module(f"interlingua.transcripts.{name.replace('-', '_')}")
+        return _LOADED.setdefault(name, module.FORMAT)
     for point in _plugged():
         if point.name == name:
             return _LOADED.setdefault(name, _checked(point))
@@ -145,12 +199,24 @@ def format_of(name: str) -> Format:
 
 
 def all_formats() -> Iterator[Format]:
-    """Every format that can be loaded; one that cannot is named in a warning and left out."""
-    for name in formats():
+    """Every format that can be loaded; the others are named in warnings."""
+    yield from load(formats())
+
+
+def load(names: list[str]) -> Iterator[Format]:
+    """The formats of these names; those that cannot be loaded are named in warnings."""
+    for name in names:
         try:
             yield format_of(name)
         except Exception as error:
             warnings.warn(f"transcript format {name!r} cannot be loaded: {error}", stacklevel=2)
+
+
+def formats_for(head: bytes) -> list[str]:
+    """The formats that a file which begins so may have; databases are of few tools."""
+    is_database = head.startswith(b"SQLite format 3\x00")
+    excluded = set(_OWN).difference(_DATABASES) if is_database else {"llm"}
+    return [name for name in formats() if name not in excluded]
 
 
 def _plugged() -> tuple[EntryPoint, ...]:
@@ -158,24 +224,75 @@ def _plugged() -> tuple[EntryPoint, ...]:
 
 
 def _checked(point: EntryPoint) -> Format:
-    """A format of somebody else. Where all formats are asked, an error of this one is a warning."""
-    found = point.load()
+    """The format of another package; its errors are warnings where all formats are asked."""
+    with contained():
+        found = point.load()
     if not isinstance(found, Format) or found.name != point.name:
         raise TypeError(f"{point.value} is not a format of that name")
-    look = None if found.find is None else partial(_found, found.name, found.find)
-    return replace(found, signs=partial(_signs, found.name, found.signs), find=look)
+    guarded = copy(found)
+    guarded.detect = partial(_detect, found)  # type: ignore[method-assign]
+    if found.find is not None:
+        guarded.find = partial(_found, found.name, found.find)
+    return guarded
 
 
-def _signs(name: str, signs: Callable[[Sample], str | None], sample: Sample) -> str | None:
+def _detect(of: Format, sample: Sample) -> str | None:
     try:
-        return signs(sample)
+        with contained():
+            return of.detect(sample)
     except Exception as error:
-        warnings.warn(f"transcript format {name!r} cannot tell a file: {error}", stacklevel=2)
+        warnings.warn(f"transcript format {of.name!r} cannot tell a file: {error}", stacklevel=2)
         return None
 
 
-def _found(name: str, find: Callable[[Path], Iterator[Found]], home: Path) -> Iterator[Found]:
+def _found(
+    name: str, find: Callable[[Path], Iterator[Found | Skipped]], home: Path
+) -> Iterator[Found | Skipped]:
     try:
-        yield from find(home)
+        with contained():
+            sessions = iter(find(home))
+        while True:
+            with contained():  # not around the yield, where GeneratorExit means that nobody asks on
+                found = next(sessions, None)
+            if found is None:
+                return
+            yield found
     except Exception as error:
         warnings.warn(f"transcript format {name!r} finds no sessions: {error}", stacklevel=2)
+
+
+def tool_folder(home: Path, variable: str, default: str) -> Path:
+    """A tool's folder; in this user's own home an environment variable may name another."""
+    own = os.environ.get(variable)
+    return Path(own) if own and home == Path.home() else home / default
+
+
+def candidate(format: str, path: Path, id: str | None) -> Found | Skipped:
+    """The session in a file; broken links, pipes and devices are skipped."""
+    try:
+        about = path.stat()
+    except OSError as error:
+        return Skipped(format, path, error.strerror or type(error).__name__)
+    if not stat.S_ISREG(about.st_mode):
+        return Skipped(format, path, "not a regular file")
+    return Found(format, path, None if id is None else encodable(id), seconds(about.st_mtime))
+
+
+def candidates(
+    format: str, path: Path, sessions_of: Callable[[Path], list[tuple[str, float | None]]]
+) -> Iterator[Found | Skipped]:
+    """The sessions in a database, each with its id and the time of its last change."""
+    if not path.exists() and not path.is_symlink():
+        return
+    file = candidate(format, path, None)
+    if isinstance(file, Skipped):
+        yield file
+        return
+    try:
+        with errors_as_ours(path):
+            known = sessions_of(path)
+    except TranscriptError as error:
+        yield Skipped(format, path, error.problem)
+        return
+    for name, time in known:
+        yield Found(format, path, name, file.updated_at if time is None else time)

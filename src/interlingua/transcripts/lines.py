@@ -7,20 +7,25 @@ is no JSON (a process was killed while it wrote) is left out, and its number is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypedDict
+from uuid import NAMESPACE_URL, UUID, uuid5
 
 import msgspec
 
-from interlingua import packed
-from interlingua.losses import Report
-from interlingua.transcripts.transcript import OriginFile, Span
+from interlingua.model.losses import Report
+from interlingua.model.spelled_numbers import spelled as spelled_number
+from interlingua.transcripts.files import LARGEST, MOST_ROWS, TranscriptError, lines_in, opened
+from interlingua.transcripts.transcript import OriginFile, Span, Transcript
+from interlingua.transcripts.values import NOT_JSON, to_iso
 
 _decode = whole = msgspec.json.Decoder().decode
 _AT_ONCE = 1 << 18
 """Bytes that are asked for at a time."""
 _LINE_FEED = 10
-_encode = msgspec.json.Encoder().encode
+_encode = msgspec.json.Encoder(enc_hook=spelled_number).encode
 _ESCAPED = {b"\xe2\x80\xa8": b"\\u2028", b"\xe2\x80\xa9": b"\\u2029"}
 """What newer versions of Node take for the end of a line: a tool that reads its files line by line
 loses such a line whole (Gemini CLI 0.61.0 with Node 24, seen 2026-11-17)."""
@@ -47,6 +52,32 @@ def only(*keys: str) -> Callable[[bytes], Any]:
     return decode
 
 
+class LineWriter:
+    """Makes the lines of a session, with times that only go forward."""
+
+    step = timedelta(milliseconds=1)
+
+    def __init__(self, time: datetime | None) -> None:
+        self.time = time or datetime.now(UTC)
+        self.made: list[dict[str, Any]] = []
+
+    def next_time(self, time: datetime | None) -> str:
+        """When the next line is written: at this time, if it is later than the last one's."""
+        self.time = max(time or self.time, self.time + self.step)
+        return to_iso(self.time)
+
+    def data(self) -> bytes:
+        return joined(self.made)
+
+
+def session_uuid(transcript: Transcript) -> str:
+    """A session's id as a UUID: its own if that is one."""
+    try:
+        return str(UUID(transcript.id or ""))
+    except ValueError:
+        return str(uuid5(NAMESPACE_URL, f"{transcript.format}:{transcript.id}"))
+
+
 class Line(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One line: its number from 1, its place in the file, and the object in it."""
 
@@ -56,7 +87,10 @@ class Line(msgspec.Struct, frozen=True, eq=False, gc=False):
 
 
 class LinesFile:
-    """One file of JSON Lines, read once from its beginning to its end."""
+    """One file of JSON Lines, read once from its beginning to its end. What it is read into is kept
+    as a whole, so that a session may have no more lines and bytes than `most`."""
+
+    most: tuple[int | None, float] = (MOST_ROWS, LARGEST)
 
     def __init__(self, path: Path, report: Report, name: str | None = None, file: int = 0) -> None:
         self.path = path
@@ -73,13 +107,15 @@ class LinesFile:
         """The objects in order. Whole lines that begin with one of `skip` are not looked into;
         `decode` may leave out what nobody asks for (`only`)."""
         start, place = 0, self.file
-        with packed.opened(self.path, _AT_ONCE) as file:
-            for number, line in enumerate(file, 1):
+        count, size = self.most
+        with opened(self.path, _AT_ONCE) as file:
+            lines = lines_in(file, self.path)
+            for number, line in enumerate(islice(lines, count), 1):
                 end = start + len(line)
                 if not (skip and line.startswith(skip) and line.endswith(b"}\n")):
                     try:
                         value = decode(line)
-                    except (msgspec.DecodeError, RecursionError, ValueError):
+                    except NOT_JSON:
                         value = None
                     if type(value) is not dict or not value:
                         value = self._object(line, number)
@@ -87,6 +123,10 @@ class LinesFile:
                         inside = end - 1 if line[-1] == _LINE_FEED else end
                         yield Line(number, Span(start, inside, place), value)
                 start = end
+                if start > size:
+                    raise TranscriptError(self.path, f"it is larger than {size:,} bytes")
+            if count is not None and next(lines, None) is not None:
+                raise TranscriptError(self.path, f"it has more than {count:,} lines")
         self.size = start
 
     def origin(self) -> OriginFile:
@@ -97,7 +137,7 @@ class LinesFile:
         """The object in a line; of one that is none, the report tells what is wrong."""
         try:
             value = _decode(line)
-        except (msgspec.DecodeError, RecursionError, ValueError) as error:
+        except NOT_JSON as error:
             if line.isspace():
                 return None
             problem = f"invalid JSON: {error}"
@@ -108,3 +148,54 @@ class LinesFile:
         where = f"{self.name}, line {number}" if self.file else f"line {number}"
         self.report.add("dropped", where, problem, "error")
         return None
+
+
+_DATA = b"data:"
+_DONE = b"[DONE]"
+_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
+
+
+def is_events(head: bytes) -> bool:
+    """Whether a file that begins so is made of server-sent events."""
+    return head.lstrip().startswith(_FIELDS)
+
+
+def stream_variant(name: str) -> str:
+    """Whether a file of this name is a recorded stream, or lines or a value."""
+    return "stream" if name.endswith(".sse") else "values"
+
+
+def recorded(path: Path, report: Report) -> LinesFile:
+    """The values of a recording, whichever of both it is."""
+    with opened(path) as file:
+        events = is_events(file.read(64))
+    return EventsFile(path, report) if events else LinesFile(path, report)
+
+
+class EventsFile(LinesFile):
+    """Server-sent events with an object each. `done`: the stream says that it is complete."""
+
+    done = False
+
+    def lines(
+        self, skip: tuple[bytes, ...] = (), decode: Callable[[bytes], Any] = whole
+    ) -> Iterator[Line]:
+        start = 0
+        with opened(self.path) as file:
+            for number, line in enumerate(lines_in(file, self.path), 1):
+                end = start + len(line)
+                data = line.strip()
+                if data.startswith(_DATA):
+                    yield from self._value(data[len(_DATA) :].lstrip(), number, start, end)
+                elif data and not data.startswith(_FIELDS):
+                    self.report.add("dropped", f"line {number}", "it is no event", "error")
+                start = end
+        self.size = start
+
+    def _value(self, data: bytes, number: int, start: int, end: int) -> Iterator[Line]:
+        if data == _DONE:
+            self.done = True
+            return
+        value = self._object(data, number)
+        if value is not None:
+            yield Line(number, Span(start, end, self.file), value)

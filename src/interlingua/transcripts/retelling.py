@@ -6,16 +6,27 @@ for the dialect, and each message still knows which one it was made of.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from interlingua.losses import Loss, Report
+from interlingua.adapt.history.retell import retell
+from interlingua.model.blocks import (
+    CompactionBlock,
+    MediaBlock,
+    RedactedThinkingBlock,
+    RefusalBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from interlingua.model.exchange import Request
+from interlingua.model.losses import Loss, Report
 from interlingua.model.message import Message, Role
-from interlingua.retell import retell
-from interlingua.transcripts.summary import is_summary
+from interlingua.transcripts.transcript import is_summary
 
 _INSTRUCTIONS = (Role.SYSTEM, Role.DEVELOPER)
 _OF_THE_TOOL = (
@@ -27,13 +38,16 @@ _OF_THE_TOOL = (
     "<user_instructions>",
     "# AGENTS.md instructions",
 )
-"""How instructions begin that a tool gives its own model in the middle of a session; those that
-tell what happened (of a hook, of a helper) are history, and go along."""
+"""Beginnings of instructions that a tool gives its own model in the middle of a session."""
+
+
+_THOUGHT = (ThinkingBlock, RedactedThinkingBlock)
+_LIKE_TEXT = (TextBlock, RefusalBlock, CompactionBlock, ToolUseBlock, ToolResultBlock, *_THOUGHT)
+"""Blocks that all tools have a place for, or whose text stands in another block."""
 
 
 class RetoldMessage(NamedTuple):
-    """A message as it is to be written; `original` is None for one that had to be added. `before`
-    and `after` are those around it that cannot be told."""
+    """A message to write; `original` is None if it was added, its neighbours cannot be written."""
 
     message: Message
     original: Message | None
@@ -48,44 +62,74 @@ def retell_messages(
 ) -> list[RetoldMessage]:
     """Messages as `dialect` takes them; losses are told at their place in `messages`."""
     left = set() if instructions else leave_instructions(messages, report)
-    named = {at: replace(each, id=f"{at}") for at, each in enumerate(messages) if at not in left}
-    done = retell(Request(tuple(_whole(each) for each in named.values())), dialect)
+    one_each = list(messages) if instructions else join_results(messages, report)
+    named = {
+        at: replace(each, id=f"{at}")
+        for at, each in enumerate(one_each)
+        if each is not None and at not in left
+    }
+    # Summaries have a place of their own in these files: they are not adapted as text.
+    whole = [replace(m, content=()) if is_summary(m) else m for m in named.values()]
+    done = retell(Request(tuple(whole)), dialect)
     places_in = list(named)
     report.losses.extend(_shifted(loss, places_in, messages) for loss in done.report)
-    places = [_place(message) for message in done.value.messages]
-    hidden = set(range(len(messages))) - set(places)
-    told: list[RetoldMessage] = []
+    ids = [(message, message.id or "") for message in done.value.messages]
+    pairs = [(message, int(id) if id.isdecimal() else None) for message, id in ids]
+    pairs = [(message, at) for message, at in pairs if at is None or _shows(message, messages[at])]
+    hidden = set(range(len(messages))).difference(at for _, at in pairs)
+    retold: list[RetoldMessage] = []
     last = -1
-    for message, at in zip(done.value.messages, places, strict=True):
+    for message, at in pairs:
         if at is None:
-            told.append(RetoldMessage(message, None, max(last, 0)))
+            retold.append(RetoldMessage(message, None, max(last, 0)))
             continue
         before = tuple(messages[each] for each in range(last + 1, at) if each in hidden)
-        told.append(RetoldMessage(_whole_again(message, messages[at]), messages[at], at, before))
+        original = messages[at]
+        content = original.content if is_summary(original) else message.content
+        message = replace(message, id=original.id, content=content)
+        retold.append(RetoldMessage(message, original, at, before))
         last = max(last, at)
-    if told:
+    if retold:
         after = tuple(messages[each] for each in range(last + 1, len(messages)))
-        told[-1] = told[-1]._replace(after=after)
-    return told
+        retold[-1] = retold[-1]._replace(after=after)
+    return retold
 
 
-def tell(told: RetoldMessage, losses: Iterable[Loss], report: Report) -> None:
-    """What a dialect could not say of one message, at its place in the session; what it says of
-    a whole request, and the names that notes of tools have here, are no news."""
-    if told.original is None:
+def tell(retold: RetoldMessage, losses: Iterable[Loss], report: Report) -> None:
+    """Reports what a dialect could not write of one message, at its index in the session."""
+    if retold.original is None:
         return
-    same = len(told.message.content) == len(told.original.content)
+    same = len(retold.message.content) == len(retold.original.content)
     for loss in losses:
         start, found, inside = loss.path.partition("$.messages[0]")
-        if start or not found or (inside == ".name" and told.message.role in _INSTRUCTIONS):
+        if start or not found or (inside == ".name" and retold.message.role in _INSTRUCTIONS):
             continue
-        path = f"$.messages[{told.at}]{inside if same else ''}"
-        report.losses.append(replace(loss, path=path, message_id=told.original.id))
+        path = f"$.messages[{retold.at}]{inside if same else ''}"
+        report.losses.append(replace(loss, path=path, message_id=retold.original.id))
 
 
-def _place(message: Message) -> int | None:
-    """The place of the message that this one was made of."""
-    return int(message.id) if message.id is not None and message.id.isdecimal() else None
+def tell_unshown(
+    message: Message, shown: Iterable[Message], at: int, title: str, report: Report
+) -> None:
+    """Reports blocks that a tool's file cannot show: media, unknown and later block types."""
+    for kind in _unlike_text([message]) - _unlike_text(shown):
+        reason = f"{title} has no place for {kind} blocks like this; it is kept as extra data"
+        report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
+
+
+def _unlike_text(messages: Iterable[Message]) -> Counter[str]:
+    blocks = (block for message in messages for block in message.content)
+    inside = (
+        each
+        for block in blocks
+        for each in (block.content if isinstance(block, ToolResultBlock) else (block,))
+    )
+    # A picture without a media type may be read again as a document.
+    return Counter(
+        "media" if isinstance(each, MediaBlock) else each.type
+        for each in inside
+        if not isinstance(each, _LIKE_TEXT)
+    )
 
 
 def leave_instructions(messages: Sequence[Message], report: Report) -> set[int]:
@@ -101,17 +145,38 @@ def leave_instructions(messages: Sequence[Message], report: Report) -> set[int]:
     return left
 
 
-def _whole(message: Message) -> Message:
-    """Summaries have a place of their own in these files: they are not retold as text."""
-    return replace(message, content=()) if is_summary(message) else message
+def join_results(messages: Sequence[Message], report: Report) -> list[Message | None]:
+    """One result per call, as APIs require: others are joined to the first and become None."""
+    found: list[Message | None] = list(messages)
+    places: dict[str, int] = {}
+    for at, message in enumerate(messages):
+        if message.role is not Role.TOOL:
+            places = {}
+            continue
+        block = message.content[0] if len(message.content) == 1 else None
+        if not isinstance(block, ToolResultBlock):
+            continue
+        place = places.setdefault(block.tool_use_id, at)
+        first = found[place]
+        if place != at and first is not None:
+            found[place], found[at] = _joined(first, block), None
+            reason = "a call has one result: this one is written behind the first"
+            report.add("moved", f"$.messages[{at}]", reason, "info", None, message.id)
+    return found
 
 
-def _whole_again(message: Message, original: Message) -> Message:
-    return replace(
-        message,
-        id=original.id,
-        content=original.content if is_summary(original) else message.content,
-    )
+def _joined(message: Message, more: ToolResultBlock) -> Message:
+    """A message of one result, with the content of another one behind its own."""
+    [block] = message.content
+    assert isinstance(block, ToolResultBlock)
+    failed = block.is_error or more.is_error
+    together = replace(block, content=block.content + more.content, is_error=failed)
+    return replace(message, content=(together,))
+
+
+def _shows(message: Message, original: Message) -> bool:
+    """Whether a line can be made of it; a turn without content is none to any tool."""
+    return bool(message.content) or message.role is Role.ASSISTANT or is_summary(original)
 
 
 def _shifted(loss: Loss, places: list[int], messages: Sequence[Message]) -> Loss:

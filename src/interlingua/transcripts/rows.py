@@ -1,25 +1,30 @@
-"""Files of many conversations, one a row: lines of JSON, or one JSON list (or a single object)."""
+"""Files of many conversations, one a row: lines of JSON, or one JSON list (or a single object); and
+requests and answers of a provider's API inside them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Iterator
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jiter
 import msgspec
-from msgspec.structs import replace
 
+from interlingua.adapt.history.retell import retell
+from interlingua.dialects.registry import dialect
 from interlingua.errors import InterlinguaError
-from interlingua.losses import Report
 from interlingua.model.base import Raw
-from interlingua.model.message import Message
+from interlingua.model.exchange import Request, Response
+from interlingua.model.losses import Report
+from interlingua.model.message import Message, Role
+from interlingua.model.spelled_numbers import spelled
 from interlingua.model.tools import ToolDefinition
-from interlingua.transcripts.errors import TranscriptError
-from interlingua.transcripts.format import Draft, Sample
+from interlingua.transcripts.files import TranscriptError, contents, lines_in, opened
+from interlingua.transcripts.format import Draft, Format, Sample
 from interlingua.transcripts.lines import LinesFile
-from interlingua.transcripts.totals import model_changes, models_of, usage_of
 from interlingua.transcripts.transcript import (
     Branch,
     Origin,
@@ -27,14 +32,126 @@ from interlingua.transcripts.transcript import (
     Span,
     SubAgent,
     Transcript,
+    bare,
+    models_of,
+    usage_of,
 )
+from interlingua.transcripts.values import NOT_JSON, listed
+
+_LISTS = ("messages", "input")
+
+
+def read_body(body: dict[str, Any], name: str, report: Report) -> Request:
+    """A request; one with a message that cannot be read is read message by message."""
+    try:
+        return dialect(name).read_request(body)
+    except InterlinguaError as error:
+        key = next((key for key in _LISTS if isinstance(body.get(key), list)), None)
+        if key is None:
+            raise
+        return _read_singly(body, key, name, report, error)
+
+
+def _read_singly(
+    body: dict[str, Any], key: str, name: str, report: Report, whole: InterlinguaError
+) -> Request:
+    messages: list[Message] = []
+    for number, wire in enumerate(body[key]):
+        try:
+            messages.extend(dialect(name).read_request({key: [wire]}).messages)
+        except InterlinguaError as error:
+            report.add("dropped", f"$.{key}[{number}]", str(error), "error")
+    if not report:
+        report.add("dropped", "$", str(whole), "error")
+    return Request(tuple(messages))
+
+
+def read_tools(
+    definitions: Any, name: str, report: Report, path: str
+) -> tuple[ToolDefinition, ...]:
+    """Tool definitions in a dialect; those that cannot be read are reported at `path`."""
+    try:
+        if not (tools := listed(definitions)):
+            return ()
+        empty = dialect(name).write_request(Request(())).wire
+        return read_body({**empty, "tools": tools}, name, report).tools
+    except InterlinguaError as error:
+        report.add("dropped", path, str(error), "warning")
+        return ()
+
+
+def write_tools(transcript: Transcript, name: str) -> list[dict[str, Any]]:
+    """The inverse of `read_tools`."""
+    wire = dialect(name).write_request(Request((), tools=transcript.tools)).wire
+    return list(wire.get("tools") or ())
+
+
+def write_body(transcript: Transcript, name: str, report: Report, own: str) -> dict[str, Any]:
+    """A transcript as a request; one that was read in the format `own` is written unadapted."""
+    request = Request(transcript.messages, tools=transcript.tools)
+    if transcript.format != own:
+        done = retell(request, name)
+        request = done.value
+        report.extend(done.report)
+        _report_metadata(transcript, report)
+    written = dialect(name).write_request(request)
+    report.extend(written.report.of_history())
+    body: dict[str, Any] = written.wire
+    return body
+
+
+def _report_metadata(transcript: Transcript, report: Report) -> None:
+    """Requests hold what was said; who said it, when and at what cost has no place in them."""
+    for at, message in enumerate(transcript.messages):
+        if message.metadata.usage is not None or message.metadata.response_model is not None:
+            reason = "a request cannot hold the model and the usage of an answer"
+            path = f"$.messages[{at}].metadata"
+            report.add("dropped", path, reason, "info", None, message.id)
+
+
+def model_of(transcript: Transcript) -> str | None:
+    """The model that a session went on with, by its provider's name for it."""
+    if transcript.model_changes:
+        return bare(transcript.model_changes[-1].model)
+    models = transcript.models or models_of(transcript.messages)
+    return models[-1] if models else None
+
+
+def read_answer(body: dict[str, Any], name: str, id: str | None, row: Row) -> Conversation:
+    """The answer's message; if several were asked for, the others are branches."""
+    response = dialect(name).read_response(body)
+    return Conversation(
+        (response.message,),
+        id,
+        row=row,
+        alternatives=response.alternatives,
+        raw=response.raw,
+    )
+
+
+def is_answer(transcript: Transcript) -> bool:
+    """Whether there is nothing but one message of a model that said something."""
+    if len(transcript.messages) != 1:
+        return False
+    only = transcript.messages[0]
+    return only.role is Role.ASSISTANT and bool(only.content)
+
+
+def write_answer(transcript: Transcript, name: str, report: Report) -> dict[str, Any]:
+    """The inverse of `read_answer`."""
+    others = (each.messages[-1] for each in transcript.branches if not each.active)
+    response = Response(transcript.messages[0], tuple(others), raw=transcript.details.get("raw"))
+    written = dialect(name).write_response(response)
+    report.extend(written.report)
+    wire: dict[str, Any] = written.wire
+    return wire
+
 
 Row = dict[str, Any]
 
 
 class Conversation(NamedTuple):
-    """What one row says. `row` is all of it that is not the messages, `alternatives` are answers
-    that were given in place of the last message."""
+    """One row: its messages, other members as `row`, and alternatives to the last answer."""
 
     messages: tuple[Message, ...]
     id: str | None = None
@@ -50,32 +167,114 @@ class Conversation(NamedTuple):
     """All ways through it, where there are several."""
 
 
-ReadRow = Callable[[Row, Report], Conversation]
-
-
-class Place(NamedTuple):
+class RowPosition(NamedTuple):
     """A row, where it is to be named in a report, and its bytes if it has a line of its own."""
 
-    row: Row
+    value: Row
     where: str
     span: Span | None
 
 
 class RowsFile(LinesFile):
-    """Lines that are conversations: of one that was cut, what stands before the cut is read."""
+    """Lines without limit of number; a truncated line is read up to its cut."""
+
+    most = (None, math.inf)
 
     def _object(self, line: bytes, number: int) -> dict[str, Any] | None:
         value = super()._object(line, number)
         if value is None and line.startswith(b"{"):
-            value = _partly(line)
+            value = partly(line)
         return value or None
 
 
+class RowFormat(Format):
+    """A format whose files hold one conversation a row."""
+
+    def read_row(self, row: Row, report: Report) -> Conversation:
+        """The conversation of one row."""
+        raise NotImplementedError
+
+    def read(self, path: Path) -> Transcript:
+        """The first conversation; the report warns if there are more."""
+        each = self.read_all(path)
+        first = next(each)
+        if next(each, None) is not None:
+            reason = "more conversations follow the first; `read_all` reads them all"
+            first.report.add("dropped", "row 2", reason, "warning")
+        return first
+
+    def read_all(self, path: Path) -> Iterator[Transcript]:
+        """Every conversation of a file; one that is alone in it goes home with the whole file."""
+        file = RowsFile(path, Report(self.name))
+        waiting: Transcript | None = None
+        count = 0
+        for row in row_positions(file):
+            found = self._transcript(row, file)
+            if found is None:
+                continue
+            if waiting is not None:
+                yield waiting
+            waiting, count = found, count + 1
+        if waiting is None:
+            problems = "; ".join(f"{loss.path}: {loss.reason}" for loss in file.report)
+            detail = f" ({problems})" if problems else ""
+            raise TranscriptError(path, f"there is no conversation in it{detail}")
+        waiting.report.extend(file.report)
+        if count == 1:
+            messages = waiting.messages
+            spans = ((Span(0, file.size),),) * len(messages)
+            waiting = waiting.replace(origin=Origin(self.name, (file.origin(),), messages, spans))
+        yield waiting
+
+    def own_row(self, transcript: Transcript) -> Row:
+        """What was read beside the messages, of a transcript of this format."""
+        own: Row = transcript.details.get("row", {}) if transcript.format == self.name else {}
+        return own
+
+    def _transcript(self, row: RowPosition, file: LinesFile) -> Transcript | None:
+        report = file.report
+        try:
+            conversation = self.read_row(row.value, report)
+        except InterlinguaError as error:
+            report.add("dropped", row.where, str(error), "error")
+            return None
+        file.report = Report(self.name)
+        messages, before = conversation.messages, conversation.messages[:-1]
+        others = (Branch(None, (*before, each)) for each in conversation.alternatives)
+        answers = (*messages, *conversation.alternatives)
+        return Transcript.of(
+            self.name,
+            messages,
+            id=conversation.id,
+            title=conversation.title,
+            models=models_of(answers),
+            usage=usage_of(answers),
+            branches=conversation.branches or (Branch(None, messages, True), *others),
+            subagents=conversation.subagents,
+            created_at=conversation.created_at,
+            updated_at=conversation.updated_at,
+            tools=conversation.tools,
+            report=report,
+            details={"row": conversation.row or {}, "raw": conversation.raw},
+            origin=self._origin(row, file, messages),
+        )
+
+    def _origin(
+        self, row: RowPosition, file: LinesFile, messages: tuple[Message, ...]
+    ) -> Origin | None:
+        """A line among others; elements of a list have none and are written anew."""
+        if row.span is None:
+            return None
+        own_file = OriginFile(file.path, file.name, row.span.end, row.span.start)
+        return Origin(self.name, (own_file,), messages, ((row.span,),) * len(messages))
+
+
+@lru_cache(maxsize=1)  # many formats ask the same of one file
 def first_row(sample: Sample) -> Row | None:
     """The first row, as far as it is in the sample."""
     head = sample.head.strip()
     for data in (head.partition(b"\n")[0], head):
-        value = _partly(data)
+        value = partly(data)
         if isinstance(value, list) and value:
             value = value[0]
         if isinstance(value, dict) and value:
@@ -83,31 +282,7 @@ def first_row(sample: Sample) -> Row | None:
     return None
 
 
-def read_first(path: Path, name: str, read_row: ReadRow) -> Transcript:
-    """The first conversation; that there are more is told."""
-    each = read_rows(path, name, read_row)
-    first = next(each)
-    if next(each, None) is not None:
-        reason = "more conversations follow the first; `read_all` reads them all"
-        first.report.add("dropped", "row 2", reason, "warning")
-    return first
-
-
-def readers(
-    name: str, read_row: ReadRow
-) -> tuple[Callable[[Path], Transcript], Callable[[Path], Iterator[Transcript]]]:
-    """`read` and `read_all` of a format that is read row by row."""
-
-    def read(path: Path) -> Transcript:
-        return read_first(path, name, read_row)
-
-    def read_all(path: Path) -> Iterator[Transcript]:
-        return read_rows(path, name, read_row)
-
-    return read, read_all
-
-
-def batch_signs(sample: Sample, asked: str, answered: str) -> str | None:
+def detect_batch(sample: Sample, asked: str, answered: str) -> str | None:
     """By what a batch is recognised: a name that its owner gave, and one of two members."""
     row = first_row(sample)
     if row is None or "custom_id" not in row:
@@ -117,61 +292,32 @@ def batch_signs(sample: Sample, asked: str, answered: str) -> str | None:
     return f"answers with a custom_id and a {answered}" if answered in row else None
 
 
-def text_in(row: Row, *keys: str) -> str | None:
-    """The first of these members that is a text with something in it."""
-    found = (row.get(key) for key in keys)
-    return next((each for each in found if isinstance(each, str) and each), None)
-
-
-def read_rows(path: Path, name: str, read_row: ReadRow) -> Iterator[Transcript]:
-    """Every conversation of a file. One that is alone in it goes home with the whole file."""
-    file = RowsFile(path, Report(name))
-    waiting: Transcript | None = None
-    count = 0
-    for place in places(file):
-        found = _transcript(place, file, name, read_row)
-        if found is None:
-            continue
-        if waiting is not None:
-            yield waiting
-        waiting, count = found, count + 1
-    if waiting is None:
-        raise TranscriptError(path, _nothing(file.report))
-    waiting.report.extend(file.report)
-    yield _from_all(waiting, file, name) if count == 1 else waiting
-
-
-def _nothing(report: Report) -> str:
-    problems = "; ".join(f"{loss.path}: {loss.reason}" for loss in report)
-    return f"there is no conversation in it{f' ({problems})' if problems else ''}"
-
-
-def places(file: LinesFile) -> Iterator[Place]:
+def row_positions(file: LinesFile) -> Iterator[RowPosition]:
     """The objects of a file: a line each, the elements of a list, or the only one."""
     if _is_one_value(file.path):
         yield from _elements(file)
         return
     for line in file.lines():
-        yield Place(line.value, f"line {line.number}", line.span)
+        yield RowPosition(line.value, f"line {line.number}", line.span)
 
 
 def _is_one_value(path: Path) -> bool:
     """Whether the file is one JSON value over many lines, and not a value a line."""
-    with path.open("rb") as file:
-        full = (line.strip() for line in file if not line.isspace())
+    with opened(path) as file:
+        full = (line.strip() for line in lines_in(file, path) if not line.isspace())
         first = next(full, b"")
         if first.startswith(b"[") or not first.startswith(b"{") or first.endswith(b"}"):
             return first.startswith(b"[")
         return next(full, b"{")[:1] != b"{"
 
 
-def _elements(file: LinesFile) -> Iterator[Place]:
-    data = file.path.read_bytes()
+def _elements(file: LinesFile) -> Iterator[RowPosition]:
+    data = contents(file.path)
     file.size = len(data)
     value = whole_value(data, file.report)
     for number, row in enumerate(value if isinstance(value, list) else [value], 1):
         if isinstance(row, dict):
-            yield Place(row, f"row {number}", None)
+            yield RowPosition(row, f"row {number}", None)
         else:
             reason = f"expected an object, found a {type(row).__name__}"
             file.report.add("dropped", f"row {number}", reason, "error")
@@ -181,13 +327,13 @@ def whole_value(data: bytes, report: Report) -> Any:
     """The one JSON value of a file; of one that is cut or garbled, what stands before that."""
     try:
         return msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError, ValueError) as error:
+    except NOT_JSON as error:
         last = max(len(data.splitlines()), 1)
         report.add("dropped", f"line {last}", f"it is cut or garbled: {error}", "error")
-        return _partly(data)
+        return partly(data)
 
 
-def _partly(data: bytes) -> Any:
+def partly(data: bytes) -> Any:
     """What can be read of a value that may be cut; None if it is no JSON at all."""
     try:
         return jiter.from_json(data, partial_mode="on")
@@ -195,65 +341,12 @@ def _partly(data: bytes) -> Any:
         return None
 
 
-def _transcript(place: Place, file: LinesFile, name: str, read_row: ReadRow) -> Transcript | None:
-    report = file.report
-    try:
-        said = read_row(place.row, report)
-    except InterlinguaError as error:
-        report.add("dropped", place.where, str(error), "error")
-        return None
-    file.report = Report(name)
-    messages, before = said.messages, said.messages[:-1]
-    others = (Branch(None, (*before, each)) for each in said.alternatives)
-    answers = (*messages, *said.alternatives)
-    return Transcript(
-        format=name,
-        messages=messages,
-        id=said.id,
-        title=said.title,
-        models=models_of(answers),
-        usage=usage_of(answers),
-        branches=said.branches or (Branch(None, messages, True), *others),
-        model_changes=model_changes(messages),
-        subagents=said.subagents,
-        created_at=said.created_at,
-        updated_at=said.updated_at,
-        tools=said.tools,
-        report=report,
-        details={"row": said.row or {}, "raw": said.raw},
-        origin=_own(place, file, name, messages),
-    )
-
-
-def _own(place: Place, file: LinesFile, name: str, messages: tuple[Message, ...]) -> Origin | None:
-    """A line among others; elements of a list have none and are written anew."""
-    if place.span is None:
-        return None
-    mine = OriginFile(file.path, file.name, place.span.end, place.span.start)
-    return Origin(name, (mine,), messages, tuple((place.span,) for _ in messages))
-
-
-def _from_all(transcript: Transcript, file: LinesFile, name: str) -> Transcript:
-    spans = tuple((Span(0, file.size),) for _ in transcript.messages)
-    return replace(transcript, origin=Origin(name, (file.origin(),), transcript.messages, spans))
-
-
 def draft(
     name: str, row: Row, transcript: Transcript, report: Report, listed: bool = False
 ) -> Draft:
     """A file of one row, a line or a list; what a row cannot hold is told."""
-    tell_left_behind(transcript, report)
-    data = msgspec.json.encode(row)
+    transcript.report_left_out(report)
+    data = msgspec.json.encode(row, enc_hook=spelled)
     if listed:
         data = msgspec.json.format(b"[" + data + b"]", indent=2)
     return Draft({name: data + b"\n"}, report)
-
-
-def tell_left_behind(transcript: Transcript, report: Report) -> None:
-    """Other branches and helpers, where a format has no place for them."""
-    if len(transcript.branches) > 1:
-        left = len(transcript.branches) - 1
-        report.add("dropped", "$.branches", f"{left} other branches stay behind", "warning")
-    if transcript.subagents:
-        count = len(transcript.subagents)
-        report.add("dropped", "$.subagents", f"sessions of {count} helpers stay behind", "warning")

@@ -14,11 +14,12 @@ from typing import Any
 
 import msgspec
 
-from interlingua import packed
-from interlingua.errors import InterlinguaError
 from interlingua.model.codec import dumps
+from interlingua.transcripts.files import lines_in
+from interlingua.transcripts.files import opened as opened_file
 from interlingua.transcripts.format import Format, Found, Utterance, format_of
-from interlingua.transcripts.sessions import opened
+from interlingua.transcripts.sessions import opened, problem_of
+from interlingua.transcripts.values import decoded
 
 _AROUND = 60
 """Characters that are shown on each side of a hit."""
@@ -28,8 +29,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """A place where the text stands: the session, the file and the line, or the message of a
-    session that is no file of lines; who said it, and some of what is around it."""
+    """Where a text was found: session, file and line or message, role, and surrounding text."""
 
     format: str
     session: str | None
@@ -44,15 +44,13 @@ def hits_in(found: Found, text: str) -> Iterator[Hit | str]:
     """All hits in a session, its helpers included; a text says why it cannot be read."""
     of = format_of(found.format)
     try:
-        if of.said is None:
+        if of.search_text is None:
             yield from _in_messages(found, text)
         else:
             for path in (found.path, *_helpers(found)):
                 yield from _in_lines(found, path, of, text)
-    except InterlinguaError as error:
-        yield str(error)
-    except OSError as error:
-        yield f"{found.path}: {error.strerror or type(error).__name__}"
+    except Exception as error:  # one bad file must not hide the others
+        yield problem_of(found, error)
 
 
 def _helpers(found: Found) -> list[Path]:
@@ -64,30 +62,27 @@ def _helpers(found: Found) -> list[Path]:
 
 
 def _in_lines(found: Found, path: Path, of: Format, text: str) -> Iterator[Hit]:
-    assert of.said is not None
+    assert of.search_text is not None
     may_hold, wanted = filter_of(text), text.lower()
     seen: set[tuple[str, str]] = set()
-    with packed.opened(path) as file:
-        for number, line in enumerate(file, 1):
-            said = _said(line, of) if may_hold(line) else None
-            if said is None:
+    with opened_file(path) as file:
+        for number, line in enumerate(lines_in(file, path), 1):
+            entry = _searchable(line, of) if may_hold(line) else None
+            if entry is None:
                 continue
-            for snippet in _snippets(said.content, wanted):
-                key = (said.id if isinstance(said.id, str) else str(number), snippet)
+            for snippet in _snippets(entry.content, wanted):
+                key = (entry.id if isinstance(entry.id, str) else str(number), snippet)
                 if key not in seen:
                     seen.add(key)
-                    time = said.time if isinstance(said.time, str) else None
+                    time = entry.time if isinstance(entry.time, str) else None
                     where = (found.format, found.id, str(path), f"line {number}")
-                    yield Hit(*where, str(said.role), snippet, time)
+                    yield Hit(*where, str(entry.role), snippet, time)
 
 
-def _said(line: bytes, of: Format) -> Utterance | None:
-    assert of.said is not None
-    try:
-        value = _decode(line)
-    except (msgspec.DecodeError, RecursionError, ValueError):
-        return None
-    return of.said(value) if isinstance(value, dict) else None
+def _searchable(line: bytes, of: Format) -> Utterance | None:
+    assert of.search_text is not None
+    value = decoded(line)
+    return of.search_text(value) if isinstance(value, dict) else None
 
 
 def filter_of(text: str) -> Callable[[bytes], bool]:

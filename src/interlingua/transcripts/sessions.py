@@ -17,11 +17,10 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from interlingua.errors import InterlinguaError
-from interlingua.transcripts.errors import TranscriptError
-from interlingua.transcripts.files import collector_at_rest
-from interlingua.transcripts.format import Found, all_formats, format_of
-from interlingua.transcripts.glance import Answer, Glance, glance_of
-from interlingua.transcripts.transcript import Transcript
+from interlingua.transcripts.files import TranscriptError, collector_at_rest, errors_as_ours
+from interlingua.transcripts.format import Found, Skipped, all_formats, format_of
+from interlingua.transcripts.transcript import Answer, Glance, Transcript, glance_of
+from interlingua.transcripts.values import NOT_JSON, seconds
 
 LATEST = "latest"
 _NAMED = 5
@@ -32,27 +31,62 @@ _FORM = 2
 """Which form kept glances have; those of another are not used."""
 
 
-def here(home: Path | None = None, formats: Iterable[str] = ()) -> list[Found]:
-    """Every session of these agents (of all, if none is named), the last changed first."""
+def find(
+    home: Path | None = None, formats: Iterable[str] = (), skipped: list[Skipped] | None = None
+) -> Iterator[Found]:
+    """Sessions of these agents (default: all); `skipped` collects unreadable files."""
     folder = Path.home() if home is None else home
     wanted = set(formats)
-    found: list[Found] = []
     for each in all_formats():
-        if each.find is not None and (not wanted or each.name in wanted):
-            found.extend(each.find(folder))
-    return sorted(found, key=lambda one: -(one.updated_at or 0.0))
+        if each.find is None or (wanted and each.name not in wanted):
+            continue
+        for one in _guarded(each.name, each.find, folder):
+            if isinstance(one, Found):
+                yield one
+            elif skipped is not None:
+                skipped.append(one)
 
 
-def pick(name: str, home: Path | None = None, formats: Iterable[str] = ()) -> Found:
-    """The session that is meant: a file's path, an id, the only one that begins so, or `latest`;
-    `codex:` before an id says whose."""
+def _guarded(
+    name: str, look: Callable[[Path], Iterator[Found | Skipped]], home: Path
+) -> Iterator[Found | Skipped]:
+    """What one agent has; whatever its files do, the other agents' are found."""
+    try:
+        yield from look(home)
+    except Exception as error:
+        yield Skipped(name, home, problem(error))
+
+
+def problem(error: Exception) -> str:
+    """What went wrong with a file, in words for people."""
+    if isinstance(error, InterlinguaError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return f"it cannot be read ({type(error).__name__}: {error})"
+
+
+def here(
+    home: Path | None = None, formats: Iterable[str] = (), skipped: list[Skipped] | None = None
+) -> list[Found]:
+    """Sessions of these agents (or all), newest first; `skipped` collects unreadable files."""
+    return sorted(find(home, formats, skipped), key=lambda one: -(one.updated_at or 0.0))
+
+
+def pick(
+    name: str,
+    home: Path | None = None,
+    formats: Iterable[str] = (),
+    skipped: list[Skipped] | None = None,
+) -> Found:
+    """The session with this path, id, unique beginning of an id, `codex:id`, or `latest`."""
     path = Path(name)
-    if path.exists():
+    if _is_there(path):
         return at(path, next(iter(formats), None))
     agent, colon, rest = name.partition(":")
     if colon and any(agent == each.name for each in all_formats()):
         formats, name = [agent], rest
-    found = here(home, formats)
+    found = here(home, formats, skipped)
     if name != LATEST:
         return _only(name, found)
     if not found:
@@ -60,11 +94,19 @@ def pick(name: str, home: Path | None = None, formats: Iterable[str] = ()) -> Fo
     return _latest(found[:_RECENT])
 
 
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
+
+
 def _latest(found: list[Found]) -> Found:
-    """Files may have been copied, all at one time: of the newest, what is said in them decides.
-    Sessions of helpers are not meant."""
-    told = [(glance, each) for each, glance in glances(found, look) if isinstance(glance, Glance)]
-    own = [(glance, each) for glance, each in told if glance.parent is None] or told
+    """The session with the newest message: copied files may share their times."""
+    readable = [
+        (glance, each) for each, glance in glances(found, look) if isinstance(glance, Glance)
+    ]
+    own = [(glance, each) for glance, each in readable if glance.parent is None] or readable
     times = [(changed(glance, each), each) for glance, each in own]
     return max(times, key=lambda pair: pair[0])[1] if times else found[0]
 
@@ -80,7 +122,7 @@ def at(path: Path, format: str | None = None) -> Found:
     from interlingua import transcripts
 
     known = format or transcripts.detect(path).format
-    return Found(known, path, None, path.stat().st_mtime)
+    return Found(known, path, None, seconds(path.stat().st_mtime))
 
 
 def _only(name: str, found: list[Found]) -> Found:
@@ -103,10 +145,11 @@ def opened(found: Found) -> Transcript:
     from interlingua import transcripts
 
     of = format_of(found.format)
+    if found.id is not None and of.session is not None:
+        with errors_as_ours(found.path):
+            return of.session(found.path, found.id)
     if found.id is None:
         return transcripts.read(found.path, found.format)
-    if of.session is not None:
-        return of.session(found.path, found.id)
     if of.read_all is None:
         return transcripts.read(found.path, found.format)
     for each in transcripts.read_all(found.path, found.format):
@@ -118,14 +161,13 @@ def opened(found: Found) -> Transcript:
 def look(found: Found) -> Glance:
     """A session at a glance; `TranscriptError` if it cannot be read at all."""
     of = format_of(found.format)
-    with collector_at_rest():
-        told = of.glance(found.path, found.id) if of.glance is not None else None
-        return glance_of(opened(found)) if told is None else told
+    with collector_at_rest(), errors_as_ours(found.path):
+        glance = of.glance(found.path, found.id) if of.glance is not None else None
+        return glance_of(opened(found)) if glance is None else glance
 
 
 class StoredGlance(msgspec.Struct, frozen=True):
-    """A glance without its answers, what they cost by which prices, and the state of the file that
-    it was taken at."""
+    """A cached glance without answers, their cost, and the state of the file and the prices."""
 
     form: int
     size: int
@@ -154,15 +196,15 @@ class Glances:
 
     def of(self, found: Found) -> StoredGlance:
         state = (*_state(found.path), self.pricing.prices)
-        kept = self._kept(found)
-        if kept is not None and (kept.size, kept.time, kept.prices) == state:
-            return kept
+        stored = self._stored(found)
+        if stored is not None and (stored.size, stored.time, stored.prices) == state:
+            return stored
         glance = look(found)
         models = dict.fromkeys(answer.model for answer in glance.answers if answer.model)
         without = msgspec.structs.replace(glance, answers=())
-        kept = StoredGlance(_FORM, *state, list(models), without, *self.pricing(glance.answers))
-        self._keep(kept, found)
-        return kept
+        stored = StoredGlance(_FORM, *state, list(models), without, *self.pricing(glance.answers))
+        self._keep(stored, found)
+        return stored
 
     def _place(self, found: Found) -> Path | None:
         if self.folder is None:
@@ -170,17 +212,17 @@ class Glances:
         key = f"{found.format}\n{found.path.absolute()}\n{found.id}"
         return self.folder / f"{hashlib.sha256(os.fsencode(key)).hexdigest()[:32]}.json"
 
-    def _kept(self, found: Found) -> StoredGlance | None:
+    def _stored(self, found: Found) -> StoredGlance | None:
         place = self._place(found)
         if place is None:
             return None
         try:
-            kept = _decoder.decode(place.read_bytes())
-        except (OSError, msgspec.DecodeError):
+            stored = _decoder.decode(place.read_bytes())
+        except (OSError, *NOT_JSON):
             return None
-        return kept if kept.form == _FORM else None
+        return stored if stored.form == _FORM else None
 
-    def _keep(self, kept: StoredGlance, found: Found) -> None:
+    def _keep(self, stored: StoredGlance, found: Found) -> None:
         """A folder that cannot be written to is no reason to fail."""
         place = self._place(found)
         if place is None:
@@ -188,7 +230,7 @@ class Glances:
         try:
             place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
-                file.write(msgspec.json.encode(kept))
+                file.write(msgspec.json.encode(stored))
             os.replace(file.name, place)
         except OSError:
             return
@@ -217,7 +259,11 @@ def glances(found: Iterable[Found], of: Callable[[Found], T]) -> Iterator[tuple[
     for each in found:
         try:
             yield each, of(each)
-        except InterlinguaError as error:
-            yield each, str(error)
-        except OSError as error:
-            yield each, f"{each.path}: {error.strerror or type(error).__name__}"
+        except Exception as error:  # one bad file must not hide the others
+            yield each, problem_of(each, error)
+
+
+def problem_of(found: Found, error: Exception) -> str:
+    """Why a session cannot be read, with its path."""
+    reason = problem(error)
+    return reason if isinstance(error, InterlinguaError) else f"{found.path}: {reason}"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import msgspec
 
 from interlingua.model.message import Message
 from interlingua.model.metadata import Usage
 from interlingua.transcripts.lines import Line
-from interlingua.transcripts.totals import usage_of
-from interlingua.transcripts.transcript import Branch, Span
+from interlingua.transcripts.transcript import Branch, Span, usage_of
 
 
 class Entry(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -28,10 +28,10 @@ class Entry(msgspec.Struct, frozen=True, eq=False, gc=False):
 
 
 class Node(msgspec.Struct, eq=False):
-    """One step: the lines it is made of. `spoken`: a person or the model speaks in it."""
+    """One step: the lines it is made of. `is_turn`: a person or the model speaks in it."""
 
     lines: list[Line]
-    spoken: bool = False
+    is_turn: bool = False
     parent: Node | None = None
     continued: bool = False
     """Whether something is said after it."""
@@ -42,7 +42,7 @@ class Node(msgspec.Struct, eq=False):
 def mark_continued(nodes: Iterable[Node]) -> None:
     """Find out after which nodes something is said; their parents are known by now."""
     for node in nodes:
-        above = node.parent if node.spoken else None
+        above = node.parent if node.is_turn else None
         while above is not None and not above.continued:
             above.continued = True
             above = above.parent
@@ -50,7 +50,7 @@ def mark_continued(nodes: Iterable[Node]) -> None:
 
 def tips(nodes: Iterable[Node]) -> list[Node]:
     """The last node of every way, in the order of the file."""
-    return [node for node in nodes if node.spoken and not node.continued]
+    return [node for node in nodes if node.is_turn and not node.continued]
 
 
 def way_to(tip: Node | None) -> list[Node]:
@@ -103,3 +103,29 @@ def _name(node: Node) -> str | None:
     value = node.lines[0].value
     name = value.get("uuid") or value.get("id")
     return name if isinstance(name, str) else None
+
+
+class Turn(NamedTuple):
+    """What stands at one place, and the place before it."""
+
+    parent: str | None
+    messages: tuple[Message, ...]
+
+
+def turns_to(turns: dict[str, Turn], tip: str | None) -> tuple[Message, ...]:
+    """All messages from the beginning to a tip; a circle is cut where it closes."""
+    found: list[tuple[Message, ...]] = []
+    seen: set[str] = set()
+    while tip in turns and tip not in seen:
+        seen.add(tip)
+        turn = turns[tip]
+        found.append(turn.messages)
+        tip = turn.parent
+    return tuple(message for messages in reversed(found) for message in messages)
+
+
+def branches_of(turns: dict[str, Turn], active: str | None) -> tuple[Branch, ...]:
+    """Every way to a place that nothing follows."""
+    followed = {turn.parent for turn in turns.values()}
+    tips = [name for name in turns if name not in followed]
+    return tuple(Branch(tip, turns_to(turns, tip), tip == active) for tip in tips)

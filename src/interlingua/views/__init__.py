@@ -1,4 +1,4 @@
-"""Other JSON shapes of the same conversations, for programs that already use them.
+"""Other JSON shapes of the same messages, for libraries that use them.
 
 Each view reads its shape into canonical messages and writes them back; what a shape has no place
 for is in the report.

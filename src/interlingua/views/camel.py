@@ -1,37 +1,195 @@
 """The camel view: a context of system prompt, messages and tools, with keys in camelCase.
 
 Three kinds of message and four of block, each where it belongs: anything else is an error. The
-assistant's messages say who made them, how they ended and what they cost (`camel_provenance`).
+assistant's messages have their maker, stop reason and cost (`camel_provenance`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from interlingua.losses import Report
 from interlingua.model.base import JsonObject
 from interlingua.model.blocks import (
     Block,
+    CompactionBlock,
+    ImageBlock,
+    RedactedThinkingBlock,
+    RefusalBlock,
+    Source,
     TextBlock,
+    ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
 )
 from interlingua.model.exchange import Request
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
 from interlingua.model.tools import ToolDefinition
-from interlingua.views.account import Account
-from interlingua.views.base import Written, form_of, present, with_rest
-from interlingua.views.camel_blocks import is_signed, read_block, write_content
+from interlingua.views.base import (
+    Fields,
+    Written,
+    as_string,
+    one_or_more,
+    placed,
+    present,
+    spelling_of,
+    with_rest,
+)
 from interlingua.views.camel_provenance import (
     NAME,
     account_for_provenance,
     read_provenance,
     write_provenance,
 )
-from interlingua.views.reading import Fields, item_list
-from interlingua.views.view import View
+from interlingua.views.view import Account, View
+
+BLOCKS: tuple[str, ...] = ("text", "thinking", "image", "toolCall")
+PLACEMENT: dict[Role, frozenset[str]] = {
+    Role.USER: frozenset({"text", "image"}),
+    Role.ASSISTANT: frozenset({"text", "thinking", "toolCall"}),
+    Role.TOOL: frozenset({"text", "image"}),
+}
+"""Which blocks each kind of message may hold."""
+
+
+def read_block(fields: Fields, role: Role) -> Block:
+    kind = fields.word("type", {name: name for name in BLOCKS})
+    if kind not in PLACEMENT[role]:
+        allowed = ", ".join(name for name in BLOCKS if name in PLACEMENT[role])
+        raise fields.error("type", f"one of {allowed} in this message", repr(kind))
+    match kind:
+        case "text":
+            text, signature = fields.need("text", str), fields.filled("textSignature", str)
+            return TextBlock(text, signature, raw=fields.raw())
+        case "image":
+            return _read_image(fields)
+        case "thinking":
+            return _read_thinking(fields)
+        case _:
+            return _read_call(fields)
+
+
+def _read_image(fields: Fields) -> ImageBlock:
+    source = Source("base64", fields.need("data", str))
+    return ImageBlock(source, fields.filled("mimeType", str), raw=fields.raw())
+
+
+def _read_thinking(fields: Fields) -> Block:
+    text, signature = fields.need("thinking", str), fields.filled("thinkingSignature", str)
+    if fields.filled("redacted", bool):
+        raw = fields.raw(thinking=text or None)  # a placeholder, nothing that was thought
+        return RedactedThinkingBlock(signature or "", raw=raw)
+    return ThinkingBlock(text, signature, raw=fields.raw())
+
+
+def _read_call(fields: Fields) -> ToolUseBlock:
+    id, name = fields.need("id", str), fields.need("name", str)
+    arguments, signature = fields.maybe("arguments", dict), fields.filled("thoughtSignature", str)
+    return ToolUseBlock(id, name, arguments or {}, signature=signature, raw=fields.raw())
+
+
+def write_content(
+    blocks: Sequence[Block], role: Role, path: str, account: Account
+) -> list[JsonObject]:
+    parts = [_write_block(block, role, place, account) for block, place in placed(blocks, path)]
+    return [part for part in parts if part is not None]
+
+
+_WORDS: Mapping[type[Block], str] = {
+    TextBlock: "text",
+    RefusalBlock: "text",
+    ImageBlock: "image",
+    ThinkingBlock: "thinking",
+    RedactedThinkingBlock: "thinking",
+    ToolUseBlock: "toolCall",
+}
+
+
+def _write_block(block: Block, role: Role, path: str, account: Account) -> JsonObject | None:
+    if type(block) is CompactionBlock:
+        text = account.summary(path, block)
+        return None if text is None else {"type": "text", "text": text.text}
+    if _WORDS.get(type(block)) not in PLACEMENT[role]:
+        account.block(path, block, f"{NAME} has no such block in a {role} message")
+        return None
+    match block:
+        case TextBlock() | RefusalBlock():
+            return _write_text(block, path, account)
+        case ImageBlock():
+            return _write_image(block, path, account)
+        case ThinkingBlock():
+            account.fields(block, path, *_held(block, "text"))
+            out = {"type": "thinking", "thinking": block.text}
+            return _signed(block, out, "thinkingSignature")
+        case RedactedThinkingBlock():
+            return _write_redacted(block, path, account)
+        case ToolUseBlock(executor="client"):
+            return _write_call(block, path, account)
+        case _:
+            account.block(path, block, f"{NAME} has no tools that the provider runs")
+            return None
+
+
+def is_signed(message: Message) -> bool:
+    """Whether something in it is only for its issuer to read."""
+    return any(
+        isinstance(block, RedactedThinkingBlock) or getattr(block, "signature", None)
+        for block in message.content
+    )
+
+
+def _held(block: TextBlock | ThinkingBlock | ToolUseBlock, *names: str) -> tuple[str, ...]:
+    """The fields that are held; an empty signature is left out of the wire, and so is none."""
+    return (*names, "signature") if block.signature != "" else names
+
+
+def _signed(
+    block: TextBlock | ThinkingBlock | ToolUseBlock, out: JsonObject, key: str
+) -> JsonObject:
+    if block.signature:
+        out[key] = block.signature
+    return with_rest(NAME, block.raw, out)
+
+
+def _write_text(block: TextBlock | RefusalBlock, path: str, account: Account) -> JsonObject:
+    out: JsonObject = {"type": "text", "text": block.text}
+    if isinstance(block, RefusalBlock):
+        account.fields(block, path, "text")
+        account.lost(path, "a refusal as text", kind="downgraded", block=block)
+        return with_rest(NAME, block.raw, out)
+    account.fields(block, path, *_held(block, "text"))
+    return _signed(block, out, "textSignature")
+
+
+def _write_image(block: ImageBlock, path: str, account: Account) -> JsonObject | None:
+    if block.source.kind != "base64" or block.source.data is None:
+        account.block(path, block, f"{NAME} has no {block.source.kind} source")
+        return None
+    account.fields(block, path, "source", "media_type")
+    out = present(type="image", data=block.source.data, mimeType=block.media_type or None)
+    return with_rest(NAME, block.raw, out)
+
+
+def _write_redacted(block: RedactedThinkingBlock, path: str, account: Account) -> JsonObject:
+    account.fields(block, path, "data")
+    placeholder = spelling_of(NAME, block.raw).get("thinking")
+    text = placeholder if isinstance(placeholder, str) else ""
+    out: JsonObject = {"type": "thinking", "thinking": text}
+    if block.data:
+        out["thinkingSignature"] = block.data
+    return with_rest(NAME, block.raw, {**out, "redacted": True})
+
+
+def _write_call(block: ToolUseBlock, path: str, account: Account) -> JsonObject:
+    held = _held(block, "id", "name", "input", "raw_arguments", "executor")
+    account.fields(block, path, *held)
+    account.arguments(block, path)
+    out: JsonObject = {"type": "toolCall", "id": block.id, "name": block.name}
+    out["arguments"] = block.input
+    return _signed(block, out, "thoughtSignature")
+
 
 ROLES: dict[str, Role] = {
     "user": Role.USER,
@@ -52,23 +210,16 @@ def read(plain: Any) -> tuple[Message, ...]:
 def read_context(plain: Any) -> Request:
     """A whole context, tools included; a list is a context of messages only."""
     if isinstance(plain, list):
-        return Request(tuple(_read_messages(item_list(NAME, plain))))
+        return Request(tuple([_read_message(each) for each in one_or_more(NAME, plain)]))
     fields = Fields(NAME, plain, "$")
     prompt = fields.maybe("systemPrompt", str)
     system = [] if prompt is None else [Message.system(prompt)]
-    messages = fields.items("messages")
-    has_tools = fields.filled("tools", list)
-    tools = item_list(NAME, has_tools or [], "$.tools")
+    messages, tools = fields.items("messages"), fields.items("tools", optional=True)
     return Request(
-        (*system, *_read_messages(messages)),
+        (*system, *[_read_message(Fields(NAME, item, path)) for item, path in messages]),
         tools=tuple([_read_tool(Fields(NAME, item, path)) for item, path in tools]),
         raw=fields.raw(),
     )
-
-
-def _read_messages(items: list[tuple[Any, str]]) -> Iterator[Message]:
-    for item, path in items:
-        yield _read_message(Fields(NAME, item, path))
 
 
 def _read_message(fields: Fields) -> Message:
@@ -112,8 +263,8 @@ def _read_tool(fields: Fields) -> ToolDefinition:
 
 
 def write(messages: Iterable[Message], issuer: str | None = None) -> Written:
-    """A context without tools; `issuer` is the dialect that the messages were read from, where they
-    do not say it."""
+    """A context without tools; `issuer`: the dialect that the messages were read from, for those
+    that name none."""
     report = Report(NAME)
     return Written(_Writer(report, tuple(messages), "$", issuer).context(), report)
 
@@ -170,7 +321,8 @@ class _Writer:
                 out.setdefault("protocol", self.issuer)
         else:
             account.message(message)
-            out["content"] = _as_string(content, message)
+            form = spelling_of(NAME, message.metadata.provider_raw)
+            out["content"] = as_string(content, form.get("content") == "string")
         yield with_rest(NAME, message.metadata.provider_raw, out)
 
     def result(
@@ -178,7 +330,7 @@ class _Writer:
     ) -> JsonObject:
         account.fields(block, path, "tool_use_id", "content", "is_error", "tool_name")
         raw = message.metadata.provider_raw
-        missing = form_of(NAME, raw).get("missing")
+        missing = spelling_of(NAME, raw).get("missing")
         missing = missing if isinstance(missing, list) else []
         name = block.tool_name
         if not name and "tool_name" not in missing:
@@ -190,26 +342,25 @@ class _Writer:
         return with_rest(NAME, raw, out)
 
     def system_prompt(self) -> str | None:
-        """The text of all instructions; one system message alone is said without loss."""
-        said = [
+        """The text of all instructions; a single system message is written without loss."""
+        prompts = [
             (number, message)
             for number, message in enumerate(self.messages)
             if message.role in (Role.SYSTEM, Role.DEVELOPER)
         ]
-        if not said:
+        if not prompts:
             return None
-        for number, message in said:
+        for number, message in prompts:
             account = Account(self.report, f"{self.root}[{number}]", message)
-            _account_for_prompt(message, account, len(said) > 1, number != 0)
-        texts = [text for _, m in said if (text := m.text) or len(said) == 1]
+            _account_for_prompt(message, account, len(prompts) > 1, number != 0)
+        texts = [text for _, m in prompts if (text := m.text) or len(prompts) == 1]
         return _BETWEEN_PROMPTS.join(texts)
 
 
 def _account_for_prompt(message: Message, account: Account, joined: bool, later: bool) -> None:
     account.message(message)
     texts = 0
-    for number, block in enumerate(message.content):
-        place = f"{account.path}.content[{number}]"
+    for block, place in placed(message.content, account.path):
         if isinstance(block, TextBlock):
             account.fields(block, place, "text")
             texts += 1
@@ -223,18 +374,6 @@ def _account_for_prompt(message: Message, account: Account, joined: bool, later:
         account.lost(f"{account.path}.role", "a system prompt", kind="approximated")
     if texts > 1 or (texts == 1 and not message.text):
         account.lost(f"{account.path}.content", "one string", "info", "approximated")
-
-
-def _as_string(content: list[JsonObject], message: Message) -> str | list[JsonObject]:
-    """A user's content, as a string where it was one."""
-    if form_of(NAME, message.metadata.provider_raw).get("content") != "string":
-        return content
-    match content:
-        case []:
-            return ""
-        case [{"type": "text", "text": str(text), **rest}] if text and not rest:
-            return text
-    return content
 
 
 VIEW = View(NAME, read, write, read_context, write_context)

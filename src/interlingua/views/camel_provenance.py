@@ -1,4 +1,4 @@
-"""What an assistant's message in the camel view says beside its content: who, how, how much."""
+"""Metadata of an assistant's message in the camel view: maker, stop reason, usage and cost."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ from interlingua.model.metadata import (
     StopReason,
     Usage,
 )
-from interlingua.views.account import Account
-from interlingua.views.base import form_of, own_raw, present, with_rest
-from interlingua.views.reading import Fields, item_list
+from interlingua.views.base import Fields, own_raw, present, spelling_of, with_rest
+from interlingua.views.view import Account
 
 NAME = "camel"
 
@@ -116,8 +115,10 @@ def read_provenance(fields: Fields, form: str | None) -> tuple[MessageMetadata, 
         **strings,
     )
     created_at = _read_time(fields, "timestamp")
-    said = None if protocol == metadata.protocol else protocol or ""
-    return metadata.replace(provider_raw=fields.raw(content=form, protocol=said)), created_at
+    wire_protocol = None if protocol == metadata.protocol else protocol or ""
+    return metadata.replace(
+        provider_raw=fields.raw(content=form, protocol=wire_protocol)
+    ), created_at
 
 
 def _dialect(protocol: str | None, provider: str | None) -> str | None:
@@ -137,10 +138,9 @@ def _read_time(fields: Fields, name: str) -> datetime | None:
 
 
 def _read_usage(fields: Fields) -> Usage | None:
-    plain = fields.maybe("usage", dict)
-    if plain is None:
+    data = fields.object("usage")
+    if data is None:
         return None
-    data = Fields(NAME, plain, fields.place("usage"))
     counts: dict[str, Any] = {field: data.maybe(name, int) for name, field in COUNTS.items()}
     usage = Usage(**counts)
     total = data.maybe("totalTokens", int)
@@ -168,22 +168,19 @@ def _read_money(fields: Fields, name: str) -> Decimal | None:
 
 
 def _read_diagnostics(fields: Fields) -> tuple[Diagnostic, ...]:
-    items = item_list(NAME, fields.filled("diagnostics", list) or [], fields.place("diagnostics"))
-    each = [Fields(NAME, item, path) for item, path in items]
-    read = tuple([_read_diagnostic(diagnostic) for diagnostic in each])
-    rests = [diagnostic.left for diagnostic in each]
-    if any(rests):
-        fields.left["diagnostics"] = rests
-    return read
-
-
-def _read_diagnostic(fields: Fields) -> Diagnostic:
-    return Diagnostic(
-        fields.need("type", str),
-        fields.maybe("message", str),
-        _read_time(fields, "timestamp"),
-        fields.maybe("details", dict),
-    )
+    listed = list(fields.objects("diagnostics", optional=True))
+    read = [
+        Diagnostic(
+            each.need("type", str),
+            each.maybe("message", str),
+            _read_time(each, "timestamp"),
+            each.maybe("details", dict),
+        )
+        for each in listed
+    ]
+    if any(each.left for each in listed):
+        fields.left["diagnostics"] = [each.left for each in listed]
+    return tuple(read)
 
 
 # Writing
@@ -221,7 +218,7 @@ def write_provenance(message: Message, account: Account) -> JsonObject:
 
 def _protocol(metadata: MessageMetadata) -> str | None:
     """The word that the wire had, while it still means the dialect."""
-    word = form_of(NAME, metadata.provider_raw).get("protocol")
+    word = spelling_of(NAME, metadata.provider_raw).get("protocol")
     if isinstance(word, str) and _dialect(word or None, metadata.provider) == metadata.protocol:
         return word or None
     return metadata.protocol
@@ -229,7 +226,7 @@ def _protocol(metadata: MessageMetadata) -> str | None:
 
 def _stop_word(metadata: MessageMetadata) -> str | None:
     if metadata.stop_reason is not None:
-        return STOP_WORDS[metadata.stop_reason]
+        return STOP_WORDS.get(metadata.stop_reason, STOP_WORDS[StopReason.OTHER])
     return next((word for word, status in STATUSES.items() if status is metadata.status), None)
 
 
@@ -257,8 +254,8 @@ def _write_usage(usage: Usage | None, path: str, account: Account) -> JsonObject
     if usage is None:
         return None
     out = present(**{name: getattr(usage, field) for name, field in COUNTS.items()})
-    is_kept = "totalTokens" in own_raw(NAME, usage.raw)
-    if not is_kept and form_of(NAME, usage.raw).get("totalTokens") != "none":
+    has_own_total = "totalTokens" in own_raw(NAME, usage.raw)
+    if not has_own_total and spelling_of(NAME, usage.raw).get("totalTokens") != "none":
         out |= present(totalTokens=usage.total_tokens)
     if cost := _write_cost(usage, path, account):
         out["cost"] = cost
@@ -303,9 +300,6 @@ def _write_diagnostics(
         for number, each in enumerate(metadata.diagnostics)
     ]
     if isinstance(rests, list) and len(rests) == len(out):
-        out = [_filled(each, rest) for rest, each in zip(rests, out, strict=True)]
+        pairs = zip(rests, out, strict=True)
+        out = [{**rest, **each} if isinstance(rest, dict) else each for rest, each in pairs]
     return out or None
-
-
-def _filled(out: JsonObject, rest: Any) -> JsonObject:
-    return {**rest, **out} if isinstance(rest, dict) else out

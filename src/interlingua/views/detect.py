@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from interlingua.views.camel_blocks import BLOCKS as CAMEL_BLOCKS
+from interlingua.views.camel import BLOCKS
+from interlingua.views.flat import PARTS as FLAT_PARTS
 from interlingua.views.flat import ROLES as FLAT_ROLES
-from interlingua.views.flat_parts import PARTS as FLAT_PARTS
 from interlingua.views.langchain import ROLES as LANGCHAIN_ROLES
 from interlingua.views.llm import PARTS as LLM_PARTS
 from interlingua.views.openai_ui import ROLES as UI_ROLES
@@ -17,10 +17,14 @@ from interlingua.views.parts import ROLES as PARTS_ROLES
 Messages = list[dict[str, Any]]
 
 
+SURE = 10
+"""The weight of a sign that no provider's format has."""
+
+
 class Sign(NamedTuple):
     view: str
     weight: int
-    says: str
+    evidence: str
     holds: Callable[[Messages], bool]
 
 
@@ -28,7 +32,7 @@ class Shape(NamedTuple):
     """How to know every message of a library, and an answer among them."""
 
     view: str
-    says: str
+    evidence: str
     holds: Callable[[dict[str, Any]], bool]
     is_answer: Callable[[dict[str, Any]], bool]
 
@@ -57,7 +61,7 @@ def _libraries(data: Any) -> list[Guess]:
         fitting = [shape for shape in fitting if shape.view != "openai-agents"]
     is_answer = not isinstance(data, list)
     return [
-        Guess(shape.view, (shape.says,), 20, is_answer and shape.is_answer(data))
+        Guess(shape.view, (shape.evidence,), 20, is_answer and shape.is_answer(data))
         for shape in fitting
     ]
 
@@ -68,16 +72,21 @@ def _guesses(data: Any) -> list[Guess]:
     if not _are_messages(messages):
         return []
     found: list[Guess] = []
-    signs = [sign for sign in SIGNS if not context or sign.view == "camel"]
+    signs = [sign for sign in SIGNS if not context or _in_context(sign)]
     is_answer = not isinstance(data, list) and messages[0]["role"] in ("assistant", "ASSISTANT")
     for view in dict.fromkeys(sign.view for sign in signs):
         seen = [sign for sign in signs if sign.view == view and sign.holds(messages)]
-        evidence, score = [sign.says for sign in seen], sum(sign.weight for sign in seen)
+        evidence, score = [sign.evidence for sign in seen], sum(sign.weight for sign in seen)
         if view == "camel" and context and isinstance(data.get("systemPrompt"), str):
-            evidence, score = [*evidence, "systemPrompt"], score + 9
+            evidence, score = [*evidence, "systemPrompt"], score + SURE
         if score:
             found.append(Guess(view, tuple(evidence), score, is_answer and not context))
     return found
+
+
+def _in_context(sign: Sign) -> bool:
+    """Whether it distinguishes a view from a provider's request, which has `messages` too."""
+    return sign.view == "camel" or (sign.view == "flat" and sign.weight >= SURE)
 
 
 def _are_messages(messages: Any) -> bool:
@@ -89,27 +98,33 @@ def _are_messages(messages: Any) -> bool:
     )
 
 
-def _parts(messages: Messages) -> Iterator[dict[str, Any]]:
-    return _objects(messages, "content")
-
-
-def _calls(messages: Messages) -> Iterator[dict[str, Any]]:
-    return _objects(messages, "tool_calls")
-
-
 def _objects(messages: Messages, key: str) -> Iterator[dict[str, Any]]:
     lists = [message[key] for message in messages if isinstance(message.get(key), list)]
     return (each for some in lists for each in some if isinstance(each, dict))
+
+
+def _some(key: str, holds: Callable[[dict[str, Any]], bool]) -> Callable[[Messages], bool]:
+    """Whether an object in this list of some message is such."""
+    return lambda messages: any(holds(each) for each in _objects(messages, key))
+
+
+def _word(part: dict[str, Any], key: str = "type") -> str | None:
+    word = part.get(key)
+    return word if isinstance(word, str) else None
+
+
+def _roles(messages: Messages) -> set[str]:
+    return {message["role"] for message in messages}
 
 
 def _keys(*keys: str) -> Callable[[Messages], bool]:
     return lambda messages: any(key in message for message in messages for key in keys)
 
 
-def _plain(messages: Messages, roles: Any, types: Any) -> bool:
+def _plain(messages: Messages, roles: Mapping[str, Any], types: Container[str | None]) -> bool:
     """Whether everything is text, or of these types, in these roles."""
-    return all(message["role"] in roles for message in messages) and all(
-        part.get("type") in types for part in _parts(messages)
+    return _roles(messages) <= roles.keys() and all(
+        _word(part) in types for part in _objects(messages, "content")
     )
 
 
@@ -124,53 +139,61 @@ def _camel_part(part: dict[str, Any]) -> bool:
     )
 
 
+def _flat_media(part: dict[str, Any]) -> bool:
+    return part.get("type") in ("image", "audio", "file") and any(
+        isinstance(part.get(key), str) for key in ("url", "data", "file_id")
+    )
+
+
+def _is_flat_result(message: dict[str, Any]) -> bool:
+    others = ("tool_call_id", "toolCallId", "tool_name")
+    return (
+        message["role"] == "tool" and "id" in message and not any(key in message for key in others)
+    )
+
+
 SIGNS: tuple[Sign, ...] = (
-    Sign(
-        "parts",
-        9,
-        "roles in upper case",
-        lambda messages: all(message["role"] in PARTS_ROLES for message in messages),
-    ),
-    Sign(
-        "parts",
-        9,
-        "parts with a kind",
-        lambda messages: any(part.get("kind") in KINDS for part in _parts(messages)),
-    ),
-    Sign(
-        "camel",
-        9,
-        "role toolResult",
-        lambda messages: any(message["role"] == "toolResult" for message in messages),
-    ),
-    Sign(
-        "camel",
-        9,
-        f"blocks of camel ({', '.join(CAMEL_BLOCKS)})",
-        lambda messages: any(_camel_part(part) for part in _parts(messages)),
-    ),
+    Sign("parts", SURE, "roles in upper case", lambda m: _roles(m) <= PARTS_ROLES.keys()),
+    Sign("parts", SURE, "parts with a kind", _some("content", lambda p: _word(p, "kind") in KINDS)),
+    Sign("camel", SURE, "role toolResult", lambda m: "toolResult" in _roles(m)),
+    Sign("camel", SURE, f"blocks of camel ({', '.join(BLOCKS)})", _some("content", _camel_part)),
     Sign("camel", 6, "keys in camelCase", _keys("stopReason", "responseModel", "responseId")),
-    Sign("flat", 6, "keys of flat", _keys("call_id", "extra", "reasoning", "refusal")),
+    Sign("flat", SURE, "call_id or extra", _keys("call_id", "extra")),
+    Sign("flat", 6, "reasoning or refusal beside the content", _keys("reasoning", "refusal")),
     Sign(
         "flat",
-        6,
+        SURE,
         "calls with name and arguments",
-        lambda messages: any("name" in call for call in _calls(messages)),
+        _some("tool_calls", lambda c: "name" in c and "function" not in c),
     ),
+    Sign(
+        "flat",
+        SURE,
+        "media with url, data or file_id beside the type",
+        _some("content", _flat_media),
+    ),
+    Sign("flat", SURE, "results that answer an id", lambda m: any(map(_is_flat_result, m))),
     Sign("flat", 3, "plain messages", lambda m: _plain(m, FLAT_ROLES, FLAT_PARTS)),
     Sign("openai-ui", 6, "tool_call_id", _keys("tool_call_id")),
-    Sign(
-        "openai-ui",
-        6,
-        "calls with a function",
-        lambda messages: any("function" in call for call in _calls(messages)),
-    ),
+    Sign("openai-ui", 6, "calls with a function", _some("tool_calls", lambda c: "function" in c)),
     Sign("openai-ui", 2, "plain messages", lambda m: _plain(m, UI_ROLES, ("text", None))),
 )
 
 
 def _is_pydantic_ai(item: dict[str, Any]) -> bool:
     return item.get("kind") in ("request", "response") and isinstance(item.get("parts"), list)
+
+
+def _is_response(item: dict[str, Any]) -> bool:
+    return bool(item["kind"] == "response")
+
+
+def _is_answer(item: dict[str, Any]) -> bool:
+    return item.get("role") == "assistant"
+
+
+def _is_agents_item(item: dict[str, Any]) -> bool:
+    return "role" in item or "type" in item
 
 
 def _is_langchain(item: dict[str, Any]) -> bool:
@@ -182,6 +205,10 @@ def _is_langchain(item: dict[str, Any]) -> bool:
         case {"type": str(word), "content": _, "response_metadata": _}:
             return word in LANGCHAIN_ROLES
     return False
+
+
+def _is_ai_message(item: dict[str, Any]) -> bool:
+    return item.get("type") == "ai" or "AIMessage" in item.get("id", ())
 
 
 def _is_llama_index(item: dict[str, Any]) -> bool:
@@ -202,39 +229,14 @@ def _is_llm(item: dict[str, Any]) -> bool:
         isinstance(item.get("role"), str)
         and "id" not in item
         and isinstance(parts, list)
-        and all(isinstance(part, dict) and part.get("type") in LLM_PARTS for part in parts)
+        and all(isinstance(part, dict) and _word(part) in LLM_PARTS for part in parts)
     )
 
 
 SHAPES: tuple[Shape, ...] = (
-    Shape(
-        "pydantic-ai",
-        "requests and responses made of parts",
-        _is_pydantic_ai,
-        lambda item: item["kind"] == "response",
-    ),
-    Shape(
-        "langchain",
-        "messages of LangChain",
-        _is_langchain,
-        lambda item: item["type"] == "ai" or "AIMessage" in item.get("id", ()),
-    ),
-    Shape(
-        "llama-index",
-        "messages made of blocks with a block_type",
-        _is_llama_index,
-        lambda item: item["role"] == "assistant",
-    ),
-    Shape(
-        "llm-messages",
-        "messages of llm",
-        _is_llm,
-        lambda item: item.get("role") == "assistant",
-    ),
-    Shape(
-        "openai-agents",
-        "items with provider_data",
-        lambda item: "role" in item or "type" in item,
-        lambda item: False,
-    ),
+    Shape("pydantic-ai", "requests and responses made of parts", _is_pydantic_ai, _is_response),
+    Shape("langchain", "messages of LangChain", _is_langchain, _is_ai_message),
+    Shape("llama-index", "messages made of blocks with a block_type", _is_llama_index, _is_answer),
+    Shape("llm-messages", "messages of llm", _is_llm, _is_answer),
+    Shape("openai-agents", "items with provider_data", _is_agents_item, lambda _: False),
 )

@@ -6,39 +6,139 @@ had another, that is a loss. `flat_extra` has what goes into `extra`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from interlingua.ids import synthetic_tool_id
-from interlingua.losses import Report
 from interlingua.model.base import JsonObject
 from interlingua.model.blocks import (
+    AudioBlock,
     Block,
     CompactionBlock,
+    DocumentBlock,
+    ImageBlock,
     RedactedThinkingBlock,
     RefusalBlock,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    UnknownBlock,
 )
+from interlingua.model.exchange import Request
+from interlingua.model.ids import synthetic_tool_id
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata
-from interlingua.views.account import Account
-from interlingua.views.base import Written, form_of, present, was_blank, with_rest
-from interlingua.views.calls import read_arguments, recovered_again, write_arguments
+from interlingua.views.base import (
+    Fields,
+    Written,
+    item_list,
+    one_or_more,
+    own_raw,
+    placed,
+    present,
+    read_arguments,
+    recovered_again,
+    spelling_of,
+    with_rest,
+    write_arguments,
+)
 from interlingua.views.flat_extra import (
     NAME,
+    issued,
+    issuer_in,
     layout,
     read_signatures,
     read_thinking,
     write_extra,
 )
-from interlingua.views.flat_parts import Part, plain_text, read_part, text_part, write_part
-from interlingua.views.reading import Fields, item_list
-from interlingua.views.view import View
+from interlingua.views.media import read_source, write_source
+from interlingua.views.view import Account, View
+
+Media = ImageBlock | AudioBlock | DocumentBlock
+Part = TextBlock | Media | UnknownBlock
+PARTS: dict[str, type[Media] | None] = {
+    "text": None,
+    "image": ImageBlock,
+    "audio": AudioBlock,
+    "file": DocumentBlock,
+}
+_PART_OF: dict[type[Block], str] = {cls: word for word, cls in PARTS.items() if cls is not None}
+
+_TREES: dict[str, str] = {"image": "image", "audio": "audio", "file": "application"}
+FORMATS: dict[str, str] = {
+    "jpg": "image/jpeg",
+    "mp3": "audio/mpeg",
+    "txt": "text/plain",
+    "md": "text/markdown",
+    "csv": "text/csv",
+    "html": "text/html",
+}
+"""Short formats whose media type is not just the tree of the part and the word."""
+
+
+def plain_text(blocks: Sequence[Part]) -> str | None:
+    """The text of content that a string can hold as well."""
+    match blocks:
+        case [TextBlock(text=text) as block] if text and not own_raw(NAME, block.raw):
+            return text
+    return None
+
+
+def read_part(fields: Fields) -> Part:
+    whole = dict(fields.left)
+    cls = fields.word("type", PARTS)
+    if cls is None:
+        return TextBlock(fields.need("text", str), raw=fields.raw())
+    name, format = fields.maybe("name", str), fields.maybe("format", str)
+    media_type = _media_type(whole["type"], format)
+    source, media_type, url = read_source(fields, media_type)
+    if source is None:
+        return UnknownBlock({NAME: whole})  # nothing to show, and it goes home as it is
+    short = format if format != media_type else None
+    return cls(source, media_type, name, raw=fields.raw(format=short, source=url))
+
+
+def _media_type(part: str, format: str | None) -> str | None:
+    if format is None or "/" in format:
+        return format
+    return FORMATS.get(format, f"{_TREES[part]}/{format}")
+
+
+def text_part(block: TextBlock | ThinkingBlock | RefusalBlock) -> JsonObject:
+    return with_rest(NAME, block.raw, {"type": "text", "text": block.text})
+
+
+def write_part(block: Block, path: str, account: Account, *held: str) -> JsonObject | None:
+    match block:
+        case TextBlock():
+            account.fields(block, path, "text", *held)
+            return text_part(block)
+        case ImageBlock() | AudioBlock() | DocumentBlock():
+            return _write_media(block, path, account)
+        case UnknownBlock() if own_raw(NAME, block.raw):
+            account.fields(block, path)
+    return account.own_or_dropped(path, block)
+
+
+def _write_media(block: Media, path: str, account: Account) -> JsonObject | None:
+    form = spelling_of(NAME, block.raw)
+    where = write_source(block, path, account, as_url=form.get("source") == "url")
+    if where is None:
+        return None
+    account.fields(block, path, "source", "media_type", "name")
+    part = _PART_OF[type(block)]
+    format = form.get("format")
+    if not isinstance(format, str) or _media_type(part, format) != block.media_type:
+        format = block.media_type
+    if form.get("source") == "url" and "url" in where:
+        format = None
+    out = present(type=part, format=format, name=block.name, **where)
+    return with_rest(NAME, block.raw, out)
+
 
 ROLES: dict[str, Role] = {role.value: role for role in Role}
+_SLOTS = ("reasoning", "content", "refusal", "tool_calls")
 _ORDER: dict[type[Block], int] = {
     ThinkingBlock: 0,
     RedactedThinkingBlock: 0,
@@ -52,23 +152,50 @@ _ORDER: dict[type[Block], int] = {
 
 def read(plain: Any) -> tuple[Message, ...]:
     """A list of flat messages, or a single one."""
-    if isinstance(plain, dict):
-        return (_Reader().message(Fields(NAME, plain, "$"), 0),)
-    reader = _Reader()
-    items = enumerate(item_list(NAME, plain))
-    return tuple([reader.message(Fields(NAME, item, path), n) for n, (item, path) in items])
+    calls = _Calls()
+    messages: list[Message] = []
+    for position, fields in enumerate(one_or_more(NAME, plain)):
+        role = fields.word("role", ROLES)
+        if role is Role.TOOL:
+            message = _read_result(fields, calls, position)
+        else:
+            message = _read_message(fields, role, position)
+        calls.see(message.content)
+        messages.append(message)
+    return tuple(messages)
+
+
+def read_context(plain: Any) -> Request:
+    """Flat messages alone, or under `messages` of a body that is otherwise OpenAI Chat's: `model`,
+    `tools` and options."""
+    if not isinstance(plain, dict) or "messages" not in plain:
+        return Request(read(plain))
+    from interlingua.dialects.openai_chat import DIALECT
+
+    messages = read(plain["messages"])
+    return DIALECT.read_request({**plain, "messages": []}).replace(messages=messages)
 
 
 class _Calls:
-    """Which calls have no answer yet, for answers that do not say what they answer."""
+    """Calls without an answer yet, for answers that name no call."""
 
     def __init__(self) -> None:
         self._open: list[tuple[str, str]] = []
+        self._other_ids: dict[str, str] = {}
+        """The `id` of a call whose `call_id` is another, to that `call_id`."""
+
+    def named(self, id: str) -> str:
+        """The id of the call that a result means, which may be named by either of its ids."""
+        return self._other_ids.get(id, id)
 
     def see(self, blocks: Iterable[Block]) -> None:
         for block in blocks:
             if isinstance(block, ToolUseBlock):
                 self._open.append((block.id, block.name))
+                other = own_raw(NAME, block.raw).get("id")
+                self._other_ids.pop(block.id, None)  # its own id goes before another call's
+                if isinstance(other, str) and all(other != id for id, _ in self._open):
+                    self._other_ids[other] = block.id
             elif isinstance(block, ToolResultBlock):
                 self._open = [each for each in self._open if each[0] != block.tool_use_id]
 
@@ -77,42 +204,34 @@ class _Calls:
         return next(ids, None) or synthetic_tool_id(position, 0, name or "")
 
 
-class _Reader:
-    def __init__(self) -> None:
-        self.calls = _Calls()
-
-    def message(self, fields: Fields, position: int) -> Message:
-        role = fields.word("role", ROLES)
-        if role is Role.TOOL:
-            message = self.result(fields, position)
-        else:
-            message = _read_message(fields, role, position)
-        self.calls.see(message.content)
-        return message
-
-    def result(self, fields: Fields, position: int) -> Message:
-        name = fields.maybe("name", str)
-        content, content_form = _read_slot(fields, "content")
-        call_id, id, form = fields.maybe("call_id", str), fields.maybe("id", str), None
-        if call_id is None and id is not None:
-            call_id, id, form = id, None, "id"
-        elif call_id is None:
-            call_id, form = self.calls.guess(name, position), "guess"
-        block = ToolResultBlock(call_id, tuple(content), tool_name=name)
-        raw = fields.raw(content=content_form, answers=form)
-        metadata = MessageMetadata(parent_tool_use_id=call_id, provider_raw=raw)
-        return Message(Role.TOOL, (block,), id=id, metadata=metadata)
+def _read_result(fields: Fields, calls: _Calls, position: int) -> Message:
+    name = fields.maybe("name", str)
+    content, content_form = _read_slot(fields, "content")
+    call_id, id, form = fields.maybe("call_id", str), fields.maybe("id", str), None
+    if call_id is None and id is not None:
+        call_id, id, form = id, None, "id"
+    elif call_id is None:
+        call_id, form = calls.guess(name, position), "guess"
+    answered = calls.named(call_id)
+    spelled = None if answered == call_id else call_id
+    block = ToolResultBlock(answered, tuple(content), tool_name=name)
+    raw = fields.raw(content=content_form, answers=form, other_id=spelled)
+    metadata = MessageMetadata(parent_tool_use_id=answered, provider_raw=raw)
+    return Message(Role.TOOL, (block,), id=id, metadata=metadata)
 
 
 def _read_message(fields: Fields, role: Role, position: int) -> Message:
     name, id = fields.maybe("name", str), fields.maybe("id", str)
     extra = dict(fields.filled("extra", dict) or {})
+    issuer = issuer_in(extra)
     thinking, form = _read_reasoning(fields, extra)
     content, form["content"] = _read_slot(fields, "content")
     refusal, form["refusal"] = _read_slot(fields, "refusal")
     calls, diagnostics = _read_calls(fields, position)
     refused = [RefusalBlock(_text(part, fields, "refusal"), raw=part.raw) for part in refusal]
     apart = form.get("thinking_blocks")
+    if issuer is not None:
+        thinking = [issued(block, issuer) for block in thinking]
     key, blocks = read_signatures(extra, [*thinking, *content, *refused, *calls], apart)
     if extra:
         fields.left["extra"] = extra
@@ -151,22 +270,17 @@ def _read_reasoning(fields: Fields, extra: JsonObject) -> tuple[list[Block], dic
         texts = [(_text(part, fields, "reasoning"), part.raw) for part in parts]
         return [ThinkingBlock(text, raw=raw) for text, raw in texts], {"reasoning": form}
     fields.text_or_list("reasoning")
-    said = any(block.text for block in blocks if isinstance(block, ThinkingBlock))
-    if isinstance(value, str) and not said:
+    has_text = any(block.text for block in blocks if isinstance(block, ThinkingBlock))
+    if isinstance(value, str) and not has_text:
         fields.blank["reasoning"] = value
-    form = "list" if isinstance(value, list) else "none" if said and value is None else None
+    form = "list" if isinstance(value, list) else "none" if has_text and value is None else None
     return list(blocks), {"reasoning": form, "thinking_blocks": key}
 
 
 def _read_calls(fields: Fields, position: int) -> tuple[list[Block], tuple[Diagnostic, ...]]:
-    items = fields.filled("tool_calls", list) or []
-    calls: list[Block] = []
-    diagnostics: list[Diagnostic] = []
-    for number, (item, path) in enumerate(item_list(NAME, items, fields.place("tool_calls"))):
-        call, more = _read_call(Fields(NAME, item, path), position, number)
-        calls.append(call)
-        diagnostics.extend(more)
-    return calls, tuple(diagnostics)
+    listed = enumerate(fields.objects("tool_calls", optional=True))
+    read = [_read_call(call, position, number) for number, call in listed]
+    return [call for call, _ in read], tuple([each for _, more in read for each in more])
 
 
 def _read_call(
@@ -189,7 +303,7 @@ def _read_call(
 
 
 def write(messages: Iterable[Message], issuer: str | None = None) -> Written:
-    """`issuer` is the dialect that the messages were read from, where they do not say it."""
+    """`issuer`: the dialect that the messages were read from, for those that name none."""
     writer = _Writer(issuer)
     for number, message in enumerate(messages):
         writer.message(message, f"$[{number}]")
@@ -206,7 +320,7 @@ class _Writer:
     def message(self, message: Message, path: str) -> None:
         account = Account(self.report, path, message)
         if message.role is Role.TOOL:
-            for place, block in account.results(message, "id"):
+            for place, block in account.results(message, {"id"}):
                 self.wire.append(self.result(message, block, place, account))
                 self.calls.see([block])
             return
@@ -220,18 +334,17 @@ class _Writer:
         self, message: Message, block: ToolResultBlock, path: str, account: Account
     ) -> JsonObject:
         raw = message.metadata.provider_raw
-        form = form_of(NAME, raw)
-        parts = [
-            write_part(each, f"{path}.content[{number}]", account)
-            for number, each in enumerate(block.content)
-        ]
+        form = spelling_of(NAME, raw)
+        parts = [write_part(each, place, account) for each, place in placed(block.content, path)]
         account.fields(block, path, "tool_use_id", "content", "tool_name")
         out = present(role="tool", name=block.tool_name, id=message.id)
         guess = self.calls.guess(block.tool_name, len(self.wire))
+        other = form.get("other_id")
+        id = other if other and self.calls.named(other) == block.tool_use_id else block.tool_use_id
         if form.get("answers") == "id" and message.id is None:
-            out["id"] = block.tool_use_id
+            out["id"] = id
         elif form.get("answers") != "guess" or guess != block.tool_use_id:
-            out["call_id"] = block.tool_use_id
+            out["call_id"] = id
         _write_slot(out, "content", [part for part in parts if part is not None], form)
         return with_rest(NAME, raw, out)
 
@@ -242,27 +355,23 @@ class _Blocks:
     def __init__(self, message: Message, account: Account, position: int) -> None:
         self.account = account
         self.position = position
-        self.kept: list[Block] = []
+        self.written: list[Block] = []
         self.calls: list[ToolUseBlock] = []
-        self.slots: dict[str, list[JsonObject]] = {
-            "reasoning": [],
-            "content": [],
-            "refusal": [],
-            "tool_calls": [],
-        }
-        for number, block in enumerate(message.content):
-            self.place(block, f"{account.path}.content[{number}]")
-        ranks = [_ORDER.get(type(block), 1) for block in self.kept]
+        self.slots: dict[str, list[JsonObject]] = {slot: [] for slot in _SLOTS}
+        for block, path in placed(message.content, account.path):
+            self.place(block, path)
+        ranks = [_ORDER.get(type(block), 1) for block in self.written]
         if ranks != sorted(ranks):
             reason = "the order among reasoning, content, refusal and calls"
             account.lost(f"{account.path}.content", reason, kind="moved")
-        self.kept.sort(key=lambda block: _ORDER.get(type(block), 1))
+        self.written.sort(key=lambda block: _ORDER.get(type(block), 1))
 
     def place(self, block: Block, path: str) -> None:
         match block:
             case ThinkingBlock() | RedactedThinkingBlock():
                 self.account.fields(block, path, "text", "data", "signature")
-                self.keep(block, "reasoning", _write_thinking(block))
+                part = text_part(block) if isinstance(block, ThinkingBlock) else {}
+                self.keep(block, "reasoning", part)
             case CompactionBlock():
                 text = self.account.summary(path, block)
                 if text is not None:
@@ -281,7 +390,7 @@ class _Blocks:
     def keep(self, block: Block, slot: str, part: JsonObject | None) -> None:
         if part is None:
             return
-        self.kept.append(block)
+        self.written.append(block)
         if part:
             self.slots[slot].append(part)
 
@@ -289,7 +398,7 @@ class _Blocks:
         self.account.fields(
             block, path, "id", "name", "input", "raw_arguments", "signature", "executor"
         )
-        form = form_of(NAME, block.raw).get("id")
+        form = spelling_of(NAME, block.raw).get("id")
         out: JsonObject = {}
         made_up = synthetic_tool_id(self.position, len(self.calls) - 1, block.name)
         if form == "both" or (form != "call_id" and block.id != made_up):
@@ -302,7 +411,7 @@ class _Blocks:
 
 def _write_message(message: Message, blocks: _Blocks, issuer: str | None) -> JsonObject:
     raw = message.metadata.provider_raw
-    form = form_of(NAME, raw)
+    form = spelling_of(NAME, raw)
     where = layout(message, form, issuer)
     out = present(role=message.role.value, name=message.name, id=message.id)
     _write_slot(out, "content", blocks.slots["content"], form)
@@ -313,7 +422,7 @@ def _write_message(message: Message, blocks: _Blocks, issuer: str | None) -> Jso
     _write_slot(out, "refusal", blocks.slots["refusal"], form)
     if blocks.slots["tool_calls"]:
         out["tool_calls"] = blocks.slots["tool_calls"]
-    if extra := write_extra(blocks.kept, where):
+    if extra := write_extra(blocks.written, where):
         out["extra"] = extra
     return with_rest(NAME, raw, out)
 
@@ -327,7 +436,8 @@ def _write_slot(out: JsonObject, name: str, parts: list[JsonObject], form: JsonO
         case _ if form.get(name) == "list":
             out[name] = []
         case _ if name == "content" and form.get(name) != "none":
-            if not was_blank(form, name):
+            spelled = form.get("spelled")
+            if not isinstance(spelled, dict) or name not in spelled:
                 out[name] = ""
 
 
@@ -340,8 +450,4 @@ def _write_joined(out: JsonObject, parts: list[JsonObject], form: JsonObject) ->
         out["reasoning"] = "\n".join(texts)
 
 
-def _write_thinking(block: ThinkingBlock | RedactedThinkingBlock) -> JsonObject:
-    return text_part(block) if isinstance(block, ThinkingBlock) else {}
-
-
-VIEW = View(NAME, read, write)
+VIEW = View(NAME, read, write, read_context)

@@ -1,14 +1,15 @@
 """The `extra` of the flat view: thinking blocks and signatures, keyed by who made them.
 
 Two lists in block order: `thinking_blocks` as Claude has them, and `thought_signatures` as Gemini
-has them. Where the order alone would not say which blocks are signed, `positions` does.
+has them. Where the order alone does not show which blocks are signed, `positions` does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, Required, TypedDict
 
+from interlingua.dialects.registry import is_dialect
 from interlingua.errors import ReadError
 from interlingua.model.base import JsonObject
 from interlingua.model.blocks import (
@@ -19,10 +20,41 @@ from interlingua.model.blocks import (
     ToolUseBlock,
 )
 from interlingua.model.message import Message
-from interlingua.views.base import present, with_form, with_rest
-from interlingua.views.reading import Fields
+from interlingua.views.base import ISSUER, Fields, present, spelling_of, with_form, with_rest
 
 NAME = "flat"
+
+
+class GeminiExtra(TypedDict, total=False):
+    """`extra.gemini`: signatures in the order of the blocks that they sign."""
+
+    thought_signatures: list[str]
+    positions: list[int]
+    """Which of the blocks are signed, where their number alone does not show it."""
+
+
+class ThinkingEntry(TypedDict, total=False):
+    """A thinking block as Claude has it; a redacted one has `data` alone."""
+
+    type: Required[Literal["thinking", "redacted_thinking"]]
+    thinking: str
+    signature: str
+    data: str
+
+
+class ClaudeExtra(TypedDict, total=False):
+    """`extra.claude`: thinking with its signatures, redacted thinking included."""
+
+    thinking_blocks: list[ThinkingEntry]
+
+
+class Extra(TypedDict, total=False):
+    """The `extra` of a flat message; other keys are passed through."""
+
+    gemini: GeminiExtra
+    claude: ClaudeExtra
+
+
 Thinking = ThinkingBlock | RedactedThinkingBlock
 Signable = TextBlock | ThinkingBlock | ToolUseBlock
 
@@ -109,11 +141,24 @@ def _signable(blocks: Sequence[Block], apart: str | None) -> list[Signable]:
 
 
 def _usual(count: int, blocks: Sequence[Signable]) -> list[int] | None:
-    """The blocks that so many signatures belong to, unless `positions` says otherwise."""
+    """The blocks that so many signatures belong to, unless `positions` names others."""
     texts = [number for number, block in enumerate(blocks) if isinstance(block, TextBlock)]
     calls = [number for number, block in enumerate(blocks) if isinstance(block, ToolUseBlock)]
     choices = (list(range(len(blocks))), calls, calls[:1], sorted(texts + calls), texts[-1:])
     return next((places for places in choices if len(places) == count), None)
+
+
+def issuer_in(extra: JsonObject) -> str | None:
+    """The dialect that `extra` names as the issuer of the whole message, if it names just one."""
+    issuers = [name for key in extra if is_dialect(name := ISSUERS.get(key, key))]
+    return issuers[0] if len(issuers) == 1 else None
+
+
+def issued(block: Block, issuer: str) -> Block:
+    """The block with its issuer, unless it has one."""
+    if ISSUER in spelling_of(NAME, block.raw):
+        return block
+    return block.replace(raw=with_form(NAME, block.raw, issuer=issuer))
 
 
 def read_thinking(extra: JsonObject, reasoning: Any, path: str) -> tuple[str, list[Thinking]]:

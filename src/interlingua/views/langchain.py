@@ -8,26 +8,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from interlingua.arguments import recover
+from interlingua.model.arguments import recover
 from interlingua.model.base import JsonObject, same
 from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock, UnknownBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata, StopReason, Usage
-from interlingua.views.account import Account
-from interlingua.views.base import Written, form_of, own_raw, present, with_rest
-from interlingua.views.calls import read_arguments, write_arguments
+from interlingua.views.base import (
+    Fields,
+    Written,
+    as_string,
+    item_list,
+    one_or_more,
+    own_raw,
+    present,
+    read_arguments,
+    spelling_of,
+    take_text,
+    with_rest,
+    write_arguments,
+)
 from interlingua.views.langchain_blocks import (
-    MAKERS,
     NAME,
     read_block,
     read_output,
     write_block,
     write_output,
 )
-from interlingua.views.makers import name_of, named
+from interlingua.views.makers import LANGCHAIN, name_of, named
 from interlingua.views.missing import Draft
-from interlingua.views.reading import Fields, item_list
-from interlingua.views.view import View
+from interlingua.views.view import Account, View
 
 ROLES: dict[str, Role] = {
     "system": Role.SYSTEM,
@@ -83,8 +92,7 @@ _CALL = ("tool_use", "tool_call")
 
 def read(plain: Any) -> tuple[Message, ...]:
     """A list of messages, or a single one."""
-    items = [(plain, "$")] if isinstance(plain, dict) else item_list(NAME, plain)
-    return tuple([_read(Fields(NAME, item, path)) for item, path in items])
+    return tuple([_read(fields) for fields in one_or_more(NAME, plain)])
 
 
 def _read(fields: Fields) -> Message:
@@ -97,7 +105,7 @@ def _read(fields: Fields) -> Message:
     role = ROLES[kind]
     if role is Role.ASSISTANT:
         return _read_answer(data, form)
-    kwargs, _ = _inside(data, "additional_kwargs"), _inside(data, "response_metadata")
+    kwargs, _ = data.members("additional_kwargs"), data.members("response_metadata")
     if role is Role.SYSTEM and kwargs.get(DEVELOPER) == "developer":
         role = Role.DEVELOPER
         del kwargs[DEVELOPER]
@@ -126,14 +134,6 @@ def _inner(data: JsonObject, path: str) -> Fields:
     return Fields(NAME, {key: item for key, item in data.items() if key != "type"}, path)
 
 
-def _inside(data: Fields, name: str) -> JsonObject:
-    """The members of an object; taking one out of it is taking it out of the message."""
-    if not data.left.get(name):
-        data.filled(name, dict)
-        return {}
-    return data.within(name).left
-
-
 def _read_content(data: Fields, issuer: str | None) -> tuple[list[Block], str | None]:
     content = data.text_or_list("content")
     if not isinstance(content, list):
@@ -154,13 +154,13 @@ def _read_result(data: Fields, form: JsonObject) -> Message:
 
 
 def _read_answer(data: Fields, form: JsonObject) -> Message:
-    kwargs, about = _inside(data, "additional_kwargs"), _inside(data, "response_metadata")
+    kwargs, about = data.members("additional_kwargs"), data.members("response_metadata")
     metadata = _provenance(about, form)
     blocks, form["content"] = _read_content(data, metadata.protocol)
     signatures = kwargs.pop(SIGNATURES, None)
     signatures = signatures if isinstance(signatures, dict) else {}
     calls, diagnostics = _read_calls(data, signatures)
-    blocks = _placed(blocks, calls)
+    blocks = _with_calls(blocks, calls)
     name, id = data.maybe("name", str), data.maybe("id", str)
     metadata = metadata.replace(
         usage=_read_usage(data), diagnostics=diagnostics, provider_raw=data.raw(**form)
@@ -171,18 +171,15 @@ def _read_answer(data: Fields, form: JsonObject) -> Message:
 def _provenance(about: JsonObject, form: JsonObject) -> MessageMetadata:
     """Taken out of the metadata of the response, which every integration fills in its own way."""
     maker = about.get("model_provider")
-    metadata = MAKERS.read(maker if isinstance(maker, str) else None)
-    if isinstance(maker, str) and MAKERS.word(metadata.provider, metadata.protocol) == maker:
+    metadata = LANGCHAIN.read(maker if isinstance(maker, str) else None)
+    if isinstance(maker, str) and LANGCHAIN.word(metadata.provider, metadata.protocol) == maker:
         del about["model_provider"]
-    if isinstance(about.get("model_name"), str):
-        metadata = named(metadata, about.pop("model_name"))
-    if isinstance(about.get("id"), str):
-        metadata = metadata.replace(response_id=about.pop("id"))
+    metadata = named(metadata, take_text(about, "model_name"))
+    metadata = metadata.replace(response_id=take_text(about, "id"))
     for key in STOP_KEYS:
-        word = about.get(key)
-        if isinstance(word, str):
+        word = take_text(about, key)
+        if word is not None:
             form["stop"] = key
-            del about[key]
             stop = STOP_REASONS.get(word, StopReason.OTHER)
             return metadata.replace(stop_reason=stop, raw_stop_reason=word)
     return metadata
@@ -193,34 +190,27 @@ def _read_calls(
 ) -> tuple[list[ToolUseBlock], tuple[Diagnostic, ...]]:
     calls: list[ToolUseBlock] = []
     diagnostics: list[Diagnostic] = []
-    for call, path in _listed(data, "tool_calls"):
-        fields = Fields(NAME, call, path)
+    for fields in data.objects("tool_calls", optional=True):
         block = _read_call(fields, fields.maybe("args", dict) or {}, None)
         calls.append(block.replace(signature=signatures.get(block.id)))
-    for call, path in _listed(data, "invalid_tool_calls"):
-        fields = Fields(NAME, call, path)
+    for fields in data.objects("invalid_tool_calls", optional=True):
         text = fields.maybe("args", str)
-        id = call.get("id") or ""
-        given, spelled, made = read_arguments(text or "", id)
-        block = _read_call(fields, given, spelled or text, invalid=True)
+        input, spelled, made = read_arguments(text or "", fields.left.get("id") or "")
+        block = _read_call(fields, input, spelled or text, invalid=True)
         calls.append(block.replace(signature=signatures.get(block.id)))
         diagnostics += made
     return calls, tuple(diagnostics)
 
 
-def _listed(data: Fields, name: str) -> list[tuple[Any, str]]:
-    return item_list(NAME, data.filled(name, list) or [], data.place(name))
-
-
-def _read_call(fields: Fields, given: JsonObject, text: str | None, **form: Any) -> ToolUseBlock:
+def _read_call(fields: Fields, input: JsonObject, text: str | None, **form: Any) -> ToolUseBlock:
     id, name = fields.maybe("id", str), fields.maybe("name", str)
     missing = True if fields.left.pop("type", None) is None else None
     return ToolUseBlock(
-        id or "", name or "", given, text, raw=fields.raw(untyped=missing, listed=True, **form)
+        id or "", name or "", input, text, raw=fields.raw(untyped=missing, listed=True, **form)
     )
 
 
-def _placed(blocks: list[Block], calls: list[ToolUseBlock]) -> list[Block]:
+def _with_calls(blocks: list[Block], calls: list[ToolUseBlock]) -> list[Block]:
     """Calls where the content repeats them, the others behind it."""
     waiting = list(calls)
     placed: list[Block] = []
@@ -232,30 +222,32 @@ def _placed(blocks: list[Block], calls: list[ToolUseBlock]) -> list[Block]:
             continue
         waiting.remove(call)
         own = own_raw(NAME, call.raw)
-        form = {**form_of(NAME, call.raw), "block": wire}
+        form = {**spelling_of(NAME, call.raw), "block": wire}
         placed.append(call.replace(raw={NAME: {**own, "$form": form}}))
     return [*placed, *waiting]
 
 
 def _read_usage(data: Fields) -> Usage | None:
-    plain = data.maybe("usage_metadata", dict)
-    if plain is None:
+    fields = data.object("usage_metadata")
+    if fields is None:
         return None
-    fields = Fields(NAME, plain, data.place("usage_metadata"))
     prompt, output = fields.maybe("input_tokens", int), fields.maybe("output_tokens", int)
-    given, made = _details(fields, "input_token_details"), _details(fields, "output_token_details")
-    cached, written = given.pop("cache_read", None), given.pop("cache_creation", None)
+    inputs, outputs = (
+        _details(fields, "input_token_details"),
+        _details(fields, "output_token_details"),
+    )
+    cached, written = inputs.pop("cache_read", None), inputs.pop("cache_creation", None)
     usage = Usage(
         input_tokens=None if prompt is None else max(prompt - (cached or 0) - (written or 0), 0),
         output_tokens=output,
         cached_input_tokens=cached,
         cache_creation_input_tokens=written,
-        reasoning_tokens=made.pop("reasoning", None),
+        reasoning_tokens=outputs.pop("reasoning", None),
     )
     total = fields.maybe("total_tokens", int)
     form: Any = None if total == usage.total_tokens else "none" if total is None else total
-    asked = prompt if prompt != usage.prompt_tokens else None
-    return usage.replace(raw=fields.raw(total=form, prompt=asked))
+    wire_prompt = prompt if prompt != usage.prompt_tokens else None
+    return usage.replace(raw=fields.raw(total=form, prompt=wire_prompt))
 
 
 def _details(fields: Fields, name: str) -> JsonObject:
@@ -273,7 +265,7 @@ def _details(fields: Fields, name: str) -> JsonObject:
 
 
 def write(messages: Iterable[Message], issuer: str | None = None) -> Written:
-    """`issuer` is the dialect that the messages were read from, where they do not say it."""
+    """`issuer`: the dialect that the messages were read from, for those that name none."""
     draft = Draft(NAME, messages, issuer)
     wire = [out for number in range(len(draft.messages)) for out in _write(draft, number)]
     return draft.written(wire, read)
@@ -289,7 +281,7 @@ def _write(draft: Draft, number: int) -> Iterator[JsonObject]:
     elif message.role is Role.ASSISTANT:
         yield _closed(message, _write_answer(draft, number))
     else:
-        content = draft.parts(number, _write_spoken)
+        content = draft.parts(number, _write_input_block)
         data: JsonObject = {"content": _as_string(content, message)}
         data |= present(name=message.name, id=message.id)
         if message.role is Role.DEVELOPER:
@@ -309,7 +301,7 @@ def _is_message(wire: JsonObject) -> bool:
     return "lc" in wire or "data" in wire or "content" in wire
 
 
-def _write_spoken(block: Block, path: str, account: Account) -> Any:
+def _write_input_block(block: Block, path: str, account: Account) -> Any:
     if isinstance(block, ToolUseBlock) and block.executor == "client":
         account.block(path, block)
         return None
@@ -319,18 +311,12 @@ def _write_spoken(block: Block, path: str, account: Account) -> Any:
 def _as_string(content: list[Any], message: Message) -> Any:
     """Content as a string where it was one, or is nothing else."""
     raw = message.metadata.provider_raw or {}
-    was_string = NAME not in raw or form_of(NAME, raw).get("content") == "string"
-    match content:
-        case [] if was_string:
-            return ""
-        case [{"type": "text", "text": str(text), **rest}] if text and not rest and was_string:
-            return text
-    return content
+    return as_string(content, NAME not in raw or spelling_of(NAME, raw).get("content") == "string")
 
 
 def _write_results(draft: Draft, number: int) -> Iterator[JsonObject]:
     message, account = draft.messages[number], draft.account(number)
-    form = form_of(NAME, message.metadata.provider_raw)
+    form = spelling_of(NAME, message.metadata.provider_raw)
     for path, block in draft.results(number):
         content = write_output(block, form.get("content"), path, account)
         data: JsonObject = {"content": content, "tool_call_id": block.tool_use_id}
@@ -342,7 +328,7 @@ def _write_results(draft: Draft, number: int) -> Iterator[JsonObject]:
 def _write_answer(draft: Draft, number: int) -> JsonObject:
     message = draft.messages[number]
     known = message.metadata
-    writer = _Answer(message)
+    writer = _CallWriter(message)
     content = [part for part in draft.parts(number, writer.part) if part is not _LISTED]
     data: JsonObject = {"content": _as_string(content, message)}
     data |= present(name=message.name, id=message.id)
@@ -358,7 +344,7 @@ _LISTED = object()
 """Stands for a call that is in a list beside the content."""
 
 
-class _Answer:
+class _CallWriter:
     """The calls of an answer, which stand beside its content."""
 
     def __init__(self, message: Message) -> None:
@@ -370,7 +356,7 @@ class _Answer:
     def part(self, block: Block, path: str, account: Account) -> Any:
         if not isinstance(block, ToolUseBlock) or block.executor != "client":
             return write_block(block, path, account)
-        form = form_of(NAME, block.raw)
+        form = spelling_of(NAME, block.raw)
         invalid = _is_invalid(block)
         call: JsonObject = {"name": block.name, "args": block.input, "id": block.id}
         if invalid:
@@ -389,8 +375,8 @@ class _Answer:
         wire = form.get("block")
         if isinstance(wire, dict):
             key = "input" if wire.get("type") == "tool_use" else "args"
-            given = wire.get(key)
-            same_input = not isinstance(given, dict) or same(given, block.input) or invalid
+            args = wire.get(key)
+            same_input = not isinstance(args, dict) or same(args, block.input) or invalid
             return {**wire, "id": block.id, "name": block.name} | (
                 {} if same_input else {key: block.input}
             )
@@ -410,22 +396,22 @@ def _is_plain(message: Message) -> bool:
 
 def _is_invalid(block: ToolUseBlock) -> bool:
     """Whether its arguments were no JSON; such a call is never run."""
-    if form_of(NAME, block.raw).get("invalid"):
+    if spelling_of(NAME, block.raw).get("invalid"):
         return True
     text = block.raw_arguments
     if text is None:
         return False
-    told = recover(text)
-    return told.mode != "strict" and same(told.input, block.input)
+    recovered = recover(text)
+    return recovered.mode != "strict" and same(recovered.input, block.input)
 
 
 def _write_provenance(
-    known: MessageMetadata, writer: _Answer, issuer: str | None, content: list[Any]
+    known: MessageMetadata, writer: _CallWriter, issuer: str | None, content: list[Any]
 ) -> JsonObject:
-    form = form_of(NAME, known.provider_raw)
+    form = spelling_of(NAME, known.provider_raw)
     key = form.get("stop")
     out = present(
-        model_provider=MAKERS.word(known.provider, known.protocol or issuer),
+        model_provider=LANGCHAIN.word(known.provider, known.protocol or issuer),
         model_name=name_of(known),
         id=known.response_id,
     )
@@ -452,7 +438,7 @@ def _write_usage(usage: Usage | None, account: Account) -> JsonObject | None:
     """The three counts that LangChain demands, and those inside of them."""
     if usage is None:
         return None
-    form = form_of(NAME, usage.raw)
+    form = spelling_of(NAME, usage.raw)
     prompt, total = form.get("prompt"), form.get("total")
     out = present(
         input_tokens=prompt if isinstance(prompt, int) else usage.prompt_tokens,
@@ -465,14 +451,14 @@ def _write_usage(usage: Usage | None, account: Account) -> JsonObject | None:
         place = f"{account.path}.metadata.usage"
         account.lost(place, "a count that is not known as 0", "info", "approximated")
         out = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0, **out}
-    given = present(
+    inputs = present(
         cache_creation=usage.cache_creation_input_tokens, cache_read=usage.cached_input_tokens
     )
-    made = present(reasoning=usage.reasoning_tokens)
-    if given:
-        out["input_token_details"] = given
-    if made:
-        out["output_token_details"] = made
+    outputs = present(reasoning=usage.reasoning_tokens)
+    if inputs:
+        out["input_token_details"] = inputs
+    if outputs:
+        out["output_token_details"] = outputs
     return with_rest(NAME, usage.raw, out)
 
 
@@ -495,7 +481,7 @@ _DEFAULTS: dict[str, JsonObject] = {
 def _closed(message: Message, data: JsonObject) -> JsonObject:
     """The message in the way that it was written; else as `messages_to_dict` writes it."""
     raw = message.metadata.provider_raw or {}
-    form = form_of(NAME, raw)
+    form = spelling_of(NAME, raw)
     kind = TYPES[message.role]
     type_ = form.get("type") if isinstance(form.get("type"), str) else kind
     if NAME not in raw:

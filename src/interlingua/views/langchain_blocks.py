@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Never, assert_type
 
 import msgspec
 
 from interlingua.model.base import JsonObject, Raw
 from interlingua.model.blocks import (
+    AudioBlock,
     Block,
     Citation,
     CompactionBlock,
@@ -23,41 +24,22 @@ from interlingua.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
+    VideoBlock,
 )
-from interlingua.views.account import Account
-from interlingua.views.base import form_of, own_raw, present, with_rest
-from interlingua.views.library_media import KINDS, WORDS
-from interlingua.views.makers import (
-    ANTHROPIC,
-    AZURE,
-    BEDROCK,
-    CHAT_HOSTS,
-    GEMINI,
-    MISTRAL,
-    OLLAMA,
-    OPENAI,
-    OPENROUTER,
-    VERTEX,
-    Makers,
+from interlingua.views.base import (
+    Fields,
+    item_list,
+    json_value,
+    placed,
+    present,
+    spelling_of,
+    take_text,
+    with_rest,
 )
-from interlingua.views.reading import Fields, item_list
+from interlingua.views.media import KINDS, WORDS
+from interlingua.views.view import Account
 
 NAME = "langchain"
-MAKERS = Makers(
-    {
-        "anthropic": ANTHROPIC,
-        "openai": OPENAI,
-        "azure": AZURE,
-        "google_genai": GEMINI,
-        "google_vertexai": VERTEX,
-        "bedrock_converse": BEDROCK,
-        "bedrock": BEDROCK,
-        "ollama": OLLAMA,
-        "openrouter": OPENROUTER,
-        "mistralai": MISTRAL,
-        **CHAT_HOSTS,
-    }
-)
 MEDIA = {**KINDS, "file": DocumentBlock, "text-plain": DocumentBlock}
 PLACES = ("base64", "url", "file_id", "text")
 SIGNATURE, SEALED = "signature", "encrypted_content"
@@ -105,8 +87,8 @@ def read_block(item: Any, path: str, issuer: str | None = None) -> Block:
 
 
 def _form(**form: Any) -> Raw | None:
-    told = present(**form)
-    return {NAME: {"$form": told}} if told else None
+    filled = present(**form)
+    return {NAME: {"$form": filled}} if filled else None
 
 
 def _extra(fields: Fields, name: str) -> str | None:
@@ -116,10 +98,7 @@ def _extra(fields: Fields, name: str) -> str | None:
     if isinstance(fields.left.get("extras"), dict):
         fields.within("extras")
     extras = fields.inside.get("extras")
-    if extras is None or not isinstance(extras.left.get(name), str):
-        return None
-    value: str = extras.left.pop(name)
-    return value
+    return None if extras is None else take_text(extras.left, name)
 
 
 def _read_text(fields: Fields, issuer: str | None) -> TextBlock:
@@ -267,7 +246,7 @@ def _is_result(item: Any) -> bool:
 def write_block(block: Block, path: str, account: Account) -> Any:
     """A standard block, or the provider's where it was that; None for what has none. Calls that a
     client runs are written by the message."""
-    form = form_of(NAME, block.raw)
+    form = spelling_of(NAME, block.raw)
     match block:
         case TextBlock(text):
             return _write_text(block, form)
@@ -282,16 +261,18 @@ def write_block(block: Block, path: str, account: Account) -> Any:
         case CompactionBlock():
             summary = account.summary(path, block)
             return None if summary is None else {"type": "text", "text": summary.text}
-        case ToolUseBlock(id, name, given):
-            out: JsonObject = {"type": "server_tool_call", "id": id, "name": name, "args": given}
+        case ToolUseBlock(id, name, args):
+            out: JsonObject = {"type": "server_tool_call", "id": id, "name": name, "args": args}
             return with_rest(NAME, block.raw, out)
         case ToolResultBlock():
             return _write_server_result(block, path, account)
+        case ImageBlock() | AudioBlock() | VideoBlock() | DocumentBlock():
+            return _write_media(block, form, path, account)
         case UnknownBlock():
-            if not own_raw(NAME, block.raw):
-                account.block(path, block)
-            return own_raw(NAME, block.raw) or None
-    return _write_media(block, form, path, account)
+            return account.own_or_dropped(path, block)
+        case _:
+            assert_type(block, Never)  # type: ignore[unreachable]  # types of later versions
+            return account.own_or_dropped(path, block)
 
 
 def _write_text(block: TextBlock, form: JsonObject) -> Any:
@@ -370,7 +351,7 @@ def _write_image_url(block: ImageBlock) -> JsonObject:
 
 
 def _write_server_result(block: ToolResultBlock, path: str, account: Account) -> JsonObject:
-    form = form_of(NAME, block.raw)
+    form = spelling_of(NAME, block.raw)
     status: Any = "error" if block.is_error else form.get("status", "success")
     out: JsonObject = {"type": "server_tool_result", "tool_call_id": block.tool_use_id}
     out |= present(status=status or None)
@@ -381,21 +362,12 @@ def _write_server_result(block: ToolResultBlock, path: str, account: Account) ->
 
 
 def write_output(block: ToolResultBlock, form: Any, path: str, account: Account) -> Any:
-    places = [(each, f"{path}.content[{number}]") for number, each in enumerate(block.content)]
-    written = [write_block(each, place, account) for each, place in places]
+    written = [write_block(each, place, account) for each, place in placed(block.content, path)]
     items = [item for item in written if item is not None]
     match items:
         case []:
             return None if form == "none" else [] if form == "list" else ""
         case [{"type": "text", "text": str(text), **rest}] if not rest and form != "list":
-            return _value(text) if form == "json" else text or items
+            value = json_value(text) if form == "json" else text or items
+            return text if value is None else value
     return items
-
-
-def _value(text: str) -> Any:
-    """The value that the text is JSON of."""
-    try:
-        value = msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return text
-    return text if isinstance(value, str) or value is None else value

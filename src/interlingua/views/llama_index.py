@@ -31,13 +31,22 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata
-from interlingua.views.account import Account
-from interlingua.views.base import Written, form_of, own_raw, present, with_form, with_rest
-from interlingua.views.calls import read_arguments, write_arguments
-from interlingua.views.library_media import WORDS, inline
+from interlingua.views.base import (
+    Fields,
+    Written,
+    one_or_more,
+    placed,
+    present,
+    read_arguments,
+    spelling_of,
+    take_text,
+    with_form,
+    with_rest,
+    write_arguments,
+)
+from interlingua.views.media import WORDS, inline
 from interlingua.views.missing import Draft
-from interlingua.views.reading import Fields, item_list
-from interlingua.views.view import View
+from interlingua.views.view import Account, View
 
 NAME = "llama-index"
 ROLES: dict[str, Role] = {
@@ -75,15 +84,14 @@ _WORDS = {"bedrock": "signature", "vertex": "thought_signature"} | {
 
 def read(plain: Any) -> tuple[Message, ...]:
     """A list of messages, or a single one."""
-    items = [(plain, "$")] if isinstance(plain, dict) else item_list(NAME, plain)
-    return tuple([_read(Fields(NAME, item, path)) for item, path in items])
+    return tuple([_read(fields) for fields in one_or_more(NAME, plain)])
 
 
 def _read(fields: Fields) -> Message:
     word = fields.need("role", str)
     role = fields.known("role", word, ROLES)
     form: JsonObject = {"role": word if word != role.value else None}
-    kwargs = _kwargs(fields)
+    kwargs = fields.members("additional_kwargs")
     items = fields.items("blocks")
     blocks, diagnostics = _read_blocks(items)
     if role is Role.TOOL:
@@ -114,25 +122,14 @@ def _signed(blocks: list[Block], signatures: list[Any]) -> list[Block]:
     ]
 
 
-def _kwargs(fields: Fields) -> JsonObject:
-    """Taking something out of it is taking it out of the message."""
-    if not fields.left.get("additional_kwargs"):
-        fields.filled("additional_kwargs", dict)
-        return {}
-    return fields.within("additional_kwargs").left
-
-
 def _read_result(
     fields: Fields, kwargs: JsonObject, blocks: list[Block], form: JsonObject
 ) -> Message:
-    id, name = kwargs.get("tool_call_id"), kwargs.get("name")
-    if not isinstance(id, str):
+    id = take_text(kwargs, "tool_call_id")
+    if id is None:
         raise fields.error("additional_kwargs", "a tool_call_id", "none")
-    del kwargs["tool_call_id"]
-    if isinstance(name, str):
-        del kwargs["name"]
     content: Any = tuple(blocks)
-    block = ToolResultBlock(id, content, tool_name=name if isinstance(name, str) else None)
+    block = ToolResultBlock(id, content, tool_name=take_text(kwargs, "name"))
     metadata = MessageMetadata(parent_tool_use_id=id, provider_raw=fields.raw(**form))
     return Message(Role.TOOL, (block,), metadata=metadata)
 
@@ -152,11 +149,11 @@ def _read_blocks(items: list[tuple[Any, str]]) -> tuple[list[Block], list[Diagno
 
 
 def _cache_point(item: Any) -> str | None:
-    """How long a cache lasts: empty where that is not said, None where it is no such point."""
+    """The lifetime of a cache: empty where none is named, None where it is no cache point."""
     match item:
-        case {"block_type": "cache", "cache_control": {"type": "ephemeral", **told}, **rest}:
-            ttl = told.get("ttl", "")
-            return ttl if not rest and told.keys() <= {"ttl"} and isinstance(ttl, str) else None
+        case {"block_type": "cache", "cache_control": {"type": "ephemeral", **control}, **rest}:
+            ttl = control.get("ttl", "")
+            return ttl if not rest and control.keys() <= {"ttl"} and isinstance(ttl, str) else None
     return None
 
 
@@ -203,35 +200,30 @@ def _read_media(fields: Fields, word: str) -> Block:
 def _read_thinking(fields: Fields) -> Block:
     del fields.left["block_type"]
     text = fields.maybe("content", str)
-    told = _within(fields, "additional_information")
-    if text is None and told.get("type") == REDACTED and isinstance(told.get("data"), str):
-        del told["type"]
-        data = told.pop("data")
+    information = fields.members("additional_information")
+    if (
+        text is None
+        and information.get("type") == REDACTED
+        and isinstance(information.get("data"), str)
+    ):
+        del information["type"]
+        data = information.pop("data")
         return RedactedThinkingBlock(data, raw=fields.raw(issuer="anthropic"))
-    seal = next((word for word in SEALS if isinstance(told.get(word), str)), None)
-    signature = told.pop(seal) if seal is not None else None
-    id = told.pop("id") if isinstance(told.get("id"), str) else None
-    issuer = SEALS[seal] if seal is not None else None
-    raw = fields.raw(issuer=issuer, missing=True if text is None else None)
+    seal = next((word for word in SEALS if isinstance(information.get(word), str)), "")
+    signature, id = take_text(information, seal), take_text(information, "id")
+    raw = fields.raw(issuer=SEALS.get(seal), missing=True if text is None else None)
     return ThinkingBlock(text or "", signature, id, raw=raw)
-
-
-def _within(fields: Fields, name: str) -> JsonObject:
-    if not isinstance(fields.left.get(name), dict) or not fields.left[name]:
-        fields.filled(name, dict)
-        return {}
-    return fields.within(name).left
 
 
 def _read_call(fields: Fields) -> tuple[ToolUseBlock, Iterable[Diagnostic]]:
     del fields.left["block_type"]
     id, name = fields.maybe("tool_call_id", str), fields.need("tool_name", str)
-    given, text = fields.left.pop("tool_kwargs", None), None
+    args, text = fields.left.pop("tool_kwargs", None), None
     made: Iterable[Diagnostic] = ()
-    form = "text" if isinstance(given, str) else None
-    if isinstance(given, str):
-        given, text, made = read_arguments(given, id or "")
-    block = ToolUseBlock(id or "", name, given or {}, text, raw=fields.raw(args=form))
+    form = "text" if isinstance(args, str) else None
+    if isinstance(args, str):
+        args, text, made = read_arguments(args, id or "")
+    block = ToolUseBlock(id or "", name, args or {}, text, raw=fields.raw(args=form))
     return block, made
 
 
@@ -242,15 +234,15 @@ def _read_listed(kwargs: JsonObject, blocks: list[Block]) -> tuple[list[Block], 
     if not isinstance(listed, list) or not listed or not all(map(_is_listed, listed)):
         return [], []
     if any(call["id"] in known for call in listed):
-        return [], []  # said again what the blocks say
+        return [], []  # repeats the calls among the blocks
     del kwargs["tool_calls"]
     calls: list[Block] = []
     diagnostics: list[Diagnostic] = []
     for call in listed:
-        given, text, made = read_arguments(call["function"]["arguments"], call["id"])
+        input, text, made = read_arguments(call["function"]["arguments"], call["id"])
         raw = {NAME: {"$form": {"listed": True}}}
         name = call["function"]["name"]
-        calls.append(ToolUseBlock(call["id"], name, given, text, raw=raw))
+        calls.append(ToolUseBlock(call["id"], name, input, text, raw=raw))
         diagnostics += made
     return calls, diagnostics
 
@@ -271,7 +263,7 @@ def _is_listed(call: Any) -> bool:
 
 
 def write(messages: Iterable[Message], issuer: str | None = None) -> Written:
-    """`issuer` is the dialect that the messages were read from, where they do not say it."""
+    """`issuer`: the dialect that the messages were read from, for those that name none."""
     draft = Draft(NAME, messages, issuer)
     wire = [out for number in range(len(draft.messages)) for out in _write(draft, number)]
     return draft.written(wire, read)
@@ -285,7 +277,7 @@ def _write(draft: Draft, number: int) -> Iterator[JsonObject]:
     listed: list[JsonObject] = []
 
     def part(block: Block, path: str, account: Account) -> Any:
-        if isinstance(block, ToolUseBlock) and form_of(NAME, block.raw).get("listed"):
+        if isinstance(block, ToolUseBlock) and spelling_of(NAME, block.raw).get("listed"):
             listed.append(_write_listed(block, path))
             return []
         return _write_block(block, path, account)
@@ -300,14 +292,16 @@ def _write_signatures(draft: Draft, number: int, count: int) -> list[Any] | None
     """One for each block that is written, where a text or a call has one of Gemini's; signatures of
     others have no place."""
     message, account = draft.messages[number], draft.account(number)
-    kept = [message.content[place] for place in draft.entries[-1].blocks]
-    mine = [getattr(b, "signature", None) for b in kept if isinstance(b, (TextBlock, ToolUseBlock))]
-    form = form_of(NAME, message.metadata.provider_raw).get("signatures")
-    if not any(mine) and not isinstance(form, list):
+    written = [message.content[place] for place in draft.entries[-1].blocks]
+    signatures = [
+        getattr(b, "signature", None) for b in written if isinstance(b, (TextBlock, ToolUseBlock))
+    ]
+    form = spelling_of(NAME, message.metadata.provider_raw).get("signatures")
+    if not any(signatures) and not isinstance(form, list):
         return None
     known = form if isinstance(form, list) and len(form) == count else [None] * count
     out: list[Any] = []
-    for block, old in zip(kept, known, strict=False):
+    for block, old in zip(written, known, strict=False):
         if not isinstance(block, (TextBlock, ToolUseBlock)):
             out.append(old)
         elif _WORDS.get(account.issuer_of(block) or "gemini") == "thought_signature":
@@ -320,7 +314,7 @@ def _write_signatures(draft: Draft, number: int, count: int) -> list[Any] | None
 
 def _message(message: Message, kwargs: JsonObject, blocks: list[JsonObject]) -> JsonObject:
     raw = message.metadata.provider_raw
-    word = form_of(NAME, raw).get("role")
+    word = spelling_of(NAME, raw).get("role")
     role = word if ROLES.get(word or "") is message.role else message.role.value
     out: JsonObject = {"role": role, "blocks": blocks}
     if kwargs or NAME not in (raw or {}):
@@ -332,14 +326,14 @@ def _write_results(draft: Draft, number: int) -> Iterator[JsonObject]:
     message, account = draft.messages[number], draft.account(number)
     for path, block in draft.results(number):
         content: list[JsonObject] = []
-        for place, each in enumerate(block.content):
-            content += _write_block(each, f"{path}.content[{place}]", account) or []
+        for each, place in placed(block.content, path):
+            content += _write_block(each, place, account) or []
         kwargs = {"tool_call_id": block.tool_use_id, **present(name=block.tool_name)}
         yield _message(message, kwargs, content)
 
 
 def _write_block(block: Block, path: str, account: Account) -> list[JsonObject] | None:
-    """A block, and behind it the point up to which a cache is to be kept."""
+    """A block, followed by its cache point if it has one."""
     out = _one(block, path, account)
     if out is None:
         return None
@@ -356,8 +350,8 @@ def _one(block: Block | ResultBlock, path: str, account: Account) -> JsonObject 
         case ThinkingBlock():
             return _write_thinking(block, path, account)
         case RedactedThinkingBlock(data):
-            told = {"type": REDACTED, "data": data}
-            out = {"block_type": "thinking", "content": None, "additional_information": told}
+            information = {"type": REDACTED, "data": data}
+            out = {"block_type": "thinking", "content": None, "additional_information": information}
             return with_rest(NAME, block.raw, out)
         case ToolUseBlock(executor="client"):
             return _write_call(block, path)
@@ -367,19 +361,16 @@ def _one(block: Block | ResultBlock, path: str, account: Account) -> JsonObject 
         case CompactionBlock():
             summary = account.summary(path, block)
             return None if summary is None else {"block_type": "text", "text": summary.text}
-        case UnknownBlock() if own_raw(NAME, block.raw):
-            return own_raw(NAME, block.raw)
     if type(block) in WORDS:
         return _write_media(block, path, account)  # type: ignore[arg-type]  # just looked up
-    account.block(path, block)
-    return None
+    return account.own_or_dropped(path, block)
 
 
 def _write_thinking(block: ThinkingBlock, path: str, account: Account) -> JsonObject:
     out: JsonObject = {"block_type": "thinking", "content": block.text}
-    if form_of(NAME, block.raw).get("missing") and not block.text:
+    if spelling_of(NAME, block.raw).get("missing") and not block.text:
         del out["content"]
-    told = present(id=block.id)
+    information = present(id=block.id)
     issuer = account.issuer_of(block)
     if block.signature is not None:
         word = _WORDS.get(issuer or "anthropic")
@@ -387,18 +378,18 @@ def _write_thinking(block: ThinkingBlock, path: str, account: Account) -> JsonOb
             reason = f"{NAME} cannot hold what {issuer} signed"
             account.lost(f"{path}.signature", reason, block=block)
         else:
-            told[word] = block.signature
-    if told:
-        out["additional_information"] = told
+            information[word] = block.signature
+    if information:
+        out["additional_information"] = information
     return with_rest(NAME, block.raw, out)
 
 
 def _write_call(block: ToolUseBlock, path: str) -> JsonObject:
-    given: Any = block.input
-    if form_of(NAME, block.raw).get("args") == "text" or block.raw_arguments is not None:
-        given = write_arguments(NAME, block, path)
+    args: Any = block.input
+    if spelling_of(NAME, block.raw).get("args") == "text" or block.raw_arguments is not None:
+        args = write_arguments(NAME, block, path)
     out = {"block_type": "tool_call", "tool_call_id": block.id, "tool_name": block.name}
-    return with_rest(NAME, block.raw, {**out, "tool_kwargs": given})
+    return with_rest(NAME, block.raw, {**out, "tool_kwargs": args})
 
 
 def _write_listed(block: ToolUseBlock, path: str) -> JsonObject:
@@ -429,7 +420,7 @@ def _write_media(block: MediaBlock, path: str, account: Account) -> JsonObject |
 
 
 def _format(media_type: str) -> str:
-    known = {told: word for word, told in FORMATS.items()}
+    known = {known_type: word for word, known_type in FORMATS.items()}
     return known.get(media_type, media_type.removeprefix("audio/"))
 
 

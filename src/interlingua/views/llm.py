@@ -7,13 +7,17 @@ read 2026-11-17.)
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from mimetypes import guess_type
-from typing import Any
+from typing import Any, Never, assert_type
 
 from interlingua.model.base import JsonObject, Raw
 from interlingua.model.blocks import (
+    AudioBlock,
     Block,
     CompactionBlock,
+    DocumentBlock,
+    ImageBlock,
     MediaBlock,
     RedactedThinkingBlock,
     RefusalBlock,
@@ -24,31 +28,30 @@ from interlingua.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
+    VideoBlock,
 )
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
-from interlingua.views.account import Account
-from interlingua.views.base import Written, form_of, own_raw, present, with_rest
-from interlingua.views.library_media import WORDS, class_for, inline
-from interlingua.views.makers import ANTHROPIC, BEDROCK, GEMINI, OPENAI, OPENROUTER, Makers
+from interlingua.views.base import (
+    Fields,
+    Written,
+    item_list,
+    one_or_more,
+    own_raw,
+    placed,
+    present,
+    spelling_of,
+    with_rest,
+)
+from interlingua.views.makers import LLM
+from interlingua.views.media import WORDS, class_for, inline
 from interlingua.views.missing import Draft
-from interlingua.views.reading import Fields, item_list
-from interlingua.views.view import View
+from interlingua.views.view import Account, View
 
 NAME = "llm-messages"
 ROLES: dict[str, Role] = {role.value: role for role in Role}
-MAKERS = Makers(
-    {
-        "anthropic": ANTHROPIC,
-        "openai": OPENAI,
-        "gemini": GEMINI,
-        "bedrock": BEDROCK,
-        "openrouter": OPENROUTER,
-    }
-)
-"""Keys of `provider_metadata`."""
 SEALS = {"openai": "encrypted_content", "gemini": "thoughtSignature"}
-"""The word for a signature under such a key; others say `signature`."""
+"""The word for a signature under such a key; others have `signature`."""
 PARTS = ("text", "reasoning", "tool_call", "tool_result", "attachment")
 SIGNATURE, REDACTED = "signature", "redacted_thinking"
 PLACES = {"content": "base64", "url": "url", "path": "file_ref"}
@@ -61,11 +64,9 @@ def read(plain: Any) -> tuple[Message, ...]:
     """A list of messages, a single one, or a response with its prompt."""
     if isinstance(plain, dict) and "prompt" in plain:
         whole = Fields(NAME, plain, "$")
-        asked, answered = whole.within("prompt").items("messages"), whole.items("messages")
-        items = [*asked, *answered]
-    else:
-        items = [(plain, "$")] if isinstance(plain, dict) else item_list(NAME, plain)
-    return tuple([each for item, path in items for each in _read(Fields(NAME, item, path))])
+        prompt, answer = whole.within("prompt").objects("messages"), whole.objects("messages")
+        return tuple([each for fields in chain(prompt, answer) for each in _read(fields)])
+    return tuple([each for fields in one_or_more(NAME, plain) for each in _read(fields)])
 
 
 def _read(fields: Fields) -> list[Message]:
@@ -107,8 +108,8 @@ def _read_part(item: Any, path: str) -> Block:
             return _read_result(fields)
         case {"type": "attachment", "attachment": dict(inside)} if _place(inside):
             del fields.left["type"]
-            told = fields.left.pop("attachment")
-            block = _read_attachment(Fields(NAME, told, fields.place("attachment")))
+            attachment = fields.left.pop("attachment")
+            block = _read_attachment(Fields(NAME, attachment, fields.place("attachment")))
             return block.replace(raw=fields.raw(attachment=(block.raw or {}).get(NAME)))
     return UnknownBlock({NAME: item})
 
@@ -118,16 +119,20 @@ def _unsealed(fields: Fields, word: str | None = None) -> tuple[str | None, str 
     for maker, about in _makers(fields):
         key = word or SEALS.get(maker, SIGNATURE)
         if isinstance(about.left.get(key), str):
-            return about.left.pop(key), MAKERS.dialect(maker) or maker
+            return about.left.pop(key), LLM.dialect(maker) or maker
     return None, None
 
 
 def _makers(fields: Fields) -> list[tuple[str, Fields]]:
-    """What is said for each provider; taking something out of it is taking it out of the part."""
-    told = fields.left.get("provider_metadata")
-    if isinstance(told, dict) and told and all(isinstance(a, dict) and a for a in told.values()):
+    """The metadata of each provider; taking a key out of it takes it out of the part."""
+    metadata = fields.left.get("provider_metadata")
+    if (
+        isinstance(metadata, dict)
+        and metadata
+        and all(isinstance(a, dict) and a for a in metadata.values())
+    ):
         inside = fields.within("provider_metadata")
-        for maker in told:
+        for maker in metadata:
             inside.within(maker)
     known = fields.inside.get("provider_metadata")
     return list(known.inside.items()) if known is not None else []
@@ -140,7 +145,7 @@ def _read_reasoning(fields: Fields) -> Block:
         if about.left.get("type") == REDACTED and isinstance(about.left.get("data"), str):
             del about.left["type"]
             sealed = about.left.pop("data")
-            whose = MAKERS.dialect(maker) or maker
+            whose = LLM.dialect(maker) or maker
             return RedactedThinkingBlock(sealed, raw=fields.raw(issuer=whose, words=text or None))
     id = next(
         (a.left.pop("id") for _, a in _makers(fields) if isinstance(a.left.get("id"), str)), None
@@ -189,8 +194,7 @@ def _read_attachment(fields: Fields) -> MediaBlock:
 
 
 def write(messages: Iterable[Message], issuer: str | None = None) -> Written:
-    """A list of messages; `issuer` is the dialect that they were read from, where they do not say
-    it."""
+    """`issuer`: the dialect that the messages were read from, for those that name none."""
     draft = Draft(NAME, messages, issuer)
     wire: list[JsonObject] = []
     for number in range(len(draft.messages)):
@@ -207,7 +211,7 @@ def _write(draft: Draft, number: int, wire: list[JsonObject]) -> None:
         return
     for path, block in draft.results(number):
         part = _write_result(block.replace(tool_name=draft.tool_of(block)), path, account, False)
-        if form_of(NAME, raw).get("joined") and wire and wire[-1]["role"] == "tool":
+        if spelling_of(NAME, raw).get("joined") and wire and wire[-1]["role"] == "tool":
             wire[-1]["parts"].append(part)
         else:
             wire.append(with_rest(NAME, raw, {"role": "tool", "parts": [part]}))
@@ -234,10 +238,10 @@ def _write_part(block: Block, path: str, account: Account) -> JsonObject | None:
             out = {"type": "reasoning", "text": text}
             return _sealed(out, block, block.signature, path, account, block.id)
         case RedactedThinkingBlock(data):
-            maker = MAKERS.of_issuer(account.issuer_of(block)) or "anthropic"
-            told = {maker: {"type": REDACTED, "data": data}}
-            words = form_of(NAME, block.raw).get("words", "")
-            out = {"type": "reasoning", "text": words, "provider_metadata": told}
+            maker = LLM.of_issuer(account.issuer_of(block)) or "anthropic"
+            metadata = {maker: {"type": REDACTED, "data": data}}
+            words = spelling_of(NAME, block.raw).get("words", "")
+            out = {"type": "reasoning", "text": words, "provider_metadata": metadata}
             return with_rest(NAME, block.raw, out)
         case ToolUseBlock():
             return _write_call(block, path, account)
@@ -246,11 +250,13 @@ def _write_part(block: Block, path: str, account: Account) -> JsonObject | None:
         case CompactionBlock():
             summary = account.summary(path, block)
             return None if summary is None else {"type": "text", "text": summary.text}
+        case ImageBlock() | AudioBlock() | VideoBlock() | DocumentBlock():
+            return _write_attached(block, path, account)
         case UnknownBlock():
-            if not own_raw(NAME, block.raw):
-                account.block(path, block)
-            return own_raw(NAME, block.raw) or None
-    return _write_attached(block, path, account)
+            return account.own_or_dropped(path, block)
+        case _:
+            assert_type(block, Never)  # type: ignore[unreachable]  # types of later versions
+            return account.own_or_dropped(path, block)
 
 
 def _sealed(
@@ -263,7 +269,7 @@ def _sealed(
 ) -> JsonObject:
     """With the signature where the plugin of its provider looks for it."""
     issuer = account.issuer_of(block)
-    maker = MAKERS.of_issuer(issuer) or issuer or ("openai" if id is not None else "anthropic")
+    maker = LLM.of_issuer(issuer) or issuer or ("openai" if id is not None else "anthropic")
     about = present(**{SEALS.get(maker, SIGNATURE): signature}, id=id)
     if about:
         out["provider_metadata"] = {maker: about}
@@ -272,7 +278,7 @@ def _sealed(
 
 def _write_call(block: ToolUseBlock, path: str, account: Account) -> JsonObject:
     out: JsonObject = {"type": "tool_call", "name": block.name, "arguments": block.input}
-    if block.id or not form_of(NAME, block.raw).get("nameless"):
+    if block.id or not spelling_of(NAME, block.raw).get("nameless"):
         out["tool_call_id"] = block.id
     if block.executor == "provider":
         out["server_executed"] = True
@@ -282,8 +288,7 @@ def _write_call(block: ToolUseBlock, path: str, account: Account) -> JsonObject:
 def _write_result(block: ToolResultBlock, path: str, account: Account, hosted: bool) -> JsonObject:
     texts: list[str] = []
     files: list[JsonObject] = []
-    for number, each in enumerate(block.content):
-        place = f"{path}.content[{number}]"
+    for each, place in placed(block.content, path):
         if isinstance(each, TextBlock):
             texts.append(each.text)
         elif type(each) in WORDS:
@@ -291,7 +296,9 @@ def _write_result(block: ToolResultBlock, path: str, account: Account, hosted: b
             files += [] if file is None else [file]
         else:
             account.block(place, each)
-    name = block.tool_name or _called(block, account)
+    content = account.owner.content if account.owner is not None else ()
+    calls = [b for b in content if isinstance(b, ToolUseBlock) and b.id == block.tool_use_id]
+    name = block.tool_name or (calls[0].name if calls else "")
     out: JsonObject = {"type": "tool_result", "name": name, "output": "".join(texts)}
     out["tool_call_id"] = block.tool_use_id
     if hosted:
@@ -300,26 +307,14 @@ def _write_result(block: ToolResultBlock, path: str, account: Account, hosted: b
         out["exception"] = "".join(texts)
     if files:
         out["attachments"] = files
-    kept = _with_problem(block)
-    return with_rest(NAME, kept, out)
-
-
-def _with_problem(block: ToolResultBlock) -> Raw | None:
-    """What was kept of a result; without the exception where it is no failure any more."""
     own = own_raw(NAME, block.raw)
-    if block.is_error or "exception" not in own:
-        return block.raw
-    return {NAME: {key: item for key, item in own.items() if key != "exception"}}
-
-
-def _called(block: ToolResultBlock, account: Account) -> str:
-    content = account.owner.content if account.owner is not None else ()
-    calls = [each for each in content if isinstance(each, ToolUseBlock)]
-    return next((call.name for call in calls if call.id == block.tool_use_id), "")
+    if not block.is_error:  # nor any more, where it was one
+        own = {key: item for key, item in own.items() if key != "exception"}
+    return with_rest(NAME, {NAME: own}, out)
 
 
 def _write_attached(block: MediaBlock, path: str, account: Account) -> JsonObject | None:
-    inside = form_of(NAME, block.raw).get("attachment")
+    inside = spelling_of(NAME, block.raw).get("attachment")
     raw = {NAME: inside} if isinstance(inside, dict) else None
     attachment = _attachment(block.replace(raw=raw), path, account)
     if attachment is None:

@@ -1,4 +1,4 @@
-"""Who made an answer, in the words of other libraries and in ours.
+"""Who produced an answer, in the words of other libraries and in ours.
 
 A word stands for a provider and for the dialect whose signatures its answers carry. Reading the
 first word of a pair back gives the same pair.
@@ -41,7 +41,7 @@ class Makers:
             self._protocols["openai-chat"] = self._providers["openai"]
 
     def read(self, word: str | None) -> MessageMetadata:
-        """Provider and protocol; a word that nobody knows is a provider's name."""
+        """Provider and protocol; an unknown word is taken for a provider's name."""
         if not word:
             return MessageMetadata()
         maker = self.words.get(word)
@@ -65,6 +65,49 @@ class Makers:
         if issuer is None:
             return None
         return self._protocols.get(issuer) or self._providers.get(issuer)
+
+
+LANGCHAIN = Makers(
+    {
+        "anthropic": ANTHROPIC,
+        "openai": OPENAI,
+        "azure": AZURE,
+        "google_genai": GEMINI,
+        "google_vertexai": VERTEX,
+        "bedrock_converse": BEDROCK,
+        "bedrock": BEDROCK,
+        "ollama": OLLAMA,
+        "openrouter": OPENROUTER,
+        "mistralai": MISTRAL,
+        **CHAT_HOSTS,
+    }
+)
+PYDANTIC_AI = Makers(
+    {
+        "anthropic": ANTHROPIC,
+        "openai": OPENAI,
+        "azure": AZURE,
+        "google": GEMINI,
+        "google-gla": GEMINI,
+        "google-cloud": VERTEX,
+        "google-vertex": VERTEX,
+        "bedrock": BEDROCK,
+        "ollama": OLLAMA,
+        "openrouter": OPENROUTER,
+        "mistral": MISTRAL,
+        **CHAT_HOSTS,
+    }
+)
+LLM = Makers(
+    {
+        "anthropic": ANTHROPIC,
+        "openai": OPENAI,
+        "gemini": GEMINI,
+        "bedrock": BEDROCK,
+        "openrouter": OPENROUTER,
+    }
+)
+"""Keys of `provider_metadata`."""
 
 
 def named(metadata: MessageMetadata, name: str | None) -> MessageMetadata:

@@ -1,8 +1,8 @@
-"""What is missing of messages once a view has written them, told by reading its wire again.
+"""Losses of a view, found by reading its wire again.
 
-The messages of other libraries have many places, some of which say two things or half of one. So a
-writer only tells which blocks it left out, and which message each of its own was made of; all the
-rest that reading does not give back is found here and put into the report.
+Fields of other libraries often hold two things, or half of one. So a writer reports only the blocks
+it left out and notes which message each of its own was made of; whatever reading does not give back
+is found here and reported.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from interlingua.arguments import recover, to_text
 from interlingua.errors import ReadError
-from interlingua.losses import LossKind, Report, Severity
+from interlingua.model.arguments import recover, to_text
 from interlingua.model.base import Value, _defaults, same
 from interlingua.model.blocks import (
     TYPE_OF,
@@ -22,25 +21,26 @@ from interlingua.model.blocks import (
     ToolUseBlock,
     UnknownBlock,
 )
+from interlingua.model.losses import LossKind, Report, Severity
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageMetadata
-from interlingua.views.account import _MINOR_FIELDS, Account
-from interlingua.views.base import Written
-from interlingua.views.library_media import standard
+from interlingua.views.base import Written, placed
+from interlingua.views.media import standard
+from interlingua.views.view import _MINOR_FIELDS, Account
 
 Read = Callable[[Any], tuple[Message, ...]]
 WriteBlock = Callable[[Block, str, Account], Any]
 
 
 class Entry(NamedTuple):
-    """Which of the messages, and which of its blocks, one message of the wire was made of."""
+    """The message, and those of its blocks, that one message of the wire was made of."""
 
     number: int
     blocks: tuple[int, ...]
 
 
 class Draft:
-    """What a writer of a library's messages has done so far."""
+    """The state of a writer of a library's messages."""
 
     def __init__(self, view: str, messages: Iterable[Message], issuer: str | None) -> None:
         self.report = Report(view)
@@ -52,7 +52,7 @@ class Draft:
         """The tool of each call."""
 
     def tool_of(self, result: ToolResultBlock) -> str:
-        """The tool that a result is of; empty where nobody says it."""
+        """The name of the tool that a result is of; empty where it is not known."""
         return result.tool_name or self.names.get(result.tool_use_id, "")
 
     def account(self, number: int) -> Account:
@@ -64,32 +64,22 @@ class Draft:
 
     def parts(self, number: int, write: WriteBlock) -> list[Any]:
         """What a message's blocks are written as, all in one message of the wire."""
-        account, parts, kept = self.account(number), [], []
-        for place, block in enumerate(self.messages[number].content):
-            part = write(block, f"{account.path}.content[{place}]", account)
+        account, parts, written = self.account(number), [], []
+        for place, (block, path) in enumerate(placed(self.messages[number].content, account.path)):
+            part = write(block, path, account)
             if part is not None:
                 parts.append(part)
-                kept.append(place)
-        self.add(number, kept)
+                written.append(place)
+        self.add(number, written)
         return parts
 
     def results(self, number: int) -> list[tuple[str, ToolResultBlock]]:
-        """The results of a tool message with their places, each a message of its own."""
-        account, message = self.account(number), self.messages[number]
-        found: list[tuple[str, ToolResultBlock]] = []
+        """The results of a tool message with their paths, each a message of its own."""
+        message = self.messages[number]
         for place, block in enumerate(message.content):
-            path = f"{account.path}.content[{place}]"
             if isinstance(block, ToolResultBlock):
-                found.append((path, block))
                 self.add(number, (place,))
-            else:
-                account.block(path, block)
-        if not found:
-            account.lost(account.path, "a tool message without a result", "error")
-        if len(found) > 1:
-            reason = "one message for each result"
-            account.lost(f"{account.path}.content", reason, kind="approximated")
-        return found
+        return self.account(number).results(message, held=None)
 
     def written(self, wire: Any, read: Read) -> Written:
         """The wire, with all that is missing in the report."""
@@ -102,8 +92,7 @@ class Draft:
         return Written(wire, self.report)
 
     def _read_again(self, wire: Any, read: Read) -> tuple[Message, ...]:
-        """What the wire reads as; the messages themselves where somebody wrote into what they
-        remember of a wire, so that it is none any more."""
+        """What the wire reads as; the messages themselves where a `raw` made it unreadable."""
         try:
             again = read(wire)
             if len(again) == len(self.entries):
@@ -116,7 +105,7 @@ class Draft:
 
 
 class _Missing:
-    """Goes through one message and what it reads as; `first` of all that were made of it."""
+    """Compares a message with what it reads as; `first` of all that were made of it."""
 
     def __init__(self, account: Account, first: bool) -> None:
         self.account = account
@@ -127,8 +116,10 @@ class _Missing:
     def message(self, entry: Entry, again: Message) -> None:
         message, path = self.account.owner, self.account.path
         assert message is not None
-        kept = [(f"{path}.content[{number}]", message.content[number]) for number in entry.blocks]
-        self.blocks(kept, again.content, f"{path}.content")
+        written = [
+            (f"{path}.content[{number}]", message.content[number]) for number in entry.blocks
+        ]
+        self.blocks(written, again.content, f"{path}.content")
         if self.first:
             self.fields(message, again, path, {"content", "metadata"})
             self.metadata(message, again.metadata, f"{path}.metadata")
@@ -144,26 +135,27 @@ class _Missing:
 
     def blocks(
         self,
-        kept: Sequence[tuple[str, Value]],
+        before: Sequence[tuple[str, Value]],
         again: Sequence[Value],
         path: str,
         severity: Severity | None = None,
     ) -> None:
-        if len(kept) != len(again):
+        if len(before) != len(again):
             kind: LossKind = "approximated" if again else "dropped"
-            told = f"{len(again)} in place of {len(kept)}" if again else f"no {path.split('.')[-1]}"
-            self.account.lost(path, f"{self.view} has {told}", severity or "warning", kind)
+            what = (
+                f"{len(again)} in place of {len(before)}" if again else f"no {path.split('.')[-1]}"
+            )
+            self.account.lost(path, f"{self.view} has {what}", severity or "warning", kind)
             return
-        for (place, block), read in zip(kept, again, strict=True):
+        for (place, block), read in zip(before, again, strict=True):
             self.value(block, read, place, severity)
 
     def value(
         self, value: Value, again: Value, path: str, severity: Severity | None = None
     ) -> None:
         if type(value) is not type(again):
-            block: Block | None = value if type(value) in TYPE_OF else None  # type: ignore[assignment]
             reason = f"reads as {getattr(again, 'type', 'something else')}"
-            self.account.lost(path, reason, kind="downgraded", block=block)
+            self.account.lost(path, reason, kind="downgraded", block=_block(value))
         elif isinstance(value, Source):
             if not same(_spelled(value), _spelled(again)):
                 self.account.lost(path, f"{self.view} has another source", kind="approximated")
@@ -189,22 +181,13 @@ class _Missing:
             elif isinstance(item, Value) and isinstance(other, Value):
                 self.value(item, other, place, severity)
             elif isinstance(item, tuple) and item and isinstance(item[0], Value):
-                self.tuple(item, other, place, severity)
+                numbered = [(f"{place}[{number}]", each) for number, each in enumerate(item)]
+                written = [pair for pair in numbered if pair[0] not in self.dropped]
+                if written or other:
+                    self.blocks(written, other, place, severity)
             elif not same(item, other) and not _is_spelling(value, name):
                 gone = same(other, defaults[name])
                 self.leaf(place, name, gone, severity, value)
-
-    def tuple(
-        self,
-        items: Sequence[Value],
-        again: Sequence[Value],
-        path: str,
-        severity: Severity | None,
-    ) -> None:
-        numbered = [(f"{path}[{number}]", item) for number, item in enumerate(items)]
-        kept = [(place, item) for place, item in numbered if place not in self.dropped]
-        if kept or again:
-            self.blocks(kept, again, path, severity)
 
     def leaf(
         self, path: str, name: str, gone: bool, severity: Severity | None, value: Value
@@ -213,9 +196,12 @@ class _Missing:
         if name == "status":
             severity = "warning"
         reason = f"{self.view} has no {name}" if gone else f"{self.view} has another {name}"
-        block: Block | None = value if type(value) in TYPE_OF else None  # type: ignore[assignment]
         kind: LossKind = "dropped" if gone else "approximated"
-        self.account.lost(path, reason, severity or minor, kind, block)
+        self.account.lost(path, reason, severity or minor, kind, _block(value))
+
+
+def _block(value: Any) -> Block | None:
+    return value if type(value) in TYPE_OF else None
 
 
 def _spelled(source: Any) -> Any:
@@ -230,7 +216,7 @@ def _bare(model: str | None, provider: str | None) -> str | None:
 
 
 def _is_spelling(value: Value, name: str) -> bool:
-    """Whether it is the text of arguments that says no more than the input does."""
+    """Whether it is argument text that carries no more than the input."""
     if name != "raw_arguments" or not isinstance(value, ToolUseBlock):
         return False
     text = value.raw_arguments or ""

@@ -1,6 +1,6 @@
-"""The objects of other libraries: taken where their JSON is, and given where it is wanted.
+"""Message objects of other libraries, to and from the JSON of their views.
 
-No library is imported before its objects are asked for; whoever hands over such objects has
+A library is imported only when its objects are asked for; a caller who passes such objects has
 imported it already.
 """
 
@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from interlingua.losses import Report
 from interlingua.model import codec
+from interlingua.model.losses import Report
 from interlingua.model.message import Message
+from interlingua.model.sdk_objects import dumped
 
 
 class Objects(list[Any]):
-    """The messages of a library as it wants them, and in `report` what they could not say."""
+    """Message objects of a library, and in `report` what they could not hold."""
 
     def __init__(self, items: Iterable[Any], report: Report) -> None:
         super().__init__(items)
@@ -34,11 +35,11 @@ class Library(NamedTuple):
 
 
 def plain_of(data: Any) -> Any:
-    """JSON of objects that are some library's; anything else as it is."""
+    """JSON of objects that are some library's or SDK's; anything else as it is."""
     library = _library_of(data)
     if library is not None:
         return library.dump(_listed(data))
-    return list(data) if isinstance(data, Objects) else data
+    return list(data) if isinstance(data, Objects) else dumped(data)
 
 
 def view_of(data: Any) -> str | None:
@@ -61,14 +62,22 @@ def _of(module: str, name: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def _given(view: str, messages: Iterable[Message], issuer: str | None) -> Objects:
+def _to_objects(view: str, messages: Iterable[Message], issuer: str | None) -> Objects:
     from interlingua.views import VIEWS
 
-    wire, report = VIEWS[view].write(messages, issuer)
+    wire, report = VIEWS[view].write(_messages(messages), issuer)
     return Objects(LIBRARIES[view].load(wire), report)
 
 
-def _taken(view: str, data: Any) -> tuple[Message, ...]:
+def _messages(values: Any) -> tuple[Message, ...]:
+    """Messages, from whatever stands for a conversation."""
+    from interlingua.coerce import as_conversation
+
+    found = as_conversation(values)
+    return found if isinstance(found, tuple) else found.messages
+
+
+def _from_objects(view: str, data: Any) -> tuple[Message, ...]:
     from interlingua.views import VIEWS
 
     return VIEWS[view].read(plain_of(data))
@@ -94,12 +103,12 @@ def _load_pydantic_ai(wire: Any) -> list[Any]:
 
 def to_pydantic_ai(messages: Iterable[Message], issuer: str | None = None) -> Objects:
     """A list of `ModelRequest` and `ModelResponse`, as `message_history` takes it."""
-    return _given("pydantic-ai", messages, issuer)
+    return _to_objects("pydantic-ai", messages, issuer)
 
 
 def from_pydantic_ai(data: Any) -> tuple[Message, ...]:
     """What `result.all_messages()` gives, or the JSON of it."""
-    return _taken("pydantic-ai", data)
+    return _from_objects("pydantic-ai", data)
 
 
 # LangChain
@@ -116,12 +125,12 @@ def _load_langchain(wire: Any) -> list[Any]:
 
 def to_langchain(messages: Iterable[Message], issuer: str | None = None) -> Objects:
     """A list of `BaseMessage`, as `model.invoke` takes it."""
-    return _given("langchain", messages, issuer)
+    return _to_objects("langchain", messages, issuer)
 
 
 def from_langchain(data: Any) -> tuple[Message, ...]:
     """Messages of LangChain, or the JSON of them."""
-    return _taken("langchain", data)
+    return _from_objects("langchain", data)
 
 
 # LlamaIndex
@@ -134,12 +143,12 @@ def _load_llama_index(wire: Any) -> list[Any]:
 
 def to_llama_index(messages: Iterable[Message], issuer: str | None = None) -> Objects:
     """A list of `ChatMessage`, as `llm.chat` takes it."""
-    return _given("llama-index", messages, issuer)
+    return _to_objects("llama-index", messages, issuer)
 
 
 def from_llama_index(data: Any) -> tuple[Message, ...]:
     """Messages of LlamaIndex, or the JSON of them."""
-    return _taken("llama-index", data)
+    return _from_objects("llama-index", data)
 
 
 # llm
@@ -157,12 +166,12 @@ def _load_llm(wire: Any) -> list[Any]:
 
 def to_llm(messages: Iterable[Message], issuer: str | None = None) -> Objects:
     """A list of `llm.Message`, as `model.prompt(messages=...)` takes it."""
-    return _given("llm-messages", messages, issuer)
+    return _to_objects("llm-messages", messages, issuer)
 
 
 def from_llm(data: Any) -> tuple[Message, ...]:
     """Messages of `llm`, or a response with its prompt, or the JSON of them."""
-    return _taken("llm-messages", data)
+    return _from_objects("llm-messages", data)
 
 
 # OpenAI's Agents SDK
@@ -183,12 +192,12 @@ def _agents_item(item: Any) -> Any:
 
 def to_openai_agents(messages: Iterable[Message], issuer: str | None = None) -> Objects:
     """A list of input items, as `Runner.run` takes it."""
-    return _given("openai-agents", messages, issuer)
+    return _to_objects("openai-agents", messages, issuer)
 
 
 def from_openai_agents(data: Any) -> tuple[Message, ...]:
     """What `result.to_input_list()` gives, or `result.new_items`."""
-    return _taken("openai-agents", data)
+    return _from_objects("openai-agents", data)
 
 
 LIBRARIES: dict[str, Library] = {

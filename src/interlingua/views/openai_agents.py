@@ -13,14 +13,13 @@ from msgspec.structs import replace
 
 from interlingua.dialects.registry import dialect
 from interlingua.errors import ReadError, found
-from interlingua.losses import Report
 from interlingua.model.base import JsonObject
 from interlingua.model.blocks import Block, RedactedThinkingBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.exchange import Request
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
-from interlingua.views.account import Account
-from interlingua.views.base import FORM, ISSUER, Written, form_of, own_raw
-from interlingua.views.view import View
+from interlingua.views.base import FORM, ISSUER, Written, own_raw, spelling_of
+from interlingua.views.view import Account, View
 
 NAME = "openai-agents"
 DIALECT = "openai-responses"
@@ -64,15 +63,15 @@ def _opened(message: Message) -> Message:
 
 def _open(block: Block) -> Block:
     """A block with the signature that another provider made, taken out of `provider_data`."""
-    kept = own_raw(DIALECT, block.raw)
+    own = own_raw(DIALECT, block.raw)
     match block:
-        case ThinkingBlock() if isinstance(_data(kept.get(_ITEM)), dict):
-            return _opened_thinking(block, kept)
-        case ToolUseBlock() if isinstance(_data(kept), dict):
-            data = kept[DATA]
+        case ThinkingBlock() if isinstance(_data(own.get(_ITEM)), dict):
+            return _opened_thinking(block, own)
+        case ToolUseBlock() if isinstance(_data(own), dict):
+            data = own[DATA]
             if isinstance(data.get(SIGNATURE), str) and block.signature is None:
-                rest = {**kept, DATA: _without(data, SIGNATURE)}
-                return block.replace(signature=data[SIGNATURE], raw=_moved(rest, "gemini"))
+                rest = {**own, DATA: _without(data, SIGNATURE)}
+                return block.replace(signature=data[SIGNATURE], raw=_raw_of_view(rest, "gemini"))
     return block
 
 
@@ -84,50 +83,50 @@ def _object(value: Any) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
-def _opened_thinking(block: ThinkingBlock, kept: JsonObject) -> Block:
-    item = kept[_ITEM]
+def _opened_thinking(block: ThinkingBlock, own: JsonObject) -> Block:
+    item = own[_ITEM]
     data = item[DATA]
     id = None if block.id == NO_ID else block.id
     if block.signature is None and isinstance(data.get(SIGNATURE), str):
-        rest = {**kept, _ITEM: {**item, DATA: _without(data, SIGNATURE)}}
-        return block.replace(signature=data[SIGNATURE], id=id, raw=_moved(rest, "gemini"))
+        rest = {**own, _ITEM: {**item, DATA: _without(data, SIGNATURE)}}
+        return block.replace(signature=data[SIGNATURE], id=id, raw=_raw_of_view(rest, "gemini"))
     sealed = data.get(THINKING)
     if not isinstance(sealed, list) or not sealed:
         return block
-    rest = {**kept, _ITEM: {**item, DATA: _without(data, THINKING)}}
+    rest = {**own, _ITEM: {**item, DATA: _without(data, THINKING)}}
     match sealed, block:
         case (
             [{"type": "thinking", "thinking": str(text), "signature": str(signature), **more}],
             ThinkingBlock(signature=None),
         ) if text == block.text and not more:
-            return block.replace(signature=signature, id=id, raw=_moved(rest, "anthropic"))
+            return block.replace(signature=signature, id=id, raw=_raw_of_view(rest, "anthropic"))
         case (
             [{"type": "redacted_thinking", "data": str(text), **more}],
             ThinkingBlock(text="", signature=None),
         ) if not more and id is None:
-            return RedactedThinkingBlock(text, raw=_moved(rest, "anthropic"))
-    return block.replace(raw=_moved(kept, "anthropic"))  # all of it stays as it is
+            return RedactedThinkingBlock(text, raw=_raw_of_view(rest, "anthropic"))
+    return block.replace(raw=_raw_of_view(own, "anthropic"))  # all of it stays as it is
 
 
 def _without(data: JsonObject, name: str) -> JsonObject:
     return {key: item for key, item in data.items() if key != name}
 
 
-def _moved(kept: JsonObject, issuer: str) -> JsonObject:
-    """What is kept of a block that OpenAI did not make: under the name of the view, so that no
-    dialect takes it for its own."""
-    form = kept.get(FORM)
-    return {NAME: {**kept, FORM: {**(form if isinstance(form, dict) else {}), ISSUER: issuer}}}
+def _raw_of_view(own: JsonObject, issuer: str) -> JsonObject:
+    """The `raw` of a block that OpenAI did not make, under the name of the view, so that no dialect
+    takes it for its own."""
+    form = own.get(FORM)
+    return {NAME: {**own, FORM: {**(form if isinstance(form, dict) else {}), ISSUER: issuer}}}
 
 
 # Writing
 
 
 def write(messages: Iterable[Message], issuer: str | None = None) -> Written:
-    """A list of items; `issuer` is the dialect that the messages were read from, where they do not
-    say it."""
-    wire, told = write_context(Request(tuple(messages)), issuer)
-    losses = [replace(loss, path=f"${loss.path.removeprefix('$.messages')}") for loss in told]
+    """A list of items; `issuer`: the dialect that the messages were read from, for those that name
+    none."""
+    wire, report = write_context(Request(tuple(messages)), issuer)
+    losses = [replace(loss, path=f"${loss.path.removeprefix('$.messages')}") for loss in report]
     return Written(wire, Report(NAME, losses))
 
 
@@ -138,7 +137,7 @@ def write_context(request: Request, issuer: str | None = None) -> Written:
     for number, message in enumerate(request.messages):
         account = Account(report, f"$.messages[{number}]", message, issuer)
         closed.append(_closed(message, account))
-        _tell(message, account)
+        _account_for_metadata(message, account)
     written = dialect(DIALECT).write_request(
         Request(tuple(closed), tools=request.tools, continues=request.continues)
     )
@@ -155,15 +154,19 @@ def _items(wire: JsonObject) -> list[JsonObject]:
     """All items; instructions are an item in front."""
     items = wire.get("input", [])
     items = [{"role": "user", "content": items}] if isinstance(items, str) else items
-    told = wire.get("instructions")
-    if told is None:
+    instructions = wire.get("instructions")
+    if instructions is None:
         return items
-    first = told if isinstance(told, list) else [{"role": "system", "content": told}]
+    first = (
+        instructions
+        if isinstance(instructions, list)
+        else [{"role": "system", "content": instructions}]
+    )
     return [*first, *items]
 
 
-def _tell(message: Message, account: Account) -> None:
-    """What an answer says beside its content has no place among items."""
+def _account_for_metadata(message: Message, account: Account) -> None:
+    """Reports the metadata of an answer, which has no place among items."""
     known = message.metadata
     derived = {getattr(block, "tool_use_id", None) for block in message.content}
     aside = {"protocol", "provider_raw", "diagnostics"}
@@ -178,60 +181,56 @@ def _tell(message: Message, account: Account) -> None:
 def _closed(message: Message, account: Account) -> Message:
     if message.role is not Role.ASSISTANT:
         return message
-    blocks = []
-    for number, block in enumerate(message.content):
-        path = f"{account.path}.content[{number}]"
-        blocks.append(_close(block, path, account))
-    return message.replace(content=tuple(blocks))
+    return message.replace(content=tuple([_close(block, account) for block in message.content]))
 
 
-def _close(block: Block, path: str, account: Account) -> Block:
+def _close(block: Block, account: Account) -> Block:
     """A block as the dialect writes it: what others signed in `provider_data`."""
     issuer = account.issuer_of(block)
     signature = getattr(block, "signature", None)
     if issuer in OWN or (signature is None and not isinstance(block, RedactedThinkingBlock)):
-        return _own(block)
-    kept = own_raw(NAME, block.raw)
-    if THINKING in _object(_data(kept.get(_ITEM))):
-        return _own(block)
+        return _with_dialect_raw(block)
+    own = own_raw(NAME, block.raw)
+    if THINKING in _object(_data(own.get(_ITEM))):
+        return _with_dialect_raw(block)
     match block:
         case ThinkingBlock(text) if issuer in CLAUDES:
             sealed = {"type": "thinking", "thinking": text, "signature": signature}
-            raw = _kept(block, {THINKING: [sealed]})
+            raw = _with_provider_data(block, {THINKING: [sealed]})
             return block.replace(signature=None, id=block.id or NO_ID, raw=raw)
         case ThinkingBlock() if issuer in GOOGLES:
-            raw = _kept(block, {SIGNATURE: signature})
+            raw = _with_provider_data(block, {SIGNATURE: signature})
             return block.replace(signature=None, id=block.id or NO_ID, raw=raw)
         case RedactedThinkingBlock(sealed_data) if issuer in CLAUDES:
             sealed = {"type": "redacted_thinking", "data": sealed_data}
-            raw = _kept(block, {THINKING: [sealed]})
+            raw = _with_provider_data(block, {THINKING: [sealed]})
             return ThinkingBlock("", id=NO_ID, cache=block.cache, raw=raw)
         case ToolUseBlock() if issuer in GOOGLES:
-            told = _object(kept.get(DATA))
-            raw = {**(_own(block).raw or {})}
-            raw[DIALECT] = {**own_raw(DIALECT, raw), DATA: {**told, SIGNATURE: signature}}
+            data = _object(own.get(DATA))
+            raw = {**(_with_dialect_raw(block).raw or {})}
+            raw[DIALECT] = {**own_raw(DIALECT, raw), DATA: {**data, SIGNATURE: signature}}
             return block.replace(signature=None, raw=raw)
-    return _own(block)
+    return _with_dialect_raw(block)
 
 
-def _own(block: Block) -> Block:
-    """With what is kept under the name of the view given back to the dialect."""
+def _with_dialect_raw(block: Block) -> Block:
+    """A block whose `raw` of the view is moved back to the dialect."""
     if NAME not in (block.raw or {}):
         return block
     raw = dict(block.raw or {})
-    kept = {**raw.pop(NAME)}
-    form = {key: item for key, item in form_of(NAME, block.raw).items() if key != ISSUER}
-    kept[FORM] = form
-    return block.replace(raw={**raw, DIALECT: kept})
+    own = {**raw.pop(NAME)}
+    form = {key: item for key, item in spelling_of(NAME, block.raw).items() if key != ISSUER}
+    own[FORM] = form
+    return block.replace(raw={**raw, DIALECT: own})
 
 
-def _kept(block: Block, more: JsonObject) -> JsonObject:
-    """What is kept of the block, with more in the `provider_data` of its item."""
-    raw = dict(_own(block).raw or {})
+def _with_provider_data(block: Block, more: JsonObject) -> JsonObject:
+    """The `raw` of a block, with more in the `provider_data` of its item."""
+    raw = dict(_with_dialect_raw(block).raw or {})
     own = own_raw(DIALECT, raw)
     item = _object(own.get(_ITEM))
     data = _object(_data(item))
-    form = {**form_of(DIALECT, raw)}
+    form = {**spelling_of(DIALECT, raw)}
     form.setdefault("item", {})
     raw[DIALECT] = {**own, _ITEM: {**item, DATA: {**data, **more}}, FORM: form}
     return raw

@@ -22,12 +22,18 @@ class ToolCall(TypedDict):
     function: Function
 
 
+ChatCompletionMessageToolCall = ToolCall
+
+
 class MessageParam(TypedDict):
     role: Literal["system", "user", "assistant", "tool"]
     content: NotRequired[str | list[TextPart]]
     name: NotRequired[str]
     tool_calls: NotRequired[list[ToolCall]]
     tool_call_id: NotRequired[str]
+
+
+ChatCompletionMessageParam = MessageParam
 
 
 class CachedTokens(TypedDict):
@@ -107,12 +113,37 @@ class Tool(TypedDict):
     function: FunctionDefinition
 
 
+class StreamOptions(TypedDict, total=False):
+    include_usage: bool
+
+
 class Request(TypedDict, total=False):
     """What is sent for one answer."""
 
     model: Required[str]
     messages: Required[list[MessageParam]]
     tools: list[Tool]
+    tool_choice: Literal["auto", "none", "required"] | dict[str, Any]
+    parallel_tool_calls: bool
     stream: bool
+    stream_options: StreamOptions
     temperature: float
+    top_p: float
+    max_tokens: int
     max_completion_tokens: int
+    stop: str | list[str]
+    n: int
+    seed: int
+    frequency_penalty: float
+    presence_penalty: float
+    logit_bias: dict[str, float]
+    logprobs: bool
+    top_logprobs: int
+    response_format: dict[str, Any]
+    reasoning_effort: str
+    verbosity: str
+    modalities: list[str]
+    service_tier: str
+    store: bool
+    metadata: dict[str, str]
+    user: str

@@ -1,7 +1,8 @@
 """The chat-completion shapes in which a task's page and its daemon talk: text and calls only.
 
 Messages are strings or lists of text parts; calls stand on assistant messages and nowhere else.
-`openai_events` has the envelopes that these messages travel in, `openai_shapes` the types.
+The end of the module has the envelopes that these messages travel in (ids and times belong to the
+event stream), `openai_shapes` the types.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeGuard
 
-from interlingua.losses import Report
+from interlingua.errors import WriteError
 from interlingua.model.base import JsonObject
 from interlingua.model.blocks import (
     Block,
@@ -19,13 +20,23 @@ from interlingua.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role, blocks_of
 from interlingua.model.metadata import Diagnostic, MessageMetadata, StopReason, Usage
-from interlingua.views.account import Account
-from interlingua.views.base import Written, form_of, own_raw, present, with_rest
-from interlingua.views.calls import read_arguments, recovered_again, write_arguments
-from interlingua.views.reading import Fields, item_list
-from interlingua.views.view import View
+from interlingua.views.base import (
+    Fields,
+    Written,
+    item_list,
+    own_raw,
+    placed,
+    present,
+    read_arguments,
+    recovered_again,
+    spelling_of,
+    with_rest,
+    write_arguments,
+)
+from interlingua.views.view import Account, View
 
 NAME = "openai-ui"
 ROLES: dict[str, Role] = {
@@ -131,7 +142,7 @@ def _usual_form(
 
 
 def _read_calls(fields: Fields) -> tuple[list[ToolUseBlock], tuple[Diagnostic, ...]]:
-    items = item_list(NAME, fields.filled("tool_calls", list) or [], fields.place("tool_calls"))
+    items = fields.items("tool_calls", optional=True)
     read = [tool_call_from_openai(item, path) for item, path in items]
     return [call for call, _ in read], tuple([each for _, more in read for each in more])
 
@@ -152,7 +163,7 @@ def tool_call_from_openai(
 
 def message_from_response(plain: Any) -> Message:
     """An answer: the message of a chat completion alone, or the whole completion. Of that the first
-    choice counts, and what the response says about it."""
+    choice counts, with the model, usage and stop reason of the response."""
     if isinstance(plain, dict) and "choices" not in plain and "role" in plain:
         return _answer(dict(plain), "$")
     fields = Fields(NAME, plain, "$")
@@ -173,7 +184,7 @@ def message_from_response(plain: Any) -> Message:
 
 
 def _answer(plain: JsonObject, path: str) -> Message:
-    """A message of a response, which may say a refusal beside its content."""
+    """A message of a response, which may have a refusal beside its content."""
     refusal = plain.pop("refusal", None)
     message = message_from_param(plain, path)
     refused = (RefusalBlock(refusal),) if isinstance(refusal, str) and refusal else ()
@@ -186,7 +197,7 @@ def usage_from_openai(plain: Any, path: str = "$") -> Usage | None:
         return None
     fields = Fields(NAME, plain, path)
     prompt, output = fields.maybe("prompt_tokens", int), fields.maybe("completion_tokens", int)
-    fields.maybe("total_tokens", int)  # the sum, whatever it says
+    fields.maybe("total_tokens", int)  # derived
     details = bool(fields.left.get("prompt_tokens_details"))
     cached = fields.within("prompt_tokens_details").maybe("cached_tokens", int) if details else None
     fresh = None if prompt is None else prompt - (cached or 0)
@@ -227,7 +238,7 @@ def write_message(message: Message, path: str, report: Report) -> list[JsonObjec
         account.lost(f"{path}.role", "a system message", kind="approximated")
     out = present(role=role.value, name=message.name)
     usual = "list" if calls else "string"
-    _write_content(out, texts, usual, form_of(NAME, message.metadata.provider_raw))
+    _write_content(out, texts, usual, spelling_of(NAME, message.metadata.provider_raw))
     if calls:
         out["tool_calls"] = [tool_call_to_openai(call) for call in calls]
     return [with_rest(NAME, message.metadata.provider_raw, out)]
@@ -238,8 +249,7 @@ def _sorted(message: Message, account: Account) -> tuple[list[JsonObject], list[
     texts: list[JsonObject] = []
     calls: list[ToolUseBlock] = []
     moved = False
-    for number, block in enumerate(message.content):
-        path = f"{account.path}.content[{number}]"
+    for block, path in placed(message.content, account.path):
         if isinstance(block, (TextBlock, RefusalBlock)):
             texts.append(_write_text(block, path, account))
             moved = moved or bool(calls)
@@ -249,7 +259,7 @@ def _sorted(message: Message, account: Account) -> tuple[list[JsonObject], list[
                 texts.append({"type": "text", "text": summary.text})
                 moved = moved or bool(calls)
         elif _is_client_call(block) and message.role is Role.ASSISTANT:
-            _account_for_call(block, path, account)
+            account.fields(block, path, "id", "name", "input", "raw_arguments", "executor")
             calls.append(block)
         else:
             account.block(path, block)
@@ -262,10 +272,6 @@ def _is_client_call(block: Block) -> TypeGuard[ToolUseBlock]:
     return isinstance(block, ToolUseBlock) and block.executor == "client"
 
 
-def _account_for_call(block: ToolUseBlock, path: str, account: Account) -> None:
-    account.fields(block, path, "id", "name", "input", "raw_arguments", "executor")
-
-
 def _write_text(block: TextBlock | RefusalBlock, path: str, account: Account) -> JsonObject:
     account.fields(block, path, "text")
     if isinstance(block, RefusalBlock):
@@ -275,10 +281,10 @@ def _write_text(block: TextBlock | RefusalBlock, path: str, account: Account) ->
 
 def _write_content(out: JsonObject, texts: list[JsonObject], usual: str, form: JsonObject) -> None:
     """One text as a string, several as a list, and none not at all."""
-    wanted = form.get("content", usual)
+    style = form.get("content", usual)
     match texts:
         case [{"type": "text", "text": str(text), **rest}] if text and not rest:
-            out["content"] = text if wanted == "string" else texts
+            out["content"] = text if style == "string" else texts
         case [_, *_]:
             out["content"] = texts
 
@@ -288,15 +294,14 @@ def _write_result(
 ) -> JsonObject:
     account.fields(block, path, "tool_use_id", "content")
     texts = []
-    for number, each in enumerate(block.content):
-        place = f"{path}.content[{number}]"
+    for each, place in placed(block.content, path):
         if isinstance(each, TextBlock):
             texts.append(_write_text(each, place, account))
         else:
             account.block(place, each)
     raw = message.metadata.provider_raw
     out: JsonObject = {"role": "tool"}
-    _write_content(out, texts, "string", form_of(NAME, raw))
+    _write_content(out, texts, "string", spelling_of(NAME, raw))
     return with_rest(NAME, raw, {**out, "tool_call_id": block.tool_use_id})
 
 
@@ -313,9 +318,102 @@ def usage_to_openai(usage: Usage) -> JsonObject:
     if known and "prompt_tokens" not in own_raw(NAME, usage.raw):
         out["prompt_tokens"] = usage.prompt_tokens
     known = usage.cached_input_tokens is not None
-    if known or form_of(NAME, usage.raw).get("details") != "none":
+    if known or spelling_of(NAME, usage.raw).get("details") != "none":
         out["prompt_tokens_details"] = {"cached_tokens": usage.cached_input_tokens}
     return with_rest(NAME, usage.raw, out)
+
+
+# Events and the queue of a task
+
+
+MESSAGE_ADDED = "MessageAdded"
+REQUEST_COMPLETED = "RequestCompleted"
+
+
+def write_message_added(message: Message) -> Written:
+    """The event of one message that joined the conversation."""
+    wire, report = message_to_param(message)
+    return Written({"msg": MESSAGE_ADDED, "message": wire}, report)
+
+
+def read_message_added(plain: Any) -> Message:
+    fields = _event(plain, MESSAGE_ADDED)
+    return message_from_param(fields.need("message", dict), "$.message")
+
+
+def write_request_completed(message: Message) -> Written:
+    """The event of a finished answer: its content one string, its calls always a list.
+
+    The usage is the message's own; it travels as null or as a list of one."""
+    if message.role is not Role.ASSISTANT:
+        raise WriteError(f"{NAME} view", "$.role", f"an answer of a {message.role}")
+    usage = message.metadata.usage
+    without = message.replace(metadata=message.metadata.replace(usage=None))
+    report = Report(NAME)
+    [param] = write_message(without, "$", report)
+    account = Account(report, "$", message)
+    answer = {**param, "content": _flat(param.get("content", ""), account)}
+    answer["tool_calls"] = param.get("tool_calls", [])
+    if usage is not None:
+        _account_for_usage(usage, account)
+    counts = None if usage is None else [usage_to_openai(usage)]
+    return Written({"msg": REQUEST_COMPLETED, "usage": counts, "message": answer}, report)
+
+
+def read_request_completed(plain: Any) -> Message:
+    fields = _event(plain, REQUEST_COMPLETED)
+    counts = fields.maybe("usage", list)
+    if counts is not None and len(counts) != 1:
+        raise fields.error("usage", "null or a list of one", f"a list of {len(counts)}")
+    message = message_from_param(fields.need("message", dict), "$.message")
+    if counts is None:
+        return message
+    usage = usage_from_openai(counts[0], "$.usage[0]")
+    return message.replace(metadata=message.metadata.replace(usage=usage))
+
+
+def write_queue(queue: Iterable[tuple[str, Message]]) -> Written:
+    """Messages that wait for their turn, each with its id."""
+    report = Report(NAME)
+    wire = []
+    for number, (id, message) in enumerate(queue):
+        for param in write_message(message, f"$[{number}]", report):
+            wire.append({"id": id, "message": param})
+    return Written(wire, report)
+
+
+def read_queue(plain: Any) -> list[tuple[str, Message]]:
+    return [
+        (
+            each.need("id", str),
+            message_from_param(each.need("message", dict), each.place("message")),
+        )
+        for each in (Fields(NAME, item, path) for item, path in item_list(NAME, plain))
+    ]
+
+
+def _event(plain: Any, name: str) -> Fields:
+    fields = Fields(NAME, plain, "$")
+    fields.word("msg", {name: None})
+    return fields
+
+
+def _flat(content: str | list[JsonObject], account: Account) -> str:
+    if isinstance(content, str):
+        return content
+    texts = [part["text"] for part in content]
+    if len(texts) > 1 or texts == [""]:
+        account.lost("$.content", "the texts joined into one string", "info", "approximated")
+    return "".join(texts)
+
+
+def _account_for_usage(usage: Usage, account: Account) -> None:
+    path = "$.metadata.usage"
+    counts = ("input_tokens", "output_tokens", "cached_input_tokens")
+    account.fields(usage, path, *counts, severity="info")
+    if usage.cache_creation_input_tokens and usage.input_tokens is not None:
+        reason = "with what was written to the cache"
+        account.lost(f"{path}.input_tokens", reason, "info", "approximated")
 
 
 VIEW = View(NAME, read, write)

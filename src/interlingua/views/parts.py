@@ -1,4 +1,4 @@
-"""The parts view: roles in upper case, and a list of parts told apart by `kind`.
+"""The parts view: roles in upper case, and a list of parts that `kind` distinguishes.
 
 Each kind has its data under a key of its own. A tool's answer is a `TOOL_RESULT` part, its content
 one string.
@@ -7,12 +7,10 @@ one string.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Never, assert_type
 
-from interlingua.losses import Report
 from interlingua.model.base import JsonObject
 from interlingua.model.blocks import (
-    TYPE_OF,
     AudioBlock,
     Block,
     CompactionBlock,
@@ -27,12 +25,22 @@ from interlingua.model.blocks import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    UnknownBlock,
+    VideoBlock,
 )
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
-from interlingua.views.account import Account
-from interlingua.views.base import Written, form_of, own_raw, present, with_rest
-from interlingua.views.calls import lost_spelling
+from interlingua.views.base import (
+    Fields,
+    Written,
+    one_or_more,
+    own_raw,
+    placed,
+    present,
+    spelling_of,
+    with_rest,
+)
 from interlingua.views.media import read_source, write_source
 from interlingua.views.parts_data import (
     AudioData,
@@ -44,8 +52,7 @@ from interlingua.views.parts_data import (
     ToolCallData,
     ToolResultData,
 )
-from interlingua.views.reading import Fields, item_list
-from interlingua.views.view import View
+from interlingua.views.view import Account, View
 
 NAME = "parts"
 ROLES: dict[str, Role] = {role.name: role for role in Role}
@@ -84,13 +91,12 @@ _SIGNERS = frozenset({SIGNER, "bedrock", "vertex"})
 
 def read(plain: Any) -> tuple[Message, ...]:
     """A list of messages, or a single one."""
-    items = [(plain, "$")] if isinstance(plain, dict) else item_list(NAME, plain)
-    return tuple([each for item, path in items for each in _read(Fields(NAME, item, path))])
+    return tuple([each for fields in one_or_more(NAME, plain) for each in _read(fields)])
 
 
 def _read(fields: Fields) -> list[Message]:
     role, name = fields.word("role", ROLES), fields.maybe("name", str)
-    parts = [Fields(NAME, part, path) for part, path in fields.items("content")]
+    parts = list(fields.objects("content"))
     if role is Role.TOOL:
         return _read_results(fields, parts, name)
     blocks = _with_executors([_read_part(part) for part in parts])
@@ -127,7 +133,7 @@ def _read_results(fields: Fields, parts: list[Fields], name: str | None) -> list
 def _read_tool_part(part: Fields) -> ToolResultBlock | TextBlock:
     block = _read_part(part)
     if not isinstance(block, (ToolResultBlock, TextBlock)):
-        raise part.error("kind", "TOOL_RESULT or TEXT in a TOOL message", TYPE_OF[type(block)])
+        raise part.error("kind", "TOOL_RESULT or TEXT in a TOOL message", block.type)
     return block
 
 
@@ -160,7 +166,8 @@ def _read_part(part: Fields) -> Block:
     data = part.within(key)
     match kind:
         case "TOOL_CALL":
-            return _read_call(part, data)
+            id, name = data.need("id", str), data.need("name", str)
+            return ToolUseBlock(id, name, data.need("arguments", dict), raw=part.raw())
         case "TOOL_RESULT":
             return _read_result(part, data)
         case "THINKING":
@@ -168,14 +175,12 @@ def _read_part(part: Fields) -> Block:
             signer = SIGNER if signature is not None else None
             return ThinkingBlock(text, signature, raw=part.raw(issuer=signer))
         case "REDACTED_THINKING":
-            return RedactedThinkingBlock(data.need("text", str), raw=part.raw(issuer=SIGNER))
+            sealed = data.maybe("data", str)
+            if sealed is None:
+                return RedactedThinkingBlock(data.need("text", str), raw=part.raw(issuer=SIGNER))
+            return RedactedThinkingBlock(sealed, raw=part.raw(issuer=SIGNER, sealed="data"))
         case _:
             return _read_media(str(kind), part, data)
-
-
-def _read_call(part: Fields, data: Fields) -> ToolUseBlock:
-    id, name = data.need("id", str), data.need("name", str)
-    return ToolUseBlock(id, name, data.need("arguments", dict), raw=part.raw())
 
 
 def _read_result(part: Fields, data: Fields) -> ToolResultBlock:
@@ -200,13 +205,13 @@ def _read_media(kind: str, part: Fields, data: Fields) -> Block:
 
 
 def write(messages: Iterable[Message], issuer: str | None = None) -> Written:
-    """`issuer` is the dialect that the messages were read from, where they do not say it."""
+    """`issuer`: the dialect that the messages were read from, for those that name none."""
     report = Report(NAME)
     wire: list[JsonObject] = []
     for number, message in enumerate(messages):
         account = Account(report, f"$[{number}]", message, issuer)
         if message.role is Role.TOOL:
-            for place, block in account.results(message, "name"):
+            for place, block in account.results(message, {"name"}):
                 _write_tool_message(wire, message, block, place, account)
         else:
             account.message(message, "name")
@@ -215,21 +220,25 @@ def write(messages: Iterable[Message], issuer: str | None = None) -> Written:
 
 
 def _write_message(message: Message, account: Account) -> JsonObject:
-    places = enumerate(message.content)
-    parts = [_write_part(b, f"{account.path}.content[{n}]", account) for n, b in places]
-    out: JsonObject = {"role": message.role.name, "content": [p for p in parts if p is not None]}
-    if message.name is not None:
-        out["name"] = message.name
+    parts = _write_parts(message.content, account.path, account)
+    out = present(role=message.role.name, content=parts, name=message.name)
     return with_rest(NAME, message.metadata.provider_raw, out)
+
+
+def _write_parts(blocks: Iterable[Block], path: str, account: Account) -> list[JsonObject]:
+    parts = [_write_part(block, place, account) for block, place in placed(blocks, path)]
+    return [part for part in parts if part is not None]
 
 
 def _write_tool_message(
     wire: list[JsonObject], message: Message, block: ToolResultBlock, path: str, account: Account
 ) -> None:
     raw = message.metadata.provider_raw
-    form = form_of(NAME, raw)
-    if form.get("result") == "text" and not block.is_error and _is_all_text(block):
-        parts = _write_texts(block, path, account)
+    form = spelling_of(NAME, raw)
+    is_text = all(isinstance(each, TextBlock) for each in block.content)
+    if form.get("result") == "text" and not block.is_error and is_text:
+        account.fields(block, path, "tool_use_id", "content")
+        parts = _write_parts(block.content, path, account)
     else:
         parts = [_write_result(block, path, account)]
     joined = form.get("result") == "joined" and message.name is None
@@ -240,17 +249,6 @@ def _write_tool_message(
     if form.get("tool_call_id") != "none" and "tool_call_id" not in own_raw(NAME, raw):
         out["tool_call_id"] = block.tool_use_id
     wire.append(with_rest(NAME, raw, out))
-
-
-def _is_all_text(block: ToolResultBlock) -> bool:
-    return all(isinstance(each, TextBlock) for each in block.content)
-
-
-def _write_texts(block: ToolResultBlock, path: str, account: Account) -> list[JsonObject]:
-    account.fields(block, path, "tool_use_id", "content")
-    places = enumerate(block.content)
-    parts = [_write_part(each, f"{path}.content[{n}]", account) for n, each in places]
-    return [part for part in parts if part is not None]
 
 
 def _write_part(block: Block, path: str, account: Account) -> JsonObject | None:
@@ -267,14 +265,19 @@ def _write_part(block: Block, path: str, account: Account) -> JsonObject | None:
                 account.block(path, block, _FOREIGN)
                 return None
             account.fields(block, path, "data")
-            return _part("REDACTED_THINKING", block, {"text": block.data})
+            key = spelling_of(NAME, block.raw).get("sealed", "text")
+            return _part("REDACTED_THINKING", block, {key: block.data})
         case ToolUseBlock():
             return _write_call(block, path, account)
         case ToolResultBlock():
             return _write_result(block, path, account)
         case ImageBlock() | AudioBlock() | DocumentBlock():
             return _write_media(block, path, account)
+        case VideoBlock() | UnknownBlock():
+            account.block(path, block)
+            return None
         case _:
+            assert_type(block, Never)  # type: ignore[unreachable]  # types of later versions
             account.block(path, block)
             return None
 
@@ -292,7 +295,7 @@ def _write_thinking(block: ThinkingBlock, path: str, account: Account) -> JsonOb
 
 
 def part_of(block: Block) -> JsonObject:
-    """The part that says a block; `LossError` where none does."""
+    """The part for a block; `LossError` if there is none."""
     report = Report(NAME)
     part = _write_part(block, "$", Account(report, "$"))
     report.require_lossless()
@@ -312,7 +315,7 @@ def _write_text(block: TextBlock | RefusalBlock, path: str, account: Account) ->
 
 def _write_call(block: ToolUseBlock, path: str, account: Account) -> JsonObject:
     account.fields(block, path, "id", "name", "input", "raw_arguments", "executor")
-    lost_spelling(account, block, path)
+    account.arguments(block, path)
     owner = account.owner
     content = owner.content if owner is not None else ()
     answered = any(isinstance(b, ToolResultBlock) and b.tool_use_id == block.id for b in content)
@@ -326,8 +329,7 @@ def _write_call(block: ToolUseBlock, path: str, account: Account) -> JsonObject:
 def _write_result(block: ToolResultBlock, path: str, account: Account) -> JsonObject:
     account.fields(block, path, "tool_use_id", "content", "is_error")
     texts = []
-    for number, each in enumerate(block.content):
-        place = f"{path}.content[{number}]"
+    for each, place in placed(block.content, path):
         if isinstance(each, TextBlock):
             account.fields(each, place, "text")
             texts.append(each.text)
@@ -337,13 +339,13 @@ def _write_result(block: ToolResultBlock, path: str, account: Account) -> JsonOb
         reason = "the texts joined into one string"
         account.lost(f"{path}.content", reason, "info", "approximated", block)
     data: JsonObject = {"tool_call_id": block.tool_use_id, "content": "".join(texts)}
-    if block.is_error or form_of(NAME, block.raw).get("is_error") != "none":
+    if block.is_error or spelling_of(NAME, block.raw).get("is_error") != "none":
         data["is_error"] = block.is_error
     return _part("TOOL_RESULT", block, data)
 
 
 def _write_media(block: MediaBlock, path: str, account: Account) -> JsonObject | None:
-    form = form_of(NAME, block.raw)
+    form = spelling_of(NAME, block.raw)
     as_url = form.get("source") == "url"
     where = write_source(block, path, account, as_url, _PLACES)
     if where is None:

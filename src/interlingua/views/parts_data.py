@@ -1,7 +1,7 @@
 """The parts of the parts view as classes, for programs that build them in Python.
 
 `Message.user([...])` and the other constructors take them as they are; `ContentPart.of` is the way
-back. What a part says is what `parts.read` makes of its JSON.
+back. A part means what `parts.read` makes of its JSON.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class ThinkingData:
 
 @dataclass(kw_only=True)
 class ContentPart:
-    """`kind` says which one of the others is filled in."""
+    """`kind` names the one other field that is filled in."""
 
     kind: ContentKind
     text: str | None = None
@@ -89,7 +89,7 @@ class ContentPart:
 
     @classmethod
     def of(cls, block: Block) -> ContentPart:
-        """The part that says a block; `LossError` where none says all of it."""
+        """The part for a block; `LossError` if it cannot hold all of it."""
         from interlingua.views.parts import part_of
 
         plain = part_of(block)

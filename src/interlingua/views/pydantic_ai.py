@@ -22,12 +22,20 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, StopReason, Usage
-from interlingua.views.account import Account
-from interlingua.views.base import Written, form_of, own_raw, present, with_form, with_rest
-from interlingua.views.makers import name_of, named
+from interlingua.views.base import (
+    Fields,
+    Written,
+    one_or_more,
+    own_raw,
+    present,
+    spelling_of,
+    take_text,
+    with_form,
+    with_rest,
+)
+from interlingua.views.makers import PYDANTIC_AI, name_of, named
 from interlingua.views.missing import Draft
 from interlingua.views.pydantic_ai_parts import (
-    MAKERS,
     NAME,
     read_answer_part,
     read_returned,
@@ -36,8 +44,7 @@ from interlingua.views.pydantic_ai_parts import (
     write_returned,
     write_user_content,
 )
-from interlingua.views.reading import Fields, item_list
-from interlingua.views.view import View
+from interlingua.views.view import Account, View
 
 STOP_REASONS: dict[str, StopReason] = {
     "stop": StopReason.END_TURN,
@@ -75,11 +82,10 @@ INSTRUCTIONS = "instructions"
 
 def read(plain: Any) -> tuple[Message, ...]:
     """A list of requests and responses, or a single one. The instructions of the last request that
-    has any come first: only those are told to a model."""
-    items = [(plain, "$")] if isinstance(plain, dict) else item_list(NAME, plain)
-    each = [Fields(NAME, item, path) for item, path in items]
-    told = [fields.left.get(INSTRUCTIONS) for fields in each]
-    last = next((text for text in reversed(told) if isinstance(text, str)), None)
+    has any come first: only those reach a model."""
+    each = list(one_or_more(NAME, plain))
+    instructions = [fields.left.get(INSTRUCTIONS) for fields in each]
+    last = next((text for text in reversed(instructions) if isinstance(text, str)), None)
     messages: list[Message] = [] if last is None else [_instructions(last)]
     before = None
     for fields in each:
@@ -114,7 +120,7 @@ def _read_request(fields: Fields, last: str | None, apart: bool) -> list[Message
 
 
 def _with_request(message: Message, rest: JsonObject, form: JsonObject) -> Message:
-    """The first message of a request, with what the request says beside its parts."""
+    """The first message of a request, with what the request has beside its parts."""
     if not rest and not form:
         return message
     raw = with_form(NAME, message.metadata.provider_raw, **form)
@@ -187,7 +193,7 @@ def _read_retry(fields: Fields) -> Message:
 def _read_response(fields: Fields) -> Message:
     parts = fields.items("parts")
     metadata = named(
-        MAKERS.read(fields.filled("provider_name", str)), fields.filled("model_name", str)
+        PYDANTIC_AI.read(fields.filled("provider_name", str)), fields.filled("model_name", str)
     )
     blocks: list[Block] = []
     diagnostics: list[Diagnostic] = []
@@ -197,10 +203,8 @@ def _read_response(fields: Fields) -> Message:
         diagnostics += made
     stop = fields.maybe("finish_reason", str)
     state = fields.maybe("state", str)
-    details = fields.filled("provider_details", dict) or {}
-    word = details.get("finish_reason")
-    if isinstance(word, str):
-        details = {key: item for key, item in details.items() if key != "finish_reason"}
+    details = dict(fields.filled("provider_details", dict) or {})
+    word = take_text(details, "finish_reason")
     if details:
         fields.left["provider_details"] = details
     created_at, usage = _read_time(fields), _read_usage(fields)
@@ -208,7 +212,7 @@ def _read_response(fields: Fields) -> Message:
         response_id=fields.maybe("provider_response_id", str),
         usage=usage,
         stop_reason=None if stop is None else STOP_REASONS.get(stop, StopReason.OTHER),
-        raw_stop_reason=word if isinstance(word, str) else None,
+        raw_stop_reason=word,
         status=STATES.get(state or "complete", MessageStatus.COMPLETE),
         diagnostics=tuple(diagnostics),
     )
@@ -218,10 +222,9 @@ def _read_response(fields: Fields) -> Message:
 
 
 def _read_usage(fields: Fields) -> Usage | None:
-    plain = fields.maybe("usage", dict)
-    if plain is None:
+    data = fields.object("usage")
+    if data is None:
         return None
-    data = Fields(NAME, plain, fields.place("usage"))
     counts: dict[str, Any] = {field: data.maybe(name, int) for name, field in COUNTS.items()}
     prompt = data.maybe("input_tokens", int)
     cached = (counts["cached_input_tokens"] or 0) + (counts["cache_creation_input_tokens"] or 0)
@@ -253,7 +256,7 @@ def _read_cost(data: Fields) -> Decimal | None:
 
 
 def write(messages: Iterable[Message], issuer: str | None = None) -> Written:
-    """`issuer` is the dialect that the messages were read from, where they do not say it."""
+    """`issuer`: the dialect that the messages were read from, for those that name none."""
     draft = Draft(NAME, messages, issuer)
     return draft.written(_Writer(draft).wire(), read)
 
@@ -262,67 +265,67 @@ class _Writer:
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
         self.out: list[JsonObject] = []
-        self.told = self._told()
+        self.instructions = self._instructions()
 
-    def _told(self) -> str | None:
+    def _instructions(self) -> str | None:
         """Instructions that stand beside the parts; only a first message can."""
         first = self.draft.messages[0] if self.draft.messages else None
         if first is None or first.role is not Role.SYSTEM:
             return None
-        form = form_of(NAME, first.metadata.provider_raw)
+        form = spelling_of(NAME, first.metadata.provider_raw)
         plain = all(isinstance(block, TextBlock) for block in first.content)
         if form.get("place") != INSTRUCTIONS or not plain or first.created_at is not None:
             return None
         has_place = any(
-            form_of(NAME, message.metadata.provider_raw).get(INSTRUCTIONS)
+            spelling_of(NAME, message.metadata.provider_raw).get(INSTRUCTIONS)
             for message in self.draft.messages[1:]
         )
         return first.text if has_place else None
 
     def wire(self) -> list[JsonObject]:
         for number, message in enumerate(self.draft.messages):
-            if number == 0 and self.told is not None:
+            if number == 0 and self.instructions is not None:
                 self.draft.add(0, range(len(message.content)))
             elif message.role is Role.ASSISTANT:
                 self.out.append(self.response(number, message))
             else:
                 for part in self.parts(number, message):
                     self._request(message)["parts"].append(part)
-                if form_of(NAME, message.metadata.provider_raw).get("empty"):
+                if spelling_of(NAME, message.metadata.provider_raw).get("empty"):
                     self._request(message)
         return self.out
 
     def _request(self, message: Message) -> JsonObject:
         """The request that is being filled, or a new one."""
         raw = message.metadata.provider_raw
-        form = form_of(NAME, raw)
+        form = spelling_of(NAME, raw)
         last = self.out[-1] if self.out else None
         starts = form.get("apart") or form.get("empty")
         if last is not None and last["kind"] == "request" and not (starts and last["parts"]):
             return last
         new: JsonObject = {"parts": [], "kind": "request"}
-        if form.get(INSTRUCTIONS) and self.told is not None:
-            new[INSTRUCTIONS] = self.told
+        if form.get(INSTRUCTIONS) and self.instructions is not None:
+            new[INSTRUCTIONS] = self.instructions
         rest, spelled = own_raw(NAME, raw).get("request"), form.get("request")
-        kept = rest if isinstance(rest, dict) else {}
+        content = rest if isinstance(rest, dict) else {}
         spelling = spelled if isinstance(spelled, dict) else {}
-        self.out.append(with_rest(NAME, {NAME: {**kept, "$form": spelling}}, new))
+        self.out.append(with_rest(NAME, {NAME: {**content, "$form": spelling}}, new))
         return self.out[-1]
 
     def parts(self, number: int, message: Message) -> Iterator[JsonObject]:
         account = self.draft.account(number)
-        form = form_of(NAME, message.metadata.provider_raw)
+        form = spelling_of(NAME, message.metadata.provider_raw)
         if message.role is Role.TOOL:
             yield from self.results(number, message)
         elif [type(block) for block in message.content] == [UnknownBlock] and _own(message.content):
             self.draft.add(number, (0,))
             yield own_raw(NAME, message.content[0].raw)
         elif message.role is Role.USER and not form.get("empty"):
-            content, kept = write_user_content(message, account)
+            content, numbers = write_user_content(message, account)
             kind = (
                 "retry-prompt" if form.get("part") and isinstance(content, str) else "user-prompt"
             )
-            self.draft.add(number, kept)
+            self.draft.add(number, numbers)
             yield self._part(message, {"content": content, "part_kind": kind})
         elif message.role is Role.USER:
             self.draft.add(number, ())
@@ -335,7 +338,7 @@ class _Writer:
 
     def results(self, number: int, message: Message) -> Iterator[JsonObject]:
         account = self.draft.account(number)
-        form = form_of(NAME, message.metadata.provider_raw)
+        form = spelling_of(NAME, message.metadata.provider_raw)
         for path, block in self.draft.results(number):
             name = self.draft.tool_of(block)
             yield self._part(message, write_returned(block, name, form, path, account))
@@ -349,14 +352,14 @@ class _Writer:
     def response(self, number: int, message: Message) -> JsonObject:
         known = message.metadata
         parts = self.draft.parts(number, write_answer_part)
-        form = form_of(NAME, known.provider_raw)
+        form = spelling_of(NAME, known.provider_raw)
         out = present(
             parts=parts,
             usage=_write_usage(known.usage),
             model_name=name_of(known),
             timestamp=_write_time(message.created_at, known.provider_raw),
             kind="response",
-            provider_name=MAKERS.word(known.provider, known.protocol or self.draft.issuer),
+            provider_name=PYDANTIC_AI.word(known.provider, known.protocol or self.draft.issuer),
             provider_details=_details(known),
             provider_response_id=known.response_id,
             finish_reason=_stop_word(known, form),
@@ -401,7 +404,7 @@ def _stop_word(known: MessageMetadata, form: JsonObject) -> str | None:
     if known.stop_reason is StopReason.OTHER:
         word = form.get("stop")
         return word if isinstance(word, str) and word not in STOP_REASONS else None
-    return STOP_WORDS[known.stop_reason]
+    return STOP_WORDS.get(known.stop_reason)
 
 
 def _state(known: MessageMetadata, form: JsonObject) -> str | None:
@@ -421,16 +424,16 @@ def _write_usage(usage: Usage | None) -> JsonObject | None:
         **{name: getattr(usage, field) for name, field in COUNTS.items()},
         cost=None if usage.cost_usd is None else str(usage.cost_usd),
     )
-    kept = own_raw(NAME, usage.raw)
-    if "input_tokens" in kept and _same_prompt(usage, kept["input_tokens"]):
+    own = own_raw(NAME, usage.raw)
+    if "input_tokens" in own and _same_prompt(usage, own["input_tokens"]):
         out.pop("input_tokens", None)
-    if "cost" in kept and "cost" in out and Decimal(str(kept["cost"])) == usage.cost_usd:
+    if "cost" in own and "cost" in out and Decimal(str(own["cost"])) == usage.cost_usd:
         del out["cost"]
     return with_rest(NAME, usage.raw, out)
 
 
 def _same_prompt(usage: Usage, prompt: Any) -> bool:
-    """Whether fewer tokens were told than were read from a cache, and still nothing is fresh."""
+    """Whether the wire counted fewer prompt tokens than cached ones, and none are fresh still."""
     return usage.input_tokens == 0 and isinstance(prompt, int)
 
 

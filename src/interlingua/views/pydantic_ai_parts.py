@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Never, assert_type
 
 import msgspec
 
 from interlingua.model.base import JsonObject, Raw, same
 from interlingua.model.blocks import (
+    AudioBlock,
     Block,
     Cache,
     Citation,
     CompactionBlock,
+    DocumentBlock,
     ImageBlock,
     MediaBlock,
     RedactedThinkingBlock,
@@ -24,45 +26,28 @@ from interlingua.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
+    VideoBlock,
 )
 from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic
-from interlingua.views.account import Account
-from interlingua.views.base import form_of, own_raw, present, with_rest
-from interlingua.views.calls import read_arguments, write_arguments
-from interlingua.views.library_media import KINDS, WORDS, class_for, inline, standard, url_safe
-from interlingua.views.makers import (
-    ANTHROPIC,
-    AZURE,
-    BEDROCK,
-    CHAT_HOSTS,
-    GEMINI,
-    MISTRAL,
-    OLLAMA,
-    OPENAI,
-    OPENROUTER,
-    VERTEX,
-    Makers,
+from interlingua.views.base import (
+    Fields,
+    item_list,
+    json_value,
+    own_raw,
+    placed,
+    present,
+    read_arguments,
+    spelling_of,
+    take_text,
+    with_rest,
+    write_arguments,
 )
-from interlingua.views.reading import Fields, item_list
+from interlingua.views.makers import PYDANTIC_AI
+from interlingua.views.media import KINDS, WORDS, class_for, inline, standard, url_safe
+from interlingua.views.view import Account
 
 NAME = "pydantic-ai"
-MAKERS = Makers(
-    {
-        "anthropic": ANTHROPIC,
-        "openai": OPENAI,
-        "azure": AZURE,
-        "google": GEMINI,
-        "google-gla": GEMINI,
-        "google-cloud": VERTEX,
-        "google-vertex": VERTEX,
-        "bedrock": BEDROCK,
-        "ollama": OLLAMA,
-        "openrouter": OPENROUTER,
-        "mistral": MISTRAL,
-        **CHAT_HOSTS,
-    }
-)
 REDACTED = {"redacted_thinking": "anthropic", "redacted_content": "bedrock"}
 """Ids of thinking that is sealed, and whose it is."""
 REDACTED_BY = {issuer: id for id, issuer in REDACTED.items()}
@@ -78,7 +63,7 @@ FAILED = ("failed", "denied", "interrupted", "retried")
 """Outcomes of a call that are no success; the first is written."""
 
 
-# Reading what a user says
+# Reading user prompts
 
 
 def read_user_content(fields: Fields) -> tuple[list[Block], str | None]:
@@ -134,8 +119,8 @@ def read_media(item: Any, path: str) -> MediaBlock:
         source = Source("base64", standard(fields.need("data", str)))
     elif kind == "uploaded-file":
         file_id, provider = fields.need("file_id", str), fields.need("provider_name", str)
-        source = Source("file_id", file_id, provider=MAKERS.read(provider).provider)
-        if MAKERS.word(source.provider, None) != provider:
+        source = Source("file_id", file_id, provider=PYDANTIC_AI.read(provider).provider)
+        if PYDANTIC_AI.word(source.provider, None) != provider:
             fields.left["provider_name"] = provider
     else:
         source = Source("url", fields.need("url", str))
@@ -147,44 +132,39 @@ def read_media(item: Any, path: str) -> MediaBlock:
 
 def _detail(fields: Fields) -> str | None:
     """How closely an image is looked at: OpenAI's word, among what is for a vendor."""
-    told = fields.left.get("vendor_metadata")
-    detail = told.get("detail") if isinstance(told, dict) else None
-    if not isinstance(detail, str):
-        return None
-    fields.within("vendor_metadata").left.pop("detail")
-    return detail
+    return _inner_text(fields, "vendor_metadata", "detail")
 
 
-# Writing what a user says
+# Writing user prompts
 
 
 def write_user_content(message: Message, account: Account) -> tuple[Any, list[int]]:
     """A string, or a list of items, and the numbers of the blocks that they hold."""
     items: list[Any] = []
-    kept: list[int] = []
+    numbers: list[int] = []
     for number, block in enumerate(message.content):
         item = _write_item(block, f"{account.path}.content[{number}]", account)
         if item is None:
             continue
         items.append(item)
-        kept.append(number)
+        numbers.append(number)
         if block.cache is not None:
             items.append({"kind": "cache-point", **present(ttl=block.cache.ttl)})
     raw = message.metadata.provider_raw or {}
-    was_string = form_of(NAME, raw).get("content") == "string"
+    was_string = spelling_of(NAME, raw).get("content") == "string"
     match items:
         case [] if was_string:
-            return "", kept
+            return "", numbers
         case [str(text)] if text and (was_string or NAME not in raw):
-            return text, kept
-    return items, kept
+            return text, numbers
+    return items, numbers
 
 
 def _write_item(block: Block, path: str, account: Account) -> Any:
     match block:
         case TextBlock(text):
             out = {"content": text}
-            kind = form_of(NAME, block.raw).get("kind")
+            kind = spelling_of(NAME, block.raw).get("kind")
             if isinstance(kind, str) or own_raw(NAME, block.raw):
                 out["kind"] = "text-content"
                 return with_rest(NAME, block.raw, out)
@@ -194,12 +174,9 @@ def _write_item(block: Block, path: str, account: Account) -> Any:
             return None if summary is None else summary.text
         case RefusalBlock(text):
             return text
-        case UnknownBlock() if own_raw(NAME, block.raw):
-            return own_raw(NAME, block.raw)
     if type(block) in WORDS:
         return write_media(block, path, account)  # type: ignore[arg-type]  # just looked up
-    account.block(path, block)
-    return None
+    return account.own_or_dropped(path, block)
 
 
 def write_media(block: MediaBlock, path: str, account: Account) -> JsonObject | None:
@@ -228,18 +205,18 @@ def write_media(block: MediaBlock, path: str, account: Account) -> JsonObject | 
 
 
 def _keeper(block: MediaBlock) -> str | None:
-    """The word for whoever keeps a file; where several mean the same, the one that it had."""
+    """The name of the provider that stores a file; of several names, the one that the wire had."""
     word = own_raw(NAME, block.raw).get("provider_name")
-    if isinstance(word, str) and MAKERS.read(word).provider == block.source.provider:
+    if isinstance(word, str) and PYDANTIC_AI.read(word).provider == block.source.provider:
         return word
-    return MAKERS.word(block.source.provider, None)
+    return PYDANTIC_AI.word(block.source.provider, None)
 
 
-# What a tool gave back
+# Results of tools
 
 
 def read_returned(fields: Fields) -> tuple[ToolResultBlock, JsonObject]:
-    """The result of a call, and how the wire said it."""
+    """The result of a call, and how the wire spelled it."""
     name, id = fields.need("tool_name", str), fields.need("tool_call_id", str)
     content, form = _read_output(fields)
     outcome = fields.maybe("outcome", str)
@@ -285,8 +262,7 @@ def _outcome(block: ToolResultBlock, form: JsonObject) -> str | None:
 
 def _write_output(block: ToolResultBlock, form: JsonObject, path: str, account: Account) -> Any:
     items: list[Any] = []
-    for number, each in enumerate(block.content):
-        place = f"{path}.content[{number}]"
+    for each, place in placed(block.content, path):
         if isinstance(each, TextBlock):
             items.append(each.text)
         elif type(each) in WORDS:
@@ -295,21 +271,11 @@ def _write_output(block: ToolResultBlock, form: JsonObject, path: str, account: 
         else:
             account.block(place, each)
     if all(isinstance(item, str) for item in items):
-        return _text("".join(items), form)
+        text = "".join(items)
+        return json_value(text) if form.get("output") == "json" else text
     if len(items) == 1 and form.get("output") == "item":
         return items[0]
     return items
-
-
-def _text(text: str, form: JsonObject) -> Any:
-    """The value that the text is JSON of, where it was one."""
-    if form.get("output") != "json":
-        return text
-    try:
-        value = msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return text
-    return text if isinstance(value, str) else value
 
 
 # Reading an answer
@@ -342,11 +308,15 @@ def read_answer_part(fields: Fields) -> tuple[Block, Sequence[Diagnostic]]:
 
 def _signature(fields: Fields, word: str = SIGNATURE) -> str | None:
     """Taken out of the details that are for the provider."""
-    details = fields.left.get("provider_details")
-    if not isinstance(details, dict) or not isinstance(details.get(word), str):
+    return _inner_text(fields, "provider_details", word)
+
+
+def _inner_text(fields: Fields, name: str, key: str) -> str | None:
+    """Takes a string out of an object in a field; where there is none, the object is untouched."""
+    inner = fields.left.get(name)
+    if not isinstance(inner, dict) or not isinstance(inner.get(key), str):
         return None
-    signature: str = fields.within("provider_details").left.pop(word)
-    return signature
+    return take_text(fields.within(name).left, key)
 
 
 def _raw(fields: Fields, signed: str | None, **form: Any) -> Raw | None:
@@ -355,7 +325,7 @@ def _raw(fields: Fields, signed: str | None, **form: Any) -> Raw | None:
     if signed is None:
         return fields.raw(**form)
     unnamed = True if word is None else None
-    return fields.raw(issuer=MAKERS.dialect(word), unnamed=unnamed, **form)
+    return fields.raw(issuer=PYDANTIC_AI.dialect(word), unnamed=unnamed, **form)
 
 
 def _read_text(fields: Fields) -> TextBlock:
@@ -388,13 +358,13 @@ def _read_citation(plain: Any) -> Citation | None:
     """One source with at most one excerpt; anything richer stays as it is."""
     rest = dict(plain) if isinstance(plain, dict) else {}
     match rest.pop("sources", None):
-        case [{"kind": "web", "url": str(url)} as told]:
-            made = Citation(url=url, title=told.get("title"))
-        case [{"kind": "document"} as told]:
-            made = Citation(file_id=told.get("document_id"), title=told.get("title"))
+        case [{"kind": "web", "url": str(url)} as cited]:
+            made = Citation(url=url, title=cited.get("title"))
+        case [{"kind": "document"} as cited]:
+            made = Citation(file_id=cited.get("document_id"), title=cited.get("title"))
         case _:
             return None
-    source = {key: item for key, item in told.items() if key not in _CITED}
+    source = {key: item for key, item in cited.items() if key not in _CITED}
     excerpts, anchor = source.pop("excerpts", []), rest.pop("anchor", None)
     if not isinstance(excerpts, list) or len(excerpts) > 1 or source or rest:
         return None
@@ -418,14 +388,14 @@ def _read_thinking(fields: Fields) -> Block:
 
 def _read_call(fields: Fields, kind: str) -> tuple[ToolUseBlock, Sequence[Diagnostic]]:
     id, name = fields.need("tool_call_id", str), fields.need("tool_name", str)
-    given, text = fields.left.pop("args", None), None
+    args, text = fields.left.pop("args", None), None
     made: Sequence[Diagnostic] = ()
-    form = "text" if isinstance(given, str) else "none" if given is None else None
-    if isinstance(given, str):
-        given, text, made = read_arguments(given, id)
+    form = "text" if isinstance(args, str) else "none" if args is None else None
+    if isinstance(args, str):
+        args, text, made = read_arguments(args, id)
     signature = _signature(fields)
     raw = _raw(fields, signature, args=form)
-    block = ToolUseBlock(id, name, given or {}, text, signature, raw=raw)
+    block = ToolUseBlock(id, name, args or {}, text, signature, raw=raw)
     return block.replace(executor="provider") if kind != "tool-call" else block, made
 
 
@@ -438,7 +408,7 @@ def _read_compaction(fields: Fields) -> CompactionBlock:
 
 
 def write_answer_part(block: Block, path: str, account: Account) -> JsonObject | None:
-    issuer = MAKERS.of_issuer(account.issuer_of(block))
+    issuer = PYDANTIC_AI.of_issuer(account.issuer_of(block))
     match block:
         case TextBlock(text):
             out = {"content": text, **_signed(block.signature, issuer)}
@@ -459,17 +429,17 @@ def write_answer_part(block: Block, path: str, account: Account) -> JsonObject |
         case CompactionBlock(text, data):
             out = {"content": text, **_signed(data, issuer, SEALED)}
             return _part("compaction", block, out)
-        case UnknownBlock():
-            if own_raw(NAME, block.raw):
-                return own_raw(NAME, block.raw)
-        case _:
+        case ImageBlock() | AudioBlock() | VideoBlock() | DocumentBlock():
             return _write_file(block, path, account)
-    account.block(path, block)
-    return None
+        case UnknownBlock():
+            return account.own_or_dropped(path, block)
+        case _:
+            assert_type(block, Never)  # type: ignore[unreachable]  # types of later versions
+            return account.own_or_dropped(path, block)
 
 
 def _part(kind: str, block: Block, out: JsonObject) -> JsonObject:
-    if form_of(NAME, block.raw).get("unnamed"):
+    if spelling_of(NAME, block.raw).get("unnamed"):
         out.pop("provider_name", None)
     return with_rest(NAME, block.raw, {**out, "part_kind": kind})
 
@@ -485,7 +455,7 @@ def _signed(signature: str | None, issuer: str | None, word: str = SIGNATURE) ->
 
 
 def _write_redacted(block: RedactedThinkingBlock, data: str, issuer: str | None) -> JsonObject:
-    id = form_of(NAME, block.raw).get("id")
+    id = spelling_of(NAME, block.raw).get("id")
     if id not in REDACTED:
         id = REDACTED_BY.get(issuer or "", "redacted_thinking")
     out = {"content": "", "id": id, "signature": data}
@@ -494,13 +464,13 @@ def _write_redacted(block: RedactedThinkingBlock, data: str, issuer: str | None)
 
 def _write_call(block: ToolUseBlock, path: str, account: Account, issuer: str | None) -> JsonObject:
     kind = "builtin-tool-call" if block.executor == "provider" else "tool-call"
-    form = form_of(NAME, block.raw).get("args")
-    given: Any = block.input
+    form = spelling_of(NAME, block.raw).get("args")
+    args: Any = block.input
     if form == "text" or block.raw_arguments is not None:
-        given = write_arguments(NAME, block, path)
+        args = write_arguments(NAME, block, path)
     elif form == "none" and not block.input:
-        given = None
-    out = {"tool_name": block.name, "args": given, "tool_call_id": block.id}
+        args = None
+    out = {"tool_name": block.name, "args": args, "tool_call_id": block.id}
     out |= _signed(block.signature, issuer)
     if kind != "tool-call" and not block.raw:
         out |= present(provider_name=issuer)
@@ -511,7 +481,7 @@ def _write_result(block: ToolResultBlock, path: str, account: Account) -> JsonOb
     owner = account.owner
     calls = [b for b in owner.content if isinstance(b, ToolUseBlock)] if owner else []
     name = block.tool_name or next((b.name for b in calls if b.id == block.tool_use_id), "")
-    form = {**form_of(NAME, block.raw), "part": None}
+    form = {**spelling_of(NAME, block.raw), "part": None}
     out = write_returned(block, name, form, path, account)
     return _part("builtin-tool-return", block, out)
 
@@ -521,7 +491,7 @@ def _write_file(block: MediaBlock, path: str, account: Account) -> JsonObject | 
     if inline(block) is None or block.media_type is None:
         account.block(path, block, f"{NAME} has only inline files in an answer")
         return None
-    inside = form_of(NAME, block.raw).get("content")
+    inside = spelling_of(NAME, block.raw).get("content")
     raw = {NAME: inside} if isinstance(inside, dict) else None
     content = write_media(block.replace(raw=raw), path, account)
     return None if content is None else _part("file", block, {"content": content})
@@ -534,7 +504,7 @@ def _write_citations(block: TextBlock, path: str, account: Account) -> list[Json
             reason = f"{NAME} has no citation without a source"
             account.lost(f"{path}.citations[{number}]", reason, block=block)
             continue
-        spelled = form_of(NAME, each.raw).get("as")
+        spelled = spelling_of(NAME, each.raw).get("as")
         again = spelled is not None and _read_citation(spelled) == each
         out.append(spelled if again else _write_citation(each))
     return out or None

@@ -1,1 +1,1 @@
-"""The page that the gateway shows to people: files for a browser, and no code of ours besides."""
+"""The page at `/`: HTML, CSS and JavaScript modules, no build step."""

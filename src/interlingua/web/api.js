@@ -23,17 +23,17 @@ function headers(more) {
   return key ? { ...more, authorization: `Bearer ${key}` } : more;
 }
 
-async function asked(method, path, body) {
+async function request(method, path, body) {
   return (await answered(method, path, body)).text();
 }
 
 async function answered(method, path, body) {
-  const told = { method, headers: headers({ accept: "application/json" }), cache: "no-store" };
+  const init = { method, headers: headers({ accept: "application/json" }), cache: "no-store" };
   if (body !== undefined) {
-    told.headers["content-type"] = "application/json";
-    told.body = JSON.stringify(body);
+    init.headers["content-type"] = "application/json";
+    init.body = JSON.stringify(body);
   }
-  const reply = await fetch(path, told);
+  const reply = await fetch(path, init);
   if (!reply.ok) throw refused(reply.status, await reply.text());
   return reply;
 }
@@ -47,11 +47,11 @@ export async function askBlob(method, path, body) {
 
 /** What the gateway answers, parsed. */
 export async function ask(method, path, body) {
-  return JSON.parse(await asked(method, path, body));
+  return JSON.parse(await request(method, path, body));
 }
 
 /** The same as it was sent: numbers that JavaScript cannot hold are still in it. */
-export const askText = asked;
+export const askText = request;
 
 function refused(status, text) {
   let body = null;

@@ -56,7 +56,7 @@ function askForKey(event) {
   leaving.abort();
   current = null;
   const input = h("input", { id: "key", type: "password", autocomplete: "off", required: true });
-  const given = (submitted) => {
+  const useKey = (submitted) => {
     submitted.preventDefault();
     setKey(input.value.trim());
     show();
@@ -65,7 +65,7 @@ function askForKey(event) {
     main,
     h(
       "form",
-      { class: "key", onsubmit: given },
+      { class: "key", onsubmit: useKey },
       h("h1", {}, "A key, please"),
       h("p", { role: "alert" }, event.detail),
       h("label", { class: "field" }, h("span", {}, "Key"), input),

@@ -7,7 +7,7 @@ const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
 /** `link` is the message's own address. */
 export function article(message, link) {
-  const said = [facts(message.metadata ?? {}), when(message.created_at)].filter(Boolean).join(" · ");
+  const details = [facts(message.metadata ?? {}), when(message.created_at)].filter(Boolean).join(" · ");
   const problem = message.metadata?.error_message;
   return h(
     "article",
@@ -20,7 +20,7 @@ export function article(message, link) {
     ),
     (message.content ?? []).map(block),
     problem ? h("p", { class: "wrong" }, problem) : null,
-    said ? h("p", { class: "quiet" }, said) : null,
+    details ? h("p", { class: "quiet" }, details) : null,
   );
 }
 
@@ -69,7 +69,7 @@ function image({ source, media_type: type, name }) {
 function media({ type, source, media_type: kind, name, title, transcript }) {
   const { kind: from, data = "" } = source ?? {};
   const where = from === "base64" ? `${Math.round((data.length * 3) / 4).toLocaleString()} bytes` : data;
-  const said = [title || name || type, kind, from === "text" ? null : where].filter(Boolean).join(", ");
-  if (from === "text") return folded(said, h("pre", {}, data));
-  return [h("p", { class: "quiet" }, said), transcript ? h("p", { class: "text" }, transcript) : null];
+  const label = [title || name || type, kind, from === "text" ? null : where].filter(Boolean).join(", ");
+  if (from === "text") return folded(label, h("pre", {}, data));
+  return [h("p", { class: "quiet" }, label), transcript ? h("p", { class: "text" }, transcript) : null];
 }

@@ -17,9 +17,9 @@ class Growing {
 
   put(offset, piece) {
     if (offset !== this.length) {
-      const kept = Array.from(this.text).slice(0, offset);
-      this.text = kept.join("");
-      this.length = kept.length;
+      const before = Array.from(this.text).slice(0, offset);
+      this.text = before.join("");
+      this.length = before.length;
     }
     this.text += piece;
     this.length += Array.from(piece).length;
@@ -53,7 +53,7 @@ export class Conversation {
       case "Cancelled":
         return this.note("Stopped.");
       case "Failed":
-        return this.note(`Failed: ${event.error?.message ?? event.error?.code ?? "no reason was given"}`);
+        return this.note(`Failed: ${event.error?.message ?? event.error?.code ?? "no reason"}`);
     }
   }
 
@@ -83,27 +83,27 @@ export class Conversation {
     const call = event.tool_call ?? {};
     const failed = done && error != null;
     const state = done ? (failed ? "failed" : "done") : "under way";
-    const given = args ?? call.function?.arguments;
-    const before = this.articles.get(`tool ${call.id}`)?.given;
+    const input = args ?? call.function?.arguments;
+    const before = this.articles.get(`tool ${call.id}`)?.input;
     const parts = [
-      h("pre", {}, shown(given ?? before ?? "")),
+      h("pre", {}, shown(input ?? before ?? "")),
       done && h("pre", { class: failed ? "failed" : "result" }, shown(result ?? error ?? "")),
     ];
     const title = `${name ?? call.function?.name ?? "tool"}: ${state}`;
     this.draw(`tool ${call.id}`, "tool", [folded(title, ...parts)]);
-    this.articles.get(`tool ${call.id}`).given = given ?? before;
+    this.articles.get(`tool ${call.id}`).input = input ?? before;
   }
 
-  /** A piece of what is being said. */
+  /** A piece of the unfinished answer. */
   piece({ msg, message_id: id, index, offset, text: piece }) {
     const key = `message ${id}`;
     if (this.whole.has(key) || msg === "ToolCallDelta") return;
     if (!this.live.has(id)) this.live.set(id, new Map());
     const blocks = this.live.get(id);
-    if (!blocks.has(index)) blocks.set(index, { msg, said: new Growing(), node: null });
+    if (!blocks.has(index)) blocks.set(index, { msg, growing: new Growing(), node: null });
     const block = blocks.get(index);
-    block.said.put(offset, piece);
-    if (block.node) block.node.data = block.said.text;
+    block.growing.put(offset, piece);
+    if (block.node) block.node.data = block.growing.text;
     else this.drawLive(id, key, blocks);
   }
 
@@ -111,7 +111,7 @@ export class Conversation {
     const parts = this.thinking(id);
     for (const block of blocks.values()) {
       if (block.msg !== "TextDelta") continue;
-      block.node = document.createTextNode(block.said.text);
+      block.node = document.createTextNode(block.growing.text);
       parts.push(h("p", { class: "text" }, block.node));
     }
     this.draw(key, "assistant", parts);
@@ -123,7 +123,7 @@ export class Conversation {
     return blocks
       .filter((block) => block.msg === "ThinkingDelta")
       .map((block) => {
-        block.node = document.createTextNode(block.said.text);
+        block.node = document.createTextNode(block.growing.text);
         return folded("Thinking", h("p", { class: "text" }, block.node));
       });
   }
@@ -159,6 +159,6 @@ function facts(model, usage) {
   const input = used?.prompt_tokens ?? used?.input_tokens;
   const output = used?.completion_tokens ?? used?.output_tokens;
   const tokens = input == null ? null : `${input} + ${output ?? 0} tokens`;
-  const said = [model, tokens].filter(Boolean).join(" · ");
-  return said ? h("p", { class: "quiet" }, said) : null;
+  const details = [model, tokens].filter(Boolean).join(" · ");
+  return details ? h("p", { class: "quiet" }, details) : null;
 }

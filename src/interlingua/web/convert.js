@@ -38,17 +38,17 @@ export async function convertView(element) {
   const work = async () => {
     fill(wrong);
     if (!body.value.trim()) return;
-    const said = { text: body.value, target: target.value };
+    const request = { text: body.value, target: target.value };
     for (const [name, control] of Object.entries({ source, kind, model })) {
-      if (control.value.trim()) said[name] = control.value.trim();
+      if (control.value.trim()) request[name] = control.value.trim();
     }
     try {
-      const told = await out.convert(said);
-      if (!told) return;
-      last = { ...told, body: said.text };
+      const result = await out.convert(request);
+      if (!result) return;
+      last = { ...result, body: request.text };
       copies.refresh();
-      const why = told.evidence.length ? `: ${told.evidence.join(", ")}` : "";
-      fill(found, `This is a ${told.kind} of ${told.source}${why}.`);
+      const why = result.evidence.length ? `: ${result.evidence.join(", ")}` : "";
+      fill(found, `This is a ${result.kind} of ${result.source}${why}.`);
     } catch (odd) {
       fill(wrong, odd.message);
       fill(found);

@@ -15,7 +15,7 @@ function pathOf(target, model) {
   return model ? `/v1beta/models/${encodeURIComponent(model)}:generateContent` : null;
 }
 
-/** The request for this gateway as a command; null where its path cannot be told. `model` is whom
+/** The request for this gateway as a command; null where its path is unknown. `model` is whom
  *  it is for, where the body does not say so. */
 export function curlOf({ kind, target, text, model }) {
   const path = kind === "request" ? pathOf(target, model) : null;
@@ -28,8 +28,8 @@ export function curlOf({ kind, target, text, model }) {
 
 /** The same conversion in a program. */
 export function pythonOf({ body, source, target, kind }) {
-  const said = [body, source, target, kind].map((text) => JSON.stringify(text)).join(", ");
-  return `import interlingua as il\n\nwritten = il.convert(${said})\nprint(written.json().decode())\nprint(written.report)\n`;
+  const args = [body, source, target, kind].map((text) => JSON.stringify(text)).join(", ");
+  return `import interlingua as il\n\nwritten = il.convert(${args})\nprint(written.json().decode())\nprint(written.report)\n`;
 }
 
 /** Buttons that copy the `last()` conversion; `copied` is called when one did. */

@@ -7,13 +7,13 @@ const ASIDE = new Set(["id", "session_id", "created_at", "metadata", "schema_ver
 /** The lines that differ, with some around them: `sign` is "-", "+" or " ". What a wire never says
  *  of a message (ids, times, provenance) is left out on both sides. */
 export function differences(before, after) {
-  const [a, b] = [said(before), said(after)];
+  const [a, b] = [linesOf(before), linesOf(after)];
   if (a.length > MOST || b.length > MOST) return around(apart(a, b));
   return around(compared(a, b));
 }
 
 /** The lines without what is aside, and without the commas at their ends. */
-function said(text) {
+function linesOf(text) {
   const lines = [];
   let skipping = null;
   for (const line of text.split("\n")) {

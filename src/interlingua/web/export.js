@@ -16,9 +16,9 @@ export function exportPanel(row, link) {
   const wrong = h("p", { role: "alert", class: "wrong" });
   const state = h("p", { role: "status", class: "quiet" });
   const list = h("ul", { "aria-label": "Taken out", class: "losses" });
-  let kept = new Set();
+  let unredacted = new Set();
 
-  const said = () => ({ patterns: patternsOf(patterns.value), keep: [...kept] });
+  const options = () => ({ patterns: patternsOf(patterns.value), keep: [...unredacted] });
   const work = (doing, task) => async () => {
     fill(wrong);
     fill(state, doing);
@@ -30,14 +30,14 @@ export function exportPanel(row, link) {
     }
   };
   const look = work("Looking", async () => {
-    kept = new Set();
-    const { findings } = await ask("POST", `${path}/redaction`, said());
-    fill(list, findings.map((each) => finding(each, link, kept)));
+    unredacted = new Set();
+    const { findings } = await ask("POST", `${path}/redaction`, options());
+    fill(list, findings.map((each) => finding(each, link, unredacted)));
     const count = findings.reduce((all, each) => all + each.count, 0);
     return count ? `Taken out: ${findings.length}. Places: ${count}.` : "Nothing was found.";
   });
   const download = work("Writing", async () => {
-    const body = { ...said(), format: format.value, redact: redact.checked };
+    const body = { ...options(), format: format.value, redact: redact.checked };
     const { blob, name } = await askBlob("POST", `${path}/export`, body);
     save(blob, name);
     return `${name}: ${blob.size.toLocaleString()} bytes.`;
@@ -76,9 +76,9 @@ export function patternsOf(text) {
   return found;
 }
 
-function finding({ kind, placeholder, length, count, places }, link, kept) {
+function finding({ kind, placeholder, length, count, places }, link, unredacted) {
   const box = h("input", { type: "checkbox", checked: true });
-  box.addEventListener("change", () => (box.checked ? kept.delete(placeholder) : kept.add(placeholder)));
+  box.addEventListener("change", () => (box.checked ? unredacted.delete(placeholder) : unredacted.add(placeholder)));
   const title = ` ${placeholder ?? kind}: ${length.toLocaleString()} characters, ${count === 1 ? "one place" : `${count} places`}`;
   const head = placeholder ? h("label", { class: "check" }, box, title) : h("span", {}, title, " (it belongs to a text that changes)");
   const place = ({ message_id: id, place: where, context }) =>

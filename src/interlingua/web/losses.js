@@ -6,7 +6,7 @@ import { differences } from "./differences.js";
 import { fill, h } from "./dom.js";
 import { lossLine } from "./lossline.js";
 
-/** Where a conversion is shown. `convert(said)` asks for one and shows it. */
+/** Where a conversion is shown. `convert(request)` asks for one and shows it. */
 export function outcome() {
   const result = h("pre", { "aria-label": "Converted", tabindex: 0, role: "region" });
   const list = h("ul", { "aria-label": "Losses", class: "losses" });
@@ -15,10 +15,10 @@ export function outcome() {
   const changed = h("pre", { "aria-label": "Differences", tabindex: 0, role: "region" });
   const forms = h("div", { class: "columns", hidden: true }, named("In its form", result), named("Canonical form", canonical));
   const back = h("details", { hidden: true }, h("summary", {}, ""), changed);
-  let asked = 0;
+  let latest = 0;
 
   const clear = () => {
-    asked += 1;
+    latest += 1;
     for (const each of [result, list, head, canonical, changed]) fill(each);
     forms.hidden = back.hidden = true;
   };
@@ -45,18 +45,18 @@ export function outcome() {
     fill(back.firstElementChild, `${words} (${target})`);
     fill(changed, lines.map(({ sign, text }) => h(sign === " " ? "span" : sign === "+" ? "ins" : "del", {}, `${sign} ${text}\n`)));
   };
-  /** The conversion, or null where another was asked for in the meantime. */
-  const convert = async (said) => {
-    const mine = ++asked;
-    const told = await ask("POST", "/convert", { ...said, back: true });
-    if (mine !== asked) return null;
-    show(told);
-    const { source, kind } = told;
-    const whole = await ask("POST", "/convert", { text: said.text, source, kind, target: "canonical" });
-    if (mine !== asked) return null;
-    fill(canonical, ...marked(whole.text, told.losses));
-    compare(whole.text, told);
-    return told;
+  /** The conversion, or null where another was requested in the meantime. */
+  const convert = async (request) => {
+    const number = ++latest;
+    const converted = await ask("POST", "/convert", { ...request, back: true });
+    if (number !== latest) return null;
+    show(converted);
+    const { source, kind } = converted;
+    const whole = await ask("POST", "/convert", { text: request.text, source, kind, target: "canonical" });
+    if (number !== latest) return null;
+    fill(canonical, ...marked(whole.text, converted.losses));
+    compare(whole.text, converted);
+    return converted;
   };
   return { element: h("div", {}, head, list, forms, back), text: () => result.textContent, convert, clear };
 }

@@ -1,8 +1,8 @@
-// One thing that could not be said.
+// One loss.
 
 import { h } from "./dom.js";
 
-/** The rule that a loss is due to, unless the reason has said so. */
+/** The rule that a loss is due to, unless the reason names it. */
 export function byRule(rule, reason) {
   return rule && !reason?.includes(rule) ? h("span", { class: "quiet" }, ` (rule ${rule})`) : null;
 }

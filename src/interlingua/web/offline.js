@@ -1,4 +1,4 @@
-// A transcript in a file of its own: what it shows is in the file, and nobody is asked.
+// A transcript in a file of its own: what it shows is in the file, without any request.
 
 import { goTo, transcript } from "./transcript.js";
 
@@ -28,7 +28,7 @@ function source({ row, messages, summary }) {
   }
 }
 
-function wanted() {
+function messageInHash() {
   try {
     return decodeURIComponent(location.hash.slice(1)) || null;
   } catch {
@@ -37,13 +37,13 @@ function wanted() {
 }
 
 async function show() {
-  const told = JSON.parse(document.getElementById("conversation").textContent);
+  const exported = JSON.parse(document.getElementById("conversation").textContent);
   const view = document.createElement("div");
   view.className = "view sessions";
   document.getElementById("main").append(view);
-  const known = told.messages.some(({ id }) => id === wanted()) ? wanted() : null;
-  const shown = await transcript(view, source(told), known);
-  addEventListener("hashchange", () => wanted() && goTo(shown, wanted()));
+  const known = exported.messages.some(({ id }) => id === messageInHash()) ? messageInHash() : null;
+  const shown = await transcript(view, source(exported), known);
+  addEventListener("hashchange", () => messageInHash() && goTo(shown, messageInHash()));
 }
 
 show();

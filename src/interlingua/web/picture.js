@@ -13,7 +13,7 @@ export function picture(prompts, total) {
   const cached = total.cached_input_tokens;
   const written = total.cache_creation_input_tokens;
   if (!cached && !written) return null;
-  const words = told(total);
+  const words = summaryOf(total);
   return h(
     "figure",
     {},
@@ -22,7 +22,7 @@ export function picture(prompts, total) {
   );
 }
 
-function told(total) {
+function summaryOf(total) {
   const cached = total.cached_input_tokens;
   const all = cached + total.input_tokens + total.cache_creation_input_tokens;
   const part = all ? Math.round((100 * cached) / all) : 0;

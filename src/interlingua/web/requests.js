@@ -33,27 +33,27 @@ async function allRequests(element, keys, names, signal) {
   let live = new AbortController();
 
   const filters = () => {
-    const said = { model: model.value.trim(), status: status.value, key: key.value };
-    return new URLSearchParams(Object.entries(said).filter(([, value]) => value));
+    const values = { model: model.value.trim(), status: status.value, key: key.value };
+    return new URLSearchParams(Object.entries(values).filter(([, value]) => value));
   };
   const page = async (more) => {
     const query = filters();
     query.set("limit", PAGE);
     if (more) query.set("before", table.last);
-    const told = await ask("GET", `/requests?${query}`);
-    older.hidden = !told.has_more;
-    return told;
+    const found = await ask("GET", `/requests?${query}`);
+    older.hidden = !found.has_more;
+    return found;
   };
   const begin = async () => {
     live.abort();
-    const mine = (live = new AbortController());
-    const told = await page(false);
-    if (mine.signal.aborted || signal.aborted) return;
+    const current = (live = new AbortController());
+    const first = await page(false);
+    if (current.signal.aborted || signal.aborted) return;
     table.clear();
-    table.older(told.requests);
+    table.older(first.requests);
     const query = filters();
-    query.set("after", told.last);
-    const ends = AbortSignal.any([signal, mine.signal]);
+    query.set("after", first.last);
+    const ends = AbortSignal.any([signal, current.signal]);
     const hear = (name, row) => name === "request" && table.newer(row);
     follow(`/requests?${query}`, hear, (now, odd) => fill(state, STATES[now] ?? odd?.message), ends);
   };
@@ -198,8 +198,8 @@ function facts(row, names) {
     "Of it thinking": usage.reasoning_tokens,
     Cost: row.usage ? cost(usage) : null,
   };
-  const said = (value) => (Array.isArray(value) ? value.filter((part) => part != null).join(" · ") : value);
-  const pairs = Object.entries(known).map(([name, value]) => [name, said(value)]);
+  const joined = (value) => (Array.isArray(value) ? value.filter((part) => part != null).join(" · ") : value);
+  const pairs = Object.entries(known).map(([name, value]) => [name, joined(value)]);
   const rows = pairs.filter(([, value]) => value != null && value !== "");
   return h("dl", { class: "facts" }, rows.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
 }
@@ -214,11 +214,11 @@ function attempts(tries) {
 function losses(row) {
   const count = row.losses === 1 ? "1 loss" : `${row.losses} losses`;
   if (!row.losses) return h("p", {}, "Nothing was lost.");
-  if (!row.report) return h("p", {}, `${count}; the report is not kept.`);
+  if (!row.report) return h("p", {}, `${count}; the report is no longer stored.`);
   const rest = row.report.count - row.report.losses.length;
   return [
     h("h2", {}, `${count} in ${row.report.target}`),
-    h("p", { class: "quiet" }, "At their places in the request. What it said is not kept."),
+    h("p", { class: "quiet" }, "At their places in the request. Its content is not stored."),
     outline(row.report.losses),
     rest > 0 ? h("p", { class: "quiet" }, `and ${rest} more`) : null,
   ];

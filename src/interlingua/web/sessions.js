@@ -1,4 +1,4 @@
-// Sessions that are kept: found by words and filters, and the transcript of one.
+// Sessions in the store: found by words and filters, and the transcript of one.
 
 import { ask, askText } from "./api.js";
 import { choice } from "./convert.js";
@@ -29,30 +29,30 @@ async function listing(element, signal) {
   const hits = h("section", { "aria-label": "Found in messages", hidden: true });
   const state = h("p", { role: "status", class: "quiet" });
   const rest = h("button", { type: "button", hidden: true }, "Older sessions");
-  let asked = 0;
+  let latest = 0;
   let last = null;
 
   const query = () => {
     const { days, ...others } = controls;
-    const said = Object.entries(others).map(([name, control]) => [name, control.value.trim()]);
-    const made = new URLSearchParams(said.filter(([, value]) => value));
+    const filters = Object.entries(others).map(([name, control]) => [name, control.value.trim()]);
+    const made = new URLSearchParams(filters.filter(([, value]) => value));
     if (days.value) made.set("since", new Date(Date.now() - days.value * 86_400_000).toISOString());
     return made;
   };
   const load = async (more) => {
-    const mine = ++asked;
-    const said = query();
-    said.set("limit", PAGE);
-    if (more) said.set("before", last);
-    const told = await ask("GET", `/sessions?${said}`);
-    if (mine !== asked || signal.aborted) return;
+    const number = ++latest;
+    const params = query();
+    params.set("limit", PAGE);
+    if (more) params.set("before", last);
+    const found = await ask("GET", `/sessions?${params}`);
+    if (number !== latest || signal.aborted) return;
     if (!more) fill(list);
-    last = told.sessions.at(-1)?.id ?? last;
-    list.append(...told.sessions.map(line));
+    last = found.sessions.at(-1)?.id ?? last;
+    list.append(...found.sessions.map(line));
     const count = list.children.length;
-    fill(state, count ? `${count}${told.has_more ? " and more" : ""} found` : "No session.");
-    rest.hidden = !told.has_more;
-    if (!more) await inMessages(controls.q.value.trim(), hits, () => mine === asked && !signal.aborted);
+    fill(state, count ? `${count}${found.has_more ? " and more" : ""} found` : "No session.");
+    rest.hidden = !found.has_more;
+    if (!more) await inMessages(controls.q.value.trim(), hits, () => number === latest && !signal.aborted);
   };
   let waiting = null;
   const soon = () => {

@@ -38,10 +38,10 @@ export function mark(find, { changes, branches, copied_until: copied }, session,
     const at = find(change.message_id);
     if (!at) continue;
     const there = at.previousElementSibling;
-    if (there?.dataset.told) continue;
+    if (there?.dataset.filled) continue;
     if (there?.classList.contains("change")) there.remove();
     const made = changeMark(change);
-    made.dataset.told = "yes";
+    made.dataset.filled = "yes";
     at.before(made);
   }
   const own = branches.filter((each) => each.parent_id === session);

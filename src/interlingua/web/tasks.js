@@ -35,7 +35,7 @@ export async function tasksView(element, id, _part, signal) {
       draw();
     };
     fill(more, h("button", { type: "button", onclick: rest }, `${all.length - most} more`));
-    if (open?.id && tasks.has(open.id)) open.told(tasks.get(open.id));
+    if (open?.id && tasks.has(open.id)) open.update(tasks.get(open.id));
   });
 
   const hear = (name, data) => {
@@ -45,7 +45,7 @@ export async function tasksView(element, id, _part, signal) {
     } else if (name === "daemon.task.changed") {
       if (data.task.ended) tasks.delete(data.task.id);
       else tasks.set(data.task.id, data.task);
-      if (open?.id === data.task.id) open.told(data.task);
+      if (open?.id === data.task.id) open.update(data.task);
     }
     draw();
   };
@@ -66,12 +66,12 @@ export async function tasksView(element, id, _part, signal) {
 
 /** The same, once for all calls within one frame. */
 function soon(work) {
-  let asked = false;
+  let scheduled = false;
   return () => {
-    if (asked) return;
-    asked = true;
+    if (scheduled) return;
+    scheduled = true;
     requestAnimationFrame(() => {
-      asked = false;
+      scheduled = false;
       work();
     });
   };
@@ -79,7 +79,7 @@ function soon(work) {
 
 function line(task, open) {
   const name = task.name || task.cwd;
-  const said = [
+  const states = [
     task.waiting ? "waits for you" : task.interrupted ? "interrupted" : task.status,
     task.queued ? `${task.queued} queued` : null,
   ];
@@ -90,7 +90,7 @@ function line(task, open) {
       "a",
       { href: `#/tasks/${encodeURIComponent(task.id)}`, "aria-current": task.id === open ? "true" : null },
       h("span", { class: "name" }, name),
-      h("span", { class: `state ${task.status}` }, said.filter(Boolean).join(", ")),
+      h("span", { class: `state ${task.status}` }, states.filter(Boolean).join(", ")),
     ),
   );
 }
@@ -126,10 +126,10 @@ function newTask(pane) {
   const model = h("input", { type: "text", autocomplete: "off", list: "models", placeholder: "as the rules say" });
   const known = h("datalist", { id: "models" });
   const send = async (message) => {
-    const said = { message };
-    if (folder.value.trim()) said.cwd = folder.value.trim();
-    if (model.value.trim()) said.model = model.value.trim();
-    location.hash = `#/tasks/${encodeURIComponent(await started(said))}`;
+    const body = { message };
+    if (folder.value.trim()) body.cwd = folder.value.trim();
+    if (model.value.trim()) body.model = model.value.trim();
+    location.hash = `#/tasks/${encodeURIComponent(await started(body))}`;
   };
   const { form } = messageForm(send, field("Folder", folder), field("Model", model), known);
   fill(pane, h("h1", {}, "New task"), form);
@@ -137,17 +137,17 @@ function newTask(pane) {
     ({ data }) => fill(known, data.map((each) => h("option", { value: each.id }))),
     () => {}, // names can be typed all the same
   );
-  return { id: null, leave() {}, told() {} };
+  return { id: null, leave() {}, update() {} };
 }
 
 /** The new task; where one lives in the folder already, that one gets the message. */
-async function started(said) {
+async function started(body) {
   try {
-    return (await ask("POST", "/task", said)).task.id;
+    return (await ask("POST", "/task", body)).task.id;
   } catch (odd) {
     const id = odd.status === 409 && odd.body?.task?.id;
     if (!id) throw odd;
-    await ask("POST", `/task/${encodeURIComponent(id)}/message`, { message: said.message });
+    await ask("POST", `/task/${encodeURIComponent(id)}/message`, { message: body.message });
     return id;
   }
 }
@@ -191,7 +191,7 @@ function oneTask(pane, id, signal) {
     if (atEnd) region.scrollTo({ top: region.scrollHeight });
     atEnd = null;
   });
-  const kept = (work) => {
+  const atSamePlace = (work) => {
     atEnd ??= region.scrollHeight - region.scrollTop - region.clientHeight < 80;
     work();
     settle();
@@ -202,9 +202,9 @@ function oneTask(pane, id, signal) {
         first = data.seq;
         earlier.hidden = first <= 1;
       }
-      kept(() => talk.hear(data));
+      atSamePlace(() => talk.hear(data));
     } else if (name === "maria.delta") {
-      kept(() => talk.piece(data));
+      atSamePlace(() => talk.piece(data));
     } else if (name === "maria.queued_messages.synchronized") {
       drawQueue(data);
     } else if (name === "maria.confirmations.synchronized") {
@@ -213,10 +213,10 @@ function oneTask(pane, id, signal) {
   };
   const drawQueue = (waiting) => {
     queue.hidden = !waiting.length;
-    const line = ({ id: message, message: said }) => {
+    const line = ({ id: message, message: content }) => {
       const take = tried(() => ask("DELETE", `${path}/message/${encodeURIComponent(message)}`));
       const button = h("button", { type: "button", onclick: take }, "Take back");
-      return h("li", {}, h("span", { class: "text" }, textOf(said)), button);
+      return h("li", {}, h("span", { class: "text" }, textOf(content)), button);
     };
     fill(queue, waiting.map(line));
   };
@@ -245,7 +245,7 @@ function oneTask(pane, id, signal) {
   earlier.append(
     h("button", { type: "button", onclick: () => begin("") }, "Show everything from the beginning"),
   );
-  const told = (task) => {
+  const update = (task) => {
     fill(title, task.name || task.cwd);
     fill(about, [task.status, task.model, task.name && task.cwd, when(task.created)].filter(Boolean).join(" · "));
     stop.disabled = task.status !== "generating";
@@ -256,6 +256,6 @@ function oneTask(pane, id, signal) {
     }
   };
   begin(`?tail=${TAIL}`);
-  ask("GET", path).then(({ task }) => told(task), (odd) => fill(state, odd.message));
-  return { id, told, leave: () => following.abort() };
+  ask("GET", path).then(({ task }) => update(task), (odd) => fill(state, odd.message));
+  return { id, update, leave: () => following.abort() };
 }

@@ -40,12 +40,12 @@ export async function transcript(element, source, message, signal, tools) {
     return shown;
   }
   if (signal?.aborted) return shown;
-  const told = summary;
-  const choice = branchChoice(told, row.id, source.go);
+  const totals = summary;
+  const choice = branchChoice(totals, row.id, source.go);
   shown.keepingPlace(() => {
     fill(branches, choice ? field("Branch", choice) : null);
-    showTotals(used, told);
-    fill(changes, changeList(told, source.link));
+    showTotals(used, totals);
+    fill(changes, changeList(totals, source.link));
     decorate();
   }, true);
   return shown;
@@ -58,9 +58,9 @@ export async function goTo(shown, id) {
 }
 
 function focusOn(shown, id) {
-  const wanted = id && shown.find(id);
-  wanted?.scrollIntoView();
-  wanted?.focus({ preventScroll: true });
+  const target = id && shown.find(id);
+  target?.scrollIntoView();
+  target?.focus({ preventScroll: true });
 }
 
 /** Marks for changes of model among the messages that are here. */

@@ -21,10 +21,10 @@ export function viewAs(formats, messages, model) {
     fill(found);
     last = null;
     if (!target.value) return;
-    const said = { text: messages(), source: "canonical", kind: "request", target: target.value };
+    const request = { text: messages(), source: "canonical", kind: "request", target: target.value };
     try {
-      const told = await out.convert(said);
-      if (told) last = { ...told, body: said.text, model };
+      const result = await out.convert(request);
+      if (result) last = { ...result, body: request.text, model };
     } catch (odd) {
       out.clear();
       fill(wrong, odd.message);

@@ -29,10 +29,10 @@ export class Window {
 
   /** Show the end, or what is around a message. */
   async open(id) {
-    const told = await this.source.page(id ? { around: id, limit: PAGE } : { limit: PAGE });
-    this.pages = [this.made(told)];
+    const page = await this.source.page(id ? { around: id, limit: PAGE } : { limit: PAGE });
+    this.pages = [this.made(page)];
     fill(this.log, this.pages[0].element);
-    [this.earlier.hidden, this.later.hidden] = [!told.has_earlier, !told.has_later];
+    [this.earlier.hidden, this.later.hidden] = [!page.has_earlier, !page.has_later];
     this.seen();
   }
 
@@ -46,10 +46,10 @@ export class Window {
     this.busy = true;
     try {
       const at = below ? this.pages.at(-1).messages.at(-1) : this.pages[0].messages[0];
-      const told = await this.source.page({ [below ? "after" : "before"]: at.id, limit: PAGE });
-      this.keepingPlace(() => this.add(this.made(told), below));
-      if (below) this.later.hidden = !told.has_later;
-      else this.earlier.hidden = !told.has_earlier;
+      const page = await this.source.page({ [below ? "after" : "before"]: at.id, limit: PAGE });
+      this.keepingPlace(() => this.add(this.made(page), below));
+      if (below) this.later.hidden = !page.has_later;
+      else this.earlier.hidden = !page.has_earlier;
       this.seen();
     } finally {
       this.busy = false;

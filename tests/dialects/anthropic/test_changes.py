@@ -10,9 +10,8 @@ from interlingua.client.targets import Targets
 from interlingua.dialects.anthropic import DIALECT
 from interlingua.dialects.anthropic.request import betas_of
 from interlingua.model.blocks import TextBlock, UnknownBlock
-from interlingua.model.changes import Changes
 from interlingua.model.exchange import Request
-from interlingua.model.message import Message, Role
+from interlingua.model.message import Changes, Message, Role
 from interlingua.model.tools import ToolDefinition
 from tests.dialects.anthropic.wires import body, read, text, user, write
 

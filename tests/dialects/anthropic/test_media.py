@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import interlingua as il
 from interlingua.model.blocks import (
     AudioBlock,
     DocumentBlock,
@@ -153,3 +154,21 @@ def test_the_type_of_what_is_behind_an_address_is_not_said() -> None:
     path = "$.messages[0].content[0]"
     _, report = write(Message.user(image))
     assert losses(report) == [("dropped", f"{path}.media_type"), ("dropped", f"{path}.detail")]
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "text/csv", "application/json"])
+def test_a_text_document_that_comes_as_bytes_is_said_as_text(kind: str) -> None:
+    block = il.DocumentBlock(il.Source("base64", "aGVsbG8gd29ybGQ="), kind, name="notes")
+    done = il.dialect("anthropic").write_request(il.Request((il.Message.user([block]),), "m"))
+    (part,) = done.wire["messages"][0]["content"]
+    assert part["source"] == {"type": "text", "media_type": "text/plain", "data": "hello world"}
+    paths = [loss.path.rpartition(".")[2] for loss in done.report]
+    assert "source" in paths
+    assert ("media_type" in paths) is (kind != "text/plain")
+
+
+@pytest.mark.parametrize("data", ["/w==", "no base64"])
+def test_bytes_that_are_no_text_are_still_dropped(data: str) -> None:
+    block = il.DocumentBlock(il.Source("base64", data), "text/plain")
+    done = il.dialect("anthropic").write_request(il.Request((il.Message.user([block]),), "m"))
+    assert "dropped" in [loss.kind for loss in done.report]

@@ -8,9 +8,9 @@ import pytest
 
 from interlingua.dialects.anthropic import DIALECT
 from interlingua.errors import ReadError
-from interlingua.losses import Report
 from interlingua.model.blocks import AudioBlock, Source, TextBlock, ThinkingBlock
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
+from interlingua.model.losses import Report
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason, Usage
 from tests.dialects.anthropic.wires import answer, losses, read_answer, text

@@ -10,22 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interlingua as il
-from interlingua.dialects.anthropic import (
-    calls,
-    messages,
-    options,
-    response,
-    text,
-    thinking,
-    tools,
-    usage,
-)
-from interlingua.dialects.anthropic.stream.reader import StreamReader
+from interlingua.dialects.anthropic import calls, messages, request, response, text, tools
+from interlingua.dialects.anthropic import response as usage
+from interlingua.dialects.anthropic import text as thinking
+from interlingua.dialects.anthropic.stream import StreamReader
 from interlingua.dialects.anthropic.text import ANSWER, ASSISTANT, SYSTEM, USER
 from interlingua.dialects.kernel.errors import ShapeError
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.losses import Report
 from interlingua.model.blocks import Cache
+from interlingua.model.losses import Report
 from interlingua.streams.frames import Frame
 
 NAME = "anthropic"
@@ -159,7 +152,7 @@ def test_a_call_that_is_written_at_once(block: il.ToolUseBlock) -> None:
     )
 )
 def test_a_result_that_is_written_at_once(block: il.ToolResultBlock) -> None:
-    form = calls.form_of(NAME, block.raw)
+    form = calls.spelling_of(NAME, block.raw)
     short = written(calls.write_tool_result, block, USER)
     assert short == written(calls._write_tool_result, block, form)
 
@@ -183,7 +176,7 @@ def test_a_result_that_is_written_at_once(block: il.ToolResultBlock) -> None:
 )
 def test_options_that_are_written_at_once(given: il.Options, mine: Any) -> None:
     results = []
-    for way in (options.write_options, options._write_options):
+    for way in (request.write_options, request._write_options):
         out: dict[str, Any] = {}
         report = Report(NAME)
         way(given, out, mine, LossRecorder(NAME, None, report))

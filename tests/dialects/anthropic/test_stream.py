@@ -46,6 +46,7 @@ from tests.dialects.anthropic.streaming import (
     words,
     write,
 )
+from tests.dialects.streaming import frames_of, only_unread
 from tests.laws import laws
 
 HELLO = talk(block(0, TEXT, *words("Hel", "lo")))
@@ -372,9 +373,7 @@ def test_several_messages_follow_each_other() -> None:
 def test_nothing_comes_after_the_last_message() -> None:
     after: list[Any] = [{"type": "ping"}, Frame(None, "[DONE]"), OVERLOADED, *ended()]
     for extra in (*([each] for each in after), after):
-        events = read([*HELLO, *extra])
-        assert isinstance(events[-1], MessageComplete)
-        assert len(events) == len(read(HELLO))
+        assert only_unread(read([*HELLO, *extra]), read(HELLO))
 
 
 @pytest.mark.parametrize("marks", [True, False])
@@ -392,6 +391,26 @@ def test_frames_that_a_host_sends_after_the_last_message_go_home(marks: bool) ->
     assert (written[-1] == frames[-1]) is marks
 
 
+@pytest.mark.parametrize("value", [{}, {"input": None}])
+def test_a_block_may_start_without_what_its_pieces_tell(value: dict[str, Any]) -> None:
+    start = {"type": "tool_use", "id": "toolu_1", "name": "now", **value}
+    pieces = [{"type": "input_json_delta", "partial_json": '{"zone": "UTC"}'}]
+    parts = (block(0, {"type": "text"}, *words("Hi")), block(1, start, *pieces), block(2, start))
+    content = il.fold(goes_home(talk(*parts))).message.content
+    assert content == (
+        il.TextBlock("Hi"),
+        il.ToolUseBlock("toolu_1", "now", {"zone": "UTC"}),
+        il.ToolUseBlock("toolu_1", "now", {}),
+    )
+
+
+def test_the_kind_of_a_frame_may_be_its_name_only() -> None:
+    bare = [{key: item for key, item in wire.items() if key != "type"} for wire in HELLO]
+    frames = [Frame(wire["type"], json.dumps(less)) for wire, less in zip(HELLO, bare, strict=True)]
+    assert il.fold(read(frames)) == fold(HELLO)
+    assert frames_of(DIALECT, read(frames))[0] == frames
+
+
 # -- streams that fail ----------------------------------------------------------------------------
 
 
@@ -405,7 +424,7 @@ def test_an_error_ends_the_stream_with_what_had_arrived() -> None:
     assert last.partial.text == "Hel"
     assert last.partial.metadata.status is il.MessageStatus.ERROR
     assert last.partial.metadata.usage == il.Usage(10, 1)
-    assert read([*wires, *HELLO[3:]]) == events  # and nothing after it is heard
+    assert only_unread(goes_home([*wires, *HELLO[3:]]), events)
 
 
 @pytest.mark.parametrize(
@@ -479,7 +498,7 @@ def test_closing_twice_says_nothing_new() -> None:
         ('{"type":"message_start","message":{"content":"x"}}', "$.message.content"),
         ('{"type":"content_block_start","index":"0"}', "$.index"),
         (
-            '{"type":"content_block_start","index":0,"content_block":{"type":"text"}}',
+            '{"type":"content_block_start","index":0,"content_block":{"type":"text","text":1}}',
             "$.content_block.text",
         ),
         ('{"type":"content_block_delta","index":0,"delta":[]}', "$.delta"),

@@ -12,7 +12,6 @@ from pydantic import TypeAdapter
 
 import interlingua as il
 from interlingua.dialects.anthropic import DIALECT
-from interlingua.losses import Report
 from interlingua.model.events import (
     BlockDelta,
     BlockEnd,
@@ -31,6 +30,7 @@ from interlingua.model.events import (
     ToolUseStart,
     UsageUpdate,
 )
+from interlingua.model.losses import Report
 from tests.dialects.anthropic import streaming
 from tests.dialects.anthropic.streaming import Json, abroad, block, called, fold, goes_home, talk
 from tests.effort import examples

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.anthropic import DIALECT
-from interlingua.losses import Report
 from interlingua.model.exchange import Options, Request, Response
+from interlingua.model.losses import Report
 from interlingua.model.message import Message
 from tests.laws import laws
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from interlingua.adapt.history.retell import retell
 from interlingua.dialects.anthropic import DIALECT as ANTHROPIC
 from interlingua.dialects.bedrock import DIALECT
 from interlingua.dialects.bedrock.tables import EMPTY_ERROR
@@ -23,9 +24,7 @@ from interlingua.model.blocks import (
     ToolUseBlock,
     UnknownBlock,
 )
-from interlingua.model.changes import Changes
-from interlingua.model.message import Message, Role
-from interlingua.retell import retell
+from interlingua.model.message import Changes, Message, Role
 from tests.dialects.bedrock.wires import (
     CALL,
     PNG,
@@ -66,7 +65,7 @@ def test_redacted_thinking_is_the_same_data_as_in_the_messages_api() -> None:
     assert block == RedactedThinkingBlock("EuYBCoYB")
     request = DIALECT.read_request(body(assistant(part)))
     told = retell(request.replace(model=None), ANTHROPIC, source="bedrock")
-    wire = ANTHROPIC.write_request(told.value, told.scribe).wire
+    wire = ANTHROPIC.write_request(told.value, told.recorder).wire
     said = {"type": "redacted_thinking", "data": "EuYBCoYB"}
     assert wire["messages"][0]["content"] == [said]
 

@@ -217,7 +217,7 @@ def test_history_that_a_provider_keeps_is_reported() -> None:
         (body(system=[{"text": 5}]), "$.system[0].text"),
         (body(toolConfig={"tools": [{"toolSpec": {"name": 1}}]}), "$.toolConfig.tools[0].toolSpec"),
         (body(inferenceConfig={"maxTokens": "many"}), "$.inferenceConfig.maxTokens"),
-        (body(requestMetadata={"a": 1}), "$.requestMetadata.a"),
+        (body(requestMetadata=[1]), "$.requestMetadata"),
     ],
 )
 def test_a_wrong_shape_is_an_error_that_names_the_place(wire: Any, path: str) -> None:

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 import interlingua as il
 from interlingua.dialects.bedrock import calls, messages, text
-from interlingua.dialects.bedrock.stream.reader import StreamReader
+from interlingua.dialects.bedrock.stream import StreamReader
 from interlingua.dialects.kernel.errors import ShapeError
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.errors import ReadError
-from interlingua.losses import Report
+from interlingua.model.losses import Report
 from interlingua.streams.frames import Frame
 
 TEXTS: Any = st.sampled_from(["", "a", None, 5])

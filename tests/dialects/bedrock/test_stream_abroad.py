@@ -9,7 +9,6 @@ from hypothesis import given, settings
 
 import interlingua as il
 from interlingua.dialects.bedrock import DIALECT
-from interlingua.losses import Report
 from interlingua.model.events import (
     BlockDelta,
     BlockEnd,
@@ -28,6 +27,7 @@ from interlingua.model.events import (
     ToolUseStart,
     UsageUpdate,
 )
+from interlingua.model.losses import Report
 from tests.dialects.bedrock import streaming
 from tests.dialects.bedrock.streaming import (
     BEGUN,

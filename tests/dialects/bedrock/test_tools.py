@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from interlingua.adapt.history.retell import retell
 from interlingua.dialects.bedrock import DIALECT
 from interlingua.dialects.kernel.tools import DEFAULT_SCHEMA
 from interlingua.model.blocks import Cache, TextBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Options, Request, ToolChoice
 from interlingua.model.message import Message
 from interlingua.model.tools import SideEffects, ToolDefinition
-from interlingua.retell import retell
 from tests.dialects.bedrock.wires import (
     CALL,
     MODEL,
@@ -108,7 +108,7 @@ def test_foreign_ids_are_made_legal_for_call_and_result_alike() -> None:
         Message.tool_result(long, "13"),
     )
     told = retell(Request(history, MODEL, (TOOL,)), DIALECT)
-    turns = DIALECT.write_request(told.value, told.scribe).wire["messages"]
+    turns = DIALECT.write_request(told.value, told.recorder).wire["messages"]
     ids = [next(iter(turn["content"][0].values()))["toolUseId"] for turn in turns]
     assert ids[0] == ids[1] != ids[2] == ids[3]
     assert all(DIALECT.traits.ids.legal(id) for id in ids)

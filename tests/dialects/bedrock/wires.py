@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.bedrock import DIALECT
-from interlingua.losses import Report
 from interlingua.model.blocks import Block
 from interlingua.model.exchange import Request, Response
+from interlingua.model.losses import Report
 from interlingua.model.message import Message
 from tests.laws import acceptable, laws
 

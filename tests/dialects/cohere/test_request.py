@@ -24,6 +24,25 @@ ODD: list[dict[str, Any]] = [
     body(user(), documents=[]),
     body(user(), documents=[{"data": {"snippet": "s"}}, {"data": {"n": 1}}, {"data": "text"}]),
     body({"role": "system", "content": "a"}, documents=["nobody asks"]),
+    *[
+        body(
+            user(),
+            {"role": "assistant", "tool_calls": [CALL]},
+            {
+                "role": "tool",
+                "tool_call_id": "weather_1",
+                "content": [{"type": "document", **item}],
+            },
+        )
+        for item in (
+            {"document": {"id": "1", "data": {"text": "cold", "page": 3}}},
+            {"document": {"data": {"text": "cold", "title": None}}},
+            {"document": {"data": "[tool error] is what the tool said"}},
+            {"document": "cold"},
+            {"document": {"data": 5}},
+            {"document": {"data": {"text": 5}}},
+        )
+    ],
     body(user(), tools=[TOOL], strict_tools=False, stream=None, mood="good"),
     body(user(), strict_tools=True, tools=[]),
     body(user(), thinking={"type": "sometimes"}, response_format={"type": "text"}, k=2.5),
@@ -102,16 +121,6 @@ def test_no_tool_can_be_named() -> None:
     written = DIALECT.write_request(il.Request((il.Message.user("x"),), "m", options=options))
     assert written.wire["tool_choice"] == "REQUIRED"
     assert [loss.path for loss in written.report] == ["$.options.tool_choice.names"]
-
-
-V1 = {"message": "Hi", "chat_history": [{"role": "USER", "message": "Hello"}], "model": "command"}
-
-
-def test_a_request_of_v1_is_refused_by_name_and_not_recognised() -> None:
-    with pytest.raises(il.ReadError, match="not those of v1"):
-        DIALECT.read_request(V1)
-    with pytest.raises(il.DetectError):
-        il.detect(V1)
 
 
 @pytest.mark.parametrize("source", [name for name in il.dialects() if name != "cohere"])

@@ -87,8 +87,3 @@ def test_an_error_is_told_by_its_words(text: str, code: str | None, kind: il.Err
     error = DIALECT.read_response(wire).error
     assert error is not None
     assert (error.kind, error.code) == (kind, code)
-
-
-def test_an_answer_of_v1_is_refused() -> None:
-    with pytest.raises(il.ReadError, match="a message of v2"):
-        DIALECT.read_response({"text": "Hola.", "generation_id": "g", "finish_reason": "COMPLETE"})

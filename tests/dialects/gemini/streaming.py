@@ -8,7 +8,6 @@ from typing import Any
 
 import interlingua as il
 from interlingua.dialects.gemini import DIALECT
-from interlingua.losses import Report
 from interlingua.model.events import (
     BlockEnd,
     BlockStart,
@@ -20,6 +19,7 @@ from interlingua.model.events import (
     ToolUseEnd,
     ToolUseStart,
 )
+from interlingua.model.losses import Report
 from interlingua.streams.frames import Frame
 from tests.dialects.streaming import bare, check_home, events_of, frames_of
 
@@ -103,7 +103,7 @@ def disorder(events: list[Event]) -> list[str]:
     choices: set[int] = set()
     for number, event in enumerate(events):
         if isinstance(event, MessageComplete | StreamError):
-            if number != len(events) - 1:
+            if not all(isinstance(each, Other) for each in events[number + 1 :]):
                 problems.append("something after the end")
             if isinstance(event, MessageComplete) and opened:
                 problems.append("a block that nothing closed")
@@ -127,6 +127,6 @@ def disorder(events: list[Event]) -> list[str]:
             problems.append(f"{type(event).__name__} outside a block")
         if isinstance(event, BlockEnd | ToolUseEnd):
             opened.discard(place)
-    if not isinstance(events[-1], MessageComplete | StreamError):
+    if not any(isinstance(event, MessageComplete | StreamError) for event in events):
         problems.append("no end")
     return problems

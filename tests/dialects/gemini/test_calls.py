@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from interlingua.adapt.history.retell import retell
 from interlingua.dialects.gemini import DIALECT
 from interlingua.dialects.gemini.tables import SENTINEL
-from interlingua.ids import is_synthetic_tool_id
 from interlingua.model.blocks import (
     DocumentBlock,
     ImageBlock,
@@ -19,9 +19,9 @@ from interlingua.model.blocks import (
     UnknownBlock,
 )
 from interlingua.model.exchange import Request
+from interlingua.model.ids import is_synthetic_tool_id
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
-from interlingua.retell import retell
 from tests.dialects.gemini.wires import (
     PNG,
     Wire,
@@ -138,7 +138,7 @@ def test_calls_from_elsewhere_stay_calls_and_the_first_gets_the_stand_in(
     turn = Message.assistant([ToolUseBlock("c1", "add", {}), ToolUseBlock("c2", "add", {})])
     history = (Message.user("Hi"), turn, *[Message.tool_result(i, "x") for i in ("c1", "c2")])
     told = retell(Request(history), DIALECT, name, source="anthropic")
-    parts = DIALECT.write_request(told.value, told.scribe).wire["contents"][1]["parts"]
+    parts = DIALECT.write_request(told.value, told.recorder).wire["contents"][1]["parts"]
     assert [part.get("thoughtSignature") for part in parts] == [sentinel, None]
     assert all("functionCall" in part for part in parts)
     assert (("approximated", "$.messages[1].content[0].signature") in losses(told.report)) is (

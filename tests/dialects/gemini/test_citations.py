@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+import interlingua as il
 from interlingua.dialects.gemini import DIALECT
 from interlingua.model.blocks import Citation, TextBlock
 from interlingua.model.exchange import Response
@@ -59,7 +62,7 @@ def rewritten(response: Response, block: int, at: int, **change: Any) -> Respons
 @pytest.mark.requirement("P41")
 def test_a_support_is_a_citation_counted_in_code_points() -> None:
     [one] = citations(grounded(support(4, 9, 0, confidenceScores=[0.5])))
-    assert one == Citation("…", "https://a.example", "A", start=4, end=8)
+    assert one == Citation(None, "https://a.example", "A", start=4, end=8)
     assert SAID[4:8] == "Föhn"
 
 
@@ -140,7 +143,7 @@ def test_an_edited_citation_moves_to_a_chunk_of_its_own() -> None:
     response = grounded(support(None, 3, 0, 1), support(4, 9, 0))
     rewritten(response, 0, 0, url="https://c.example")
     rewritten(response, 0, 1, start=4, end=8)
-    rewritten(response, 0, 2, title="C", cited_text="Föhn")
+    rewritten(response, 0, 2, title="C")
 
 
 @pytest.mark.parametrize("chunks", [[], WEB])
@@ -176,7 +179,7 @@ def test_citation_sources_are_citations_too(key: str) -> None:
     assert (two.start, two.end) == (None, None)
     assert (three.start, three.end) == (0, 3)
     rewritten(response, 0, 0, title="A")
-    rewritten(response, 0, 1, cited_text="x")
+    rewritten(response, 0, 1, title="x")
 
 
 @pytest.mark.requirement("P41")
@@ -192,15 +195,76 @@ def test_citations_from_elsewhere_are_supports_and_share_their_chunks() -> None:
     metadata = written.wire["candidates"][0]["groundingMetadata"]
     assert metadata["groundingChunks"] == [{"web": {"uri": "https://a.example", "title": "A"}}]
     first, second, third = metadata["groundingSupports"]
-    assert first["segment"] == {"startIndex": 4, "endIndex": 9, "partIndex": 1, "text": "a"}
+    assert first["segment"] == {"startIndex": 4, "endIndex": 9, "partIndex": 1, "text": "Föhn"}
     assert first["groundingChunkIndices"] == second["groundingChunkIndices"] == [0]
     assert "groundingChunkIndices" not in third
     head = "$.message.content[1].citations[2]"
-    assert sorted(losses(written.report)) == [
-        ("dropped", f"{head}.{name}") for name in ("document_index", "end", "file_id")
-    ]
+    quoted = [("dropped", f"$.message.content[1].citations[{n}].cited_text") for n in range(3)]
+    assert sorted(losses(written.report)) == sorted(
+        quoted + [("dropped", f"{head}.{name}") for name in ("document_index", "end", "file_id")]
+    )
     back = citations(DIALECT.read_response(written.wire), 1)
-    assert back[:2] == cited[:2]
+    assert back[:2] == tuple(each.replace(cited_text=None) for each in cited[:2])
+
+
+QUOTES: dict[str, Callable[[Wire], Any]] = {
+    "anthropic": lambda wire: wire["content"][0]["citations"][0].get("cited_text"),
+    "bedrock": lambda wire: wire["output"]["message"]["content"][0]["citationsContent"][
+        "citations"
+    ],
+    "cohere": lambda wire: wire["message"]["citations"][0]["sources"],
+}
+
+
+@pytest.mark.parametrize("target", QUOTES)
+def test_the_passage_of_an_answer_is_no_quotation_from_its_source(target: str) -> None:
+    segment = {"startIndex": 4, "endIndex": 9, "text": "Föhn"}
+    supports = [{"segment": segment, "groundingChunkIndices": [0]}]
+    metadata = {"groundingChunks": WEB, "groundingSupports": supports}
+    wire = answer(text(SAID), groundingMetadata=metadata)
+    done = il.convert(wire, "gemini", target, "response")
+    assert "Föhn" not in json.dumps(QUOTES[target](done.wire), ensure_ascii=False)
+    assert not [loss for loss in done.report if "segment" in loss.path]
+
+
+def test_a_quotation_from_a_source_is_no_passage_of_the_answer() -> None:
+    cited = {"type": "char_location", "cited_text": "the sky appears blue", "document_index": 0}
+    cited |= {"document_title": "Sky", "start_char_index": 0, "end_char_index": 20}
+    content = [
+        {"type": "text", "text": "It is "},
+        {"type": "text", "text": "blue", "citations": [cited]},
+    ]
+    wire = {
+        "id": "m",
+        "type": "message",
+        "role": "assistant",
+        "model": "c",
+        "content": content,
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 1, "output_tokens": 2},
+    }
+    done = il.convert(wire, "anthropic", "gemini", "response")
+    [support] = done.wire["candidates"][0]["groundingMetadata"]["groundingSupports"]
+    assert support["segment"] == {"text": "blue", "partIndex": 1}
+    assert [loss for loss in done.report if loss.path.endswith("cited_text")]
+
+
+def test_the_text_of_a_segment_follows_the_answer() -> None:
+    [one] = citations(grounded(support(4, 9, 0)))
+    assert "segment" in one.raw["gemini"]  # type: ignore[index]  # "…" is not the passage
+    wire = answer(text(SAID), groundingMetadata={"groundingSupports": [], "groundingChunks": WEB})
+    segment = {"startIndex": 4, "endIndex": 9, "text": "Föhn"}
+    wire["candidates"][0]["groundingMetadata"]["groundingSupports"] = [
+        {"segment": segment, "groundingChunkIndices": [0]}
+    ]
+    response = read_answer(wire)
+    block = response.message.content[0]
+    assert isinstance(block, TextBlock)
+    edited = block.replace(text=SAID.replace("Föhn", "Wind"))
+    message = response.message.replace(content=(edited,))
+    written = DIALECT.write_response(response.replace(message=message)).wire
+    [support_] = written["candidates"][0]["groundingMetadata"]["groundingSupports"]
+    assert support_["segment"]["text"] == "Wind"
 
 
 def test_citations_in_a_history_are_reported() -> None:

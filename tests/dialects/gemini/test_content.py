@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from interlingua.adapt.history.retell import retell
 from interlingua.dialects.gemini import DIALECT
 from interlingua.model.blocks import (
     AudioBlock,
@@ -24,7 +25,6 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.exchange import Request
 from interlingua.model.message import Message
-from interlingua.retell import retell
 from tests.dialects.gemini.wires import (
     PNG,
     body,
@@ -101,7 +101,7 @@ def test_several_thoughts_stay_several() -> None:
 def test_thinking_from_elsewhere_does_not_become_text() -> None:
     history = (Message.user("Hi"), Message.assistant([ThinkingBlock("Hm."), TextBlock("Hello")]))
     told = retell(Request(history), DIALECT, source="anthropic")
-    wire = DIALECT.write_request(told.value, told.scribe).wire
+    wire = DIALECT.write_request(told.value, told.recorder).wire
     assert wire["contents"][1] == model(text("Hello"))
     assert ("dropped", "$.messages[1].content[0]") in losses(told.report)
 
@@ -178,7 +178,10 @@ def test_media_are_written_inline_or_by_address() -> None:
 
 def test_a_missing_media_type_is_told_by_the_first_bytes_or_guessed() -> None:
     png, told = said(ImageBlock(Source("base64", PNG)))
-    assert (png["inlineData"]["mimeType"], told) == ("image/png", [])
+    assert (png["inlineData"]["mimeType"], told) == (
+        "image/png",
+        [("approximated", ".media_type")],
+    )
     url, told = said(ImageBlock(Source("url", "https://example.com/a")))
     assert url["fileData"]["mimeType"] == "image/png"
     assert told == [("approximated", ".media_type")]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from interlingua.adapt.history.retell import retell
 from interlingua.dialects.gemini import DIALECT
 from interlingua.dialects.gemini.tables import TRAITS
 from interlingua.dialects.kernel.words import PLACEHOLDER, SYSTEM_MARK
@@ -13,7 +14,6 @@ from interlingua.errors import ReadError
 from interlingua.model.blocks import RedactedThinkingBlock, Source, TextBlock, VideoBlock
 from interlingua.model.exchange import Continues, Request
 from interlingua.model.message import Message, Role
-from interlingua.retell import retell
 from tests.dialects.gemini.wires import (
     body,
     call,
@@ -80,7 +80,7 @@ def test_blank_instructions_go_home(system: Any) -> None:
 def test_later_instructions_stay_where_they_were() -> None:
     history = (Message.user("Hi"), Message.assistant("Hello"), Message.system("Be brief."))
     told = retell(Request(history), DIALECT)
-    wire = DIALECT.write_request(told.value, told.scribe).wire
+    wire = DIALECT.write_request(told.value, told.recorder).wire
     assert "systemInstruction" not in wire
     assert wire["contents"][2] == user(text(f"{SYSTEM_MARK}Be brief."))
     direct, report = write(*history)
@@ -189,7 +189,7 @@ def test_a_name_has_no_place() -> None:
         (body(user({"text": 1})), "$.contents[0].parts[0].text"),
         (body(user(call(name=1))), "$.contents[0].parts[0].functionCall.name"),  # type: ignore[arg-type]
         (body(tools=[{"googleSearch": 1}]), "$.tools[0].googleSearch"),
-        (body(labels={"a": 1}), "$.labels.a"),
+        (body(labels=[1]), "$.labels"),
         (
             body(toolConfig={"functionCallingConfig": {"allowedFunctionNames": ["f", 1]}}),
             "$.toolConfig.functionCallingConfig.allowedFunctionNames[1]",

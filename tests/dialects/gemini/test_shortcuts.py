@@ -10,14 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interlingua as il
-from interlingua.dialects.gemini import calls, messages, response, text
+from interlingua.dialects.gemini import calls, messages, response
+from interlingua.dialects.gemini import parts as _parts
 from interlingua.dialects.gemini.calls import Calls
-from interlingua.dialects.gemini.stream.reader import StreamReader
-from interlingua.dialects.gemini.text import Turn
-from interlingua.dialects.kernel.kept import Kept
+from interlingua.dialects.gemini.parts import Turn
+from interlingua.dialects.gemini.stream import StreamReader
+from interlingua.dialects.kernel.preserved import Preserved
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.losses import Report
 from interlingua.model.blocks import Cache, Source
+from interlingua.model.losses import Report
 from interlingua.streams.frames import Frame
 
 
@@ -127,7 +128,7 @@ USAGES = st.fixed_dictionaries(
 @given(USAGES)
 def test_counts_that_are_read_at_once(wire: Any) -> None:
     def the_long_way() -> Any:
-        kept = Kept()
+        kept = Preserved()
         return response.COUNTS._read(response.USAGE.usual(wire, kept), "gemini", kept)
 
     assert outcome(response.read_usage, wire) == outcome(the_long_way)
@@ -226,7 +227,7 @@ BLOCKS: Any = st.one_of(
     ),
 )
 LONG: dict[type, Any] = {
-    il.TextBlock: text._write_text,
+    il.TextBlock: _parts._write_text,
     il.ToolUseBlock: calls._write_call,
     il.ToolResultBlock: calls._write_any_result,
 }
@@ -249,7 +250,7 @@ def test_a_block_that_is_written_at_once(block: Any, model: bool) -> None:
 @given(st.sampled_from(["model", "user", None, 5]), st.lists(TEXTS, max_size=2) | st.just({}))
 def test_parts_of_a_candidate_that_are_found_at_once(role: Any, parts: Any) -> None:
     content = {"role": role, "parts": parts}
-    short, long = Kept(), Kept()
+    short, long = Preserved(), Preserved()
     one = outcome(response.take_parts, {"content": content}, short)
     assert one == outcome(response._take_any_parts, content, long)
     assert short == long

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 
 import interlingua as il
 from interlingua.dialects.gemini import DIALECT
-from interlingua.losses import Report
 from interlingua.model.events import (
     BlockDelta,
     BlockEnd,
@@ -29,6 +28,7 @@ from interlingua.model.events import (
     ToolUseStart,
     UsageUpdate,
 )
+from interlingua.model.losses import Report
 from tests.dialects.gemini.streaming import (
     Json,
     abroad,
@@ -260,7 +260,7 @@ def test_a_text_that_says_nothing_is_no_block() -> None:
 
 
 def test_citations_are_said_at_the_end() -> None:
-    cited = il.TextBlock("Grün", citations=(il.Citation("Grün", "https://a", "A", start=0, end=4),))
+    cited = il.TextBlock("Grün", citations=(il.Citation(None, "https://a", "A", start=0, end=4),))
     later = il.TextBlock("Rot", citations=(il.Citation(None, "https://b", start=1, end=2),))
     response = answer(il.TextBlock(""), cited, ONE, later)
     wires, _ = abroad(il.unfold(response))

@@ -7,10 +7,10 @@ from typing import Any
 
 from interlingua.dialects.gemini import DIALECT
 from interlingua.dialects.record import Written
-from interlingua.losses import Report
 from interlingua.model import codec
 from interlingua.model.base import same
 from interlingua.model.exchange import Options, Request, Response
+from interlingua.model.losses import Report
 from interlingua.model.message import Message
 
 Wire = dict[str, Any]

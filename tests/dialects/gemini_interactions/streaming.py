@@ -7,8 +7,8 @@ from typing import Any
 
 import interlingua as il
 from interlingua.dialects.gemini_interactions import DIALECT
-from interlingua.losses import Report
 from interlingua.model.events import Event
+from interlingua.model.losses import Report
 from interlingua.streams.frames import Frame
 from tests.dialects import streaming
 from tests.dialects.gemini_interactions.wires import USAGE, Wire

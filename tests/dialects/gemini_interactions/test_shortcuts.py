@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interlingua as il
-from interlingua.dialects.gemini_interactions import calls, text, thinking
-from interlingua.dialects.gemini_interactions.stream.reader import StreamReader
+from interlingua.dialects.gemini_interactions import calls, text
+from interlingua.dialects.gemini_interactions import calls as thinking
+from interlingua.dialects.gemini_interactions.stream import StreamReader
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.losses import Report
+from interlingua.model.losses import Report
 from interlingua.streams.frames import Frame
 
 NAME = "gemini-interactions"

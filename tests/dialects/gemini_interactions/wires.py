@@ -6,7 +6,7 @@ from typing import Any
 
 import interlingua as il
 from interlingua.dialects.gemini_interactions import DIALECT
-from interlingua.pointer import difference
+from interlingua.model.base import difference
 
 Wire = dict[str, Any]
 NAME = "gemini-interactions"

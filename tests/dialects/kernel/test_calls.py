@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlingua import arguments
 from interlingua.dialects.kernel.calls import read_arguments, write_arguments
 from interlingua.errors import WriteError
+from interlingua.model import arguments
 from interlingua.model.blocks import ToolUseBlock
 
 INPUTS = st.recursive(

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlingua.dialects.kernel.errors import ShapeError, below
+from interlingua.dialects.kernel.errors import ShapeError, at_path
 from interlingua.dialects.kernel.fields import QUIET, Field, Table, inside, one_of, plain, together
-from interlingua.dialects.kernel.kept import Kept, mine_of, restore
+from interlingua.dialects.kernel.preserved import Preserved, raw_of, restore
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.words import TwoWay, snake_case
-from interlingua.losses import Report
-from interlingua.pointer import difference
+from interlingua.model.base import difference
+from interlingua.model.losses import Report
 from tests.dialects.kernel.toy import NAME, Thing, read, things, wires, write
 
 ATTRS = [name for name in Thing.__struct_fields__ if name not in ("raw", "seed", "names")]
@@ -207,17 +207,17 @@ PAIR = Table(Pair, together(("mode", "note"), ("mode", "note"), _read_pair, _wri
     ],
 )
 def test_keys_that_hang_together_come_home_each_in_its_way(wire: Any, content: Any) -> None:
-    kept = Kept()
+    kept = Preserved()
     value = Pair(**PAIR.read(wire, kept))
     out: dict[str, Any] = {}
-    mine = mine_of(NAME, kept.raw(NAME))
+    mine = raw_of(NAME, kept.raw(NAME))
     PAIR.write(value, out, mine, LossRecorder(NAME, None, Report(NAME)))
     assert kept.rest == content
     assert restore(out, mine) == wire
 
 
 def test_a_key_that_only_writing_gives_is_left_out_until_it_says_something() -> None:
-    kept = Kept()
+    kept = Preserved()
     table = Table(
         Pair,
         together(
@@ -228,7 +228,7 @@ def test_a_key_that_only_writing_gives_is_left_out_until_it_says_something() -> 
         ),
     )
     value = Pair(**table.read({"note": "a"}, kept))
-    mine = mine_of(NAME, kept.raw(NAME))
+    mine = raw_of(NAME, kept.raw(NAME))
     quiet = LossRecorder(NAME, None, Report(NAME))
     for mode, wanted in (("on", {"note": "a"}), ("off", {"mode": "off", "note": "a"})):
         out: dict[str, Any] = {}
@@ -254,12 +254,12 @@ LENIENT = Table(Small, plain("count", "count", int, lenient=True), blank=True)
     ],
 )
 def test_a_lenient_field_and_a_blank_table_refuse_nothing(wire: Any, count: Any, mine: Any) -> None:
-    kept = Kept()
+    kept = Preserved()
     small = Small(**LENIENT.read(wire, kept), raw=kept.raw(NAME))
-    assert (small.count, mine_of(NAME, small.raw) or None) == (count, mine)
+    assert (small.count, raw_of(NAME, small.raw) or None) == (count, mine)
     out: dict[str, Any] = {}
-    LENIENT.write(small, out, mine_of(NAME, small.raw), LossRecorder(NAME, None, Report(NAME)))
-    assert restore(out, mine_of(NAME, small.raw)) == wire
+    LENIENT.write(small, out, raw_of(NAME, small.raw), LossRecorder(NAME, None, Report(NAME)))
+    assert restore(out, raw_of(NAME, small.raw)) == wire
 
 
 # -- objects inside with two names for a key, and words that say more -----------------------------
@@ -293,13 +293,13 @@ _RUN = Table(
 
 
 def _read_run(wire: Any) -> _Run:
-    kept = Kept()
+    kept = Preserved()
     return _Run(**_RUN.read(wire, kept), raw=kept.raw("toy"))
 
 
 def _write_run(run: _Run) -> Any:
     out: dict[str, Any] = {}
-    mine = mine_of("toy", run.raw)
+    mine = raw_of("toy", run.raw)
     _RUN.write(run, out, mine, QUIET)
     return restore(out, mine)
 
@@ -334,11 +334,11 @@ def test_a_word_that_says_more_is_content_until_the_field_says_otherwise() -> No
 
 def test_an_empty_object_inside_goes_home_though_its_keys_are_filled() -> None:
     table = Table(Small, inside("of", plain("count", "count", int, fill=lambda _: 0)))
-    kept = Kept()
+    kept = Preserved()
     small = Small(**table.read({"of": {}}, kept), raw=kept.raw(NAME))
     out: dict[str, Any] = {}
-    table.write(small, out, mine_of(NAME, small.raw), LossRecorder(NAME, None, Report(NAME)))
-    assert restore(out, mine_of(NAME, small.raw)) == {"of": {}}
+    table.write(small, out, raw_of(NAME, small.raw), LossRecorder(NAME, None, Report(NAME)))
+    assert restore(out, raw_of(NAME, small.raw)) == {"of": {}}
 
 
 def test_what_hangs_together_is_kept_in_the_order_of_its_keys() -> None:
@@ -346,10 +346,10 @@ def test_what_hangs_together_is_kept_in_the_order_of_its_keys() -> None:
     group = together(
         keys, ("count",), lambda given: {"count": 1}, lambda value, _: dict.fromkeys(keys[4:], 1)
     )
-    kept = Kept()
+    kept = Preserved()
     Table(Small, group).read(dict.fromkeys(keys[:4]), kept)
-    assert list(kept.form["spelled"]) == list("abcd")
-    assert kept.form["absent"] == list("efgh")
+    assert list(kept.spelling["spelled"]) == list("abcd")
+    assert kept.spelling["absent"] == list("efgh")
 
 
 class Named(msgspec.Struct):
@@ -371,20 +371,20 @@ def test_a_value_is_read_and_written_with_what_others_know_of_it() -> None:
 @pytest.mark.parametrize("wire", [{}, {"name": None}, {"name": 3}])
 def test_what_a_value_cannot_be_without_is_missed_with_its_place(wire: Any) -> None:
     with pytest.raises(ShapeError) as raised:
-        below(".things[2]", NAMED.read_value, Named, wire, NAME)
+        at_path(".things[2]", NAMED.read_value, Named, wire, NAME)
     assert (raised.value.path, raised.value.expected) == (".things[2].name", "a string")
 
 
 def test_other_names_are_kept_in_the_order_of_the_wire() -> None:
     table = Table(None, beside=("aA", "bB", "cC", "dD"), also_named=snake_case)
     wire = {"d_d": 1, "x": 2, "b_b": 3, "aA": 4, "a_a": 5}
-    kept = Kept()
+    kept = Preserved()
     assert list(table.usual(wire, kept).items()) == [
         *(("dD", 1), ("x", 2), ("bB", 3), ("aA", 4), ("a_a", 5))
     ]
-    assert list(kept.form["named"].items()) == [("dD", "d_d"), ("bB", "b_b")]
-    assert table.usual({"aA": 4, "a_a": 5}, kept := Kept()) == {"aA": 4, "a_a": 5}
-    assert kept.form == {}
+    assert list(kept.spelling["named"].items()) == [("dD", "d_d"), ("bB", "b_b")]
+    assert table.usual({"aA": 4, "a_a": 5}, kept := Preserved()) == {"aA": 4, "a_a": 5}
+    assert kept.spelling == {}
 
 
 class Tier(msgspec.Struct):
@@ -398,11 +398,11 @@ def test_a_word_of_others_is_written_only_if_it_is_known(words: Any, said: Any) 
     table.write(Tier("a"), out, {}, LossRecorder(NAME, None, report))
     assert (out, len(report)) == (said, 0 if said else 1)
     for word in ("a", "odd"):
-        kept = Kept()
+        kept = Preserved()
         assert table.read({"tier": word}, kept) == {"tier": word}
         home: dict[str, Any] = {}
         table.write(
-            Tier(word), home, mine_of(NAME, kept.raw(NAME)), LossRecorder(NAME, None, report)
+            Tier(word), home, raw_of(NAME, kept.raw(NAME)), LossRecorder(NAME, None, report)
         )
         assert home == {"tier": word}
     assert len(report) == (0 if said else 1)
@@ -417,10 +417,10 @@ class Deep(msgspec.Struct):
     raw: Any = None
 
 
-def _from_sum(wire: Any, kept: Kept) -> Any:
+def _from_sum(wire: Any, kept: Preserved) -> Any:
     if "sum" not in wire:
         return wire
-    kept.form["summed"] = True
+    kept.spelling["summed"] = True
     return {key: item for key, item in wire.items() if key != "sum"} | {"count": wire["sum"] - 1}
 
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interlingua as il
-from interlingua.dialects.kernel.stream_home import Home, MarkedReader, is_marked, kept_in
-from interlingua.losses import Report
+from interlingua.dialects.kernel.stream_home import Home, MarkedReader, is_marked, mark_content
 from interlingua.model.events import (
     Event,
     MessageComplete,
@@ -22,6 +21,7 @@ from interlingua.model.events import (
     ThinkingDelta,
     UsageUpdate,
 )
+from interlingua.model.losses import Report
 from interlingua.streams.frames import Frame
 from tests.dialects.streaming import events_of, frames_of
 
@@ -295,7 +295,7 @@ def _in_full(event: Any) -> Any:
     """The event with the long form of its mark."""
     if not is_marked(event.frame, "ollama"):
         return event
-    rest = {"ollama": kept_in(event.frame, "ollama")}
+    rest = {"ollama": mark_content(event.frame, "ollama")}
     return event.replace(frame=event.frame.replace(rest=rest))
 
 

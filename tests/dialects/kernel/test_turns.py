@@ -6,8 +6,8 @@ from typing import Any
 
 import interlingua as il
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.turns import TurnReader, Turns, leading, tell_speaker
-from interlingua.losses import Report
+from interlingua.dialects.kernel.turns import TurnReader, Turns, leading, report_speaker
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
 
@@ -51,6 +51,6 @@ def test_instructions_that_stood_among_the_turns_do_not_lead() -> None:
 
 def test_a_result_of_the_user_and_a_text_of_a_tool_are_told() -> None:
     recorder, report = recorded()
-    tell_speaker(Message(Role.USER, (TEXT, RESULT)), recorder)
-    tell_speaker(Message(Role.TOOL, (RESULT, TEXT)), recorder)
+    report_speaker(Message(Role.USER, (TEXT, RESULT)), recorder)
+    report_speaker(Message(Role.TOOL, (RESULT, TEXT)), recorder)
     assert [loss.kind for loss in report.losses] == ["moved", "downgraded"]

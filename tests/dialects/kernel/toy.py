@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from interlingua.dialects.kernel.errors import want
+from interlingua.dialects.kernel.errors import require
 from interlingua.dialects.kernel.fields import (
     NOT_OURS,
     Field,
@@ -25,7 +25,7 @@ from interlingua.dialects.kernel.fields import (
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.words import TwoWay
-from interlingua.losses import Report
+from interlingua.model.losses import Report
 
 NAME = "toy"
 Wire = dict[str, Any]
@@ -48,12 +48,12 @@ class Thing(msgspec.Struct, frozen=True):
 def _read_choice(given: Any) -> Reading:
     if type(given) is str:
         return {"choice": given} if given in ("auto", "none") else NOT_OURS
-    kind = want(want(given, dict).get("type"), str, ".type")
+    kind = require(require(given, dict).get("type"), str, ".type")
     if kind not in ("auto", "none", "tool"):
         return NOT_OURS
     if kind != "tool":
         return {"choice": kind}
-    return {"choice": "any", "names": (want(given.get("name"), str, ".name"),)}
+    return {"choice": "any", "names": (require(given.get("name"), str, ".name"),)}
 
 
 def _write_choice(thing: Any, _: LossRecorder) -> Any:
@@ -63,8 +63,8 @@ def _write_choice(thing: Any, _: LossRecorder) -> Any:
 
 
 def _read_probs(given: Wire) -> Reading:
-    wanted = want(given.get("probs", False), bool, ".probs")
-    most = want(given.get("top", 0), int, ".top")
+    wanted = require(given.get("probs", False), bool, ".probs")
+    most = require(given.get("top", 0), int, ".top")
     return {"probs": most} if wanted else {}
 
 

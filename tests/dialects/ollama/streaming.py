@@ -8,10 +8,10 @@ from typing import Any
 
 import interlingua as il
 from interlingua.dialects.ollama import DIALECT
-from interlingua.losses import Report
 from interlingua.model.events import (
     Event,
 )
+from interlingua.model.losses import Report
 from interlingua.streams.frames import Frame
 from tests.dialects.ollama import judge
 from tests.dialects.streaming import bare, check_home, disorder, events_of, frames_of

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
+from interlingua.adapt.history.retell import retell
 from interlingua.dialects.kernel.tools import DEFAULT_SCHEMA
 from interlingua.dialects.kernel.words import ERROR_MARK
 from interlingua.dialects.ollama import DIALECT
-from interlingua.ids import is_synthetic_tool_id
 from interlingua.model.blocks import ImageBlock, Source, TextBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Request
+from interlingua.model.ids import is_synthetic_tool_id
 from interlingua.model.message import Message
 from interlingua.model.tools import ToolDefinition
-from interlingua.retell import retell
 from tests.dialects.ollama.wires import (
     CALL,
     PNG,
@@ -161,7 +161,7 @@ def test_keywords_that_the_server_ignores_are_reported_and_properties_are_none()
         "additionalProperties": False,
     }
     told = retell(Request((), tools=(ToolDefinition("f", None, schema),)), DIALECT)
-    wire = DIALECT.write_request(told.value, told.scribe)
+    wire = DIALECT.write_request(told.value, told.recorder)
     parameters = wire.wire["tools"][0]["function"]["parameters"]
     assert parameters == {"type": "object", "properties": {"format": {"type": "string"}}}
     assert [path for _, path in losses(wire.report)] == [

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from interlingua.adapt.history.retell import retell
 from interlingua.dialects.kernel.words import PLACEHOLDER
 from interlingua.dialects.ollama import DIALECT
 from interlingua.errors import ReadError
@@ -23,7 +24,6 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.exchange import Continues, Request
 from interlingua.model.message import Message, Role
-from interlingua.retell import retell
 from tests.dialects.ollama.wires import (
     PNG,
     assistant,
@@ -160,7 +160,7 @@ def test_signatures_and_hidden_thinking_stay_behind_and_never_become_text() -> N
     hidden = RedactedThinkingBlock("EuYB")
     turn = Message.assistant([ThinkingBlock("Hm.", "EqQB"), hidden, TextBlock("Hello")])
     told = retell(Request((Message.user("Hi"), turn)), DIALECT, source="anthropic")
-    written = DIALECT.write_request(told.value, told.scribe)
+    written = DIALECT.write_request(told.value, told.recorder)
     assert written.wire["messages"][1] == assistant("Hello", thinking="Hm.")
     assert losses(written.report) == [
         ("dropped", "$.messages[1].content[0].signature"),

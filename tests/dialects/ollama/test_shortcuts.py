@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 import interlingua as il
 from interlingua.dialects.kernel.calls import OpenCalls
-from interlingua.dialects.kernel.kept import Kept
+from interlingua.dialects.kernel.preserved import Preserved
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.ollama import calls, messages, usage
+from interlingua.dialects.ollama import messages, response
+from interlingua.dialects.ollama import messages as calls
 from interlingua.dialects.ollama.stream import StreamReader
 from interlingua.errors import ReadError
-from interlingua.losses import Report
+from interlingua.model.losses import Report
 from interlingua.streams.frames import Frame
 
 TEXTS = st.sampled_from(["", "a", "[tool error] b", "il_0123456789abcdef", None, 5])
@@ -110,10 +111,10 @@ COUNTS = st.integers(-2, 5) | st.none() | st.just(3.0)
 @given(COUNTS, COUNTS)
 def test_counts_that_are_read_at_once(prompt: Any, output: Any) -> None:
     wire = {"prompt_eval_count": prompt, "eval_count": output}
-    kept = Kept()
+    kept = Preserved()
     said = {key: value for key, value in wire.items() if value is not None}
-    long = il.Usage(**usage.USAGE.read(said, kept), raw=kept.raw("ollama")) if said else None
-    assert outcome(usage.read_usage, wire, []) == msgspec.json.encode(long)
+    long = il.Usage(**response.USAGE.read(said, kept), raw=kept.raw("ollama")) if said else None
+    assert outcome(response.read_usage, wire, []) == msgspec.json.encode(long)
 
 
 LINES = st.lists(

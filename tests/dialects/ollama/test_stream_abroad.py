@@ -10,7 +10,6 @@ from hypothesis import given, settings
 import interlingua as il
 from interlingua.dialects.kernel.words import PLACEHOLDER
 from interlingua.dialects.ollama import DIALECT
-from interlingua.losses import Report
 from interlingua.model.events import (
     BlockDelta,
     BlockEnd,
@@ -29,6 +28,7 @@ from interlingua.model.events import (
     ToolUseStart,
     UsageUpdate,
 )
+from interlingua.model.losses import Report
 from tests.dialects.ollama import streaming
 from tests.dialects.ollama.streaming import Json, abroad, fold, goes_home, talk
 from tests.effort import examples

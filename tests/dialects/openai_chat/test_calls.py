@@ -9,9 +9,9 @@ import pytest
 
 from interlingua.dialects.openai_chat import DIALECT
 from interlingua.errors import WriteError
-from interlingua.ids import is_synthetic_tool_id
 from interlingua.model.blocks import Cache, ToolResultBlock, ToolUseBlock, UnknownBlock
 from interlingua.model.exchange import Options, Request, ToolChoice
+from interlingua.model.ids import is_synthetic_tool_id
 from interlingua.model.message import Message
 from interlingua.model.tools import ToolDefinition
 from tests.dialects.openai_chat.wires import (

@@ -9,9 +9,9 @@ import pytest
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.openai_chat.request import write_request
 from interlingua.dialects.openai_chat.tables import HOSTS
-from interlingua.losses import Report
 from interlingua.model.blocks import TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.exchange import Options, Request
+from interlingua.model.losses import Report
 from interlingua.model.message import Message
 from tests.dialects.openai_chat.wires import assistant, losses, made, result, text
 

@@ -236,3 +236,15 @@ def test_thinking_by_default_is_thinking_that_is_on() -> None:
     off = request.options.replace(reasoning=Reasoning(mode="off"))
     wire = DIALECT.write_request(request.replace(options=off)).wire
     assert wire["reasoning_effort"] == "none"
+
+
+@pytest.mark.parametrize("flag", ["enable_thinking", "thinking"])
+def test_a_template_s_flag_is_a_switch_for_thinking(flag: str) -> None:
+    for value, mode in ((True, "on"), (False, "off")):
+        wire = body(chat_template_kwargs={flag: value, "other": 1})
+        request = read(wire)
+        assert request.options.reasoning == Reasoning(mode=mode)
+        assert DIALECT.write_request(request).wire == wire
+    other = read(wire).options.replace(reasoning=Reasoning(mode="on"))
+    edited = DIALECT.write_request(read(wire).replace(options=other)).wire
+    assert edited["chat_template_kwargs"] == {flag: True, "other": 1}

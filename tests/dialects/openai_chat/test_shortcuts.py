@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import interlingua as il
-from interlingua.dialects.kernel.kept import Kept
+from interlingua.dialects.kernel.preserved import Preserved
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.openai_chat import (
     calls,
@@ -28,13 +28,13 @@ from interlingua.dialects.openai_chat.tables import (
     HOSTS,
     TABLES,
     Tables,
-    Target,
+    WriteContext,
     at_host,
 )
 from interlingua.dialects.openrouter.tables import ANSWERED, ROUTED
 from interlingua.errors import InterlinguaError
-from interlingua.losses import Report
 from interlingua.model.exchange import Options
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason
 from interlingua.model.tools import ToolDefinition
@@ -150,7 +150,7 @@ def _slowly(wire: Any, reader: Any, read: list[Message], t: Tables) -> Message:
     metadata = MessageMetadata(
         protocol=said.protocol,
         diagnostics=said.diagnostics,
-        provider_raw=said.kept.raw(t.name),
+        provider_raw=said.preserved.raw(t.name),
     )
     return Message(Role.ASSISTANT, said.content, said.name, metadata=metadata)
 
@@ -169,7 +169,7 @@ def test_signed_thinking_that_is_read_at_once(wires: Any) -> None:
     for wire in wires:
         plain = thinking.read_signed(wire, thinking.signed_by_anthropic("openai-chat"))
         if plain is not None:
-            kept, table = Kept(form={"issuer": "anthropic"}), thinking._ITEMS["thinking"]
+            kept, table = Preserved(form={"issuer": "anthropic"}), thinking._ITEMS["thinking"]
             long = table.read_value(il.ThinkingBlock, wire, "openai-chat", kept)
             assert msgspec.json.encode(plain) == msgspec.json.encode(long)
 
@@ -212,7 +212,7 @@ def test_a_body_of_no_more_than_a_limit(limit: Any, t: Tables) -> None:
 
 
 def request_by_table(wire: Any, t: Tables) -> Any:
-    kept = Kept()
+    kept = Preserved()
     attrs = options.read_options(wire, t, kept)
     return il.Request((), "m", options=Options(**attrs), raw=kept.raw(t.name))
 
@@ -264,7 +264,7 @@ def test_a_turn_that_is_written_at_once(message: Message, t: Tables) -> None:
     plain = messages.write_plainly(message, target(t, report))
     if plain is not None:
         long = Report("x")
-        assert plain == messages._Turn(message, target(t, long)).write()
+        assert plain == messages.AssistantWriter(message, target(t, long)).write()
         assert report.losses == long.losses
 
 
@@ -278,8 +278,8 @@ def test_a_choice_that_is_written_at_once(message: Message, t: Tables) -> None:
         assert _sorted(report) == _sorted(long)
 
 
-def target(t: Tables, report: Report) -> Target:
-    return Target(t, LossRecorder(t.name, None, report))
+def target(t: Tables, report: Report) -> WriteContext:
+    return WriteContext(t, LossRecorder(t.name, None, report))
 
 
 def _sorted(report: Report) -> list[str]:

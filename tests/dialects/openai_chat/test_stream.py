@@ -728,10 +728,20 @@ def test_an_error_ends_the_stream_with_what_had_arrived(wire: Any, kind: str, be
         assert last.partial.metadata.stop_reason is il.StopReason.ERROR
 
 
+def test_an_end_without_a_reason_is_that_of_the_whole_answer_once_usage_has_come() -> None:
+    told = il.fold(goes_home([*HELLO[:3], chunk(None, usage=COUNTS), DONE]))
+    assert told.message.metadata.stop_reason is None
+    assert told.message.metadata.diagnostics == ()
+    assert told == DIALECT.read_response(DIALECT.write_response(told).wire)
+
+
 def test_nothing_comes_after_an_error_or_the_end() -> None:
     for last in ({"error": {"message": "Oh"}}, DONE):
-        events = read([*HELLO[:3], last, *HELLO[1:], DONE])
-        assert isinstance(events[-1], StreamError | MessageComplete)
+        wires = [*HELLO[:3], last]
+        events = goes_home([*wires, *HELLO[1:], DONE])
+        assert [type(event) for event in events if type(event) is not Other] == [
+            type(event) for event in read(wires)
+        ]
 
 
 RICH = [
@@ -948,3 +958,16 @@ def test_one_long_call_takes_time_by_its_length() -> None:
     pieces = [call(text[at : at + 10]) for at in range(0, len(text), 10)]
     wires = talk(called("call_1"), *pieces, word="tool_calls")
     assert il.fold(read(wires)).message.tool_calls[0].input == {"a": "x" * 200_000}
+
+
+@pytest.mark.parametrize("later", ["", None])
+def test_a_blank_name_does_not_undo_a_participant_s_name(later: str | None) -> None:
+    events = goes_home(
+        [
+            chunk({"role": "assistant", "name": "Bob"}),
+            chunk({"content": "Hi", "name": later}),
+            chunk({}, "stop"),
+            DONE,
+        ]
+    )
+    assert il.fold(events).message.name == "Bob"

@@ -12,7 +12,6 @@ from openai.types.chat import ChatCompletionChunk
 import interlingua as il
 from interlingua.dialects.anthropic import DIALECT as ANTHROPIC
 from interlingua.dialects.openai_chat import DIALECT
-from interlingua.losses import Report
 from interlingua.model.events import (
     BlockDelta,
     BlockEnd,
@@ -31,6 +30,7 @@ from interlingua.model.events import (
     ToolUseStart,
     UsageUpdate,
 )
+from interlingua.model.losses import Report
 from interlingua.streams.frames import Frame
 from tests.dialects.openai_chat.streaming import (
     DONE,

@@ -8,11 +8,11 @@ from typing import Any
 
 import interlingua as il
 from interlingua.dialects.openai_responses import DIALECT
-from interlingua.losses import Report
 from interlingua.model.events import (
     Event,
     Other,
 )
+from interlingua.model.losses import Report
 from interlingua.streams.frames import Frame
 from tests.dialects.streaming import bare, check_home, disorder, events_of, frames_of
 

@@ -8,12 +8,12 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interlingua.adapt.history.retell import retell
 from interlingua.dialects.openai_responses import DIALECT
 from interlingua.dialects.record import Written
 from interlingua.model.blocks import Cache, ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message
-from interlingua.retell import retell
 from tests.effort import examples
 from tests.laws import acceptable, laws, strategies
 
@@ -28,7 +28,7 @@ def kind_of(value: Request | Response) -> str:
 
 def told(value: Any) -> Written:
     retold = retell(value, DIALECT)
-    return laws.write(DIALECT, retold.value, retold.scribe)
+    return laws.write(DIALECT, retold.value, retold.recorder)
 
 
 def missing(value: Any, written: Written) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import interlingua as il
 from interlingua.model.blocks import (
     Cache,
     Citation,
@@ -241,3 +242,17 @@ def test_logprobs_go_home() -> None:
     probability = {"token": "a", "bytes": [97], "logprob": -0.1, "top_logprobs": []}
     response = read_whole(whole(answer(said("a", logprobs=[probability]))))
     assert response.message.content == (TextBlock("a"),)
+
+
+def test_a_data_url_in_a_file_url_is_data_and_goes_home() -> None:
+    url = "data:application/pdf;base64,JVBERi0xLjQK"
+    part = {"type": "input_file", "filename": "r.pdf", "file_url": url}
+    for each in (part, {key: part[key] for key in ("type", "file_url")}):
+        wire = {"model": "m", "input": [{"role": "user", "content": [each]}]}
+        request = il.dialect("openai-responses").read_request(wire)
+        (block,) = request.messages[0].content
+        assert block.source == il.Source("base64", "JVBERi0xLjQK")
+        assert block.media_type == "application/pdf"
+        assert il.dialect("openai-responses").write_request(request).wire == wire
+        for target in ("anthropic", "bedrock", "gemini", "openai-chat"):
+            assert "JVBERi0xLjQK" in str(il.convert(wire, "openai-responses", target).wire)

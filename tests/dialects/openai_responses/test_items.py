@@ -19,12 +19,10 @@ from interlingua.model.blocks import (
     ToolUseBlock,
     UnknownBlock,
 )
-from interlingua.model.changes import Changes, ResponseFormat
 from interlingua.model.exchange import Request, Response
-from interlingua.model.message import Message, Role
+from interlingua.model.message import Changes, Message, ResponseFormat, Role, walk
 from interlingua.model.rules import validate
 from interlingua.model.tools import ToolDefinition
-from interlingua.model.walk import walk
 from tests.dialects.openai_responses.wires import (
     ASIDES,
     CALL,

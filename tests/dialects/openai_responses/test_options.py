@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from interlingua.adapt.history.retell import retell
 from interlingua.dialects.openai_responses import DIALECT
 from interlingua.model.blocks import Cache
 from interlingua.model.exchange import (
@@ -17,7 +18,6 @@ from interlingua.model.exchange import (
 )
 from interlingua.model.message import Message
 from interlingua.model.tools import ToolDefinition
-from interlingua.retell import retell
 from tests.dialects.openai_responses.wires import TOOL, body, read, user, write
 
 SCHEMA = {"type": "object", "properties": {}}
@@ -185,7 +185,7 @@ def test_a_format_that_an_earlier_version_stored_goes_home(
 def test_every_kind_of_tool_goes_home_also_when_retold(tool: Any) -> None:
     request = read(body(user(), tools=[tool]))
     told = retell(request, DIALECT)
-    assert DIALECT.write_request(told.value, told.scribe).wire == body(user(), tools=[tool])
+    assert DIALECT.write_request(told.value, told.recorder).wire == body(user(), tools=[tool])
 
 
 def test_who_runs_a_tool_is_told_by_its_kind() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from interlingua.adapt.history.retell import retell
 from interlingua.dialects.kernel.words import ERROR_MARK, PLACEHOLDER
 from interlingua.dialects.openai_responses import DIALECT
 from interlingua.model.blocks import (
@@ -18,7 +19,6 @@ from interlingua.model.blocks import (
     ToolUseBlock,
 )
 from interlingua.model.message import Message
-from interlingua.retell import retell
 from tests.dialects.openai_responses.wires import CALL, RESULT, body, read, text, user, write
 
 IMAGE = {"type": "input_image", "image_url": "data:image/png;base64,AAAA", "detail": "auto"}

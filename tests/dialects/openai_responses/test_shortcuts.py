@@ -17,8 +17,8 @@ from interlingua.dialects.openai_responses import (
     text,
     thinking,
 )
-from interlingua.losses import Report
 from interlingua.model.blocks import Cache, Citation, TextBlock, ThinkingBlock, ToolResultBlock
+from interlingua.model.losses import Report
 
 NAME = "openai-responses"
 TEXTS = st.sampled_from(["", "a", "b", None, 5, []])
@@ -216,8 +216,8 @@ ITEMS = st.lists(
 )
 
 
-def read_items(items: Any, all_made: bool, long: bool) -> Any:
-    reader = messages.ItemReader(all_made)
+def read_items(items: Any, is_output: bool, long: bool) -> Any:
+    reader = messages.ItemReader(is_output)
     if long:
         reader.plain = lambda item: False  # type: ignore[method-assign]  # no shortcut
     reader.read(items, "")
@@ -226,9 +226,9 @@ def read_items(items: Any, all_made: bool, long: bool) -> Any:
 
 
 @given(ITEMS, st.booleans())
-def test_messages_that_are_read_at_once(items: Any, all_made: bool) -> None:
-    short = outcome(read_items, items, all_made, False)
-    assert short == outcome(read_items, items, all_made, True)
+def test_messages_that_are_read_at_once(items: Any, is_output: bool) -> None:
+    short = outcome(read_items, items, is_output, False)
+    assert short == outcome(read_items, items, is_output, True)
 
 
 @given(
@@ -244,7 +244,7 @@ def test_a_message_that_is_written_at_once(message: il.Message) -> None:
         writer = messages.ItemWriter(recorder)
         if message.name is not None:
             recorder.lost(message, "name")
-        writer.said(message)
+        writer.plain_message(message)
         return writer.items
 
     def short(message: il.Message, recorder: LossRecorder) -> Any:

@@ -10,6 +10,7 @@ import pytest
 import interlingua as il
 from interlingua.dialects.openai_responses import DIALECT
 from interlingua.errors import ReadError
+from interlingua.model.base import difference
 from interlingua.model.events import (
     BlockDelta,
     BlockEnd,
@@ -27,7 +28,6 @@ from interlingua.model.events import (
     ToolUseStart,
     UsageUpdate,
 )
-from interlingua.pointer import difference
 from interlingua.streams.fold import fold_all
 from interlingua.streams.frames import Frame
 from tests.dialects.openai_responses.streaming import (
@@ -54,6 +54,7 @@ from tests.dialects.openai_responses.streaming import (
     words,
     write,
 )
+from tests.dialects.streaming import only_unread
 
 HELLO = talk(message(0, words("Hel", "lo")))
 SEARCH = {"id": "ws_1", "type": "web_search_call", "action": {"type": "search", "query": "x"}}
@@ -564,7 +565,8 @@ def test_the_last_event_of_a_named_stream_does_not_wait() -> None:
     reader = DIALECT.stream_reader()
     told = [reader.feed(frame(wire)) for wire in HELLO]
     assert isinstance(told[-1][-1], MessageComplete)
-    assert reader.feed(frame("[DONE]")) == reader.close() == []
+    assert reader.close() == []
+    assert only_unread(goes_home([*HELLO, "[DONE]"]), read(HELLO))
 
 
 def test_several_responses_in_one_stream() -> None:
@@ -769,3 +771,25 @@ def test_frames_whose_numbers_tell_nothing_are_all_told() -> None:
                 events += reader.feed(il.Frame(each.event, json.dumps(wire)))
         kinds = [event.type for event in events]
         assert kinds.count("text_delta") == 3, number
+
+
+@pytest.mark.parametrize("last", [[], ["BBB"], ["CCC"]])
+def test_encrypted_reasoning_is_that_of_the_item_s_end(last: list[str]) -> None:
+    def item(signature: str) -> dict[str, Any]:
+        shape = {"id": "rs_1", "type": "reasoning", "summary": []}
+        return {**shape, "encrypted_content": signature}
+
+    about = {"id": "r", "object": "response", "created_at": 1, "model": "m", "output": []}
+    output = [item(each) for each in last]
+    wires = [
+        {"type": "response.created", "response": {**about, "status": "in_progress"}},
+        {"type": "response.output_item.added", "output_index": 0, "item": item("AAA")},
+        {"type": "response.output_item.done", "output_index": 0, "item": item("BBB")},
+        {
+            "type": "response.completed",
+            "response": {**about, "status": "completed", "output": output},
+        },
+    ]
+    (block,) = il.fold(read(wires)).message.content
+    assert isinstance(block, il.ThinkingBlock)
+    assert block.signature == "BBB"

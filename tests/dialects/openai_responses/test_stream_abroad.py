@@ -11,8 +11,7 @@ from pydantic import TypeAdapter
 
 import interlingua as il
 from interlingua.dialects.openai_responses import DIALECT
-from interlingua.losses import Report
-from interlingua.model.base import same
+from interlingua.model.base import difference, same
 from interlingua.model.events import (
     BlockDelta,
     BlockEnd,
@@ -31,7 +30,7 @@ from interlingua.model.events import (
     ToolUseStart,
     UsageUpdate,
 )
-from interlingua.pointer import difference
+from interlingua.model.losses import Report
 from tests.dialects.openai_responses import streaming
 from tests.dialects.openai_responses.streaming import Json, abroad, fold, goes_home
 from tests.effort import examples

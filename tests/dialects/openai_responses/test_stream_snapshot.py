@@ -9,8 +9,8 @@ import pytest
 
 import interlingua as il
 from interlingua.dialects.openai_responses import DIALECT
+from interlingua.model.base import difference
 from interlingua.model.events import Event, MessageComplete, Stop, TextDelta, UsageUpdate
-from interlingua.pointer import difference
 from interlingua.streams.frames import Frame
 from tests.dialects.openai_responses.streaming import (
     Json,

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from interlingua.adapt.history.retell import retell
 from interlingua.dialects.openai_responses import DIALECT
 from interlingua.model.blocks import (
     RedactedThinkingBlock,
@@ -16,7 +17,6 @@ from interlingua.model.blocks import (
 from interlingua.model.exchange import Request
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageMetadata
-from interlingua.retell import retell
 from tests.dialects.openai_responses.wires import (
     CALL,
     SECRET,
@@ -94,7 +94,7 @@ def test_thinking_of_another_vendor_is_left_out_and_logged(caplog: Any) -> None:
     metadata = MessageMetadata(protocol="anthropic", model="claude")
     blocks = [ThinkingBlock("a", "sig"), RedactedThinkingBlock("b64=="), TextBlock("b")]
     told = retell(Request((Message.assistant(blocks, metadata),)), DIALECT)
-    written = DIALECT.write_request(told.value, told.scribe)
+    written = DIALECT.write_request(told.value, told.recorder)
     assert written.wire["input"] == [{"role": "assistant", "content": "b"}]
     assert [loss.path for loss in written.report] == [
         "$.messages[0].content[0]",

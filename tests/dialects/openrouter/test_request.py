@@ -22,9 +22,8 @@ from interlingua.model.blocks import (
     UnknownBlock,
     VideoBlock,
 )
-from interlingua.model.changes import Changes
 from interlingua.model.exchange import Options, Reasoning, ToolChoice
-from interlingua.model.message import Message, Role
+from interlingua.model.message import Changes, Message, Role
 from interlingua.model.tools import ToolDefinition
 from tests.dialects.openai_chat.wires import (
     CALL,

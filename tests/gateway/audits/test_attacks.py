@@ -20,7 +20,7 @@ import interlingua as il
 from interlingua.gateway.keys.key_admin import add_user, changed_owner, revoke
 from interlingua.gateway.paths.routes import rows
 from interlingua.gateway.shared.fronts import paths as front_paths
-from tests.chat.provider import KEY
+from tests.agents.chat.provider import KEY
 from tests.gateway.audits.lines import Line
 from tests.gateway.paths.test_routes import _body, _path
 from tests.gateway.serving import ANTHROPIC, OPENAI, Served, Upstream, asked, key, served

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from interlingua.client.retry import RetryPolicy
-from interlingua.gateway.relay.patching import says_twice
-from tests.chat.provider import KEY
+from interlingua.gateway.relay.inbound import repeats_field
+from tests.agents.chat.provider import KEY
 from tests.gateway.audits.test_framing import sent
 from tests.gateway.serving import (
     ANTHROPIC,
@@ -219,8 +219,8 @@ def test_a_key_cannot_say_its_model_twice(tmp_path: Path, name: str) -> None:
 def test_escapes_in_what_is_said_change_nothing() -> None:
     plain = json.dumps(asked("Grüße 世界 \x01"), ensure_ascii=True).encode()
     assert b"\\u00" in plain
-    assert not says_twice(plain)
-    assert not says_twice(b'{"a":"' + b"\\u0041" * 100_000 + b'"}')
+    assert not repeats_field(plain)
+    assert not repeats_field(b'{"a":"' + b"\\u0041" * 100_000 + b'"}')
 
 
 @pytest.mark.parametrize("small", ["max_completion_tokens", "max_output_tokens"])

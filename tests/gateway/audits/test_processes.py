@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua.bus.event import NO_SESSION
-from tests.chat.provider import KEY
+from interlingua.events.event import NO_SESSION
+from tests.agents.chat.provider import KEY
 from tests.gateway.server.test_serve import Process, running
 from tests.gateway.serving import ANTHROPIC, Upstream, asked
 

@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interlingua as il
-from interlingua.bus.event import NO_SESSION
+from interlingua.events.event import NO_SESSION
 from interlingua.gateway.keys.key_admin import Terms, add_team, add_user, issue
-from interlingua.gateway.relay.echo import Echo
+from interlingua.gateway.relay.passthrough import ModelRenamer
 from interlingua.gateway.settings import Limits, RouteSettings
 from tests.gateway.serving import (
     ANTHROPIC,
@@ -73,7 +73,7 @@ def test_an_echo_changes_the_name_and_nothing_else(said: str, name: str, text: s
         return
     wire = {"model": f"{name}-2026", "x": text, "y": json.dumps({"model": name}), "z": {"m": 1}}
     data = json.dumps(wire).encode()
-    assert json.loads(Echo(said, name)(data)) == {**wire, "model": said}
+    assert json.loads(ModelRenamer(said, name)(data)) == {**wire, "model": said}
 
 
 def test_arguments_that_are_no_json_are_refused(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from interlingua.gateway.sessions import other_workers
+from interlingua.gateway.sessions import live
 from interlingua.sessions import holding
 from tests.gateway.serving import OPENAI, Served, Upstream, served, settings_in
 
@@ -84,7 +84,7 @@ def test_a_model_that_thinks_for_long_is_not_taken_for_dead(
 ) -> None:
     """Another gateway neither begins a turn nor says that the first one's was interrupted."""
     monkeypatch.setattr(holding, "SILENCE", timedelta(seconds=1))
-    monkeypatch.setattr(other_workers, "TOUCH", 0.2)
+    monkeypatch.setattr(live, "TOUCH", 0.2)
 
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)
@@ -115,7 +115,7 @@ def test_a_turn_of_a_worker_that_died_holds_nobody_up_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(holding, "SILENCE", timedelta(seconds=1))
-    monkeypatch.setattr(other_workers, "TOUCH", 60.0)  # it says nothing any more
+    monkeypatch.setattr(live, "TOUCH", 60.0)  # it says nothing any more
 
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)

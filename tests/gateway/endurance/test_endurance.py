@@ -13,7 +13,7 @@ import pytest
 
 from interlingua.gateway.shared.state import Arrival, Decision, Exchange
 from interlingua.gateway.telemetry.losses import MOST_LOSSES, TOGETHER, Losses
-from interlingua.losses import Report
+from interlingua.model.losses import Report
 from tests.gateway.endurance import leave, memory_run, slow
 from tests.gateway.endurance.outside import MEGABYTE
 

@@ -18,13 +18,13 @@ import interlingua as il
 from interlingua.client.retry import RetryPolicy
 from interlingua.client.targets import Targets
 from interlingua.client.transport import HttpRequest, Limits, TransportError
+from interlingua.dialects.framing import decoder, encoder
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.memory.replies import is_whole_stream
+from interlingua.gateway.idempotency.replies import is_whole_stream
 from interlingua.gateway.relay.app import App
 from interlingua.gateway.settings import RouteSettings, Settings
 from interlingua.gateway.shared.state import Exchange, NoTrace
 from interlingua.model.events import MessageComplete, StreamError
-from interlingua.streams.framing import decoder, encoder
 from tests.gateway.loops import post
 
 FRONTS = {

@@ -140,7 +140,7 @@ async def run(home: Path, count: int, seed: int) -> tuple[Counter[str], list[str
     wrong: list[str] = []
     async with await open_async_store(place) as store:
         gateway, provider = here.app.gateway, Counting()
-        gateway.keys, gateway.caps, gateway.asker.transport = Keys(store), Caps(store), provider
+        gateway.keys, gateway.caps, gateway.transport = Keys(store), Caps(store), provider
         for number in range(count):
             is_dear = number % 4 > 0
             front, wire = speller.chance.choice(DEAR if is_dear else CHEAP)

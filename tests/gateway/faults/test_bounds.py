@@ -12,7 +12,7 @@ import pytest
 
 import interlingua as il
 from interlingua.gateway.shared.fronts import fronts
-from interlingua.gateway.shared.unbounded import unbounded
+from interlingua.gateway.shared.sizes import unbounded
 from tests.gateway.faults.spellings import run
 from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, asked, key, served
 

@@ -51,7 +51,7 @@ def test_a_settlement_that_cannot_be_written_keeps_no_other_from_it(address: str
 
 def test_one_that_the_store_refuses_is_taken_out_of_its_batch(address: str) -> None:
     async def work(bench: Bench) -> None:
-        real = bench.store.work_quotas
+        real = bench.store.settle_and_reserve
         bad = await bench.begun()
         good = [await bench.begun() for _ in range(3)]
 
@@ -60,7 +60,7 @@ def test_one_that_the_store_refuses_is_taken_out_of_its_batch(address: str) -> N
                 raise StoreError("here", "it cannot be stored", "other")
             return await real(holder, reserves, settles)
 
-        bench.store.work_quotas = picky  # type: ignore[method-assign]
+        bench.store.settle_and_reserve = picky  # type: ignore[method-assign]
         work = [bench.ended(each, 100) for each in (good[0], bad, *good[1:])]
         _, more = await asyncio.wait_for(asyncio.gather(asyncio.gather(*work), bench.begun()), 5)
         spent, reserved = await bench.spent()
@@ -140,13 +140,13 @@ def test_a_store_that_takes_long_keeps_nobody_from_the_end_of_an_answer(
 
     async def work(bench: Bench) -> None:
         exchange = await bench.begun()
-        real, free = bench.store.work_quotas, asyncio.Event()
+        real, free = bench.store.settle_and_reserve, asyncio.Event()
 
         async def slow(*given: Any) -> Any:
             await free.wait()
             return await real(*given)
 
-        bench.store.work_quotas = slow  # type: ignore[method-assign]
+        bench.store.settle_and_reserve = slow  # type: ignore[method-assign]
         await asyncio.wait_for(bench.ended(exchange, 100), 10)
         assert await bench.spent() == (0, Decimal("0.010016")), "still set aside"
         free.set()
@@ -159,14 +159,14 @@ def test_a_store_that_takes_long_keeps_nobody_from_the_end_of_an_answer(
 def test_a_fault_of_ours_leaves_nobody_waiting(address: str) -> None:
     async def work(bench: Bench) -> None:
         exchange = await bench.begun()
-        real = bench.store.work_quotas
+        real = bench.store.settle_and_reserve
 
         async def broken(*given: Any) -> Any:
             raise TypeError
 
-        bench.store.work_quotas = broken  # type: ignore[method-assign]
+        bench.store.settle_and_reserve = broken  # type: ignore[method-assign]
         await asyncio.wait_for(bench.ended(exchange, 100), 10)
-        bench.store.work_quotas = real  # type: ignore[method-assign]
+        bench.store.settle_and_reserve = real  # type: ignore[method-assign]
         working = bench.caps._batch._working
         assert working is not None
         with pytest.raises(TypeError):

@@ -7,11 +7,11 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
-from interlingua.client.budget import Budget
+from interlingua.client.retry import Budget
 from interlingua.gateway.sessions.metered_client import MeteredClient
 from interlingua.gateway.settings import RouteSettings
 from interlingua.gateway.shared.state import ANONYMOUS
-from tests.gateway.memory.repeats import main
+from tests.gateway.idempotency.pairs import main
 from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, asked, served, settings_in
 
 CALLS = 100

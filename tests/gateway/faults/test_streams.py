@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from interlingua.gateway.idempotency.keys import IdempotencyKeys
 from interlingua.gateway.keys import key_admin
 from interlingua.gateway.keys.caps import Caps
 from interlingua.gateway.keys.keys import Keys
-from interlingua.gateway.memory.repeats import Repeats
-from interlingua.gateway.relay.ends import ending
-from interlingua.gateway.relay.text_counter import TextCounter
+from interlingua.gateway.relay.passthrough import TextCounter
+from interlingua.gateway.shared.fronts import front_of
 from interlingua.model.metadata import StopReason
 from interlingua.store.open import open_async_store, open_store
 from tests.gateway.faults.cuts import (
@@ -151,6 +151,12 @@ def test_done_without_a_reason_is_no_finished_answer(front: str) -> None:
     asyncio.run(work())
 
 
+def test_the_end_may_be_known_by_its_frame_s_name_only() -> None:
+    end = front_of("anthropic").ending(1)
+    end.look("{}", "message_stop")
+    assert end.is_last
+
+
 def test_words_that_look_like_an_end_are_none() -> None:
     for dialect, data in {
         "ollama": {"message": {"tool_calls": [{"function": {"arguments": {"done": True}}}]}},
@@ -162,10 +168,10 @@ def test_words_that_look_like_an_end_are_none() -> None:
         "openai-chat": {"choices": [{"delta": {"content": '"finish_reason":"stop"'}}]},
         "anthropic": {"type": "content_block_delta", "delta": {"text": "message_stop"}},
     }.items():
-        end = ending(dialect)
+        end = front_of(dialect).ending(1)
         end.look(json.dumps(data))
         assert not end.is_reached, dialect
-    two = ending("openai-chat", 2)
+    two = front_of("openai-chat").ending(2)
     two.look('{"choices":[{"index":1,"finish_reason":"stop"}]}')
     assert not two.is_reached
     two.look('{"choices":[{"index":0,"finish_reason":"stop"}]}')
@@ -262,7 +268,7 @@ def test_what_was_answered_is_written_before_its_end_is_told(
             here = Sweep()
             gateway = here.app.gateway
             gateway.keys, gateway.caps = Keys(store), Caps(store)
-            gateway.repeats = Repeats(store)
+            gateway.idempotency = IdempotencyKeys(store)
             here.provider.next = _answer(stream)
             seen: list[Any] = []
 

@@ -14,7 +14,7 @@ from interlingua.gateway.keys.caps import Caps
 from interlingua.gateway.keys.keys import Keys
 from interlingua.gateway.shared.sizes import Most
 from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Refusal
-from interlingua.ids import Ulids
+from interlingua.model.ids import Ulids
 from interlingua.model.metadata import Usage
 from interlingua.store.open import open_async_store
 

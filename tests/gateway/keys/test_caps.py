@@ -26,6 +26,7 @@ from hypothesis.stateful import (
 )
 
 from interlingua.client.targets import Target, Targets
+from interlingua.costs.table import PriceTable
 from interlingua.gateway.keys import key_admin
 from interlingua.gateway.keys.caps import Caps, seconds_left
 from interlingua.gateway.keys.keys import Keys
@@ -35,10 +36,9 @@ from interlingua.gateway.shared.fronts import error_body, fronts
 from interlingua.gateway.shared.principal import DOLLAR, picodollars, principal_of, usd
 from interlingua.gateway.shared.sizes import Most
 from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Refusal
-from interlingua.ids import Ulids
 from interlingua.model.exchange import ErrorKind
+from interlingua.model.ids import Ulids
 from interlingua.model.metadata import Usage
-from interlingua.prices.table import PriceTable
 from interlingua.store.base import AsyncStore, Store
 from interlingua.store.cap_rules import Limit, Over, Reserve, Settle
 from interlingua.store.errors import StoreError
@@ -423,16 +423,16 @@ def test_a_store_that_is_away_lets_nothing_out_and_loses_nothing(tmp_path: Path)
         store = await open_async_store(path)
         bench = Bench(store, await store.key(key.id))
         exchange = await bench.begun()
-        real = store.work_quotas
+        real = store.settle_and_reserve
 
         async def away(*_: Any) -> Any:
             raise StoreError("here", "away", "unreachable")
 
-        store.work_quotas = away  # type: ignore[method-assign, assignment]
+        store.settle_and_reserve = away  # type: ignore[method-assign, assignment]
         odd = await bench.refused()
         assert (odd.status, odd.error.code) == (503, "store_unavailable")
         await bench.ended(exchange, 100)
-        store.work_quotas = real  # type: ignore[method-assign]
+        store.settle_and_reserve = real  # type: ignore[method-assign]
         await asyncio.sleep(0.7)
         assert await bench.spent() == (Decimal("0.001"), 0)
         await bench.caps.close()
@@ -499,7 +499,7 @@ class Law(RuleBasedStateMachine):
         self.day = 1
         self.asked: list[str] = []
         self.dead: set[str] = set()
-        self.store.tend_quotas(self.holder, 3600)
+        self.store.renew_quotas(self.holder, 3600)
 
     @property
     def date(self) -> str:
@@ -511,7 +511,7 @@ class Law(RuleBasedStateMachine):
             Reserve(ULIDS.new(), self.key, NOW, self.date, self.limits, amount)
             for amount in amounts
         ]
-        overs, _ = self.store.work_quotas(self.holder, asked)
+        overs, _ = self.store.settle_and_reserve(self.holder, asked)
         admitted = [each for each, over in zip(asked, overs, strict=True) if over is None]
         self.asked += [each.id for each in admitted]
         return tuple(admitted)
@@ -524,13 +524,13 @@ class Law(RuleBasedStateMachine):
             if each.id not in self.dead
         ]
         for _ in range(times):
-            self.store.work_quotas(self.holder, (), ended * times)
+            self.store.settle_and_reserve(self.holder, (), ended * times)
 
     @rule(some=open)
     def ask_again(self, some: tuple[Reserve, ...]) -> None:
         """An answer that was lost: the same is asked again, and nothing changes."""
         before = self.rows()
-        self.store.work_quotas(self.holder, some)
+        self.store.settle_and_reserve(self.holder, some)
         assert self.rows() == before
 
     @rule()
@@ -539,7 +539,7 @@ class Law(RuleBasedStateMachine):
         self.holder = ULIDS.new()
         self.dead.update(self.asked)
         aged(self.store, self.key)
-        self.store.tend_quotas(self.holder, 3600)
+        self.store.renew_quotas(self.holder, 3600)
 
     @rule()
     def next_day(self) -> None:
@@ -595,7 +595,7 @@ def test_a_process_that_was_only_asleep_still_settles(address: str) -> None:
         exchange = await bench.begun()
         with open_store(address) as store:
             aged(store, bench.who.account_id)
-            assert store.tend_quotas("another", 3600) == 1
+            assert store.renew_quotas("another", 3600) == 1
         assert await bench.spent() == (0, 0)
         await bench.ended(exchange, 700)
         assert await bench.spent() == (Decimal("0.007"), 0)
@@ -633,7 +633,7 @@ def test_processes_that_share_a_store_do_not_pass_a_cap_and_every_dollar_is_coun
         costs = {line[1]: Decimal(line[2]) for line in lines if line[0] == "cost"}
         assert len(costs) == sum(line[0] == "began" for line in lines) > 0
         time.sleep(0.6)
-        store.tend_quotas("another", 0.5)
+        store.renew_quotas("another", 0.5)
         entries = ask(store, "SELECT id, status, cost FROM ledger")
         settled = {id: usd(cost) for id, status, cost in entries if status == "settled"}
         assert {id: cost for id, cost in settled.items() if id in costs} == costs
@@ -676,7 +676,7 @@ def test_whatever_dies_when_the_sums_are_those_of_the_ledger(address: str) -> No
                     assert entries[line[1]][0] == "settled"
                     assert usd(entries[line[1]][2]) == Decimal(line[2])
         time.sleep(0.1)
-        store.tend_quotas("another", 0.05)
+        store.renew_quotas("another", 0.05)
         assert {row.reserved for row in store.spent([issued.key.id], today)} == {0}
 
 
@@ -696,13 +696,13 @@ def test_after_caps_the_next_commit_waits_for_the_disk_again(
 
         monkeypatch.setattr(writer, "execute", watched)
         store.create_session("/w")
-        store.work_quotas("h", [Reserve("r", "gk", 1, "2026-11-16")])
+        store.settle_and_reserve("h", [Reserve("r", "gk", 1, "2026-11-16")])
         store.create_session("/w")
         with pytest.raises(StoreError):
-            store.work_quotas("h", [Reserve("s", None, 1, "2026-11-16")])  # type: ignore[arg-type]  # on purpose
+            store.settle_and_reserve("h", [Reserve("s", None, 1, "2026-11-16")])  # type: ignore[arg-type]  # on purpose
         store.create_session("/w")
-        store.work_quotas("h", (), [Settle("r", 1, 1)])
-        store.work_quotas("h", (), [Settle("r", 1, 1)])
+        store.settle_and_reserve("h", (), [Settle("r", 1, 1)])
+        store.settle_and_reserve("h", (), [Settle("r", 1, 1)])
     assert levels == [2, 1, 2, 2, 1, 1]
 
 

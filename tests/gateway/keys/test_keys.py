@@ -29,7 +29,7 @@ from interlingua.gateway.memory.memory import Memory
 from interlingua.gateway.shared.fronts import paths as front_paths
 from interlingua.gateway.shared.principal import KeyPrincipal
 from interlingua.gateway.shared.state import ANONYMOUS, Principal, Refusal
-from interlingua.ids import is_ulid
+from interlingua.model.ids import is_ulid
 from interlingua.store.base import AsyncStore, Store
 from interlingua.store.errors import NotFoundError, StoreError
 from interlingua.store.open import open_async_store, open_store

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from interlingua.client.targets import Target, Targets
 from interlingua.dialects.registry import dialect as dialect_of
-from interlingua.gateway.memory.hidden import digest, merged, turn_of
 from interlingua.gateway.memory.memory import LONGEST, Memory
+from interlingua.gateway.memory.signatures import digest, merged, turn_of
 from interlingua.gateway.shared.principal import KeyPrincipal
 from interlingua.gateway.shared.state import Arrival, NoMemory
 from interlingua.gateway.shared.state import Memory as AnyMemory
@@ -460,7 +460,7 @@ def test_a_text_that_the_client_has_changed_stays_changed(message: Message, new:
     seen = as_client_has_it(message, joined=True)
     calls = [block for block in seen.content if isinstance(block, ToolUseBlock)]
     edited = seen.replace(content=(TextBlock(new), *calls))
-    if turn is None or digest(new) == turn.said:
+    if turn is None or digest(new) == turn.text_digest:
         return
     back = merged(edited, turn, "anthropic")
     assert back is not None

@@ -6,8 +6,8 @@ from decimal import Decimal
 from typing import Any
 
 import interlingua as il
-from interlingua.ids import Ulids
 from interlingua.model.blocks import TextBlock
+from interlingua.model.ids import Ulids
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageMetadata, Usage
 from interlingua.store.rows import EventRow, SessionRow

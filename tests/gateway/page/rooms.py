@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import interlingua as il
-from interlingua.ids import Ulids, new_tool_id
 from interlingua.model.blocks import TextBlock, ThinkingBlock, ToolUseBlock
+from interlingua.model.ids import Ulids, new_tool_id
 from interlingua.model.message import Message
 from tests.gateway.page.conftest import Place
 from tests.gateway.page.planted import CLAUDE, GPT, answer, plant, plant_losses

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua.ids import Ulids
+from interlingua.model.ids import Ulids
 from interlingua.store.request_rows import RequestRow
 from tests.gateway.page.conftest import Place, standing
 from tests.gateway.serving import ANTHROPIC, asked, key

@@ -16,7 +16,7 @@ from interlingua.gateway.keys.key_admin import revoke
 from interlingua.gateway.paths.guard import host_of
 from interlingua.gateway.paths.routes import Row, rows
 from interlingua.gateway.shared.fronts import paths as front_paths
-from interlingua.ids import Ulids
+from interlingua.model.ids import Ulids
 from tests.gateway.serving import Served, Upstream, asked, key, served
 
 SOMETHING = str(Ulids().new())

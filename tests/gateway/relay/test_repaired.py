@@ -1,24 +1,35 @@
-"""A refusal that names one parameter is answered by one more try without it, and remembered."""
+"""A refusal that names one parameter may be answered by one more try without it. The caller never
+gets more than was asked for, and loses nothing that protects."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import interlingua as il
+from interlingua.adapt.fit.lessons import rule_of
 from interlingua.client.errors import CallError
 from interlingua.client.lessons import Lessons, read_lessons
 from interlingua.client.targets import Targets
 from interlingua.client.transport import HttpRequest, Limits
-from interlingua.fitting.lessons import Lesson, apply_lesson, named_in, rule_of, taught_by, without
+from interlingua.costs.table import PriceTable
 from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.keys import key_admin
+from interlingua.gateway.keys.caps import Caps
+from interlingua.gateway.keys.keys import Keys
 from interlingua.gateway.relay.app import App
+from interlingua.gateway.sessions.metered_client import MeteredClient
 from interlingua.gateway.settings import RouteSettings, Settings
-from interlingua.models.reading import read_rules
+from interlingua.gateway.shared.principal import usd
+from interlingua.gateway.shared.state import Principal
+from interlingua.profiles.reading import read_rules
+from interlingua.store.open import open_async_store, open_store
 from tests.gateway.loops import Answered, post
 
 ANSWER = {
@@ -56,17 +67,28 @@ class Choosy:
         return None
 
 
+class Tenants:
+    """Each token is a key of its own."""
+
+    async def find(self, token: str | None) -> Principal:
+        return Principal(token, refuse_losses=token == "strict")
+
+    async def current(self, principal: Principal, *, looked_up: bool = False) -> Principal:
+        return principal
+
+
 def app_of(provider: Choosy, lessons: Lessons | None = None, **settings: Any) -> App:
     targets = Targets(
         keys={"openai": "k"}, base_urls={"openai": "http://127.0.0.1:9"}, environ={}, profiles=()
     )
     made = Settings(raises=True, **settings)
-    return App(Gateway(made, targets=targets, transport=provider, lessons=lessons))
+    gateway = Gateway(made, targets=targets, transport=provider, lessons=lessons, keys=Tenants())
+    return App(gateway)
 
 
-def ask(app: App, model: str = "openai:new-1", **fields: Any) -> tuple[int, Any]:
-    body = {"model": model, "messages": [{"role": "user", "content": "hi"}], **fields}
-    status, data = asyncio.run(post(app, "/v1/chat/completions", body))
+def ask(app: App, key: str | None = None, **fields: Any) -> tuple[int, Any]:
+    body = {"model": "openai:new-1", "messages": [{"role": "user", "content": "hi"}], **fields}
+    status, data = asyncio.run(post(app, "/v1/chat/completions", body, key))
     return status, json.loads(data)
 
 
@@ -111,184 +133,6 @@ def test_nothing_is_tried_where_nobody_wants_it(settings: dict[str, Any]) -> Non
     assert len(provider.asked) == 1
 
 
-WIRE: dict[str, Any] = {
-    "model": "m",
-    "messages": [],
-    "temperature": 1,
-    "presence_penalty": 1,
-    "reasoning_effort": "low",
-    "output_config": {"effort": "low", "format": {}},
-    "generationConfig": {"topK": 3, "thinkingConfig": {"thinkingLevel": "LOW"}},
-}
-
-
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [
-        ("`temperature` is deprecated for this model.", ("temperature",)),
-        ("Unrecognized request argument supplied: reasoning_effort", ("reasoning_effort",)),
-        ("Model grok-4.6 does not support parameter presencePenalty.", ("presence_penalty",)),
-        ("This model does not support the effort parameter.", ("output_config", "effort")),
-        (
-            "Thinking level is not supported: thinkingConfig.thinkingLevel",
-            ("generationConfig", "thinkingConfig", "thinkingLevel"),
-        ),
-        ('Unknown name "topK": Cannot find field.', ("generationConfig", "topK")),
-        ("messages: roles must alternate", None),
-        ("temperature and presence_penalty are not supported", None),
-        ("temperature: expected a number", None),
-        ("The model `m` does not support messages", None),
-    ],
-)
-def test_a_refusal_is_believed_where_it_names_one_thing_that_was_sent(
-    text: str, place: tuple[str, ...] | None
-) -> None:
-    assert named_in(text, WIRE) == place
-
-
-def test_an_object_that_is_empty_then_goes_too() -> None:
-    wire = {"a": 1, "generationConfig": {"thinkingConfig": {"level": 1}}}
-    assert without(wire, ("generationConfig", "thinkingConfig", "level")) == {"a": 1}
-    assert without(wire, ("b",)) is None
-
-
-def test_a_parameter_without_a_field_is_a_comment() -> None:
-    lesson = Lesson("openai", "new-1", "openai-chat", ("web_search_options",), TEXT)
-    assert "# no field speaks of web_search_options" in rule_of(lesson)
-
-
-def lesson_of(text: str, wire: dict[str, Any], param: str | None = None) -> Lesson | None:
-    taught = taught_by(text, wire, param)
-    return taught and Lesson("openai", "new-1", "openai-chat", taught[0], text, taught[1])
-
-
-@pytest.mark.parametrize(
-    ("text", "path", "before", "after", "rule"),
-    [
-        (
-            "Unsupported value: 'reasoning_effort' does not support 'minimal' with this model. "
-            "Supported values are: 'none', 'low', 'medium', 'high', and 'xhigh'.",
-            ("reasoning_effort",),
-            "minimal",
-            "low",
-            'reasoning.efforts = ["none","low","medium","high","xhigh"]',
-        ),
-        (
-            "This model does not support effort level 'xhigh'. Supported levels: high, low, max, "
-            "medium.",
-            ("output_config", "effort"),
-            "xhigh",
-            "high",
-            'reasoning.efforts = ["low","medium","high","max"]',
-        ),
-        (
-            "generationConfig.thinkingConfig.thinkingLevel: must be one of ['LOW', 'HIGH']",
-            ("generationConfig", "thinkingConfig", "thinkingLevel"),
-            "MEDIUM",
-            "LOW",
-            'reasoning.efforts = ["low","high"]',
-        ),
-        (
-            "tool_choice: Input should be 'none' or 'auto'",
-            ("tool_choice",),
-            "required",
-            "auto",
-            "# no field speaks of tool_choice",
-        ),
-        (
-            "verbosity: expected one of `medium`",
-            ("verbosity",),
-            "high",
-            "medium",
-            'output.verbosity = ["medium"]',
-        ),
-        (
-            "max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens for "
-            "claude-sonnet-4-5",
-            ("max_tokens",),
-            100_000,
-            64_000,
-            "limits.output = 64000",
-        ),
-        (
-            "max_tokens is too large: 100000. This model supports at most 16384 completion tokens.",
-            ("max_tokens",),
-            100_000,
-            16_384,
-            "limits.output = 16384",
-        ),
-        (
-            "Invalid max_tokens value, the maximum is 8192",
-            ("max_tokens",),
-            9000,
-            8192,
-            "limits.output = 8192",
-        ),
-        (
-            "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but "
-            "got 1 instead.",
-            ("max_output_tokens",),
-            1,
-            16,
-            "limits.min_output = 16",
-        ),
-        (
-            "temperature: range: 0..1",
-            ("temperature",),
-            1.5,
-            1,
-            "sampling.temperature_range = [0.0,1.0]",
-        ),
-        (
-            "Validation: Temperature must be between 0 and 2, got 100",
-            ("temperature",),
-            100,
-            2,
-            "sampling.temperature_range = [0.0,2.0]",
-        ),
-        (
-            "Unable to submit request because it has a maxOutputTokens value of 100000 but the "
-            "supported range is from 1 (inclusive) to 65537 (exclusive).",
-            ("generationConfig", "maxOutputTokens"),
-            100_000,
-            65_536,
-            "limits.output = 65536",
-        ),
-    ],
-)
-def test_a_value_that_a_refusal_says_is_taken_is_said(
-    text: str, path: tuple[str, ...], before: Any, after: Any, rule: str
-) -> None:
-    def body(value: Any) -> dict[str, Any]:
-        made: Any = value
-        for key in reversed(path):
-            made = {key: made}
-        return {"model": "m", "messages": [], "seed": 1, **made}
-
-    lesson = lesson_of(text, body(before))
-    assert lesson is not None
-    assert lesson.path == path
-    assert apply_lesson(body(before), lesson) == body(after)
-    assert apply_lesson(body(after), lesson) is None  # from then on it has nothing to mend
-    assert rule in rule_of(lesson).splitlines()
-    read_rules(rule_of(lesson).encode(), "learned")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "This model's maximum context length is 4097 tokens.",
-        "messages must be between 1 and 100",
-        "Too many strict tools (21). The maximum number of strict tools supported is 20.",
-        "seed and temperature must be between 0 and 1",
-        "max_tokens must be at most 8192",  # which it is
-    ],
-)
-def test_a_number_that_is_about_something_else_changes_nothing(text: str) -> None:
-    wire = {"model": "m", "messages": [], "max_tokens": 100, "seed": 7, "temperature": 1.5}
-    assert lesson_of(text, wire) is None
-
-
 def test_a_limit_is_clamped_from_then_on() -> None:
     class Short(Choosy):
         async def send(self, request: HttpRequest, limits: Limits) -> Answered:
@@ -300,6 +144,174 @@ def test_a_limit_is_clamped_from_then_on() -> None:
     for most in (99, 70, 20):
         assert ask(app, max_tokens=most)[0] == 200
     assert [body["max_tokens"] for body in provider.asked] == [99, 50, 50, 20]
+
+
+def test_what_one_key_has_learned_is_not_applied_to_another() -> None:
+    provider = Choosy("logit_bias")
+    app = app_of(provider)
+    for key in "aab":
+        assert ask(app, key, logit_bias={"1": 2})[0] == 200
+    tried = ["logit_bias" in body for body in provider.asked]
+    assert tried == [True, False, False, True, False]
+    assert ask(app, "c", logit_bias={"1": 2})[0] == 200  # two have learned it
+    assert len(provider.asked) == 6
+
+
+def test_sessions_repair_for_their_own_key_too() -> None:
+    provider = Choosy("logit_bias")
+    gateway = app_of(provider).gateway
+
+    async def turn(key: str) -> None:
+        client = MeteredClient(gateway, Principal(key))
+        await client.generate("openai:new-1", "hi", options=il.Options(logit_bias={"1": 2}))
+
+    for key in "aab":
+        asyncio.run(turn(key))
+    tried = ["logit_bias" in body for body in provider.asked]
+    assert tried == [True, False, False, True, False]
+
+
+def test_a_key_that_refuses_losses_gets_the_refusal() -> None:
+    provider = Choosy("logit_bias")
+    assert ask(app_of(provider), "strict", logit_bias={"1": 2})[0] == 400
+    assert len(provider.asked) == 1
+
+
+PROTECTING: dict[str, Any] = {
+    "store": False,
+    "metadata": {"patient": "17"},
+    "provider": {"data_collection": "deny", "zdr": True},
+    "safety_identifier": "u",
+    "moderation": {"mode": "strict"},
+    "response_format": {"type": "json_object"},
+    "tool_choice": "none",
+    "stop": ["END"],
+    "service_tier": "flex",
+}
+
+
+@pytest.mark.parametrize("name", PROTECTING)
+def test_what_protects_is_not_taken_off_and_the_caller_hears_the_refusal(name: str) -> None:
+    provider = Choosy(name, text=f"Unsupported parameter: '{name}' is not supported.")
+    app = app_of(provider)
+    for key in "ab":
+        status, answer = ask(app, key, **{name: PROTECTING[name]})
+        assert (status, name in answer["error"]["message"]) == (400, True)
+    assert [body[name] for body in provider.asked] == [PROTECTING[name]] * 2
+
+
+def test_a_refusal_with_a_condition_is_no_rule() -> None:
+    text = "Unsupported value: 'temperature' does not support 0.2. Only the default is supported."
+
+    class Warm(Choosy):
+        async def send(self, request: HttpRequest, limits: Limits) -> Answered:
+            cold = json.loads(request.body).get("temperature", 1) < 1
+            self.refused = ("temperature",) if cold else ()
+            return await super().send(request, limits)
+
+    provider = Warm(text=text)
+    lessons = Lessons()
+    app = app_of(provider, lessons)
+    for value in (0.2, 1, 0.2):
+        assert ask(app, temperature=value)[0] == 200
+    tried = [body.get("temperature") for body in provider.asked]
+    assert tried == [0.2, None, 1, 0.2, None]
+    assert len(lessons) == 0
+
+
+MODEL = "openai:gpt-5"
+TABLE = PriceTable.from_dict(
+    {
+        "pricing_version": "test",
+        "models": {MODEL: {"input_per_mtok_usd": 1, "output_per_mtok_usd": 10}},
+    }
+)
+ASKED: dict[str, Any] = {
+    "max_completion_tokens": 50,
+    "n": 1,
+    "service_tier": "flex",
+    "reasoning_effort": "low",
+    "verbosity": "low",
+}
+HOSTILE = [
+    "max_completion_tokens must be at least 60000",
+    "max_completion_tokens must be between 60000 and 90000",
+    "Unsupported parameter: 'max_completion_tokens' is not supported with this model.",
+    "max_completion_tokens must be at most -1",
+    "max_completion_tokens must be at most 0",
+    "max_completion_tokens: range: 60000..1",
+    "n must be at least 100",
+    "n must be at most -1",
+    "service_tier must be one of 'priority'",
+    "Unsupported parameter: 'service_tier'",
+    "reasoning_effort must be one of 'xhigh', 'max'",
+    "Unsupported parameter: 'reasoning_effort'",
+    "verbosity must be one of 'high'",
+    "Unsupported parameter: 'verbosity'",
+    "max_completion_tokens must be at most 7",
+    "reasoning_effort must be one of 'minimal', 'max'",
+]
+
+
+class Greedy(Choosy):
+    """Refuses what it is asked first, and then writes as much as it was allowed to."""
+
+    async def send(self, request: HttpRequest, limits: Limits) -> Answered:
+        body = json.loads(request.body)
+        self.refused = () if len(self.asked) % 2 else ("model",)
+        if not self.refused:
+            most = body.get("max_completion_tokens", 100_000)
+            most = 100_000 if most < 1 else most
+            written = most * max(body.get("n", 1), 1)
+            usage = {"prompt_tokens": 5, "completion_tokens": written, "total_tokens": written + 5}
+            self.asked.append(body)
+            return Answered([json.dumps({**ANSWER, "usage": usage}).encode()])
+        return await super().send(request, limits)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_refusal_makes_a_request_cost_more_than_was_set_aside(text: str, tmp_path: Path) -> None:
+    address = str(tmp_path / "caps.db")
+    with open_store(address) as store:
+        terms = key_admin.Terms(daily_cap_usd=Decimal("0.05"))
+        issued = key_admin.issue(store, "k", "/w", terms)
+    provider = Greedy(text=text)
+
+    async def spend() -> tuple[Decimal, Decimal]:
+        async with await open_async_store(address) as store:
+            caps = Caps(store, table=TABLE)
+            set_aside: list[int] = []
+            reserve = caps.reserve
+
+            async def watched(*args: Any) -> Any:
+                reservation = await reserve(*args)
+                assert reservation is not None
+                set_aside.append(reservation.worst.cost)
+                return reservation
+
+            caps.reserve = watched  # type: ignore[method-assign]
+            targets = Targets(
+                keys={"openai": "k"}, base_urls={"openai": "http://127.0.0.1:9"}, environ={}
+            )
+            made = Settings(raises=True)
+            gateway = Gateway(
+                made, targets=targets, transport=provider, keys=Keys(store), caps=caps
+            )
+            body = {"model": MODEL, "messages": [{"role": "user", "content": "hi"}], **ASKED}
+            for _ in range(2):
+                await post(App(gateway), "/v1/chat/completions", body, issued.token)
+            await caps.close()
+            (day, *_) = await store.spent([issued.key.id], datetime.now(UTC).date().isoformat())
+            return usd(day.spent), usd(sum(set_aside))
+
+    counted, reserved = asyncio.run(spend())
+    assert counted <= reserved < Decimal("0.05")
+    for body in provider.asked:
+        assert 1 <= body["max_completion_tokens"] <= 50
+        assert body.get("n", 1) == 1
+        assert body["service_tier"] == "flex"
+        assert body["reasoning_effort"] in ("minimal", "low")
+        assert body["verbosity"] == "low"
 
 
 def test_a_client_repairs_where_it_was_asked_to() -> None:

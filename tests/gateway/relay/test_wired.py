@@ -11,7 +11,7 @@ import openai
 import pytest
 from google import genai
 
-from interlingua.bus.event import NO_SESSION
+from interlingua.events.event import NO_SESSION
 from interlingua.gateway.server.drain import last_words
 from interlingua.gateway.settings import RouteSettings
 from tests.gateway.serving import (

@@ -14,11 +14,11 @@ import pytest
 
 import interlingua as il
 from interlingua.gateway.keys.key_admin import add_user, rotate
-from interlingua.gateway.requests import live
-from interlingua.gateway.requests.live import RequestWatchers
-from interlingua.ids import Ulids
+from interlingua.gateway.requests import api
+from interlingua.gateway.requests.api import RequestWatchers
+from interlingua.model.ids import Ulids
 from interlingua.store.open import open_async_store
-from interlingua.store.request_rows import RequestRow, Wanted
+from interlingua.store.request_rows import RequestFilter, RequestRow
 from tests.gateway.serving import ANTHROPIC, OPENAI, Served, Upstream, asked, key, served
 from tests.gateway.sessions.test_api import SSE, new, rest, run, say
 
@@ -293,7 +293,7 @@ def test_what_another_worker_writes_is_seen_here(tmp_path: Path) -> None:
             await open_async_store(address) as there,
         ):
             watching = RequestWatchers(here)
-            reading = asyncio.ensure_future(first(watching.read(Wanted(), 0), 2))
+            reading = asyncio.ensure_future(first(watching.read(RequestFilter(), 0), 2))
             made = row()
             await there.append_requests([made])
             opening, told = await reading
@@ -307,12 +307,12 @@ def test_what_another_worker_writes_is_seen_here(tmp_path: Path) -> None:
 def test_a_slow_reader_holds_a_page_and_reads_the_rest_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live, "PAGE", 10)
+    monkeypatch.setattr(api, "LIVE_PAGE", 10)
 
     async def work() -> None:
         async with await open_async_store(str(tmp_path / "s.db")) as store:
             watching = RequestWatchers(store)
-            reader = watching.read(Wanted(), 0)
+            reader = watching.read(RequestFilter(), 0)
             assert await anext(reader) == b": watching\n\n"
             made = [row() for _ in range(95)]
             await store.append_requests(made)

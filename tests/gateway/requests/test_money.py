@@ -11,7 +11,7 @@ from typing import Any
 import interlingua as il
 from interlingua.gateway.settings import RouteSettings
 from interlingua.model.metadata import KEY_ID
-from interlingua.store.request_rows import SESSIONS, Wanted
+from interlingua.store.request_rows import SESSIONS, RequestFilter
 from tests.cli.running import ok, told
 from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, asked, key, served, settings_in
 from tests.gateway.sessions.test_api import new, rest, run, say
@@ -106,7 +106,7 @@ def test_clients_sessions_and_tasks_are_counted_alike_and_once(tmp_path: Path) -
         assert len(store.requests()) == 7, "turns have passed the gateway too"
         turns = [row for row in store.requests() if row.front == SESSIONS]
         assert {row.session_id for row in turns} == {row.id for row in store.sessions()}
-        assert len(store.requests(Wanted(besides=SESSIONS))) == 4
+        assert len(store.requests(RequestFilter(besides=SESSIONS))) == 4
         (answer, *_) = [each.metadata for each in store.usages()]
         assert (answer.extra or {})[KEY_ID] in (laptop.key.id, robot.key.id)
 

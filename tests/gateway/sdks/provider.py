@@ -13,7 +13,6 @@ from interlingua.client.retry import RetryPolicy
 from interlingua.client.targets import Targets
 from interlingua.dialects.front import Filler
 from interlingua.dialects.kernel.wire import encode
-from interlingua.gateway.relay.promised_members import promised_members
 from interlingua.gateway.settings import RouteSettings, Settings
 from interlingua.model.events import Event
 from tests.cassettes.cases import IDS, MODELS
@@ -84,7 +83,8 @@ class Upstream(ReplayServer):
         self.asked.append(request)
         response = self._answered(route.dialect, request)
         codec, name = il.dialect(route.dialect), f"{route.dialect}-{len(self.asked)}"
-        filler = promised_members(route.dialect, body)
+        front = codec.front
+        filler = Filler(body) if front is None else front.filler(body)
         if response.error is None and is_stream:
             writer = codec.stream_writer()
             frames = [f for event in self._events(response) for f in writer.feed(event)]

@@ -11,7 +11,7 @@ from typing import Any
 import uvicorn
 
 from interlingua.client.targets import Targets
-from interlingua.gateway.server.sockets import bound, place_of, protocol
+from interlingua.gateway.server.serve import bound, place_of, protocol
 from interlingua.gateway.service import Service
 from interlingua.gateway.settings import Settings
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua.bus.event import NO_SESSION
+from interlingua.events.event import NO_SESSION
 from tests.gateway.forks import Fork
 from tests.gateway.serving import ANTHROPIC, Upstream, asked
 

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import interlingua as il
-from interlingua.bus.event import NO_SESSION
+from interlingua.events.event import NO_SESSION
 from interlingua.gateway.keys.key_admin import Terms, issue
 from tests.gateway.serving import Upstream, asked, served, settings_in
 

@@ -153,6 +153,9 @@ def test_a_watcher_goes_on_where_it_was(tmp_path: Path) -> None:
             shown = await watch(gateway, id, "turn.completed", types)
             assert [name for _, name, _ in shown] == ["snapshot", "turn.completed"]
             assert len(shown[0][2]["messages"]) == 2
+            spelled = "?types=routing_constraint_failure,tool_input_invalid"
+            status, _, _ = await gateway.ask("GET", f"/sessions/{id}/events{spelled}")
+            assert status == 200
             status, told, _ = await gateway.ask("GET", f"/sessions/{id}/events?types=nonsense")
             assert (status, told["error"]["code"]) == (400, "invalid_filter")
             _, page, _ = await gateway.ask("GET", f"/sessions/{id}/events?limit=2&after=1")
@@ -460,3 +463,23 @@ def test_an_answer_stands_before_its_end_whichever_is_known_first(
             await source.aclose()
 
     asyncio.run(work())
+
+
+def test_an_answer_is_rated_and_the_rating_is_in_the_trace(tmp_path: Path) -> None:
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            id = await new(gateway)
+            path = f"/v1/sessions/{id}/rating"
+            status, told, _ = await gateway.ask("POST", path, {"rating": "up"})
+            assert (status, told["error"]["code"]) == (404, "message_not_found")
+            await say(gateway, id, "hello")
+            await rest(gateway, id)
+            status, told, _ = await gateway.ask("POST", path, {"rating": "up"})
+            assert (status, told["rating"]) == (200, "up")
+            status, _, _ = await gateway.ask("POST", path, {"rating": "great"})
+            assert status == 400
+            _, page, _ = await gateway.ask("GET", f"/sessions/{id}/events?types=feedback.explicit")
+            assert [event["payload"]["rating"] for event in page["events"]] == ["up"]
+
+    run(work)

@@ -7,6 +7,7 @@ import inspect
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import interlingua.gateway
 from interlingua.gateway.relay.inbound import Envelope, Inbound
@@ -31,7 +32,7 @@ def test_an_exchange_is_those_two_and_an_outcome() -> None:
 def test_a_request_that_is_known_better_is_another_arrival() -> None:
     first = Arrival("req_1", "anthropic", action="generate")
     who = Principal("gk_1")
-    last = first.by(who).asking_for("m", stream=True)
+    last = replace(first.by(who), client_model="m", stream=True)
     assert (first.principal, first.client_model, first.stream) == (Principal(), None, False)
     assert (last.principal, last.client_model, last.stream) == (who, "m", True)
     assert (last.id, last.at, last.began) == (first.id, first.at, first.began)
@@ -47,4 +48,4 @@ def test_an_exchange_is_given_another_arrival_or_decision_in_few_places() -> Non
             if names & {"arrival", "decision"}:
                 places.add(path.relative_to(HOME).as_posix())
     relay = {f"relay/{name}.py" for name in ("app", "counting", "inbound", "sending")}
-    assert places == relay | {"sessions/metered_client.py"}
+    assert places == relay | {"responses/websocket.py", "sessions/metered_client.py"}

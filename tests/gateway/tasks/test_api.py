@@ -273,6 +273,11 @@ def test_a_message_that_is_sent_again_is_one_message(tmp_path: Path) -> None:
             assert len({reply[1]["id"] for reply in replies}) == 1
             await idle(gateway, task["id"])
             assert len(provider.requests) == 1
+            path = f"/task/{task['id']}/message"
+            status, told, _ = await gateway.ask("POST", path, user("other"), headers=once)
+            assert (status, told["error"]["code"]) == (422, "idempotency_key_reused")
+            assert (await gateway.ask("POST", path, user("hi"), headers=once))[0] == 200
+            assert len(provider.requests) == 1
 
     run(work)
 

@@ -337,7 +337,7 @@ def test_a_slow_reader_costs_little_and_misses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It falls behind what the process keeps, and reads on from the store."""
-    monkeypatch.setattr(feeds, "KEPT", 3)
+    monkeypatch.setattr(feeds, "MAX_RECENT", 3)
 
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)
@@ -354,7 +354,7 @@ def test_a_slow_reader_costs_little_and_misses_nothing(
             feed = gateway.service.tasks.feeds._feeds[id]
             while feed.seq < len(whole):
                 await asyncio.sleep(0.01)
-            assert len(feed._kept) <= 3
+            assert len(feed._recent) <= 3
             async with asyncio.timeout(PATIENCE):
                 while b"id: %d\n" % len(whole) not in b"".join(pieces):
                     pieces.append(await anext(reading))

@@ -13,8 +13,8 @@ import pytest
 from interlingua.gateway.paths.routes import ROWS
 from interlingua.gateway.settings import Tasks
 from interlingua.gateway.tasks.api import MOST_WAITING, MOST_WAITING_BYTES
-from interlingua.gateway.tasks.bodies import MOST_BYTES
 from interlingua.gateway.tasks.feeds import BEAT
+from interlingua.gateway.tasks.output import MOST_BYTES
 from tests.gateway.serving import Upstream, served
 from tests.gateway.tasks.asking import new, user
 
@@ -60,9 +60,30 @@ def test_a_queue_and_its_messages_have_a_limit(
                 replies.append(await gateway.ask("POST", f"/task/{id}/message", user("next")))
             assert [status for status, _, _ in replies] == [200, 200, 429]
             assert replies[-1][1]["error"]["code"] == "queue_full"
-            monkeypatch.setattr("interlingua.gateway.tasks.bodies.MOST_BYTES", 1000)
+            monkeypatch.setattr("interlingua.gateway.tasks.output.MOST_BYTES", 1000)
             long = user("x" * 1000)
             assert (await gateway.ask("POST", f"/task/{id}/message", long))[0] == 413
+            await gateway.ask("POST", f"/task/{id}/cancel")
+
+    with Upstream() as provider:
+        asyncio.run(work(provider))
+
+
+def test_the_limit_of_a_queue_holds_for_messages_that_come_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interlingua.gateway.tasks.api.MOST_WAITING", 5)
+
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            id = (await new(gateway, tmp_path, "slow"))["id"]
+            path = f"/task/{id}/message"
+            replies = await asyncio.gather(
+                *[gateway.ask("POST", path, user(f"number {n}")) for n in range(30)]
+            )
+            assert sorted(status for status, _, _ in replies) == [200] * 5 + [429] * 25
+            assert (await gateway.ask("GET", f"/task/{id}"))[1]["queued"] == 5
             await gateway.ask("POST", f"/task/{id}/cancel")
 
     with Upstream() as provider:

@@ -23,13 +23,15 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import interlingua as il
-from interlingua.bus.catalogue import CATALOGUE
-from interlingua.bus.codec import load_payload
-from interlingua.bus.event import NO_SESSION
-from interlingua.bus.payloads.conversation import LlmCallCompleted
 from interlingua.client.answer import Attempt
 from interlingua.client.targets import Targets
-from interlingua.gateway.keys.pricing import Pricer
+from interlingua.costs.cost import cost_of
+from interlingua.costs.table import bundled
+from interlingua.events.catalogue import CATALOGUE
+from interlingua.events.codec import load_payload
+from interlingua.events.event import NO_SESSION
+from interlingua.events.payloads import LlmCallCompleted
+from interlingua.gateway.keys.tariffs import Pricer
 from interlingua.gateway.server import logs
 from interlingua.gateway.settings import Telemetry
 from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Outcome, Principal
@@ -39,16 +41,14 @@ from interlingua.gateway.telemetry.metrics import MOST_MODELS, Metrics
 from interlingua.gateway.telemetry.records import completed, event_row, failed
 from interlingua.gateway.telemetry.spans import Spans
 from interlingua.gateway.telemetry.trace import Tracer
-from interlingua.losses import Report
 from interlingua.model.exchange import ErrorKind
+from interlingua.model.losses import Report
 from interlingua.model.metadata import Usage
-from interlingua.prices.cost import cost_of
-from interlingua.prices.table import bundled
 from interlingua.store.errors import StoreError
 from interlingua.store.open import open_async_store
 from interlingua.store.request_rows import RequestRow
 from interlingua.store.rows import EventRow
-from tests.chat.provider import KEY
+from tests.agents.chat.provider import KEY
 from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, asked, key, served, settings_in
 
 CANARY = "the-unspeakable-canary-phrase"
@@ -138,7 +138,7 @@ def test_no_label_has_what_a_client_made_up(names: list[str]) -> None:
     metrics = Metrics()
     for name in names:
         target = TARGETS.find("openai:gpt-4.1")
-        odd = type(target)(f"openai:{name}-canary", name, target.provider, target.dialect)
+        odd = msgspec.structs.replace(target, model=f"openai:{name}-canary", name=name)
         metrics.finished(exchange(target=odd, client_model=f"{name}-canary"), 1.0)
     text = metrics.text().decode()
     assert "canary" not in text
@@ -150,7 +150,7 @@ def test_even_known_models_are_only_so_many() -> None:
     metrics = Metrics(known)
     target = TARGETS.find("openai:gpt-4.1")
     for name in known:
-        each = type(target)(name, name, target.provider, target.dialect)
+        each = msgspec.structs.replace(target, model=name, name=name)
         metrics.finished(exchange(target=each), 1.0)
     text = metrics.text().decode()
     assert len(set(re.findall(r'requests_total\{[^}]*target="([^"]+)"', text))) == MOST_MODELS + 1

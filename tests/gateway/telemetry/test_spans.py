@@ -125,7 +125,7 @@ async def asked_with(
     with Upstream() as provider:
         provider.configure(home)
         async with served(home) as gateway:
-            gateway.service.tracer._spans = spans
+            gateway.service.tracer.spans = spans
             body = asked(words, stream=stream)
             status, _, _ = await gateway.ask("POST", "/v1/chat/completions", body, headers=headers)
             await gateway.stored()

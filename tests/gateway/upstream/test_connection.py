@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlingua.client.transport import HttpRequest, Limits, TooLarge, TransportError
-from interlingua.gateway.upstream import connection
-from interlingua.gateway.upstream.connection import Unpacker
+from interlingua.client.transport_errors import UNPACKED, Unpacker
 from interlingua.gateway.upstream.transport import Upstream
 
 SHORT = Limits(connect=2, first_byte=2, idle=2, total=5)
@@ -231,7 +230,7 @@ def test_packed_bytes_come_out_whole_however_they_are_cut(parts: list[bytes], si
     for at in range(0, len(packed), size):
         unpacker.add(packed[at : at + size])
         while piece := unpacker.rest():
-            assert len(piece) <= connection.UNPACKED
+            assert len(piece) <= UNPACKED
             out += piece
     assert out == b"".join(parts)
     assert unpacker.is_whole
@@ -363,9 +362,9 @@ def test_long_waits_are_looked_after_together_and_end_in_time() -> None:
         await asyncio.sleep(0.2)
         broken = asyncio.ensure_future(ended(1.3, PLAIN[:-1]))
         await asyncio.sleep(0.2)
-        assert len(upstream._ticker._waits) == 2
+        assert len(upstream._ticker.waits) == 2
         both = list(await asyncio.gather(silent, broken))
-        assert not upstream._ticker._waits
+        assert not upstream._ticker.waits
         return both
 
     silent, broken = run(provider, work)
@@ -397,3 +396,45 @@ def test_a_connection_that_the_provider_closed_is_not_used() -> None:
 
     assert run(provider, work) == [b"hello", b"hello"]
     assert provider.connections == 2
+
+
+def test_a_connection_has_an_end_of_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interlingua.gateway.upstream.transport.REQUESTS", 3)
+    provider = Provider(PLAIN)
+
+    async def work(upstream: Upstream) -> list[bytes]:
+        return [await whole(upstream, provider.url) for _ in range(7)]
+
+    assert run(provider, work) == [b"hello"] * 7
+    assert provider.connections == 3
+
+
+def test_a_connection_has_an_end_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interlingua.gateway.upstream.transport.AGE", 0.2)
+    provider = Provider(PLAIN)
+
+    async def work(upstream: Upstream) -> None:
+        begun = time.monotonic()
+        while time.monotonic() < begun + 0.5:
+            await whole(upstream, provider.url)
+            await asyncio.sleep(0.01)
+
+    run(provider, work)
+    assert 2 <= provider.connections <= 4
+
+
+def test_a_request_on_a_connection_out_of_step_is_not_answered_by_it() -> None:
+    provider = Provider(PLAIN, b"")
+
+    async def work(upstream: Upstream) -> None:
+        first = await upstream.send(HttpRequest(provider.url, {}, b""), SHORT)
+        await first.body(100)
+        second = asyncio.ensure_future(whole(upstream, provider.url))
+        await asyncio.sleep(0.05)
+        first.drop()  # type: ignore[attr-defined]  # it is a reply of this transport
+        with pytest.raises(TransportError) as caught:
+            await second
+        assert (caught.value.phase, caught.value.begun) == ("read", False)
+
+    run(provider, work)
+    assert provider.connections == 1

@@ -1,20 +1,21 @@
-"""Cohere's v2 chat wire as facts."""
+"""Cohere's chat wire as facts: v2 here, v1 in `cohere_v1`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
+from tests.laws.facts import cohere_v1
 from tests.laws.facts.shape import (
     Facts,
     Piece,
     Tool,
+    compact,
     counts,
     data_url,
     fresh,
     opaque,
     parsed,
-    plain,
     put,
 )
 
@@ -40,6 +41,8 @@ OPTIONS = {
 
 
 def request(wire: Any) -> Facts:
+    if "messages" not in wire and ("message" in wire or "chat_history" in wire):
+        return cohere_v1.request(wire)
     facts = Facts()
     documents = [_document(each, "user") for each in wire.get("documents") or ()]
     for message in wire.get("messages") or ():
@@ -98,6 +101,8 @@ def _part(part: Any, role: str) -> Piece:
             image = Piece("image", role, data=data, media_type=media_type)
             image.detail = part["image_url"].get("detail")
             return image
+        case "document" if role == "tool":
+            return _output(part["document"])
         case "document":
             return _document(part["document"], role)
     return opaque(role, part)
@@ -114,7 +119,18 @@ def _document(document: Any, role: str) -> Piece:
             found = Piece("document", role, data=data[key], media_type="text/plain")
             found.title = title if isinstance(title, str) else None
             return found
-    return Piece("document", role, data=plain(data), media_type="text/plain")
+    return Piece("document", role, data=compact(data), media_type="text/plain")
+
+
+def _output(document: Any) -> Piece:
+    """What a tool returned. Results have documents for all data, so that only a text with nothing
+    but a title beside it is one."""
+    data = document if isinstance(document, str) else document["data"]
+    if isinstance(data, str):
+        return Piece("text", "tool", data)
+    if set(data) - {"title"} in ({"text"}, {"snippet"}):
+        return _document(document, "tool")
+    return Piece("text", "tool", compact(data))
 
 
 def _cited(citation: Any) -> str:
@@ -165,6 +181,8 @@ def _options(wire: Any) -> dict[str, Any]:
 def response(wire: Any) -> Facts:
     if isinstance(wire.get("message"), str):
         return Facts(error=wire["message"])
+    if "message" not in wire:
+        return cohere_v1.response(wire)
     facts = Facts(_message({**wire["message"], "role": "assistant"}))
     word = wire.get("finish_reason")
     facts.stop = STOPS.get(word, "other") if word else None
@@ -185,6 +203,9 @@ def _usage(wire: Any) -> dict[str, int]:
 
 def stream(frames: Iterable[tuple[str | None, Any]]) -> list[Facts]:
     """Everything that is told in pieces, put together as a whole answer has it."""
+    frames = list(frames)
+    if any(isinstance(data, dict) and "event_type" in data for _, data in frames):
+        return [cohere_v1.stream([data for _, data in frames])]
     content: dict[int, Any] = {}
     calls: dict[int, Any] = {}
     message: dict[str, Any] = {"tool_plan": "", "citations": []}

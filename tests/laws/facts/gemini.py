@@ -14,6 +14,7 @@ from tests.laws.facts.shape import (
     Tool,
     calls_of,
     counts,
+    derived,
     fresh,
     opaque,
     plain,
@@ -273,7 +274,8 @@ def _cited(pieces: list[Piece], candidate: Any) -> None:
 
 def usage(wire: Any) -> dict[str, int]:
     out, thoughts = wire.get("candidatesTokenCount"), wire.get("thoughtsTokenCount")
-    prompt = wire.get("promptTokenCount")
+    tools, total = wire.get("toolUsePromptTokenCount"), wire.get("totalTokenCount")
+    prompt, out = derived(wire.get("promptTokenCount"), out, total, thoughts, tools)
     cached = wire.get("cachedContentTokenCount")
     output = None if out is None and thoughts is None else (out or 0) + (thoughts or 0)
     return counts(input=fresh(prompt, cached), cached=cached, output=output, reasoning=thoughts)

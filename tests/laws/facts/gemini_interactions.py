@@ -1,4 +1,5 @@
-"""Google's Interactions wire as facts."""
+"""Google's Interactions wire as facts, in both revisions: steps, and turns with `outputs` (from the
+types of google-genai 1.55.0 and 1.73.1)."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from tests.laws.facts.shape import (
     Piece,
     Tool,
     counts,
+    derived,
     fresh,
     opaque,
     parsed,
@@ -47,7 +49,7 @@ def request(wire: Any) -> Facts:
     if isinstance(given, str):
         given = [{"type": "text", "text": given}] if given else []
     for step in [given] if isinstance(given, dict) else given or ():
-        facts.pieces += _step(step)
+        facts.pieces += _step(step) if "type" in step else _turn(step)
     for tool in wire.get("tools") or ():
         facts.tools.append(_tool(tool))
     facts.options = _options(wire)
@@ -78,6 +80,26 @@ def _step(step: Any) -> list[Piece]:
     )
 
 
+def _turn(turn: Any) -> list[Piece]:
+    """A turn of the older revision: content of all kinds, whose speaker is its role."""
+    content = turn.get("content") or []
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    role = turn.get("role") or "user"
+    if role == "user" and turn:
+        return [each for part in parts for each in _given(part)]
+    if role == "model":
+        return [each for part in parts for each in _item(part)]
+    return [opaque("assistant", turn)]
+
+
+def _item(part: Any) -> list[Piece]:
+    """What a model made, in the older revision."""
+    if part.get("type") in CONTENT:
+        return [_content("assistant", part)]
+    is_users = part.get("type") in ("user_input", "function_result", "model_output")
+    return [opaque("assistant", part)] if is_users else _step(part)
+
+
 def _given(part: Any) -> list[Piece]:
     return _result(part) if part.get("type") == "function_result" else [_content("user", part)]
 
@@ -96,7 +118,8 @@ def _content(role: str, part: Any) -> Piece:
 
 
 def _cited(note: Any) -> str:
-    words = (note.get(key) for key in ("url", "document_uri", "title", "file_name", "name"))
+    keys = ("url", "document_uri", "title", "file_name", "name", "source")
+    words = (note.get(key) for key in keys)
     return str(next((word for word in words if word), None))
 
 
@@ -178,13 +201,15 @@ def _choice(choice: Any, options: dict[str, Any]) -> None:
 
 
 def response(wire: Any) -> Facts:
-    if "status" not in wire and "steps" not in wire:
+    if not {"status", "steps", "outputs"} & wire.keys():
         error = wire.get("error")
         return Facts(error=str(error.get("message") if isinstance(error, dict) else error))
     facts = Facts()
     for step in wire.get("steps") or ():
         given = step.get("type") in ("user_input", "function_result")
         facts.pieces += [opaque("assistant", step)] if given else _step(step)
+    for part in () if "steps" in wire else wire.get("outputs") or ():
+        facts.pieces += _item(part)
     word = wire.get("status")
     facts.stop = STOPS.get(word, "other") if word else None
     facts.usage = usage(wire.get("usage") or {})
@@ -194,28 +219,40 @@ def response(wire: Any) -> Facts:
 
 
 def usage(wire: Any) -> dict[str, int]:
-    said, thought = wire.get("total_output_tokens"), wire.get("total_thought_tokens")
+    said = wire.get("total_output_tokens")
+    thought = wire.get("total_thought_tokens", wire.get("total_reasoning_tokens"))
+    tools, total = wire.get("total_tool_use_tokens"), wire.get("total_tokens")
+    prompt, said = derived(wire.get("total_input_tokens"), said, total, thought, tools)
     cached = wire.get("total_cached_tokens")
     output = None if said is None and thought is None else (said or 0) + (thought or 0)
     return counts(
-        input=fresh(wire.get("total_input_tokens"), cached),
+        input=fresh(prompt, cached),
         cached=cached,
         output=output,
         reasoning=thought,
     )
 
 
+STARTS = frozenset({"interaction.created", "interaction.start"})
+ENDS = frozenset({"interaction.completed", "interaction.complete"})
+
+
 def stream(frames: Iterable[tuple[str | None, Any]]) -> list[Facts]:
     steps: dict[int, dict[str, Any]] = {}
+    contents: dict[int, dict[str, Any]] = {}
     last: dict[str, Any] = {}
     error, ended = None, False
     for _, data in frames:
         kind = data.get("event_type") if isinstance(data, dict) else None
         if kind == "error" or (kind is None and isinstance(data, dict) and "error" in data):
             error = str(data["error"].get("message"))
-        elif kind in ("interaction.created", "interaction.completed"):
+        elif kind in STARTS | ENDS:
             last = {**last, **data["interaction"]}
-            ended = kind == "interaction.completed"
+            ended = kind in ENDS
+        elif kind == "content.start":
+            contents[data["index"]] = {**data["content"]}
+        elif kind == "content.delta":
+            _join(contents.setdefault(data["index"], {}), data["delta"])
         elif kind == "step.start":
             steps[data["index"]] = {**data["step"]}
         elif kind == "step.delta":
@@ -224,7 +261,13 @@ def stream(frames: Iterable[tuple[str | None, Any]]) -> list[Facts]:
     for step in steps.values():
         if "pieces" in step:
             step["arguments"] = parsed("".join(step.pop("pieces")))
-    facts = response({"status": None, **last, "steps": [steps[at] for at in sorted(steps)]})
+    whole: dict[str, Any] = {"steps": [steps[at] for at in sorted(steps)]}
+    if contents:
+        items = [contents[at] for at in sorted(contents)]
+        whole = {"outputs": [item for item in items if len(item) > 1 or "thought" in item.values()]}
+    elif not steps and "outputs" in last:
+        whole = {}
+    facts = response({"status": None, **last, **whole})
     facts.error = error or facts.error
     facts.ended = ended
     return [facts]
@@ -245,6 +288,23 @@ def _add(step: dict[str, Any], delta: Any) -> None:
         _go_on(step, "content", delta)
     else:
         step.update({key: item for key, item in delta.items() if key != "type"})
+
+
+def _join(content: dict[str, Any], delta: Any) -> None:
+    """A piece of the older revision: a text goes on, all else is there with its one piece."""
+    match delta["type"]:
+        case "text" | "text_annotation":
+            content["type"] = "text"
+            content["text"] = content.get("text", "") + (delta.get("text") or "")
+            noted = [*content.get("annotations", ()), *(delta.get("annotations") or ())]
+            content |= {"annotations": noted} if noted else {}
+        case "thought_summary":
+            content["type"] = "thought"
+            _go_on(content, "summary", delta["content"])
+        case "thought_signature":
+            content |= {"type": "thought", "signature": delta.get("signature")}
+        case _:
+            content |= delta
 
 
 def _go_on(step: dict[str, Any], key: str, part: Any) -> None:

@@ -14,6 +14,7 @@ from tests.laws.facts.shape import (
     calls_of,
     counts,
     data_url,
+    derived,
     fresh,
     opaque,
     parsed,
@@ -367,6 +368,7 @@ def usage(wire: Any) -> dict[str, int]:
     reasoning = _first(out.get("reasoning_tokens"), wire.get("reasoning_tokens"))
     prompt, output = wire.get("prompt_tokens"), wire.get("completion_tokens")
     total = wire.get("total_tokens")
+    prompt, output = derived(prompt, output, total)
     if prompt and output is not None and reasoning is None and total and total > prompt + output:
         # Google leaves out what was thought, which only the sum tells.
         output, reasoning = total - prompt, total - prompt - output
@@ -388,13 +390,17 @@ def _first(*values: Any) -> Any:
 
 
 def stream(frames: Iterable[tuple[str | None, Any]]) -> list[Facts]:
-    """`[DONE]` after an answer without a reason to end is an end for which there is no word."""
+    """`[DONE]` after an answer without a reason to end is an end for which there is no word. Where
+    the usage has come in a chunk of its own, it is a whole answer whose reason is null."""
     frames = list(frames)
     whole = assembled(frames)
     facts = response(whole)
     every = [facts, *facts.others]
-    if any(data == "[DONE]" for _, data in frames) and any(each.pieces for each in every):
-        for each in every:
-            each.stop = each.stop or "other"
-    facts.ended = bool(whole["choices"]) and all(each.stop is not None for each in every)
+    chunks = [data for _, data in frames if isinstance(data, dict)]
+    counted = any(each.get("usage") and each.get("choices") == [] for each in chunks)
+    done = any(data == "[DONE]" for _, data in frames) and any(each.pieces for each in every)
+    for each in every if done and not counted else ():
+        each.stop = each.stop or "other"
+    is_stopped = all(each.stop is not None for each in every)
+    facts.ended = bool(whole["choices"]) and (is_stopped or (done and counted))
     return [facts]

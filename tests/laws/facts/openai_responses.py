@@ -13,6 +13,7 @@ from tests.laws.facts.shape import (
     change,
     counts,
     data_url,
+    derived,
     fresh,
     opaque,
     parsed,
@@ -335,11 +336,13 @@ def _stop(wire: Any, pieces: list[Piece]) -> str | None:
 def usage(wire: Any) -> dict[str, int]:
     inside = wire.get("input_tokens_details") or {}
     cached, creation = inside.get("cached_tokens"), inside.get("cache_write_tokens")
+    prompt, output = wire.get("input_tokens"), wire.get("output_tokens")
+    prompt, output = derived(prompt, output, wire.get("total_tokens"))
     return counts(
-        input=fresh(wire.get("input_tokens"), cached, creation),
+        input=fresh(prompt, cached, creation),
         cached=cached,
         creation=creation,
-        output=wire.get("output_tokens"),
+        output=output,
         reasoning=(wire.get("output_tokens_details") or {}).get("reasoning_tokens"),
     )
 

@@ -105,6 +105,11 @@ def plain(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
+def compact(value: Any) -> str:
+    """Data that is read as a text."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
 def change(what: str, value: Any) -> Piece:
     """Something that holds from here on: a tool that is added or removed, an effort, a format."""
     return Piece("change", "system", data=(what, value))
@@ -133,6 +138,15 @@ def fresh(prompt: Any, *parts: Any) -> int | None:
     if number(prompt) is None:
         return None
     return max(0, prompt - sum(part for part in parts if number(part) is not None))
+
+
+def derived(prompt: Any, said: Any, total: Any, *others: Any) -> tuple[Any, Any]:
+    """Counts of a prompt and an answer: one that is missing is the rest of the total."""
+    every = [each for each in (prompt, said, *others) if number(each) is not None]
+    left = (number(total) or 0) - sum(every)
+    if left <= 0 or min(every, default=-1) < 0 or (prompt is None) == (said is None):
+        return prompt, said
+    return (left, said) if prompt is None else (prompt, left)
 
 
 def data_url(url: str) -> tuple[str | None, str]:

@@ -1,8 +1,8 @@
 """What models refuse, as a second reading of the rules over the wire.
 
-Written from the table of what each family takes, apart from `interlingua.models` and
-`interlingua.fitting`, and sharing no code with them: what is wrong there is not wrong here for the
-same reason. `refusals` is the way in.
+Written from the table of what each family takes, apart from `interlingua.profiles` and
+`interlingua.adapt.fit`, and sharing no code with them: what is wrong there is not wrong here for
+the same reason. `refusals` is the way in.
 """
 
 from __future__ import annotations

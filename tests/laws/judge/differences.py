@@ -318,5 +318,7 @@ def _stop(ours: Facts, theirs: Facts) -> Iterator[Difference]:
 def _usage(ours: dict[str, int], theirs: dict[str, int]) -> Iterator[Difference]:
     for name in ("input", "cached", "creation", "output", "reasoning"):
         a, b = ours.get(name), theirs.get(name)
-        if a != b and not (a is None and b == 0):
+        if a is None and b == 0 and (not ours or name not in ("input", "output")):
+            continue  # details that an API demands, or the usage of an answer without one
+        if a != b:
             yield Difference("changed" if b is not None else "lost", "usage", name, a, b)

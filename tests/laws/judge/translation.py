@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import interlingua as il
-from interlingua.streams.convert import StreamConverter
+from interlingua.adapt.stream_convert import StreamConverter
+from interlingua.dialects.framing import encoder
 from interlingua.streams.fold import fold_all
 from interlingua.streams.frames import Frame
-from interlingua.streams.framing import encoder
 from tests.laws import facts, streams
 from tests.laws.facts import canonical, framing
 from tests.laws.facts.shape import Facts
@@ -47,7 +47,7 @@ def own(source: str, kind: str, wire: Any, model: str | None = None) -> list[str
     dialect = il.dialect(source)
     told = il.retell(value, source, getattr(value, "model", None))
     write = dialect.write_request if kind == "request" else dialect.write_response
-    written = write(told.value, told.scribe)
+    written = write(told.value, told.recorder)
     [said] = facts.of(source, kind, wire)
     [again] = facts.of(source, kind, written.wire)
     found = [f"retold to its own: {each}" for each in differences(said, again)]

@@ -12,7 +12,7 @@ import interlingua as il
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus
 from interlingua.transcripts import Transcript
-from interlingua.transcripts.summary import is_summary, summary_text
+from interlingua.transcripts.transcript import is_summary, summary_text
 from tests.transcripts.resume.items import Item, digest, spelled
 
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)

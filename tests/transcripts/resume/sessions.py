@@ -20,7 +20,7 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.message import Message
 from interlingua.transcripts import Branch, Compaction, Transcript
-from interlingua.transcripts.summary import summary_message
+from interlingua.transcripts.transcript import summary_message
 from tests.transcripts.made import answer
 from tests.transcripts.samples import samples
 

@@ -14,7 +14,7 @@ from interlingua.dialects.anthropic.text import (
     HOSTED,
     RESULT,
     USER,
-    Place,
+    Scope,
     is_odd,
     is_silent,
     read_content,
@@ -23,10 +23,10 @@ from interlingua.dialects.anthropic.text import (
     write_content,
     write_parts,
 )
-from interlingua.dialects.kernel.calls import tell_recovered
-from interlingua.dialects.kernel.errors import below
+from interlingua.dialects.kernel.calls import report_recovered
+from interlingua.dialects.kernel.errors import at_path
 from interlingua.dialects.kernel.fields import Field, Table, lost, plain, usual
-from interlingua.dialects.kernel.kept import NOTHING, Kept, form_of, mine_of
+from interlingua.dialects.kernel.preserved import NOTHING, Preserved, raw_of, spelling_of
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
@@ -35,18 +35,18 @@ from interlingua.model.message import Message
 # -- calls ----------------------------------------------------------------------------------------
 
 
-def _tell_arguments(block: Any, recorder: LossRecorder) -> None:
+def _report_arguments(block: Any, recorder: LossRecorder) -> None:
     """Those that were read all the same are told of by `tell_repaired`."""
     if not block.input:
-        tell_recovered(block, recorder)
+        report_recovered(block, recorder)
 
 
-def tell_repaired(message: Message, recorder: LossRecorder) -> None:
+def report_repaired(message: Message, recorder: LossRecorder) -> None:
     """Arguments that were read although they were no strict JSON; a diagnostic of the message says
     that there are some."""
     for block in message.content if message.metadata.diagnostics else ():
         if type(block) is ToolUseBlock and block.input:
-            tell_recovered(block, recorder)
+            report_recovered(block, recorder)
 
 
 _CALLED = (
@@ -59,7 +59,7 @@ _CALLED = (
 CALL = Table(
     ToolUseBlock,
     *_CALLED,
-    Field("", ("raw_arguments",), lambda _: {}, _tell_arguments),
+    Field("", ("raw_arguments",), lambda _: {}, _report_arguments),
     lost("signature", "signs no call here"),
     lost("call_type", "an object that holds the text", kind="downgraded"),
     beside=("type",),
@@ -68,23 +68,23 @@ CALL = Table(
 HOSTED_CALL = Table(ToolUseBlock, *_CALLED, beside=("type",), silent=("executor",))
 
 
-def read_tool_use(part: Wire, place: Place) -> ToolUseBlock:
+def read_tool_use(part: Wire, scope: Scope) -> ToolUseBlock:
     if len(part) == 4:
-        id, name, given = part.get("id"), part.get("name"), part.get("input")
-        if type(id) is str and type(name) is str and type(given) is dict:
-            return ToolUseBlock(id, name, given)
+        id, name, arguments = part.get("id"), part.get("name"), part.get("input")
+        if type(id) is str and type(name) is str and type(arguments) is dict:
+            return ToolUseBlock(id, name, arguments)
     return CALL.read_value(ToolUseBlock, part, NAME)
 
 
-def read_hosted_use(part: Wire, place: Place) -> ToolUseBlock:
-    kept = Kept(form={"type": part["type"]})
-    return HOSTED_CALL.read_value(ToolUseBlock, part, NAME, kept, executor="provider")
+def read_hosted_use(part: Wire, scope: Scope) -> ToolUseBlock:
+    preserved = Preserved(spelling={"type": part["type"]})
+    return HOSTED_CALL.read_value(ToolUseBlock, part, NAME, preserved, executor="provider")
 
 
-def write_tool_use(block: ToolUseBlock, place: Place, recorder: LossRecorder) -> Wire | None:
+def write_tool_use(block: ToolUseBlock, scope: Scope, recorder: LossRecorder) -> Wire | None:
     if block.executor != "client":
         return _write_hosted_use(block, recorder)
-    if not place.is_models and not is_odd(block.raw):
+    if not scope.is_models and not is_odd(block.raw):
         recorder.dropped(block, "only a model calls tools")
         return None
     bare = block.signature is None and block.call_type is None and block.cache is None
@@ -94,7 +94,7 @@ def write_tool_use(block: ToolUseBlock, place: Place, recorder: LossRecorder) ->
 
 
 def _write_hosted_use(block: ToolUseBlock, recorder: LossRecorder) -> Wire | None:
-    kind = form_of(NAME, block.raw).get("type")
+    kind = spelling_of(NAME, block.raw).get("type")
     if type(kind) is not str or block.executor != "provider":
         recorder.dropped(block, "hosted tools do not cross from one service to another")
         return None
@@ -120,65 +120,65 @@ HOSTED_RESULT = Table(
 )
 
 
-def read_tool_result(part: Wire, place: Place) -> ToolResultBlock:
-    kept = Kept()
-    content = _read_content(part, RESULT, kept)
-    if place is not USER:
-        kept.form["type"] = "tool_result"
-    return ANSWERED.read_value(ToolResultBlock, part, NAME, kept, content=content)
+def read_tool_result(part: Wire, scope: Scope) -> ToolResultBlock:
+    preserved = Preserved()
+    content = _read_content(part, RESULT, preserved)
+    if scope is not USER:
+        preserved.spelling["type"] = "tool_result"
+    return ANSWERED.read_value(ToolResultBlock, part, NAME, preserved, content=content)
 
 
-def write_tool_result(block: ToolResultBlock, place: Place, recorder: LossRecorder) -> Wire | None:
-    form: Wire = NOTHING if block.raw is None else form_of(NAME, block.raw)
-    kind = form.get("type")
+def write_tool_result(block: ToolResultBlock, scope: Scope, recorder: LossRecorder) -> Wire | None:
+    spelling: Wire = NOTHING if block.raw is None else spelling_of(NAME, block.raw)
+    kind = spelling.get("type")
     if type(kind) is str and kind != "tool_result":
-        return _write_hosted_result(block, kind, form, recorder)
-    if place is not USER and kind is None:
+        return _write_hosted_result(block, kind, spelling, recorder)
+    if scope is not USER and kind is None:
         recorder.dropped(block, "no hosted tool of this service gave it")
         return None
     if block.cache is None and (block.raw is None or block.raw == _STRING):
         out: Wire = {"type": "tool_result", "tool_use_id": block.tool_use_id}
-        if content := write_content(block.content, RESULT, form, recorder):
+        if content := write_content(block.content, RESULT, spelling, recorder):
             out["content"] = content
         if block.is_error:
             out["is_error"] = True
         return out
-    return _write_tool_result(block, form, recorder)
+    return _write_tool_result(block, spelling, recorder)
 
 
 _STRING = {NAME: {"$form": {"content": "string"}}}
 
 
-def _write_tool_result(block: ToolResultBlock, form: Wire, recorder: LossRecorder) -> Wire:
+def _write_tool_result(block: ToolResultBlock, spelling: Wire, recorder: LossRecorder) -> Wire:
     out: Wire = {"type": "tool_result"}
-    if content := write_content(block.content, RESULT, form, recorder):
+    if content := write_content(block.content, RESULT, spelling, recorder):
         out["content"] = content
     return ANSWERED.write_value(block, recorder, out)
 
 
-def _read_content(part: Wire, place: Place, kept: Kept) -> tuple[Any, ...]:
+def _read_content(part: Wire, scope: Scope, preserved: Preserved) -> tuple[Any, ...]:
     content = part.get("content")
     if content is not None and content != "" and content != []:
-        return below(".content", read_content, content, place, kept.form)
+        return at_path(".content", read_content, content, scope, preserved.spelling)
     if "content" in part:
-        kept.spell("content", content)
+        preserved.keep_spelling("content", content)
     return ()
 
 
 # -- results of hosted tools ----------------------------------------------------------------------
 
 
-def read_hosted_result(part: Wire, place: Place) -> ToolResultBlock:
+def read_hosted_result(part: Wire, scope: Scope) -> ToolResultBlock:
     """A result object that says by its type that it failed; some hosts have a flag as well."""
-    kept = Kept(form={"type": part["type"]})
-    flag, inner = kept.may_take(part, "is_error", bool), part.get("content")
+    preserved = Preserved(spelling={"type": part["type"]})
+    flag, inner = preserved.may_take(part, "is_error", bool), part.get("content")
     if flag is not None:
-        kept.form["flagged"] = True
-    content: Any = _read_inner(inner, kept) if type(inner) is dict else None
+        preserved.spelling["flagged"] = True
+    content: Any = _read_inner(inner, preserved) if type(inner) is dict else None
     if content is None:
-        content = _read_content(part, HOSTED, kept)
+        content = _read_content(part, HOSTED, preserved)
     more = {"content": content, "is_error": flag is True or _says_error(inner)}
-    return HOSTED_RESULT.read_value(ToolResultBlock, part, NAME, kept, **more)
+    return HOSTED_RESULT.read_value(ToolResultBlock, part, NAME, preserved, **more)
 
 
 def _says_error(inner: Any) -> bool:
@@ -191,7 +191,7 @@ def _inner_key(inner: Wire) -> str | None:
     return INNER.get(kind) if type(kind) is str else None
 
 
-def _read_inner(inner: Wire, kept: Kept) -> tuple[Any, ...]:
+def _read_inner(inner: Wire, preserved: Preserved) -> tuple[Any, ...]:
     """The blocks in a result object; the object without them is content."""
     key = _inner_key(inner)
     value = inner.get(key) if key is not None else None
@@ -199,26 +199,26 @@ def _read_inner(inner: Wire, kept: Kept) -> tuple[Any, ...]:
     if type(value) is str:
         blocks = (TextBlock(value),) if value else ()
     elif type(value) is dict:
-        blocks = (below(f".content.{key}", read_part, value, HOSTED),)
+        blocks = (at_path(f".content.{key}", read_part, value, HOSTED),)
     elif type(value) is list:
-        blocks = below(f".content.{key}", read_parts, value, HOSTED)
+        blocks = at_path(f".content.{key}", read_parts, value, HOSTED)
     else:
         key = None
-    kept.form["inner"] = "whole" if key is None else type(value).__name__
-    kept.rest["content"] = {name: each for name, each in inner.items() if name != key}
+    preserved.spelling["inner"] = "whole" if key is None else type(value).__name__
+    preserved.rest["content"] = {name: each for name, each in inner.items() if name != key}
     return blocks
 
 
 def _write_hosted_result(
-    block: ToolResultBlock, kind: str, form: Wire, recorder: LossRecorder
+    block: ToolResultBlock, kind: str, spelling: Wire, recorder: LossRecorder
 ) -> Wire:
     out: Wire = {"type": kind}
-    inner = mine_of(NAME, block.raw).get("content")
-    if type(inner) is dict and "inner" in form:
-        out["content"] = _write_inner(block, inner, form["inner"], recorder)
-    elif content := write_content(block.content, HOSTED, form, recorder):
+    inner = raw_of(NAME, block.raw).get("content")
+    if type(inner) is dict and "inner" in spelling:
+        out["content"] = _write_inner(block, inner, spelling["inner"], recorder)
+    elif content := write_content(block.content, HOSTED, spelling, recorder):
         out["content"] = content
-    if form.get("flagged"):
+    if spelling.get("flagged"):
         out["is_error"] = block.is_error
     elif block.is_error is not _says_error(inner):
         recorder.lost(block, "is_error", "told by the kind of result")
@@ -230,14 +230,14 @@ def _write_inner(block: ToolResultBlock, inner: Wire, shape: Any, recorder: Loss
     if key is not None and shape == "list":
         return {**inner, key: write_parts(blocks, HOSTED, recorder)}
     first = blocks[:1] if key is not None else ()
-    said: Any = None
+    value: Any = None
     if shape == "str":
         first = first if first and type(first[0]) is TextBlock else ()
-        said = first[0].text if first else ""  # type: ignore[union-attr]  # a text
+        value = first[0].text if first else ""  # type: ignore[union-attr]  # a text
         for each in first:
             recorder.unwritten(each, frozenset({"text", "raw"}))
     elif shape == "dict":
-        said = next(iter(write_parts(first, HOSTED, recorder)), None)
+        value = next(iter(write_parts(first, HOSTED, recorder)), None)
     for left in blocks[len(first) if shape in ("str", "dict") else 0 :]:
         recorder.dropped(left, "the result has room for one")
-    return inner if said is None or key is None else {**inner, key: said}
+    return inner if value is None or key is None else {**inner, key: value}

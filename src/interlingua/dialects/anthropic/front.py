@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from interlingua.dialects.anthropic.response import read_usage
 from interlingua.dialects.anthropic.tables import NAME, STOP_REASONS
-from interlingua.dialects.anthropic.usage import read_usage
 from interlingua.dialects.front import (
     Filler,
     Front,
@@ -76,11 +76,11 @@ _message = msgspec.json.Decoder(_Message).decode
 
 
 def _peek(body: bytes) -> Peek | None:
-    said = _message(body)
-    reason = STOP_REASONS.words.get(said.stop_reason)
-    if said.type != "message" or reason is None:
+    message = _message(body)
+    reason = STOP_REASONS.words.get(message.stop_reason)
+    if message.type != "message" or reason is None:
         return None
-    usage, _ = read_usage(said.usage)
+    usage, _ = read_usage(message.usage)
     return None if usage is None else Peek(usage, reason)
 
 

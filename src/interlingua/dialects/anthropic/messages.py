@@ -8,10 +8,11 @@ spelled)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from interlingua.dialects.anthropic import calls, media, text, thinking
+from interlingua.dialects.anthropic import calls, media, text
 from interlingua.dialects.anthropic.tables import MARKERS, NAME, ROLES
 from interlingua.dialects.anthropic.text import (
     ASSISTANT,
@@ -24,12 +25,12 @@ from interlingua.dialects.anthropic.text import (
     write_parts,
 )
 from interlingua.dialects.anthropic.tools import Changing, Writing
-from interlingua.dialects.kernel.errors import ShapeError, below
-from interlingua.dialects.kernel.kept import Kept, form_of, mine_of, put_back
+from interlingua.dialects.kernel.errors import ShapeError, at_path
+from interlingua.dialects.kernel.preserved import Preserved, raw_of, restore_raw, spelling_of
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.turns import TurnReader, Turns, leading, tell_speaker
+from interlingua.dialects.kernel.turns import TurnReader, Turns, leading, report_speaker
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import PLACEHOLDER, unsaid_changes
+from interlingua.dialects.kernel.words import PLACEHOLDER, report_changes
 from interlingua.model import blocks as model
 from interlingua.model.blocks import Block, CompactionBlock, TextBlock, ToolResultBlock
 from interlingua.model.message import NO_METADATA, Message, Role
@@ -39,9 +40,9 @@ from interlingua.model.tools import ToolDefinition
 READERS.update(
     {
         "text": text.read_text,
-        "thinking": thinking.read_thinking,
-        "redacted_thinking": text.reader(model.RedactedThinkingBlock, thinking.REDACTED),
-        "compaction": text.reader(CompactionBlock, thinking.COMPACTION),
+        "thinking": text.read_thinking,
+        "redacted_thinking": text.reader(model.RedactedThinkingBlock, text.REDACTED),
+        "compaction": text.reader(CompactionBlock, text.COMPACTION),
         "tool_use": calls.read_tool_use,
         "tool_result": calls.read_tool_result,
         "tool_reference": text.reader(TextBlock, text.TOOL_REFERENCE),
@@ -58,10 +59,10 @@ READERS.update(
 )
 _WRITERS: dict[type[Block], Any] = {
     TextBlock: text.write_text,
-    model.ThinkingBlock: thinking.write_thinking,
-    model.RedactedThinkingBlock: thinking.write_redacted,
+    model.ThinkingBlock: text.write_thinking,
+    model.RedactedThinkingBlock: text.write_redacted,
     model.RefusalBlock: text.write_refusal,
-    CompactionBlock: thinking.write_compaction,
+    CompactionBlock: text.write_compaction,
     model.ToolUseBlock: calls.write_tool_use,
     ToolResultBlock: calls.write_tool_result,
     model.ImageBlock: media.write_image,
@@ -73,8 +74,8 @@ _WRITERS: dict[type[Block], Any] = {
 WRITERS.update(_WRITERS)
 
 _SYSTEM, _USER, _ASSISTANT = Role.SYSTEM, Role.USER, Role.ASSISTANT
-_PLACES = {"user": USER, "assistant": ASSISTANT, "system": SYSTEM}
-_TURNS = {role: (word, _PLACES[word]) for role, word in ROLES.items()}
+_SCOPES = {"user": USER, "assistant": ASSISTANT, "system": SYSTEM}
+_TURNS = {role: (word, _SCOPES[word]) for role, word in ROLES.items()}
 _TURN = frozenset({"role", "content"})
 _PLACEHOLDER = {"type": "text", "text": PLACEHOLDER}
 
@@ -87,13 +88,23 @@ _LIST = MessageMetadata(provider_raw={NAME: {"$form": {"content": "list"}}})
 # -- reading --------------------------------------------------------------------------------------
 
 
-def read_messages(wire: Wire, tools: list[ToolDefinition], kept: Kept) -> list[Message]:
+def read_messages(wire: Wire, tools: list[ToolDefinition], preserved: Preserved) -> list[Message]:
     """`system` and `messages` of a body; `tools` is given those that turns define themselves."""
     turns = wire.get("messages")
     if type(turns) is not list:
         raise ShapeError(".messages", "a list", turns)
-    leading = _read_system(wire["system"], kept) if "system" in wire else []
+    leading = _read_system(wire["system"], preserved) if "system" in wire else []
     return leading + read_turns(turns, tools)
+
+
+def read_more(turns: list[Any], messages: list[Message], before: Any) -> Iterator[Any]:
+    """Appends the messages of turns that follow others, and yields behind each turn what the next
+    has to be told: its role. Raises for instructions, which may change the tools of a request."""
+    for turn in turns:
+        before = _read_turn([], turn, before, messages)
+        if before == "system":
+            raise ShapeError("", "a turn of the user or the model", turn)
+        yield before
 
 
 def read_turns(turns: list[Any], tools: list[ToolDefinition]) -> list[Message]:
@@ -111,21 +122,21 @@ def _read_turn(
     name: str = turn["role"]
     content = turn.get("content")
     if type(content) is list and content:
-        blocks = below(".content", read_parts, content, _PLACES[name])
+        blocks = at_path(".content", read_parts, content, _SCOPES[name])
         if _is_usual(turn, before):
             _READER.add(role, blocks, None, messages)
             return name
-        kept = Kept()
+        preserved = Preserved()
     else:
-        kept = Kept()
-        blocks = _read_blank(turn, content, kept)
-    _READER.keep_place(turn, before, messages, kept)
+        preserved = Preserved()
+        blocks = _read_blank(turn, content, preserved)
+    _READER.keep_place(turn, before, messages, preserved)
     changes = None
     if role is _SYSTEM:
-        blocks, changes = Changing(turn, kept, tools).read(blocks)
+        blocks, changes = Changing(turn, preserved, tools).read(blocks)
     elif len(turn) > 2 or content is None:
-        kept.add_others(turn, _TURN)
-    _READER.add(role, blocks, kept.raw(NAME), messages, changes)
+        preserved.add_others(turn, _TURN)
+    _READER.add(role, blocks, preserved.raw(NAME), messages, changes)
     return name
 
 
@@ -143,27 +154,29 @@ def _read_bare(turn: Any) -> Message:
     return Message(_USER, content, metadata=MessageMetadata(provider_raw=raw))
 
 
-def _read_blank(turn: Wire, content: Any, kept: Kept) -> tuple[Block, ...]:
+def _read_blank(turn: Wire, content: Any, preserved: Preserved) -> tuple[Block, ...]:
     """Content that is no list of parts: a string, or nothing in one of its spellings."""
     if type(content) is str:
-        kept.form["content"] = "string"
+        preserved.spelling["content"] = "string"
         return (TextBlock(content),) if content else ()
     if content is not None and content != []:
         raise ShapeError(".content", "a string or a list", content)
-    kept.form["content"] = "list" if content == [] else "null" if "content" in turn else "none"
+    preserved.spelling["content"] = (
+        "list" if content == [] else "null" if "content" in turn else "none"
+    )
     return ()
 
 
-def _read_system(system: Any, kept: Kept) -> list[Message]:
+def _read_system(system: Any, preserved: Preserved) -> list[Message]:
     """The top-level instructions; blank ones are no message, only spelling."""
     if type(system) is str and system:
         return [Message(_SYSTEM, (TextBlock(system),))]
     if type(system) is list and system:
-        blocks = below(".system", read_parts, system, SYSTEM)
+        blocks = at_path(".system", read_parts, system, SYSTEM)
         return [Message(_SYSTEM, blocks, metadata=_LIST if string_of(system) else _PLAIN)]
     if system is not None and system != "" and system != []:
         raise ShapeError(".system", "a string or a list", system)
-    kept.spell("system", system)
+    preserved.keep_spelling("system", system)
     return []
 
 
@@ -198,8 +211,12 @@ def write_messages(messages: tuple[Message, ...], out: Wire, changes: Writing) -
             out["messages"] = [{"role": "user", "content": [{"type": "text", "text": text}]}]
             return
     writer = _Turns(changes.recorder, _PLACEHOLDER, changes=changes)
-    for message in messages[first:] if first else messages:
-        writer.add(message)
+    rest = messages[first:] if first else messages
+    if (memory := changes.recorder.memory) is not None:
+        memory.write(rest, writer.turns, writer)
+    else:
+        for message in rest:
+            writer.add(message)
     out["messages"] = writer.turns
 
 
@@ -209,17 +226,17 @@ def _write_system(messages: tuple[Message, ...], out: Wire, recorder: LossRecord
     for message in messages:
         raw = message.metadata.provider_raw
         if message.name is not None or message.role is not _SYSTEM:
-            tell_speaker(message, recorder)
+            report_speaker(message, recorder)
         if message.changes is not None:
-            unsaid_changes(message, recorder)
+            report_changes(message, recorder)
         if raw is not None:
             recorder.unwritten_raw(message, raw, "metadata.provider_raw")
-            for key in mine_of(NAME, raw):
+            for key in raw_of(NAME, raw):
                 if key != "$form":
                     recorder.lost(message, f"metadata.provider_raw.{NAME}.{key}", severity="info")
         parts += write_parts(message.content, SYSTEM, recorder)
     text = string_of(parts)
-    if raw is not None and form_of(NAME, raw).get("content") == "list":
+    if raw is not None and spelling_of(NAME, raw).get("content") == "list":
         text = None
     if parts:
         out["system"] = text or parts
@@ -236,30 +253,30 @@ class _Turns(Turns, kw_only=True):
 
     def _add(self, message: Message) -> None:
         metadata, by = message.metadata, message.role
-        role, place = _TURNS[by]
-        parts = write_parts(message.content, place, self.recorder)
+        role, scope = _TURNS[by]
+        parts = write_parts(message.content, scope, self.recorder)
         if message.changes is not None:
             if role == "system":
                 self._add_changes(message, self.changes.parts(message, parts))
                 return
-            unsaid_changes(message, self.recorder)
+            report_changes(message, self.recorder)
         if by is not _ASSISTANT or message.name is not None:
-            tell_speaker(message, self.recorder)
+            report_speaker(message, self.recorder)
         if metadata.diagnostics:
-            calls.tell_repaired(message, self.recorder)
+            calls.report_repaired(message, self.recorder)
         raw = metadata.provider_raw
         if raw is not None:
             self.recorder.unwritten_raw(message, raw, "metadata.provider_raw")
             if NAME in raw:
-                self._add_spelled(message, role, parts, form_of(NAME, raw))
+                self._add_spelled(message, role, parts, spelling_of(NAME, raw))
                 return
         if parts or self.fill(message, role, parts):
             self.join(role, parts)
 
-    def _add_spelled(self, message: Message, role: str, parts: list[Wire], form: Wire) -> None:
+    def _add_spelled(self, message: Message, role: str, parts: list[Wire], spelling: Wire) -> None:
         """A message that remembers how it was spelled."""
-        apart = bool(form.get("apart"))
-        turn = _short(message, role, parts, form)
+        apart = bool(spelling.get("apart"))
+        turn = _short(message, role, parts, spelling)
         if turn is not None and (apart or role != self.role or not parts):
             self.close(turn)
         elif parts or self.fill(message, role, parts):
@@ -267,30 +284,30 @@ class _Turns(Turns, kw_only=True):
         else:
             return
         if type(self.turns[-1]) is dict:
-            mine = mine_of(NAME, message.metadata.provider_raw)
-            put_back(self.turns[-1], message, {NAME: mine}, self.recorder)
+            own_raw = raw_of(NAME, message.metadata.provider_raw)
+            restore_raw(self.turns[-1], message, {NAME: own_raw}, self.recorder)
 
     def _add_changes(self, message: Message, parts: list[Wire]) -> None:
         """A system turn with what it changes: it stands alone."""
-        tell_speaker(message, self.recorder)
+        report_speaker(message, self.recorder)
         keys, raw = self.changes.keys(message), message.metadata.provider_raw
-        form = form_of(NAME, raw)
-        turn = _short(message, "system", parts, form) if form else None
+        spelling = spelling_of(NAME, raw)
+        turn = _short(message, "system", parts, spelling) if spelling else None
         if turn is None or (parts and type(turn) is dict and not turn.get("content")):
             turn = {"role": "system", "content": parts}
-        if not parts and not keys and "content" not in form:
+        if not parts and not keys and "content" not in spelling:
             return
         if type(turn) is dict:
             turn.update(keys)
-            put_back(turn, message, raw, self.recorder, "metadata.provider_raw")
+            restore_raw(turn, message, raw, self.recorder, "metadata.provider_raw")
         self.close(turn)
 
 
-def _short(message: Message, role: str, parts: list[Wire], form: Wire) -> Any:
+def _short(message: Message, role: str, parts: list[Wire], spelling: Wire) -> Any:
     """The turn where it is remembered as no list of parts, and still can be said so."""
-    shape = form.get("content")
+    shape = spelling.get("content")
     text = string_of(parts) if parts else "" if not message.content else None
-    if text is not None and form.get("bare"):
+    if text is not None and spelling.get("bare"):
         return text
     if text is not None and shape == "string":
         return {"role": role, "content": text}

@@ -4,15 +4,281 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.anthropic.messages import read_messages, write_messages
-from interlingua.dialects.anthropic.options import finish_options, read_options, write_options
+from msgspec.structs import astuple
+
+from interlingua.dialects.anthropic import tables
+from interlingua.dialects.anthropic.messages import read_messages, read_more, write_messages
 from interlingua.dialects.anthropic.tables import BETAS, CHANGES, NAME
+from interlingua.dialects.anthropic.text import CACHE
 from interlingua.dialects.anthropic.tools import Writing, read_tools, write_tools
-from interlingua.dialects.kernel.errors import below, read_whole, take, want
-from interlingua.dialects.kernel.kept import NOTHING, Kept, form_in, mine_of, put_back
+from interlingua.dialects.kernel.claude import (
+    effort_word,
+    read_thinking,
+    report_fields,
+    thinking_of,
+)
+from interlingua.dialects.kernel.errors import at_path, read_whole, require, require_key
+from interlingua.dialects.kernel.fields import (
+    NOT_OURS,
+    Attrs,
+    Field,
+    Reading,
+    Table,
+    inside,
+    plain,
+    spelling,
+    strings,
+    together,
+)
+from interlingua.dialects.kernel.preserved import (
+    NOTHING,
+    Preserved,
+    raw_of,
+    restore_raw,
+    spelling_in,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.model.exchange import Continues, Options, Request
+from interlingua.model.base import same
+from interlingua.model.exchange import (
+    Continues,
+    Options,
+    Reasoning,
+    Request,
+    ResponseFormat,
+    ToolChoice,
+)
+
+_NOTHING = astuple(Options())[1:]
+_EFFORTS = frozenset(tables.EFFORTS.values())
+_NO_SCHEMA = "JSON only by a schema"
+
+
+def _default_limit(options: Options) -> int:
+    """The budget for thinking has to be less than the limit."""
+    budget = options.reasoning.budget_tokens if options.reasoning is not None else None
+    return tables.DEFAULT_MAX_TOKENS + (budget or 0)
+
+
+def _read_tier(value: Any) -> Reading:
+    return {"service_tier": tables.SERVICE_TIERS.read(require(value, str)) or value}
+
+
+def _write_tier(options: Any, recorder: LossRecorder) -> str | None:
+    word = tables.SERVICE_TIERS.write(options.service_tier)
+    if word is None:
+        recorder.lost(options, "service_tier")
+    return word
+
+
+# -- which tools may be called --------------------------------------------------------------------
+
+
+def _read_choice(value: Any) -> Reading:
+    kind, name = require(require(value, dict).get("type"), str, ".type"), value.get("name")
+    if kind not in tables.TOOL_CHOICES or (kind == "tool" and type(name) is not str):
+        return NOT_OURS
+    alone = value.get("disable_parallel_tool_use")
+    choice = ToolChoice(tables.TOOL_CHOICES[kind], (name,) if kind == "tool" else ())
+    if type(alone) is bool and kind != "none":
+        return {"tool_choice": choice, "parallel_tool_calls": not alone}
+    return {"tool_choice": choice}
+
+
+def _write_choice(options: Any, recorder: LossRecorder) -> Wire:
+    choice, parallel = options.tool_choice or ToolChoice(), options.parallel_tool_calls
+    one = choice.mode == "any" and len(choice.names) == 1
+    wire: Wire = {"type": "tool", "name": choice.names[0]} if one else {"type": choice.mode}
+    if choice.mode not in tables.TOOL_CHOICES:
+        recorder.lost(choice, "mode")
+        wire["type"] = "auto"
+    if choice.names and not one:
+        recorder.lost(choice, "names", "one tool or all")
+    if parallel is not None:
+        if wire["type"] == "none":
+            recorder.lost(options, "parallel_tool_calls", "nothing is called", severity="info")
+        else:
+            wire["disable_parallel_tool_use"] = not parallel
+    return wire
+
+
+# -- how much to think, and in what shape to answer -----------------------------------------------
+
+
+def _read_output(wire: Wire) -> Reading:
+    """`thinking` and `output_config` together, since effort and thinking are one option."""
+    attrs: Attrs = {}
+    fields: Attrs = {}
+    if "thinking" in wire:
+        thinking = require(wire["thinking"], dict, ".thinking")
+        fields = at_path(".thinking", read_thinking, thinking)
+    config = require(wire.get("output_config", {}), dict, ".output_config")
+    if type(config.get("effort")) is str and config["effort"] in _EFFORTS:
+        fields["effort"] = config["effort"]
+    if fields:
+        attrs["reasoning"] = Reasoning(**fields)
+    if _is_format(config.get("format")):
+        schema = config["format"].get("schema")
+        schema = schema if type(schema) is dict else None
+        attrs["response_format"] = ResponseFormat("json_schema", schema=schema)
+    return attrs
+
+
+def _is_format(wire: Any) -> bool:
+    return type(wire) is dict and wire.get("type") == "json_schema"
+
+
+def _write_output(options: Any, recorder: LossRecorder) -> Wire:
+    config: Wire = {}
+    out: Wire = {}
+    reasoning: Reasoning | None = options.reasoning
+    if reasoning is not None:
+        if reasoning.effort is not None:
+            word = effort_word(reasoning, "effort", reasoning.effort, recorder)
+            config |= {} if word is None else {"effort": word}
+        # Without a budget only hosts that imitate this API take `enabled`, and another dialect's
+        # `on` has none.
+        thinking = thinking_of(reasoning, recorder)
+        out |= {} if thinking is None else {"thinking": thinking}
+    if options.response_format is not None:
+        _write_format(options, config, recorder)
+    return {**out, "output_config": config} if config else out
+
+
+def _write_format(options: Any, config: Wire, recorder: LossRecorder) -> None:
+    response_format: ResponseFormat = options.response_format
+    if same(response_format, ResponseFormat()):
+        return  # text is what it gives anyway
+    if response_format.kind != "json_schema":
+        recorder.lost(options, "response_format", _NO_SCHEMA)
+        return
+    config["format"] = {"type": "json_schema"}
+    if response_format.schema is not None:
+        config["format"]["schema"] = response_format.schema
+    report_fields(response_format, ("name", "strict", "description"), recorder)
+
+
+OPTIONS = Table(
+    Options,
+    plain("max_tokens", "max_output_tokens", int, fill=_default_limit),
+    *[plain(name, name, float) for name in tables.REFUSED_OPTIONS],
+    strings("stop_sequences", "stop"),
+    Field("tool_choice", ("tool_choice", "parallel_tool_calls"), _read_choice, _write_choice),
+    together(
+        ("thinking", "output_config"),
+        ("response_format", "reasoning"),
+        _read_output,
+        _write_output,
+    ),
+    Field("service_tier", ("service_tier",), _read_tier, _write_tier),
+    inside("metadata", plain("user_id", "user", str)),
+    plain("stream", "stream", bool),
+    CACHE,
+    spelling("anthropic_version"),  # hosts other than Anthropic want it in the body
+    beside=("model", "messages", "system", "tools", "thread"),
+)
+
+
+def read_options(wire: Wire, preserved: Preserved) -> Attrs:
+    if "output_format" in wire:
+        wire = _with_config(wire, preserved)
+    attrs = OPTIONS.read(wire, preserved)
+    if sampling := [name for name in tables.REFUSED_OPTIONS if name in attrs]:
+        preserved.spelling["sampling"] = sampling
+    if (
+        response_format := attrs.get("response_format")
+    ) is not None and response_format.schema is None:
+        preserved.spelling["schemaless"] = True
+    if attrs.get("reasoning") is not None and wire.get("thinking") is None:
+        # Said without thinking, which is another thing here, and fitting cannot tell it otherwise.
+        preserved.spelling["effort"] = "alone"
+    return attrs
+
+
+def _with_config(wire: Wire, preserved: Preserved) -> Wire:
+    """The body with the format where it belongs; as a beta it had a key of its own."""
+    config = wire.get("output_config")
+    is_free = config is None or (type(config) is dict and "format" not in config)
+    if not is_free or not _is_format(wire["output_format"]):
+        return wire
+    preserved.spelling["output_format"] = "alone" if config is None else "beside"
+    moved = {**(config or {}), "format": wire["output_format"]}
+    if config is None and "output_config" in wire:
+        preserved.keep_spelling("output_config", None)
+    rest = {key: item for key, item in wire.items() if key != "output_format"}
+    return {**rest, "output_config": moved}
+
+
+def write_options(options: Options, out: Wire, own_raw: Wire, recorder: LossRecorder) -> None:
+    """Beside the tools, which `out` has already."""
+    if not own_raw and astuple(options)[1:] == _NOTHING:  # no more than a limit
+        limit = options.max_output_tokens
+        out["max_tokens"] = tables.DEFAULT_MAX_TOKENS if limit is None else limit
+    else:
+        _write_options(options, out, own_raw, recorder)
+
+
+def _write_options(options: Options, out: Wire, own_raw: Wire, recorder: LossRecorder) -> None:
+    spelling = spelling_in(own_raw)
+    if options.parallel_tool_calls is not None and options.tool_choice is None:
+        options = _without_tools(options, out, recorder)
+    OPTIONS.write(options, out, own_raw, recorder)
+    _leave_out_refused(options, out, spelling, recorder)
+    if "stream" in spelling.get("url", ()):
+        out.pop("stream", None)
+
+
+def _without_tools(options: Options, out: Wire, recorder: LossRecorder) -> Options:
+    """How tools are called is not said where there are none."""
+    if "tools" in out:
+        return options
+    recorder.lost(options, "parallel_tool_calls", "no tool can be called", severity="info")
+    new = options.replace(parallel_tool_calls=None)
+    recorder.alias(new, options)
+    return new
+
+
+def _leave_out_refused(options: Options, out: Wire, spelling: Wire, recorder: LossRecorder) -> None:
+    """What newer models refuse is written where the wire had it, or where fitting knows that the
+    model takes it (`$form.sampling`). A format without a schema is refused by all."""
+    for name in tables.REFUSED_OPTIONS:
+        if name in out and name not in spelling.get("sampling", ()):
+            del out[name]
+            recorder.lost(options, name, "no model that is known to take it is asked")
+    response_format = options.response_format
+    if (
+        response_format is not None
+        and response_format.schema is None
+        and "schemaless" not in spelling
+    ):
+        config = out.get("output_config", {})
+        if config.pop("format", None) is not None:
+            recorder.lost(options, "response_format", _NO_SCHEMA)
+            if not config:
+                del out["output_config"]
+
+
+def finish_options(options: Options, out: Wire, spelling: Wire, recorder: LossRecorder) -> None:
+    """What can be said only when all of a body is there: the format where the wire had it, and that
+    a limit was said which nobody gave."""
+    if "output_format" in spelling:
+        _without_config(out, spelling["output_format"])
+    limit = out.get("max_tokens")
+    if options.max_output_tokens is None and limit is not None:
+        reason = f"a limit has to be said; {limit} is, since the model's own is not known"
+        recorder.lost(options, "max_output_tokens", reason, kind="approximated")
+
+
+def _without_config(out: Wire, how: str) -> None:
+    config = out.get("output_config")
+    if type(config) is dict and "format" in config:
+        config = out["output_config"] = dict(config)
+        out["output_format"] = config.pop("format")
+        if not config and how == "alone":
+            del out["output_config"]
+
+
+__all__ = ["betas_of", "read_more", "read_request", "write_request"]
 
 _NO_OPTIONS = Options()
 
@@ -22,76 +288,79 @@ def read_request(wire: Any, model: str | None = None, stream: bool | None = None
 
 
 def _read(wire: Wire, model: str | None, stream: bool | None) -> Request:
-    kept = Kept()
+    preserved = Preserved()
     listed = wire.get("tools")
-    tools = list(read_tools(want(listed, list, ".tools"))) if listed is not None else []
+    tools = list(read_tools(require(listed, list, ".tools"))) if listed is not None else []
     if not tools and "tools" in wire:
-        kept.spell("tools", listed)
-    messages = read_messages(wire, tools, kept)
-    continues = _read_thread(wire, kept)
-    attrs = read_options(wire, kept)
-    name = _read_model(wire, model, stream, attrs, kept)
+        preserved.keep_spelling("tools", listed)
+    messages = read_messages(wire, tools, preserved)
+    continues = _read_thread(wire, preserved)
+    attrs = read_options(wire, preserved)
+    name = _read_model(wire, model, stream, attrs, preserved)
     options = Options(**attrs) if attrs else _NO_OPTIONS
-    return Request(tuple(messages), name, tuple(tools), options, continues, kept.raw(NAME))
+    return Request(tuple(messages), name, tuple(tools), options, continues, preserved.raw(NAME))
 
 
 def _read_model(
-    wire: Wire, model: str | None, stream: bool | None, attrs: Wire, kept: Kept
+    wire: Wire, model: str | None, stream: bool | None, attrs: Wire, preserved: Preserved
 ) -> str | None:
     """Hosts other than Anthropic say model and streaming in the URL, the version in the body. Where
     a body has them not, nothing tells that they are not to be written (`$form.url`)."""
-    name, in_url = kept.may_take(wire, "model", str), []
+    name, in_url = preserved.may_take(wire, "model", str), []
     if "model" not in wire and (model is not None or "anthropic_version" in wire):
         in_url.append("model")
     if stream is not None and "stream" not in wire:
         in_url.append("stream")
         attrs["stream"] = stream
     if in_url:
-        kept.form["url"] = in_url
+        preserved.spelling["url"] = in_url
     return model if name is None else name
 
 
-def _read_thread(wire: Wire, kept: Kept) -> Continues | None:
+def _read_thread(wire: Wire, preserved: Preserved) -> Continues | None:
     """A conversation that the service keeps, and the message to go on from. That it is this
     service's message only the wire tells (`$form.thread`)."""
-    thread = kept.may_take(wire, "thread", dict)
+    thread = preserved.may_take(wire, "thread", dict)
     if thread is None:
         return None
-    kind, before = below(".thread", take, thread, "type", str), thread.get("previous_message_id")
+    kind, before = (
+        at_path(".thread", require_key, thread, "type", str),
+        thread.get("previous_message_id"),
+    )
     if kind != "continue" or type(before) is not str:
-        kept.hold("thread", thread)
+        preserved.hold("thread", thread)
         return None
-    kept.form["thread"] = True
+    preserved.spelling["thread"] = True
     extra = {key: thread[key] for key in thread.keys() - {"type", "previous_message_id"}}
-    kept.complete("thread", extra, {})
+    preserved.complete("thread", extra, {})
     return Continues(response_id=before)
 
 
 def write_request(request: Request, recorder: LossRecorder) -> Wire:
     raw, options = request.raw, request.options
-    mine = NOTHING if raw is None else mine_of(NAME, raw)
-    form = form_in(mine)
+    own_raw = NOTHING if raw is None else raw_of(NAME, raw)
+    spelling = spelling_in(own_raw)
     out: Wire = {}
-    if request.model is not None and "model" not in form.get("url", ()):
+    if request.model is not None and "model" not in spelling.get("url", ()):
         out["model"] = request.model
     changes = Writing(request.tools, recorder)
     write_messages(request.messages, out, changes)
     if request.tools and (tools := write_tools(changes.others(), recorder)):
         out["tools"] = tools
-    write_options(options, out, mine, recorder)
+    write_options(options, out, own_raw, recorder)
     if request.continues is not None:
-        _put_thread(request.continues, request, out, form, recorder)
-    put_back(out, options, options.raw, recorder)
-    put_back(out, request, raw, recorder)
-    finish_options(options, out, form, recorder)
+        _put_thread(request.continues, request, out, spelling, recorder)
+    restore_raw(out, options, options.raw, recorder)
+    restore_raw(out, request, raw, recorder)
+    finish_options(options, out, spelling, recorder)
     return out
 
 
 def _put_thread(
-    continues: Continues, request: Request, out: Wire, form: Wire, recorder: LossRecorder
+    continues: Continues, request: Request, out: Wire, spelling: Wire, recorder: LossRecorder
 ) -> None:
     before = continues.response_id
-    if not form.get("thread") or before is None:
+    if not spelling.get("thread") or before is None:
         recorder.lost(request, "continues", severity="error")
         return
     out["thread"] = {"type": "continue", "previous_message_id": before}

@@ -1,25 +1,265 @@
-"""Responses: wire to canonical and back. Counts are in `usage.py`, errors in `errors.py`."""
+"""Responses, token counts and error bodies. The three input counts are disjoint on the wire too;
+thinking is part of the output."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+from msgspec.structs import astuple
 
 from interlingua.dialects.anthropic import messages as messages  # which knows all parts
 from interlingua.dialects.anthropic import tables
-from interlingua.dialects.anthropic.calls import tell_repaired
-from interlingua.dialects.anthropic.errors import is_error, read_error, write_error
-from interlingua.dialects.anthropic.tables import NAME
+from interlingua.dialects.anthropic.calls import report_repaired
+from interlingua.dialects.anthropic.tables import ERRORS, NAME, NEAR_ERRORS, OVERFLOW
 from interlingua.dialects.anthropic.text import ANSWER, read_parts, write_parts
-from interlingua.dialects.anthropic.usage import read_usage, write_usage
 from interlingua.dialects.kernel.claude import own_stop_word
-from interlingua.dialects.kernel.errors import ShapeError, below, maybe, read_whole, scalar
-from interlingua.dialects.kernel.kept import Kept, form_in, mine_of, put_back
+from interlingua.dialects.kernel.errors import (
+    ShapeError,
+    at_path,
+    failed_answer,
+    optional,
+    read_whole,
+    report_error_word,
+    require,
+    scalar,
+    unwritten_answer,
+)
+from interlingua.dialects.kernel.fields import (
+    NOT_OURS,
+    Attrs,
+    Field,
+    Reading,
+    Table,
+    lost,
+    plain,
+    together,
+    usual,
+)
+from interlingua.dialects.kernel.preserved import (
+    Preserved,
+    keep,
+    raw_of,
+    restore_raw,
+    spelling_in,
+    spelling_of,
+    was_absent,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.usage import CONTRADICTS, clamped, count, report_unknown
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.base import Raw
-from interlingua.model.exchange import Response
+from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
-from interlingua.model.metadata import MessageMetadata, MessageStatus
+from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, Usage
+
+
+def _counted(key: str, attr: str, fill: Callable[[Any], int] | None = None) -> Field:
+    """A count. What is none goes home, and says nothing."""
+
+    def read(value: Any) -> Reading:
+        tokens = count(value)
+        return NOT_OURS if tokens is None else {attr: tokens}
+
+    return plain(key, attr, int, fill=fill)._replace(read=read)
+
+
+def _read_details(value: Any) -> Reading:
+    tokens = count(value.get("thinking_tokens")) if type(value) is dict else None
+    return NOT_OURS if tokens is None else {"reasoning_tokens": tokens}
+
+
+def _write_details(usage: Any, recorder: LossRecorder) -> Wire:
+    if usage.output_tokens is not None and usage.reasoning_tokens > usage.output_tokens:
+        recorder.lost(usage, "reasoning_tokens", "more than all output", kind="approximated")
+    return {"thinking_tokens": usage.reasoning_tokens}
+
+
+_NOTHING = astuple(Usage())[4:-1]
+_ODD = frozenset({"$form"})
+USAGE = Table(
+    Usage,
+    _counted("input_tokens", "input_tokens", fill=lambda _: 0),
+    _counted("output_tokens", "output_tokens", fill=lambda usage: usage.reasoning_tokens or 0),
+    _counted("cache_read_input_tokens", "cached_input_tokens"),
+    _counted("cache_creation_input_tokens", "cache_creation_input_tokens"),
+    Field("output_tokens_details", ("reasoning_tokens",), _read_details, _write_details),
+)
+
+
+def read_usage(wire: Any) -> tuple[Usage | None, tuple[Diagnostic, ...]]:
+    if wire is None:
+        return None, ()
+    fresh, output = require(wire, dict, ".usage").get("input_tokens"), wire.get("output_tokens")
+    if len(wire) == 2:
+        if type(fresh) is type(output) is int and fresh >= 0 and output >= 0:
+            return Usage(fresh, output), ()
+    elif len(wire) == 4:
+        read, made = wire.get("cache_read_input_tokens"), wire.get("cache_creation_input_tokens")
+        whole = type(fresh) is type(output) is type(read) is type(made) is int
+        if whole and fresh >= 0 and output >= 0 and read >= 0 and made >= 0:  # type: ignore[operator]  # integers
+            return Usage(fresh, output, read, made), ()
+    return _read_usage(wire)
+
+
+def _read_usage(wire: Wire) -> tuple[Usage, tuple[Diagnostic, ...]]:
+    preserved = Preserved()
+    attrs = USAGE.read(wire, preserved)
+    if "cache_creation" in preserved.rest and not _adds_up(preserved.rest["cache_creation"], attrs):
+        preserved.spelling["uneven"] = True
+    agreeing: Attrs = clamped(attrs)
+    if agreeing is attrs:
+        return Usage(**attrs, raw=preserved.raw(NAME)), ()
+    return Usage(**agreeing, raw={NAME: {"$form": {"wire": wire}}}), (CONTRADICTS,)
+
+
+def _adds_up(split: Any, counts: Attrs) -> bool:
+    """Whether the counts by time to live are those of the whole."""
+    return type(split) is dict and sum(
+        [tokens for tokens in split.values() if type(tokens) is int]
+    ) == counts.get("cache_creation_input_tokens", 0)
+
+
+def write_usage(usage: Usage, recorder: LossRecorder) -> Wire:
+    raw, fresh, output = usage.raw, usage.input_tokens, usage.output_tokens
+    if fresh is None or output is None or astuple(usage)[4:-1] != _NOTHING:
+        return _write_usage(usage, recorder)
+    if raw is not None and (len(raw) != 1 or "$form" in raw.get(NAME, _ODD)):
+        return _write_usage(usage, recorder)
+    out: Wire = {"input_tokens": fresh, "output_tokens": output}
+    if usage.cached_input_tokens is not None:
+        out["cache_read_input_tokens"] = usage.cached_input_tokens
+    if usage.cache_creation_input_tokens is not None:
+        out["cache_creation_input_tokens"] = usage.cache_creation_input_tokens
+    return out if raw is None else _put_rest(out, usage, raw[NAME], recorder)
+
+
+def _write_usage(usage: Usage, recorder: LossRecorder) -> Wire:
+    own_raw = raw_of(NAME, usage.raw)
+    spelling = spelling_in(own_raw)
+    wire = spelling.get("wire")
+    if type(wire) is dict and read_usage(wire)[0] == usage:
+        return wire
+    out: Wire = {}
+    USAGE.write(usage, out, own_raw, recorder)
+    report_unknown(usage, out, "input_tokens", "output_tokens", recorder)
+    return out if usage.raw is None else _put_rest(out, usage, own_raw, recorder)
+
+
+def _put_rest(out: Wire, usage: Usage, own_raw: Wire, recorder: LossRecorder) -> Wire:
+    restore_raw(out, usage, usage.raw or {}, recorder)
+    if "cache_creation" in own_raw and not spelling_in(own_raw).get("uneven"):
+        written = {"cache_creation_input_tokens": usage.cache_creation_input_tokens or 0}
+        if not _adds_up(own_raw["cache_creation"], written):
+            out.pop("cache_creation", None)  # the split of another sum
+    return out
+
+
+def hour_cache_tokens(usage: Usage) -> int:
+    """How many of the tokens written to the cache stay there for an hour, which costs more."""
+    split = raw_of(NAME, usage.raw).get("cache_creation")
+    tokens = split.get("ephemeral_1h_input_tokens") if type(split) is dict else None
+    written = usage.cache_creation_input_tokens or 0
+    return tokens if type(tokens) is int and 0 <= tokens <= written else 0
+
+
+def is_error(wire: Wire) -> bool:
+    if "content" in wire:
+        return wire.get("type") == "error"
+    return "error" in wire or wire.get("type") == "error" or type(wire.get("message")) is str
+
+
+def _kind_of(code: str | None, message: str) -> ErrorKind:
+    if code is None:
+        return ErrorKind.OTHER
+    if code == "invalid_request_error" and OVERFLOW.search(message):
+        return ErrorKind.CONTEXT_OVERFLOW
+    return ERRORS.read(code) or ErrorKind.OTHER
+
+
+def _read_words(wire: Wire) -> Reading:
+    message, code = wire.get("message", ""), wire.get("type")
+    code = code if type(code) is str else None
+    message = require(message, str, ".message")
+    return {"kind": _kind_of(code, message), "code": code, "message": message}
+
+
+def _write_words(error: Any, recorder: LossRecorder) -> Wire:
+    code, message = error.code, error.message
+    if code is not None and code in ERRORS.words and _kind_of(code, message) is error.kind:
+        return {"type": code, "message": message}
+    word = NEAR_ERRORS.get(error.kind) or ERRORS.write(error.kind) or "api_error"
+    report_error_word(error, word, _kind_of, recorder)
+    return {"type": word, "message": message}
+
+
+ERROR = Table(
+    ProviderError,
+    together(("type", "message"), ("kind", "code", "message"), _read_words, _write_words),
+    lost("status", "no part of a body", severity="info"),
+)
+
+
+BODY = Table(None, usual("type", "error", filled=True), beside=("error",))
+"""What is beside the error."""
+BARE = Table(None, beside=("message",))
+"""A body that is only a message, as a host in front of the service sends it."""
+_SHAPE = "shape"
+
+
+def read_error(wire: Wire) -> Response:
+    preserved = Preserved()
+    if "error" in wire:
+        BODY.read(wire, preserved)
+        error = _read_error(wire["error"])
+    else:
+        BARE.read(wire, preserved)
+        error = _plain(wire, "bare")
+    return failed_answer(NAME, error).replace(raw=preserved.raw(NAME))
+
+
+def _read_error(value: Any) -> ProviderError:
+    if type(value) is str:
+        return _plain({"message": value}, "string")
+    preserved = Preserved()
+    attrs = at_path(".error", ERROR.read, require(value, dict, ".error"), preserved)
+    if not attrs:
+        attrs = {"kind": ErrorKind.OTHER, "message": ""}
+        preserved.mark_any_absent(value, sorted(ERROR.keys))
+    return ProviderError(**attrs, raw=preserved.raw(NAME))
+
+
+def _plain(wire: Wire, shape: str) -> ProviderError:
+    """An error that is only its message."""
+    spelling: Wire = {_SHAPE: shape}
+    message = wire.get("message")
+    if message is None:
+        spelling["spelled" if "message" in wire else "absent"] = {"message": None}
+    text = "" if message is None else require(message, str, ".message")
+    return ProviderError(ErrorKind.OTHER, text, raw=keep(NAME, None, spelling))
+
+
+def write_error(response: Response, error: ProviderError, recorder: LossRecorder) -> Wire:
+    spelling, body = spelling_of(NAME, error.raw), raw_of(NAME, response.raw)
+    shape = spelling.get(_SHAPE) if error.kind is ErrorKind.OTHER and error.code is None else None
+    if error.status is not None and shape is not None:
+        recorder.lost(error, "status", "no part of a body", severity="info")
+    out: Wire = {}
+    if shape == "bare":
+        silent = not error.message and ("spelled" in spelling or "absent" in spelling)
+        if not silent or "spelled" in spelling:
+            out["message"] = None if silent else error.message
+    else:
+        if "type" not in body and not was_absent(body, "type"):
+            out["type"] = "error"
+        out["error"] = error.message if shape == "string" else ERROR.write_value(error, recorder)
+    if error.raw is not None and shape is not None:
+        recorder.unwritten_raw(error, error.raw)
+    unwritten_answer(response, recorder)
+    if response.message.metadata.error_message not in (None, error.message):
+        recorder.lost(response.message, "metadata.error_message", "said by the error itself")
+    return restore_raw(out, response, response.raw, recorder)
+
 
 _ASSISTANT = Role.ASSISTANT
 _FIELDS = frozenset({"id", "model", "content", "stop_reason", "usage"})
@@ -41,13 +281,13 @@ def _read(wire: Wire) -> Response:
         return read_error(wire)
     if type(content) is not list:
         raise ShapeError(".content", "a list", content)
-    blocks = below(".content", read_parts, content, ANSWER)
+    blocks = at_path(".content", read_parts, content, ANSWER)
     usage, diagnostics = read_usage(wire.get("usage"))
     word = scalar(wire, "stop_reason")
     metadata = MessageMetadata(
         protocol=NAME,
-        response_model=maybe(wire, "model", str),
-        response_id=maybe(wire, "id", str),
+        response_model=optional(wire, "model", str),
+        response_id=optional(wire, "id", str),
         usage=usage,
         stop_reason=tables.STOP_REASONS.read(word) if word is not None else None,
         raw_stop_reason=word,
@@ -74,15 +314,15 @@ def _is_plain(wire: Wire) -> bool:
 
 def _rest(wire: Wire) -> Raw | None:
     """What is beyond the fields."""
-    kept = Kept()
+    preserved = Preserved()
     for key, value in wire.items():
         if key in _FIELDS:
             if value is None and key != "stop_reason":
-                kept.spell(key, None)
+                preserved.keep_spelling(key, None)
         elif key not in _CONSTANT or _CONSTANT[key] != value:
-            kept.add(key, value)
-    kept.miss_any(wire, _WRITTEN)
-    return kept.raw(NAME)
+            preserved.add(key, value)
+    preserved.mark_any_absent(wire, _WRITTEN)
+    return preserved.raw(NAME)
 
 
 # -- writing --------------------------------------------------------------------------------------
@@ -116,11 +356,11 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
         recorder.lost(message, "name")
     if metadata.status is not MessageStatus.COMPLETE:
         recorder.lost(message, "metadata.status", severity="info")
-    tell_repaired(message, recorder)
+    report_repaired(message, recorder)
     if response.raw is not None:
-        _leave_out(out, metadata, mine_of(NAME, response.raw))
-        put_back(out, response, response.raw, recorder)
-    return put_back(out, message, metadata.provider_raw, recorder, "metadata.provider_raw")
+        _leave_out(out, metadata, raw_of(NAME, response.raw))
+        restore_raw(out, response, response.raw, recorder)
+    return restore_raw(out, message, metadata.provider_raw, recorder, "metadata.provider_raw")
 
 
 def _model(metadata: MessageMetadata) -> str:
@@ -129,15 +369,19 @@ def _model(metadata: MessageMetadata) -> str:
     return tables.DEFAULT_MODEL if metadata.model is None else metadata.model
 
 
-def _leave_out(out: Wire, metadata: MessageMetadata, mine: Wire) -> None:
+def _leave_out(out: Wire, metadata: MessageMetadata, own_raw: Wire) -> None:
     """What the wire did without, or had otherwise than we say it, unless a field says it now."""
-    form = form_in(mine)
-    said: Wire = {
+    spelling = spelling_in(own_raw)
+    fields: Wire = {
         "id": metadata.response_id,
         "model": metadata.response_model,
         "stop_reason": metadata.stop_reason,
         "usage": metadata.usage,
     }
-    for key in (*form.get("absent", ()), *form.get("spelled", ()), *(_CONSTANT.keys() & mine)):
-        if said.get(key) is None:
+    for key in (
+        *spelling.get("absent", ()),
+        *spelling.get("spelled", ()),
+        *(_CONSTANT.keys() & own_raw),
+    ):
+        if fields.get(key) is None:
             out.pop(key, None)

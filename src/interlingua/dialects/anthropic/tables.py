@@ -11,15 +11,16 @@ from typing import Any
 
 from interlingua.dialects.kernel import claude
 from interlingua.dialects.kernel.words import TwoWay
-from interlingua.dialects.record import Counting, Traits
-from interlingua.ids import IdGrammar
+from interlingua.dialects.record import Counting, ThinkingBinding, Traits
 from interlingua.model.exchange import ErrorKind
+from interlingua.model.ids import IdGrammar
 from interlingua.model.metadata import StopReason
 
 NAME = "anthropic"
 TITLE = "Anthropic Messages"
 
 TRAITS = Traits(
+    choices=frozenset({"none", "one"}),
     messages_apart=True,
     family="anthropic",
     hoists_instructions=True,
@@ -27,10 +28,11 @@ TRAITS = Traits(
     system_anywhere=True,
     ids=IdGrammar("[a-zA-Z0-9_-]", 1, 64),
     result_media=frozenset({"image", "document"}),
+    result_texts=True,
     error_flag=True,
     replays_thinking=False,
     results_in_user_turn=True,
-    texts="visible",
+    allowed_text="visible",
     text_behind_calls=False,
     closes_blocks=True,
     compactions=True,
@@ -40,6 +42,8 @@ TRAITS = Traits(
     sampling_by_model=True,
     hour_cache=True,
     betas=True,
+    # Preserved thinking, Claude Platform documentation and anthropic 2.8.0, read 2026-11.
+    binding=ThinkingBinding("anthropic", "claude", (5, 1)),
     paths={"request": "/v1/messages", "count_tokens": "/v1/messages/count_tokens"},
     # API reference of the count, read 2026-11.
     counting=Counting(

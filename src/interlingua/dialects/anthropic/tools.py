@@ -12,16 +12,21 @@ from interlingua.dialects.anthropic import tables
 from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.anthropic.text import CACHE
 from interlingua.dialects.kernel.claude import effort_word
-from interlingua.dialects.kernel.errors import ShapeError, each, want
+from interlingua.dialects.kernel.errors import ShapeError, read_each, require
 from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, plain, spelling
-from interlingua.dialects.kernel.kept import Kept, did_without, form_of, mine_of, put_back
+from interlingua.dialects.kernel.preserved import (
+    Preserved,
+    raw_of,
+    restore_raw,
+    spelling_of,
+    was_absent,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.tools import is_function, schema_of
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import unsaid_changes
+from interlingua.dialects.kernel.words import report_changes
 from interlingua.model.blocks import Block, UnknownBlock
-from interlingua.model.changes import Changes
-from interlingua.model.message import Message
+from interlingua.model.message import Changes, Message
 from interlingua.model.tools import ToolDefinition
 
 # -- definitions ----------------------------------------------------------------------------------
@@ -53,13 +58,13 @@ OWN, TOOLSET = (
 
 
 def read_tools(tools: list[Any]) -> tuple[ToolDefinition, ...]:
-    return tuple(each(tools, ".tools", _read_tool))
+    return tuple(read_each(tools, ".tools", _read_tool))
 
 
 def _read_tool(wire: Any) -> ToolDefinition:
-    kind = want(wire, dict).get("type")
+    kind = require(wire, dict).get("type")
     if kind is not None and kind != "custom":
-        return _read_own(wire, want(kind, str, ".type"))
+        return _read_own(wire, require(kind, str, ".type"))
     return FUNCTION.read_value(ToolDefinition, wire, NAME)
 
 
@@ -70,14 +75,14 @@ def _own(kind: str) -> tuple[str, Table]:
 
 def _read_own(wire: Wire, kind: str) -> ToolDefinition:
     key, table = _own(kind)
-    kept = Kept(form={"own": True})  # so that it is known for ours wherever it goes
-    name = kept.may_take(wire, key, str)
+    preserved = Preserved(spelling={"own": True})  # so that it is known for ours wherever it goes
+    name = preserved.may_take(wire, key, str)
     if name is None:
-        kept.miss(key)
+        preserved.mark_absent(key)
     is_clients = tables.CLIENT_TOOLS.fullmatch(kind) is not None
     more = {"executor": "client" if is_clients else "provider", "kind": kind}
     named = kind if name is None else name
-    return table.read_value(ToolDefinition, wire, NAME, kept, name=named, **more)
+    return table.read_value(ToolDefinition, wire, NAME, preserved, name=named, **more)
 
 
 def write_tools(tools: tuple[ToolDefinition, ...], recorder: LossRecorder) -> list[Wire]:
@@ -87,41 +92,41 @@ def write_tools(tools: tuple[ToolDefinition, ...], recorder: LossRecorder) -> li
 
 def _write_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
     out: Wire = {}
-    mine = mine_of(NAME, tool.raw)
+    own_raw = raw_of(NAME, tool.raw)
     if is_function(tool):
         if tool.kind == "custom":
             recorder.lost(tool, "kind", "takes an object that holds the text", kind="downgraded")
-        FUNCTION.write(tool, out, mine, recorder)
+        FUNCTION.write(tool, out, own_raw, recorder)
     elif tool.executor in ("client", "provider") and _is_ours(tool):
-        _write_own(tool, out, mine, recorder)
+        _write_own(tool, out, own_raw, recorder)
     else:
         recorder.lost(tool, None, "a tool of another service")
         return None
-    return put_back(out, tool, tool.raw, recorder)
+    return restore_raw(out, tool, tool.raw, recorder)
 
 
 def _is_ours(tool: ToolDefinition) -> bool:
     is_clients = tables.CLIENT_TOOLS.fullmatch(tool.kind) is not None
     if tool.executor == "client":
         return is_clients
-    is_own = form_of(NAME, tool.raw).get("own") is True and not is_clients
+    is_own = spelling_of(NAME, tool.raw).get("own") is True and not is_clients
     return is_own or tables.HOSTED_TOOLS.fullmatch(tool.kind) is not None
 
 
-def _write_own(tool: ToolDefinition, out: Wire, mine: Wire, recorder: LossRecorder) -> None:
+def _write_own(tool: ToolDefinition, out: Wire, own_raw: Wire, recorder: LossRecorder) -> None:
     key, table = _own(tool.kind)
     out["type"] = tool.kind
-    if not (did_without(mine, key) and tool.name == tool.kind):
+    if not (was_absent(own_raw, key) and tool.name == tool.kind):
         out[key] = tool.name
     for name in ("description", "input_schema"):
-        if getattr(tool, name) is not None and name not in mine:
+        if getattr(tool, name) is not None and name not in own_raw:
             recorder.lost(tool, name)
-    table.write(tool, out, mine, recorder)
+    table.write(tool, out, own_raw, recorder)
 
 
 # -- changes in mid-conversation ------------------------------------------------------------------
 
-KEPT = "$changes"
+PARTS_KEY = "$changes"
 """The key of `provider_raw` for what else the parts said, by their number."""
 _DEFINED = "tool_definition"
 _PART = frozenset({"type", "tool"})
@@ -130,8 +135,8 @@ _NOTHING = Changes()
 _EFFORTS = frozenset(tables.EFFORTS.values())
 
 
-def _read_effort(given: Any) -> Reading:
-    word = given["effort"] if type(given) is dict and given.keys() == {"effort"} else None
+def _read_effort(value: Any) -> Reading:
+    word = value["effort"] if type(value) is dict and value.keys() == {"effort"} else None
     return {"effort": word} if type(word) is str and word in _EFFORTS else NOT_OURS
 
 
@@ -154,9 +159,9 @@ class Changing:
     """The changes of one system turn, while it is read: tools by the names that `tools` knows,
     which is given those that the turn defines itself."""
 
-    def __init__(self, turn: Wire, kept: Kept, tools: list[ToolDefinition]) -> None:
+    def __init__(self, turn: Wire, preserved: Preserved, tools: list[ToolDefinition]) -> None:
         self.turn = turn
-        self.kept = kept
+        self.preserved = preserved
         self.tools = tools
         self._names: dict[str, list[str]] = {field: [] for field in _WORDS}
         self._parts: list[list[Any]] = []
@@ -164,9 +169,9 @@ class Changing:
     def read(self, blocks: tuple[Block, ...]) -> tuple[tuple[Block, ...], Changes | None]:
         left = tuple([b for number, b in enumerate(blocks) if not self._takes(b, number)])
         if self._parts:
-            self.kept.form["changes"] = self._parts  # where they stood among the blocks
+            self.preserved.spelling["changes"] = self._parts  # where they stood among the blocks
         added, removed = tuple(self._names["tools_added"]), tuple(self._names["tools_removed"])
-        changes = Changes(added, removed, **TURN.read(self.turn, self.kept))
+        changes = Changes(added, removed, **TURN.read(self.turn, self.preserved))
         return left, None if changes == _NOTHING else changes
 
     def _takes(self, block: Block, number: int) -> bool:
@@ -185,7 +190,7 @@ class Changing:
         if name is None or field is None or all(tool.name != name for tool in self.tools):
             return False  # the service alone knows what it is
         if rest := {key: item for key, item in part.items() if key not in _PART}:
-            self.kept.rest.setdefault(KEPT, {})[str(len(self._parts))] = rest
+            self.preserved.rest.setdefault(PARTS_KEY, {})[str(len(self._parts))] = rest
         self._names[field].append(name)
         self._parts.append([number - len(self._parts), field, name, kind])
         return True
@@ -197,8 +202,8 @@ class Changing:
             (tool,) = read_tools([definition])
         except ShapeError:
             return None
-        form = {**form_of(NAME, tool.raw), "inline": True}
-        self.tools.append(tool.replace(raw={NAME: {**mine_of(NAME, tool.raw), "$form": form}}))
+        spelling = {**spelling_of(NAME, tool.raw), "inline": True}
+        self.tools.append(tool.replace(raw={NAME: {**raw_of(NAME, tool.raw), "$form": spelling}}))
         return tool.name
 
 
@@ -213,12 +218,12 @@ class Writing(msgspec.Struct):
     def parts(self, message: Message, parts: list[Wire]) -> list[Wire]:
         """The parts of a message and those of its changes, where the wire had them."""
         changes, raw = message.changes, message.metadata.provider_raw
-        unsaid_changes(message, self.recorder, tables.TRAITS.changes)
-        rests = mine_of(NAME, raw).get(KEPT, {})
+        report_changes(message, self.recorder, tables.TRAITS.changes)
+        rests = raw_of(NAME, raw).get(PARTS_KEY, {})
         left = {field: list(getattr(changes, field)) for field in _WORDS}
         out: list[Wire] = []
         done = 0
-        for number, (at, field, name, kind) in enumerate(form_of(NAME, raw).get("changes", ())):
+        for number, (at, field, name, kind) in enumerate(spelling_of(NAME, raw).get("changes", ())):
             if name not in left[field]:
                 continue
             left[field].remove(name)
@@ -252,7 +257,7 @@ class Writing(msgspec.Struct):
     def _definition(self, known: list[ToolDefinition]) -> Wire | None:
         """Of the first of these tools that a turn defined itself."""
         for tool in known:
-            inline = tool.raw is not None and form_of(NAME, tool.raw).get("inline") is True
+            inline = tool.raw is not None and spelling_of(NAME, tool.raw).get("inline") is True
             if inline and id(tool) not in self.defined:
                 self.defined.add(id(tool))
                 return next(iter(write_tools((tool,), self.recorder)), None)
@@ -267,6 +272,6 @@ class Writing(msgspec.Struct):
     def keys(self, message: Message) -> Wire:
         """What the turn itself says of changes."""
         keys: Wire = {}
-        mine = mine_of(NAME, message.metadata.provider_raw)
-        TURN.write(message.changes or _NOTHING, keys, mine, self.recorder)
+        own_raw = raw_of(NAME, message.metadata.provider_raw)
+        TURN.write(message.changes or _NOTHING, keys, own_raw, self.recorder)
         return keys

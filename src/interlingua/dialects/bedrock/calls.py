@@ -7,15 +7,21 @@ from typing import Any
 
 import msgspec
 
-from interlingua import arguments
 from interlingua.dialects.bedrock.tables import EMPTY_ERROR, NAME
 from interlingua.dialects.bedrock.text import TEXT, is_plain
 from interlingua.dialects.kernel.calls import UNSIGNED, arguments_field
-from interlingua.dialects.kernel.errors import ShapeError, each, take, want
+from interlingua.dialects.kernel.errors import ShapeError, read_each, require, require_key
 from interlingua.dialects.kernel.fields import Field, Reading, Table, plain
-from interlingua.dialects.kernel.kept import Kept, form_in, form_of, mine_of, put_back
+from interlingua.dialects.kernel.preserved import (
+    Preserved,
+    raw_of,
+    restore_raw,
+    spelling_in,
+    spelling_of,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
+from interlingua.model import arguments
 from interlingua.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 
 _HOSTED = "server_tool_use"
@@ -24,11 +30,11 @@ _HOSTED = "server_tool_use"
 # -- calls ----------------------------------------------------------------------------------------
 
 
-def _read_input(given: Any) -> Reading:
+def _read_input(value: Any) -> Reading:
     """What input that is no object comes to."""
-    if type(given) is dict:
-        return {"input": given}
-    return {"input": arguments.recover(given).input if type(given) is str else {}}
+    if type(value) is dict:
+        return {"input": value}
+    return {"input": arguments.recover(value).input if type(value) is str else {}}
 
 
 def _write_type(call: Any, recorder: LossRecorder) -> str | None:
@@ -46,7 +52,7 @@ CALL = Table(
     Field(
         "type",
         ("executor",),
-        lambda given: {"executor": "provider"} if given == _HOSTED else {},
+        lambda value: {"executor": "provider"} if value == _HOSTED else {},
         _write_type,
     ),
     *UNSIGNED,
@@ -55,10 +61,10 @@ CALL = Table(
 
 
 def read_call(inner: Any) -> ToolUseBlock:
-    id, name = take(want(inner, dict), "toolUseId", str), take(inner, "name", str)
-    given = inner.get("input")
-    if type(given) is dict and len(inner) == 3:  # the usual call
-        return ToolUseBlock(id, name, given)
+    id, name = require_key(require(inner, dict), "toolUseId", str), require_key(inner, "name", str)
+    arguments = inner.get("input")
+    if type(arguments) is dict and len(inner) == 3:  # the usual call
+        return ToolUseBlock(id, name, arguments)
     return _read_call(inner)
 
 
@@ -86,7 +92,7 @@ RESULT = Table(
     Field(
         "status",
         ("is_error",),
-        lambda given: {"is_error": True} if given == "error" else {},
+        lambda value: {"is_error": True} if value == "error" else {},
         lambda _, __: "error",
     ),
     beside=("content",),
@@ -95,29 +101,29 @@ RESULT = Table(
 
 
 def read_result(inner: Any, read_inside: Callable[[Any], Any]) -> ToolResultBlock:
-    id = take(want(inner, dict), "toolUseId", str)
-    content = tuple(each(inner.get("content"), ".content", read_inside))
+    id = require_key(require(inner, dict), "toolUseId", str)
+    content = tuple(read_each(inner.get("content"), ".content", read_inside))
     if len(inner) == 2:  # the usual result
         return ToolResultBlock(id, content)
     return _read_result(inner, content)
 
 
 def _read_result(inner: Wire, content: Any) -> ToolResultBlock:
-    kept = Kept()
+    preserved = Preserved()
     if inner.get("status") == "error" and not content:
-        kept.respell("content", [])
-    return RESULT.read_value(ToolResultBlock, inner, NAME, kept, content=content)
+        preserved.keep_respelled("content", [])
+    return RESULT.read_value(ToolResultBlock, inner, NAME, preserved, content=content)
 
 
 def write_result(block: ToolResultBlock, content: list[Wire], recorder: LossRecorder) -> Wire:
-    mine = mine_of(NAME, block.raw)
-    if block.is_error and not content and "content" not in form_in(mine).get("as", ()):
+    own_raw = raw_of(NAME, block.raw)
+    if block.is_error and not content and "content" not in spelling_in(own_raw).get("as", ()):
         content.append({"text": EMPTY_ERROR})
         recorder.filled(block, "content", EMPTY_ERROR)
     out: Wire = {"toolUseId": block.tool_use_id, "content": content}
     if block.is_error:
         out["status"] = "error"
-    return {"toolResult": put_back(out, block, block.raw, recorder)}
+    return {"toolResult": restore_raw(out, block, block.raw, recorder)}
 
 
 # -- texts in results -----------------------------------------------------------------------------
@@ -142,14 +148,14 @@ def write_text(block: TextBlock, recorder: LossRecorder, answer: bool) -> Wire |
     """A text in a result."""
     if block.text and is_plain(block):
         return {"text": block.text}
-    form = form_of(NAME, block.raw)
-    if not block.text and "odd" not in form:
+    spelling = spelling_of(NAME, block.raw)
+    if not block.text and "odd" not in spelling:
         recorder.dropped(block, "empty", "info")
         return None
     if block.citations:
         recorder.lost(block, "citations", "a result cites nothing")
     out = TEXT.write_value(block, recorder)
-    said = _json_of(block.text) if form.get("kind") == "json" else None
-    if said is not None:
+    part = _json_of(block.text) if spelling.get("kind") == "json" else None
+    if part is not None:
         del out["text"]
-    return {**(said or {}), **out}
+    return {**(part or {}), **out}

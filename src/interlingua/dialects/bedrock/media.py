@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from interlingua.dialects.bedrock import tables
 from interlingua.dialects.bedrock.tables import NAME
 from interlingua.dialects.bedrock.text import TEXT, kind_of, read_guard
-from interlingua.dialects.kernel.errors import ShapeError, below, each, take, want
+from interlingua.dialects.kernel.errors import ShapeError, at_path, read_each, require, require_key
 from interlingua.dialects.kernel.fields import NOT_OURS, QUIET, Field, Reading, Table, plain
-from interlingua.dialects.kernel.kept import Kept, did_without, mine_of, put_back
+from interlingua.dialects.kernel.preserved import Preserved, raw_of, restore_raw, was_absent
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import TwoWay
@@ -22,26 +22,26 @@ from interlingua.model.blocks import Block, DocumentBlock, Source, TextBlock
 # -- sources --------------------------------------------------------------------------------------
 
 
-def _read_source(given: Any) -> Reading:
-    if len(want(given, dict)) != 1:
+def _read_source(source: Any) -> Reading:
+    if len(require(source, dict)) != 1:
         return NOT_OURS
-    key, value = next(iter(given.items()))
+    key, value = next(iter(source.items()))
     if key == "bytes":
         return {"source": Source("base64", _read_bytes(value))}
     if key == "s3Location":
-        want(value, dict, ".s3Location")
-        return {"source": Source("url", below(".s3Location", take, value, "uri", str))}
+        require(value, dict, ".s3Location")
+        return {"source": Source("url", at_path(".s3Location", require_key, value, "uri", str))}
     return NOT_OURS
 
 
-def _read_document_source(given: Any) -> Reading:
+def _read_document_source(value: Any) -> Reading:
     """Documents may be texts."""
-    if type(given) is dict and len(given) == 1:
-        if "text" in given:
-            return {"source": Source("text", take(given, "text", str))}
-        if "content" in given:
-            return {"source": _read_texts(given["content"])}
-    return _read_source(given)
+    if type(value) is dict and len(value) == 1:
+        if "text" in value:
+            return {"source": Source("text", require_key(value, "text", str))}
+        if "content" in value:
+            return {"source": _read_texts(value["content"])}
+    return _read_source(value)
 
 
 def _read_bytes(value: Any) -> str:
@@ -59,11 +59,11 @@ def _read_bytes(value: Any) -> str:
 
 
 def _read_texts(parts: Any) -> Source:
-    return Source("blocks", content=tuple(each(parts, ".content", _read_text)))
+    return Source("blocks", content=tuple(read_each(parts, ".content", _read_text)))
 
 
 def _read_text(part: Any) -> TextBlock:
-    return TEXT.read_value(TextBlock, want(part, dict), NAME)
+    return TEXT.read_value(TextBlock, require(part, dict), NAME)
 
 
 def _write_source(block: Any, recorder: LossRecorder) -> Wire | None:
@@ -91,9 +91,9 @@ def _write_texts(block: Any, recorder: LossRecorder) -> list[Wire]:
     is_plain = True
     for inner in block.source.content or ():
         if type(inner) is not TextBlock:
-            is_plain = False
+            recorder.dropped(inner, "a document is made of plain texts here")
             continue
-        parts.append(put_back({"text": inner.text}, inner, inner.raw, recorder))
+        parts.append(restore_raw({"text": inner.text}, inner, inner.raw, recorder))
         is_plain = is_plain and not (inner.citations or inner.cache or inner.signature)
     if not is_plain:
         reason = "a document is made of plain texts here"
@@ -108,8 +108,8 @@ def _format(formats: TwoWay[str, str], is_document: bool = False) -> Field:
     """The media type. A format that is not in the table stays what it is; media that came without
     a type are told by how their data begins."""
 
-    def read(given: Any) -> Reading:
-        media_type = formats.words.get(want(given, str))
+    def read(value: Any) -> Reading:
+        media_type = formats.words.get(require(value, str))
         return NOT_OURS if media_type is None else {"media_type": media_type}
 
     def write(block: Any, recorder: LossRecorder) -> str | None:
@@ -140,14 +140,14 @@ def _near_type(media_type: str, formats: TwoWay[str, str], is_document: bool) ->
 
 
 def _write_name(block: Any, recorder: LossRecorder) -> str:
-    given = block.name
+    proposed = block.name
     if block.title is not None:
-        if given is None:
+        if proposed is None:
             recorder.lost(block, "title", "said as its name", kind="moved", severity="info")
-            given = block.title
+            proposed = block.title
         else:
             recorder.lost(block, "title")
-    name = legal_name(given)
+    name = legal_name(proposed)
     if block.name is not None and block.name != name:
         recorder.lost(block, "name", f"said as {name!r}", kind="approximated", severity="info")
     return name
@@ -188,7 +188,7 @@ DOCUMENT = Kind(
         Field(
             "name",
             ("name", "title"),
-            lambda given: {"name": want(given, str)},
+            lambda value: {"name": require(value, str)},
             _write_name,
             fill=lambda _: None,
         ),
@@ -201,7 +201,7 @@ SEARCH_RESULT = Table(
     DocumentBlock,
     plain("source", "name", str, fill=lambda _: ""),
     plain("title", "title", str, fill=lambda _: ""),
-    Field("content", ("source",), lambda given: {"source": _read_texts(given)}, _write_texts),
+    Field("content", ("source",), lambda value: {"source": _read_texts(value)}, _write_texts),
     silent=("cache",),
 )
 
@@ -209,12 +209,12 @@ SEARCH_RESULT = Table(
 def _reader(kind: Kind) -> Callable[[Any], Block | None]:
     def read(inner: Any) -> Block | None:
         """The block, or None where the source is of a kind that we do not know."""
-        take(want(inner, dict), "source", dict)
-        kept = Kept()
-        attrs = kind.table.read(inner, kept)
+        require_key(require(inner, dict), "source", dict)
+        preserved = Preserved()
+        attrs = kind.table.read(inner, preserved)
         if "source" not in attrs:
             return None
-        block: Block = kind.block(**attrs, raw=kept.raw(NAME))
+        block: Block = kind.block(**attrs, raw=preserved.raw(NAME))
         return block
 
     return read
@@ -226,25 +226,25 @@ read_audio = _reader(AUDIO)
 
 
 def _read_search_result(inner: Any) -> DocumentBlock:
-    if type(want(inner, dict).get("content")) is not list:
+    if type(require(inner, dict).get("content")) is not list:
         raise ShapeError(".content", "a list", inner.get("content"))
-    take(inner, "source", str), take(inner, "title", str)
-    kept = Kept(form={"kind": "searchResult"})
-    return SEARCH_RESULT.read_value(DocumentBlock, inner, NAME, kept)
+    require_key(inner, "source", str), require_key(inner, "title", str)
+    preserved = Preserved(spelling={"kind": "searchResult"})
+    return SEARCH_RESULT.read_value(DocumentBlock, inner, NAME, preserved)
 
 
 def read_guarded(inner: Any) -> Block | None:
     """What a guardrail looks at: a text or an image."""
-    if len(want(inner, dict)) != 1:
+    if len(require(inner, dict)) != 1:
         return None
     if type(inner.get("text")) is dict:
         return read_guard(inner["text"])
     image = read_image(inner["image"]) if "image" in inner else None
     if image is None:
         return None
-    mine = mine_of(NAME, image.raw)
-    form = {**mine.get("$form", {}), "kind": "guardContent"}
-    return image.replace(raw={NAME: {**mine, "$form": form}})
+    own_raw = raw_of(NAME, image.raw)
+    spelling = {**own_raw.get("$form", {}), "kind": "guardContent"}
+    return image.replace(raw={NAME: {**own_raw, "$form": spelling}})
 
 
 READERS: dict[str, Callable[[Any], Block | None]] = {
@@ -258,26 +258,26 @@ READERS: dict[str, Callable[[Any], Block | None]] = {
 def write_media(block: Any, recorder: LossRecorder, answer: bool) -> Wire | None:
     if _is_found(block):
         return _write_search_result(block, recorder)
-    kind, mine = KINDS[type(block)], mine_of(NAME, block.raw)
+    kind, own_raw = KINDS[type(block)], raw_of(NAME, block.raw)
     out: Wire = {}
-    kind.table.write(block, out, mine, QUIET)
-    reason = _misfit(block, out, mine)
+    kind.table.write(block, out, own_raw, QUIET)
+    reason = _misfit(block, out, own_raw)
     if reason is not None:
         recorder.dropped(block, reason)
         return None
-    kind.table.write(block, out, mine, recorder)
-    if kind is DOCUMENT and "name" not in out and not did_without(mine, "name"):
+    kind.table.write(block, out, own_raw, recorder)
+    if kind is DOCUMENT and "name" not in out and not was_absent(own_raw, "name"):
         out["name"] = tables.DOCUMENT_NAME
         recorder.filled(block, "name", tables.DOCUMENT_NAME)
-    part = {kind.key: put_back(out, block, block.raw, recorder)}
+    part = {kind.key: restore_raw(out, block, block.raw, recorder)}
     return {"guardContent": part} if kind_of(block) == "guardContent" else part
 
 
-def _misfit(block: Any, out: Wire, mine: Wire) -> str | None:
+def _misfit(block: Any, out: Wire, own_raw: Wire) -> str | None:
     """Why a block of media has no place, if so."""
     if "source" not in out:
         return f"{NAME} takes no source of kind {block.source.kind} here"
-    unknown = block.media_type is None and mine
+    unknown = block.media_type is None and own_raw
     if "format" not in out and type(block) is not DocumentBlock and not unknown:
         return "its type has no format here"
     return None
@@ -293,5 +293,5 @@ def _is_found(block: Any) -> bool:
 
 def _write_search_result(block: DocumentBlock, recorder: LossRecorder) -> Wire:
     out: Wire = {}
-    SEARCH_RESULT.write(block, out, mine_of(NAME, block.raw), recorder)
-    return {"searchResult": put_back(out, block, block.raw, recorder)}
+    SEARCH_RESULT.write(block, out, raw_of(NAME, block.raw), recorder)
+    return {"searchResult": restore_raw(out, block, block.raw, recorder)}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from interlingua.dialects.bedrock import calls, media, text, thinking
+from interlingua.dialects.bedrock import calls, media, text
 from interlingua.dialects.bedrock.tables import NAME, ROLES
 from interlingua.dialects.bedrock.text import ODD
 from interlingua.dialects.bedrock.tools import (
@@ -20,12 +20,19 @@ from interlingua.dialects.bedrock.tools import (
     with_cache,
     write_changes,
 )
-from interlingua.dialects.kernel.errors import ShapeError, below, want
-from interlingua.dialects.kernel.kept import ASIDE, Kept, form_in, form_of, mine_of, put_back
-from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.turns import TurnReader, Turns, leading, tell_speaker
+from interlingua.dialects.kernel.errors import ShapeError, at_path, require
+from interlingua.dialects.kernel.preserved import (
+    ASIDE,
+    Preserved,
+    raw_of,
+    restore_raw,
+    spelling_in,
+    spelling_of,
+)
+from interlingua.dialects.kernel.recorder import BlockWriters, LossRecorder
+from interlingua.dialects.kernel.turns import TurnReader, Turns, leading, report_speaker
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import PLACEHOLDER, unsaid_changes, write_unknown
+from interlingua.dialects.kernel.words import PLACEHOLDER, report_changes, write_unknown
 from interlingua.model import blocks as model
 from interlingua.model.base import Raw
 from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, UnknownBlock
@@ -83,7 +90,7 @@ def read_part(part: Any, readers: dict[str, Reader] | None = None) -> Block:
     if read is None:
         return UnknownBlock({NAME: part})
     key = known[0]
-    block = below(f".{key}", read, part[key])
+    block = at_path(f".{key}", read, part[key])
     if block is None:
         return UnknownBlock({NAME: part})
     return block if len(part) == 1 else _with_beside(block, part, key)
@@ -92,12 +99,12 @@ def read_part(part: Any, readers: dict[str, Reader] | None = None) -> Block:
 def _with_beside(block: Block, part: Wire, key: str) -> Block:
     """The block with the keys that stand beside the one that says its kind."""
     beside = {name: item for name, item in part.items() if name != key}
-    mine = mine_of(NAME, block.raw)
+    own_raw = raw_of(NAME, block.raw)
     if beside.keys() == {"type"}:  # as other vendors spell a part
-        mine = {**mine, "$form": {**form_in(mine), "beside": beside}}
+        own_raw = {**own_raw, "$form": {**spelling_in(own_raw), "beside": beside}}
     else:
-        mine = {**mine, "$beside": beside}
-    return block.replace(raw={NAME: mine})
+        own_raw = {**own_raw, "$beside": beside}
+    return block.replace(raw={NAME: own_raw})
 
 
 def write_parts(
@@ -123,10 +130,10 @@ def write_part(block: Block, recorder: LossRecorder, answer: bool) -> Wire | Non
 
 def _beside(part: Wire, raw: Raw) -> Wire:
     """The part, with the keys that stood beside the one that says its kind."""
-    mine = mine_of(NAME, raw)
-    for kept in (mine.get("$beside"), form_in(mine).get("beside")):
-        if type(kept) is dict:
-            for key, item in kept.items():
+    own_raw = raw_of(NAME, raw)
+    for preserved in (own_raw.get("$beside"), spelling_in(own_raw).get("beside")):
+        if type(preserved) is dict:
+            for key, item in preserved.items():
                 part.setdefault(key, item)
     return part
 
@@ -163,7 +170,7 @@ _READERS: dict[str, Reader] = {
     "text": text.read_text,
     "toolUse": calls.read_call,
     "toolResult": _read_result,
-    "reasoningContent": thinking.read_reasoning,
+    "reasoningContent": text.read_reasoning,
     "citationsContent": text.read_cited,
     "guardContent": media.read_guarded,
     "audio": media.read_audio,
@@ -182,24 +189,27 @@ _INSIDE_WRITERS: dict[type[Any], Writer] = {
     UnknownBlock: _write_unknown,
 }
 """What a result may hold."""
-_WRITERS: dict[type[Any], Writer] = {
+_ALL_WRITERS: dict[type[Any], Writer] = {
     **_INSIDE_WRITERS,
     TextBlock: text.write_text,
     model.RefusalBlock: text.write_refusal,
     model.CompactionBlock: text.write_compaction,
-    model.ThinkingBlock: thinking.write_thinking,
-    model.RedactedThinkingBlock: thinking.write_redacted,
+    model.ThinkingBlock: text.write_thinking,
+    model.RedactedThinkingBlock: text.write_redacted,
     model.ToolUseBlock: calls.write_call,
     ToolResultBlock: _write_result,
     model.AudioBlock: media.write_media,
 }
+_WRITERS: BlockWriters[Writer] = BlockWriters(
+    _ALL_WRITERS, lambda block, recorder, _: recorder.dropped(block)
+)
 
 
 # -- reading turns --------------------------------------------------------------------------------
 
 
-def read_system(wire: Wire, kept: Kept) -> list[Message]:
-    listed = kept.take(wire, "system", list)
+def read_system(wire: Wire, preserved: Preserved) -> list[Message]:
+    listed = preserved.take(wire, "system", list)
     if listed is None:
         return []
     blocks, ahead = read_parts(listed, ".system")
@@ -209,8 +219,8 @@ def read_system(wire: Wire, kept: Kept) -> list[Message]:
     return [Message(_SYSTEM, tuple(blocks), metadata=metadata)]
 
 
-def read_turns(wire: Wire, kept: Kept, tools: frozenset[str]) -> list[Message]:
-    turns = kept.may_take(wire, "messages", list, filled=True)
+def read_turns(wire: Wire, preserved: Preserved, tools: frozenset[str]) -> list[Message]:
+    turns = preserved.may_take(wire, "messages", list, filled=True)
     if turns is None:
         return []
     return _READER.read_each(turns, partial(_read_turn, tools))
@@ -220,27 +230,29 @@ def _read_turn(
     tools: frozenset[str], turn: Any, before: str | None, messages: list[Message]
 ) -> str | None:
     """The role of the turn, for the next one."""
-    role = _READER.role_in(want(turn, dict))
+    role = _READER.role_in(require(turn, dict))
     name: str = turn["role"]
     blocks, ahead = read_parts(turn.get("content"), ".content")
     raw, changes = None, None
     if len(turn) != 2 or ahead or name == before or not blocks or role is _SYSTEM:
-        kept = kept_around(turn, ahead)
+        preserved = preserved_around(turn, ahead)
         if not blocks:
-            kept.respell("content", [])  # a message without blocks says nothing as a rule
-        _READER.keep_place(turn, before, messages, kept)
+            preserved.keep_respelled(
+                "content", []
+            )  # a message without blocks says nothing as a rule
+        _READER.keep_place(turn, before, messages, preserved)
         if role is _SYSTEM:
-            blocks, changes = read_changes(blocks, kept.form, tools)
-        raw = kept.raw(NAME)
+            blocks, changes = read_changes(blocks, preserved.spelling, tools)
+        raw = preserved.raw(NAME)
     _READER.add(role, tuple(blocks), raw, messages, changes)
     return name
 
 
-def kept_around(turn: Wire, ahead: list[Wire]) -> Kept:
+def preserved_around(turn: Wire, ahead: list[Wire]) -> Preserved:
     """What a turn says beside its parts."""
-    kept = Kept(rest={POINTS: ahead} if ahead else {})
-    kept.add_others(turn, _TURN)
-    return kept
+    preserved = Preserved(rest={POINTS: ahead} if ahead else {})
+    preserved.add_others(turn, _TURN)
+    return preserved
 
 
 # -- writing turns --------------------------------------------------------------------------------
@@ -253,38 +265,38 @@ def write_messages(
     first = leading(messages, NAME)
     system: list[Wire] = []
     for message in messages[:first]:
-        tell_speaker(message, recorder)
+        report_speaker(message, recorder)
         _write_instructions(message, system, recorder)
     turns = Turns(recorder, _PLACEHOLDER)
     for message in messages[first:] if first else messages:
         raw, role = message.metadata.provider_raw, ROLES[message.role]
-        form: Wire = {} if raw is None else form_of(NAME, raw)
-        tell_speaker(message, recorder)
-        parts = _write_message(message, form, tools, recorder)
-        if parts or "content" in form.get("as", ()) or turns.fill(message, role, parts):
-            turns.join(role, parts, bool(form.get("apart")))
+        spelling: Wire = {} if raw is None else spelling_of(NAME, raw)
+        report_speaker(message, recorder)
+        parts = _write_message(message, spelling, tools, recorder)
+        if parts or "content" in spelling.get("as", ()) or turns.fill(message, role, parts):
+            turns.join(role, parts, bool(spelling.get("apart")))
             if raw is not None:
-                put_back(turns.turns[-1], message, raw, recorder, "metadata.provider_raw")
+                restore_raw(turns.turns[-1], message, raw, recorder, "metadata.provider_raw")
         elif raw is not None:
             recorder.unwritten_raw(message, raw, "metadata.provider_raw")
     return system, turns.turns
 
 
 def _write_message(
-    message: Message, form: Wire, tools: frozenset[str], recorder: LossRecorder
+    message: Message, spelling: Wire, tools: frozenset[str], recorder: LossRecorder
 ) -> list[Wire]:
     """The parts of a message and those of its changes, where the wire had them."""
     raw = message.metadata.provider_raw
-    out = [] if raw is None else points_in(mine_of(NAME, raw))
+    out = [] if raw is None else points_in(raw_of(NAME, raw))
     done = 0
     if message.changes is not None:
         if message.role in (_SYSTEM, _DEVELOPER):
-            for at, part in write_changes(message, form, tools, recorder):
+            for at, part in write_changes(message, spelling, tools, recorder):
                 write_parts(message.content[done:at], out, recorder)
                 done = max(done, at)
                 out.append(part)
         else:
-            unsaid_changes(message, recorder)
+            report_changes(message, recorder)
     write_parts(message.content[done:] if done else message.content, out, recorder)
     return out
 
@@ -296,8 +308,8 @@ _INSTRUCTIONS = frozenset({"text", "guardContent", "cachePoint"})
 def _write_instructions(message: Message, system: list[Wire], recorder: LossRecorder) -> None:
     raw = message.metadata.provider_raw
     if message.changes is not None:
-        unsaid_changes(message, recorder)
-    system += points_in(mine_of(NAME, raw))
+        report_changes(message, recorder)
+    system += points_in(raw_of(NAME, raw))
     for block in message.content:
         is_own = block.raw is not None and NAME in block.raw
         if type(block) is TextBlock and block.citations and not is_own:

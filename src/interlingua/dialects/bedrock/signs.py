@@ -32,8 +32,8 @@ def _bedrock_output(data: Wire) -> bool:
 def _aws_error(data: Wire) -> bool:
     """A message alone is any API's, so its type has to be there too."""
     keys = {key.lower() for key in data}
-    said = isinstance(data.get("message", data.get("Message")), str)
-    return said and {"message"} < keys <= {"message", "__type", "code"}
+    has_message = isinstance(data.get("message", data.get("Message")), str)
+    return has_message and {"message"} < keys <= {"message", "__type", "code"}
 
 
 def _bedrock_answer_there(data: Wire) -> bool:

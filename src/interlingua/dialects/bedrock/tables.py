@@ -12,8 +12,8 @@ from interlingua.dialects.kernel import claude
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import IMAGE_STARTS, TwoWay, hints
 from interlingua.dialects.record import Counting, Traits
-from interlingua.ids import IdGrammar
 from interlingua.model.exchange import ErrorKind, ReasoningMode
+from interlingua.model.ids import IdGrammar
 from interlingua.model.metadata import StopReason
 
 NAME = "bedrock"
@@ -21,26 +21,29 @@ TITLE = "Amazon Bedrock Converse"
 
 
 def _to_count(wire: Wire, model: str) -> Wire:
-    kept = ("messages", "system", "toolConfig", "additionalModelRequestFields")
-    return {"input": {"converse": {name: wire[name] for name in kept if name in wire}}}
+    preserved = ("messages", "system", "toolConfig", "additionalModelRequestFields")
+    return {"input": {"converse": {name: wire[name] for name in preserved if name in wire}}}
 
 
 TRAITS = Traits(
+    choices=frozenset({"one"}),
+    defines_called=True,
     family="anthropic",
     hoists_instructions=True,
     developer=False,
     system_anywhere=True,
     ids=IdGrammar("[a-zA-Z0-9_.:-]", 1, 64),
     result_media=frozenset({"image", "document", "video"}),
+    result_texts=True,
     error_flag=True,
     results_in_user_turn=True,
-    texts="visible",
+    allowed_text="visible",
     text_behind_calls=False,
     closes_blocks=True,
     changes=frozenset({"tools_added", "tools_removed"}),
     metadata="requestMetadata",
     framing="aws",
-    effort_places=True,
+    effort_key_varies=True,
     paths={
         "request": "/model/{model}/converse",
         "stream": "/model/{model}/converse-stream",
@@ -149,7 +152,13 @@ NEAR_TYPES: dict[str, str] = {
     "text/x-markdown": "text/markdown",
 }
 """Other names of types that have a format."""
-STARTS: dict[str, str] = {**IMAGE_STARTS, "JVBE": "application/pdf"}
+STARTS: dict[str, str] = {
+    **IMAGE_STARTS,
+    "JVBE": "application/pdf",
+    "T2dn": "audio/ogg",
+    "SUQz": "audio/mpeg",
+    "Zkxh": "audio/flac",
+}
 """How base64 data of each type begins, for media that come without a type."""
 
 DOCUMENT_NAME = "document"

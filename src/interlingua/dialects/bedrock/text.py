@@ -1,21 +1,35 @@
-"""Text, and what is said as text: refusals, summaries, text for guardrails. A `citationsContent`
-part holds a text and what it rests on.
-
-What all blocks are finished with is here as well, since every room has texts."""
+"""Text, text for guardrails, citations and reasoning; refusals and summaries become text. A
+`citationsContent` part holds a text and its sources."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 from typing import Any
 
 from interlingua.dialects.bedrock.tables import DOCUMENT_LOCATIONS, NAME
-from interlingua.dialects.kernel.errors import each, want
+from interlingua.dialects.kernel.errors import at_path, read_each, require, require_key
 from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, lost, plain
-from interlingua.dialects.kernel.kept import Kept, form_in, form_of, mine_of, put_back
+from interlingua.dialects.kernel.preserved import (
+    Preserved,
+    raw_of,
+    restore_raw,
+    spelling_in,
+    spelling_of,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import compaction_as_text
 from interlingua.model.base import Raw
-from interlingua.model.blocks import Citation, CompactionBlock, RefusalBlock, TextBlock
+from interlingua.model.blocks import (
+    Block,
+    Citation,
+    CompactionBlock,
+    RedactedThinkingBlock,
+    RefusalBlock,
+    TextBlock,
+    ThinkingBlock,
+)
 
 ODD: Raw = {NAME: {"$form": {"odd": True}}}
 """Marks what the service refuses, and a wire had all the same."""
@@ -23,7 +37,7 @@ ODD: Raw = {NAME: {"$form": {"odd": True}}}
 
 def kind_of(value: Any) -> Any:
     """By which part of the wire a block was said, where two could say it."""
-    return form_of(NAME, value.raw).get("kind")
+    return spelling_of(NAME, value.raw).get("kind")
 
 
 # -- text -----------------------------------------------------------------------------------------
@@ -38,8 +52,8 @@ def is_plain(block: TextBlock) -> bool:
     return bare and not block.citations
 
 
-def read_text(given: Any) -> TextBlock:
-    return TextBlock(want(given, str), raw=None if given else ODD)
+def read_text(value: Any) -> TextBlock:
+    return TextBlock(require(value, str), raw=None if value else ODD)
 
 
 def write_text(block: TextBlock, recorder: LossRecorder, answer: bool) -> Wire | None:
@@ -50,9 +64,9 @@ def write_text(block: TextBlock, recorder: LossRecorder, answer: bool) -> Wire |
         return {"guardContent": {"text": TEXT.write_value(block, recorder)}}
     if block.citations or kind == "citationsContent":
         cited = [write_citation(each, recorder) for each in block.citations]
-        said: Wire = {"citations": cited} if cited else {}
-        return {"citationsContent": CITED.write_value(block, recorder, said)}
-    if not block.text and not answer and "odd" not in form_of(NAME, block.raw):
+        extra: Wire = {"citations": cited} if cited else {}
+        return {"citationsContent": CITED.write_value(block, recorder, extra)}
+    if not block.text and not answer and "odd" not in spelling_of(NAME, block.raw):
         recorder.dropped(block, "empty", "info")
         return None
     return TEXT.write_value(block, recorder)
@@ -60,18 +74,18 @@ def write_text(block: TextBlock, recorder: LossRecorder, answer: bool) -> Wire |
 
 def write_refusal(block: RefusalBlock, recorder: LossRecorder, answer: bool) -> Wire:
     recorder.lost(block, None, "said as text", kind="downgraded")
-    return put_back({"text": block.text}, block, block.raw, recorder)
+    return restore_raw({"text": block.text}, block, block.raw, recorder)
 
 
 def write_compaction(block: CompactionBlock, recorder: LossRecorder, answer: bool) -> Wire | None:
     text = compaction_as_text(block, recorder)
-    return None if text is None else put_back({"text": text.text}, text, text.raw, recorder)
+    return None if text is None else restore_raw({"text": text.text}, text, text.raw, recorder)
 
 
 def read_guard(inner: Wire) -> TextBlock:
     """Text that a guardrail looks at."""
-    kept = Kept(form={"kind": "guardContent"})
-    return TEXT.read_value(TextBlock, inner, NAME, kept)
+    preserved = Preserved(spelling={"kind": "guardContent"})
+    return TEXT.read_value(TextBlock, inner, NAME, preserved)
 
 
 # -- text that cites ------------------------------------------------------------------------------
@@ -92,8 +106,8 @@ def _texts_in(parts: Any) -> list[str] | None:
 def _texts(key: str, attr: str, missing: Any = None) -> Field:
     """A text as a list of texts: one, or more where the wire had it cut."""
 
-    def read(given: Any) -> Reading:
-        texts = _texts_in(given)
+    def read(value: Any) -> Reading:
+        texts = _texts_in(value)
         return NOT_OURS if texts is None else {attr: "".join(texts)}
 
     absent = None if missing is None else {attr: missing}
@@ -120,30 +134,30 @@ CITATION = Table(
 
 def read_cited(inner: Any) -> TextBlock | None:
     """The text with its citations; None where the part holds more than texts."""
-    if _texts_in(want(inner, dict).get("content", [])) is None:
+    if _texts_in(require(inner, dict).get("content", [])) is None:
         return None
-    kept = Kept(form={"kind": "citationsContent"})
-    listed = kept.take(inner, "citations", list) if "citations" in inner else None
-    citations = tuple(each(listed or [], ".citations", read_citation))
-    return CITED.read_value(TextBlock, inner, NAME, kept, citations=citations)
+    preserved = Preserved(spelling={"kind": "citationsContent"})
+    listed = preserved.take(inner, "citations", list) if "citations" in inner else None
+    citations = tuple(read_each(listed or [], ".citations", read_citation))
+    return CITED.read_value(TextBlock, inner, NAME, preserved, citations=citations)
 
 
 def read_citation(wire: Any) -> Citation:
-    kept = Kept()
-    url, index, place = _read_location(want(wire, dict).get("location"))
+    preserved = Preserved()
+    url, index, location = _read_location(require(wire, dict).get("location"))
     if url is None and index is None:
         if "location" in wire:
-            kept.add("location", place)
-    elif place:
-        kept.complete("location", place, {})
+            preserved.add("location", location)
+    elif location:
+        preserved.complete("location", location, {})
     source = wire.get("source")
     if url is None and type(source) is str:
         url = source
-        if not _is_source(index, place):
-            kept.respell("source", url)
+        if not _is_source(index, location):
+            preserved.keep_respelled("source", url)
     elif "source" in wire:
-        kept.add("source", source)
-    return CITATION.read_value(Citation, wire, NAME, kept, url=url, document_index=index)
+        preserved.add("source", source)
+    return CITATION.read_value(Citation, wire, NAME, preserved, url=url, document_index=index)
 
 
 def _read_location(location: Any) -> tuple[str | None, int | None, Any]:
@@ -165,26 +179,87 @@ def _read_location(location: Any) -> tuple[str | None, int | None, Any]:
 
 
 def write_citation(citation: Citation, recorder: LossRecorder) -> Wire:
-    mine = mine_of(NAME, citation.raw)
-    place = mine.get("location")
+    own_raw = raw_of(NAME, citation.raw)
+    location = own_raw.get("location")
     out: Wire = {}
-    CITATION.write(citation, out, mine, recorder)
+    CITATION.write(citation, out, own_raw, recorder)
     if citation.document_index is not None:
-        out["location"] = _document_location(citation.document_index, place)
+        out["location"] = _document_location(citation.document_index, location)
     if citation.url is not None:
-        was_source = form_in(mine).get("as", {}).get("source") == citation.url
-        if was_source or _is_source(citation.document_index, place):
+        was_source = spelling_in(own_raw).get("as", {}).get("source") == citation.url
+        if was_source or _is_source(citation.document_index, location):
             out["source"] = citation.url
         else:
             out["location"] = {"web": {"url": citation.url}}
-    return put_back(out, citation, citation.raw, recorder)
+    return restore_raw(out, citation, citation.raw, recorder)
 
 
-def _is_source(document_index: int | None, place: Any) -> bool:
+def _is_source(document_index: int | None, location: Any) -> bool:
     """Whether a url goes beside the location, since that says something else."""
-    return document_index is not None or (type(place) is dict and "web" not in place)
+    return document_index is not None or (type(location) is dict and "web" not in location)
 
 
-def _document_location(index: int, place: Any) -> Wire:
-    kinds = [kind for kind in DOCUMENT_LOCATIONS if type(place) is dict and kind in place]
+def _document_location(index: int, location: Any) -> Wire:
+    kinds = [kind for kind in DOCUMENT_LOCATIONS if type(location) is dict and kind in location]
     return {kinds[0] if kinds else DOCUMENT_LOCATIONS[0]: {"documentIndex": index}}
+
+
+REASONING = Table(
+    ThinkingBlock,
+    plain("text", "text", str),
+    plain("signature", "signature", str),
+    silent=("cache",),
+)
+
+
+def read_reasoning(inner: Any) -> Block | None:
+    require(inner, dict)
+    if len(inner) != 1:
+        return None
+    if type(inner.get("redactedContent")) is str:
+        return _read_redacted(inner["redactedContent"])
+    if "reasoningText" not in inner:
+        return None
+    return at_path(".reasoningText", _read_thinking, require_key(inner, "reasoningText", dict))
+
+
+def _read_thinking(wire: Wire) -> ThinkingBlock:
+    # Only models that sign nothing give unsigned thinking, and to them it may go back.
+    preserved = Preserved(spelling={} if wire.get("signature") else {"odd": True})
+    return REASONING.read_value(ThinkingBlock, wire, NAME, preserved)
+
+
+def write_thinking(block: ThinkingBlock, recorder: LossRecorder, answer: bool) -> Wire | None:
+    if not block.signature and not answer and "odd" not in spelling_of(NAME, block.raw):
+        recorder.dropped(block, "its signature is missing")
+        return None
+    return {"reasoningContent": {"reasoningText": REASONING.write_value(block, recorder)}}
+
+
+def _read_redacted(blob: str) -> RedactedThinkingBlock:
+    """The blob is the base64 of what the Messages API calls `data`, which is a text itself."""
+    data = _text_of(blob)
+    if data is None:
+        return RedactedThinkingBlock(blob, raw={NAME: {"$form": {"blob": True}}})
+    return RedactedThinkingBlock(data)
+
+
+def _text_of(blob: str) -> str | None:
+    try:
+        text = base64.b64decode(blob, validate=True).decode("ascii")
+    except (binascii.Error, ValueError):
+        return None
+    return text if text and _blob_of(text) == blob else None
+
+
+def _blob_of(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def write_redacted(block: RedactedThinkingBlock, recorder: LossRecorder, answer: bool) -> Wire:
+    as_it_is = "blob" in spelling_of(NAME, block.raw) and _text_of(block.data) is None
+    if block.raw is not None:
+        recorder.unwritten_raw(block, block.raw)
+    return {
+        "reasoningContent": {"redactedContent": block.data if as_it_is else _blob_of(block.data)}
+    }

@@ -10,17 +10,16 @@ from interlingua.dialects.bedrock import tables
 from interlingua.dialects.bedrock.tables import NAME
 from interlingua.dialects.bedrock.text import kind_of
 from interlingua.dialects.kernel.claude import time_to_live
-from interlingua.dialects.kernel.errors import ShapeError, below, want
+from interlingua.dialects.kernel.errors import ShapeError, at_path, require
 from interlingua.dialects.kernel.fields import Table, inside, plain
-from interlingua.dialects.kernel.kept import Kept, did_without, mine_inside, mine_of
+from interlingua.dialects.kernel.preserved import Preserved, raw_inside, raw_of, was_absent
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.tools import DEFAULT_SCHEMA, schema_of
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import unsaid_changes
+from interlingua.dialects.kernel.words import report_changes
 from interlingua.model.blocks import Block, Cache, ToolResultBlock, ToolUseBlock, UnknownBlock
-from interlingua.model.changes import Changes
 from interlingua.model.exchange import Options, Request, ToolChoice
-from interlingua.model.message import Message
+from interlingua.model.message import Changes, Message
 from interlingua.model.tools import ToolDefinition
 
 CONFIG = "toolConfig"
@@ -52,19 +51,21 @@ HOSTED = Table(ToolDefinition, plain("name", "name", str), silent=("executor", "
 def _read_tool(wire: Wire) -> ToolDefinition:
     key, inner = next(iter(wire.items()), ("", None))
     if len(wire) == 1 and key == "toolSpec":
-        return below(".toolSpec", _read_spec, inner)
+        return at_path(".toolSpec", _read_spec, inner)
     if len(wire) == 1 and type(inner) is dict and type(inner.get("name")) is str:
         # `systemTool`, and what may come after it: tools that the service runs.
         more = {"executor": "provider", "kind": key}
-        return HOSTED.read_value(ToolDefinition, inner, NAME, Kept(form={"kind": key}), **more)
+        return HOSTED.read_value(
+            ToolDefinition, inner, NAME, Preserved(spelling={"kind": key}), **more
+        )
     return ToolDefinition(key, executor="provider", kind="unknown", raw={NAME: {"part": wire}})
 
 
 def _read_spec(spec: Any) -> ToolDefinition:
-    kept = Kept()
-    if "inputSchema" not in want(spec, dict):
-        kept.miss("inputSchema")
-    return TOOL.read_value(ToolDefinition, spec, NAME, kept)
+    preserved = Preserved()
+    if "inputSchema" not in require(spec, dict):
+        preserved.mark_absent("inputSchema")
+    return TOOL.read_value(ToolDefinition, spec, NAME, preserved)
 
 
 def _write_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
@@ -76,13 +77,13 @@ def _write_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
     if executor != "client":
         recorder.lost(tool, "executor")
     spec = TOOL.write_value(tool, recorder)
-    if "inputSchema" not in spec and not did_without(mine_of(NAME, tool.raw), "inputSchema"):
+    if "inputSchema" not in spec and not was_absent(raw_of(NAME, tool.raw), "inputSchema"):
         spec["inputSchema"] = {"json": schema_of(tool)}
     return {"toolSpec": spec}
 
 
 def _write_hosted(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
-    part = mine_of(NAME, tool.raw).get("part")
+    part = raw_of(NAME, tool.raw).get("part")
     if tool.kind == "unknown" and type(part) is dict:
         if tool.name != next(iter(part), ""):
             recorder.lost(tool, "name")
@@ -98,83 +99,85 @@ def _write_hosted(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
 # -- all of them ----------------------------------------------------------------------------------
 
 
-def read_tools(wire: Wire, kept: Kept) -> tuple[tuple[ToolDefinition, ...], ToolChoice | None]:
-    config = kept.take(wire, CONFIG, dict)
+def read_tools(
+    wire: Wire, preserved: Preserved
+) -> tuple[tuple[ToolDefinition, ...], ToolChoice | None]:
+    config = preserved.take(wire, CONFIG, dict)
     if config is None:
         return (), None
-    inner = Kept()
-    listed = below(f".{CONFIG}", inner.take, config, "tools", list) or []
-    tools = below(f".{CONFIG}", _read_list, listed, kept)
-    choice = below(f".{CONFIG}", _read_choice, config, inner)
+    inner = Preserved()
+    listed = at_path(f".{CONFIG}", inner.take, config, "tools", list) or []
+    tools = at_path(f".{CONFIG}", _read_list, listed, preserved)
+    choice = at_path(f".{CONFIG}", _read_choice, config, inner)
     inner.add_others(config, frozenset({"tools", "toolChoice"}))
-    kept.absorb(CONFIG, inner)
+    preserved.absorb(CONFIG, inner)
     return tools, choice
 
 
-def _read_list(listed: list[Any], kept: Kept) -> tuple[ToolDefinition, ...]:
+def _read_list(listed: list[Any], preserved: Preserved) -> tuple[ToolDefinition, ...]:
     tools: list[ToolDefinition] = []
     for index, wire in enumerate(listed):
         try:
-            point = want(wire, dict).get("cachePoint")
+            point = require(wire, dict).get("cachePoint")
             if len(wire) != 1 or type(point) is not dict:
                 tools.append(_read_tool(wire))
             elif tools:
                 tools[-1] = with_cache(tools[-1], point)
             else:
-                kept.rest.setdefault(POINTS, []).append(point)
+                preserved.rest.setdefault(POINTS, []).append(point)
         except ShapeError as error:
             raise error.inside(f".tools[{index}]") from None
     return tuple(tools)
 
 
-def _read_choice(config: Wire, inner: Kept) -> ToolChoice | None:
+def _read_choice(config: Wire, inner: Preserved) -> ToolChoice | None:
     if "toolChoice" not in config:
         return None
     choice = config["toolChoice"]
     if choice is None:
-        inner.spell("toolChoice", None)
+        inner.keep_spelling("toolChoice", None)
         return None
-    tool = want(choice, dict, ".toolChoice").get("tool")
+    tool = require(choice, dict, ".toolChoice").get("tool")
     if choice in ({"auto": {}}, {"any": {}}):
         return ToolChoice(next(iter(choice)))
     if len(choice) == 1 and type(tool) is dict and tool.keys() == {"name"}:
-        return ToolChoice("any", (want(tool["name"], str, ".toolChoice.tool.name"),))
+        return ToolChoice("any", (require(tool["name"], str, ".toolChoice.tool.name"),))
     inner.hold("toolChoice", choice)
     return None
 
 
-def write_tools(out: Wire, request: Request, mine: Wire, recorder: LossRecorder) -> None:
-    tools = points_in(mine)
+def write_tools(out: Wire, request: Request, own_raw: Wire, recorder: LossRecorder) -> None:
+    tools = points_in(own_raw)
     for tool in request.tools:
         wire = _write_tool(tool, recorder)
         if wire is not None:
             tools.append(wire)
             if tool.cache is not None:
                 put_cache(tools, tool, recorder)
-    config = mine_inside(mine, CONFIG)
-    if not tools and not (did_without(mine, CONFIG) or did_without(config, "tools")):
+    config = raw_inside(own_raw, CONFIG)
+    if not tools and not (was_absent(own_raw, CONFIG) or was_absent(config, "tools")):
         tools = stand_ins(request.messages)
         if tools:
             reason = "history has calls, so their tools are named without a schema"
             recorder.lost(request, "tools", reason, kind="approximated", severity="info")
-    said: Wire = {"tools": tools} if tools else {}
+    tool_config: Wire = {"tools": tools} if tools else {}
     if request.options.tool_choice is not None:
-        _put_choice(said, request.options, request.options.tool_choice, config, recorder)
-    if said:
-        out[CONFIG] = said
+        _put_choice(tool_config, request.options, request.options.tool_choice, config, recorder)
+    if tool_config:
+        out[CONFIG] = tool_config
 
 
 def _put_choice(
-    said: Wire, options: Options, choice: ToolChoice, config: Wire, recorder: LossRecorder
+    tool_config: Wire, options: Options, choice: ToolChoice, config: Wire, recorder: LossRecorder
 ) -> None:
     """`config` is what was kept of all that stands beside."""
-    if not said and not config:
+    if not tool_config and not config:
         if choice.mode != "auto" or choice.names:
             recorder.lost(options, "tool_choice", "there is no tool to choose")
     elif choice.mode == "any" and len(choice.names) == 1:
-        said["toolChoice"] = {"tool": {"name": choice.names[0]}}
+        tool_config["toolChoice"] = {"tool": {"name": choice.names[0]}}
     elif choice.mode in ("auto", "any"):
-        said["toolChoice"] = {choice.mode: {}}
+        tool_config["toolChoice"] = {choice.mode: {}}
         if choice.names:
             recorder.lost(options, "tool_choice.names", "one tool or all of them")
     else:
@@ -206,7 +209,7 @@ _WORDS = {field: word for word, field in tables.CHANGES.items()}
 
 
 def read_changes(
-    blocks: list[Block], form: Wire, tools: frozenset[str]
+    blocks: list[Block], spelling: Wire, tools: frozenset[str]
 ) -> tuple[list[Block], Changes | None]:
     """The blocks that say something, and what the others change; where they stood is spelling."""
     left: list[Block] = []
@@ -222,7 +225,7 @@ def read_changes(
         places.append([len(left), field, tool])
     if not places:
         return blocks, None
-    form["changes"] = places
+    spelling["changes"] = places
     return left, Changes(tuple(names["tools_added"]), tuple(names["tools_removed"]))
 
 
@@ -239,18 +242,18 @@ def _change(block: Block) -> tuple[str, Wire] | None:
 
 
 def write_changes(
-    message: Message, form: Wire, tools: frozenset[str], recorder: LossRecorder
+    message: Message, spelling: Wire, tools: frozenset[str], recorder: LossRecorder
 ) -> list[tuple[int, Wire]]:
     """The parts of what a message changes, each with the number of blocks that stand before it."""
     changes = message.changes
     assert changes is not None
-    unsaid_changes(message, recorder, frozenset(_WORDS))
+    report_changes(message, recorder, frozenset(_WORDS))
     left = {field: [n for n in getattr(changes, field) if n in tools] for field in _WORDS}
     for field, names in left.items():
         if len(names) < len(getattr(changes, field)):
             recorder.lost(message, f"changes.{field}", "a tool of this name is not declared")
     parts: list[tuple[int, Wire]] = []
-    for at, field, tool in form.get("changes", ()):
+    for at, field, tool in spelling.get("changes", ()):
         if tool["name"] in left[field]:
             left[field].remove(tool["name"])
             parts.append((at, {_WORDS[field]: {"tool": tool}}))
@@ -264,32 +267,32 @@ def write_changes(
 
 def with_cache(value: Any, point: Wire) -> Any:
     """The block or tool with the cache point that follows it."""
-    mine = dict(mine_of(NAME, value.raw))
+    own_raw = dict(raw_of(NAME, value.raw))
     if value.cache is not None:
-        mine[POINTS] = [*mine.get(POINTS, ()), point]
-        return value.replace(raw={**(value.raw or {}), NAME: mine})
+        own_raw[POINTS] = [*own_raw.get(POINTS, ()), point]
+        return value.replace(raw={**(value.raw or {}), NAME: own_raw})
     ttl = point.get("ttl")
     if point == {"type": "default"} or (
         point == {"type": "default", "ttl": ttl} and type(ttl) is str and ttl in tables.TTLS
     ):
         return value.replace(cache=Cache(ttl))
-    mine["$cachePoint"] = {k: v for k, v in point.items() if k != "ttl" or type(ttl) is not str}
+    own_raw["$cachePoint"] = {k: v for k, v in point.items() if k != "ttl" or type(ttl) is not str}
     cache = Cache(ttl if type(ttl) is str else None)
-    return value.replace(cache=cache, raw={**(value.raw or {}), NAME: mine})
+    return value.replace(cache=cache, raw={**(value.raw or {}), NAME: own_raw})
 
 
 def put_cache(out: list[Wire], value: Any, recorder: LossRecorder) -> None:
     """The cache points that follow a block or tool."""
-    mine = mine_of(NAME, value.raw)
-    own = mine.get("$cachePoint")
+    own_raw = raw_of(NAME, value.raw)
+    own = own_raw.get("$cachePoint")
     point: Wire = dict(own) if type(own) is dict else {"type": "default"}
     ttl = value.cache.ttl if own is not None else time_to_live(value, recorder)
     if ttl is not None:
         point["ttl"] = ttl
     out.append({"cachePoint": point})
-    out += points_in(mine)
+    out += points_in(own_raw)
 
 
-def points_in(mine: Wire) -> list[Wire]:
+def points_in(own_raw: Wire) -> list[Wire]:
     """The further cache points of a `raw`: behind a block, or before the first one."""
-    return [{"cachePoint": point} for point in mine.get(POINTS, ())]
+    return [{"cachePoint": point} for point in own_raw.get(POINTS, ())]

@@ -12,35 +12,49 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.cohere.calls import is_unread_call, read_call, write_call, write_unknown
-from interlingua.dialects.cohere.citations import place_of, read_citation, write_citation
 from interlingua.dialects.cohere.media import (
     read_document,
     read_image,
+    read_output,
     write_document,
     write_image,
+    write_output,
 )
 from interlingua.dialects.cohere.tables import CITED_PLAN, JOINER, NAME, ROLES
 from interlingua.dialects.cohere.text import (
     is_commentary,
+    is_unread_call,
+    read_call,
+    read_citation,
     read_plan,
     read_text,
+    read_thinking,
+    target_of,
     was_plan,
+    write_call,
+    write_citation,
     write_compaction,
     write_plan,
     write_refusal,
     write_text,
+    write_thinking,
+    write_unknown,
 )
-from interlingua.dialects.cohere.thinking import read_thinking, write_thinking
 from interlingua.dialects.kernel.calls import OpenCalls
-from interlingua.dialects.kernel.errors import ShapeError, each, want
+from interlingua.dialects.kernel.errors import ShapeError, read_each, require
 from interlingua.dialects.kernel.fields import QUIET, Table, constant, plain
-from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of, put_back
 from interlingua.dialects.kernel.messages import message_of, read_calls, read_list, write_results
+from interlingua.dialects.kernel.preserved import (
+    Preserved,
+    raw_of,
+    restore_raw,
+    spelling_in,
+    spelling_of,
+    was_absent,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import ERROR_MARK, PLACEHOLDER, take_mark, unsaid_changes
-from interlingua.ids import synthetic_tool_id
+from interlingua.dialects.kernel.words import ERROR_MARK, PLACEHOLDER, report_changes, take_mark
 from interlingua.model.blocks import (
     Block,
     CompactionBlock,
@@ -53,6 +67,7 @@ from interlingua.model.blocks import (
     ToolUseBlock,
     UnknownBlock,
 )
+from interlingua.model.ids import synthetic_tool_id
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata
 
@@ -91,50 +106,52 @@ def read_messages(listed: list[Any]) -> tuple[Message, ...]:
 
 
 def _read_message(wire: Wire, position: int, calls: OpenCalls) -> Message:
-    role = ROLES.read(want(wire.get("role"), str, ".role"))
+    role = ROLES.read(require(wire.get("role"), str, ".role"))
     if role is None:
         raise ShapeError(".role", "system, user, assistant or tool", wire["role"])
     if role is Role.TOOL:
         return _read_result(wire, position, calls)
     found: list[Diagnostic] = []
-    blocks, kept = read_content(wire, position, found)
-    return message_of(_MADE_HERE, role, blocks, kept.raw(NAME), found, calls)
+    blocks, preserved = read_content(wire, position, found)
+    return message_of(_MADE_HERE, role, blocks, preserved.raw(NAME), found, calls)
 
 
 def read_content(
-    wire: Wire, place: Any, found: list[Diagnostic], is_answer: bool = False
-) -> tuple[tuple[Block, ...], Kept]:
+    wire: Wire, origin: Any, found: list[Diagnostic], is_answer: bool = False
+) -> tuple[tuple[Block, ...], Preserved]:
     """The blocks of a message: content, plan, calls. `place` makes ids of calls without one."""
-    kept = Kept()
-    attrs = MESSAGE.read(wire, kept)
-    calls = read_calls(attrs.get("tool_calls") or [], read_call, place, 0, found)
-    blocks = _read_parts(wire, kept, is_answer)
+    preserved = Preserved()
+    attrs = MESSAGE.read(wire, preserved)
+    calls = read_calls(attrs.get("tool_calls") or [], read_call, origin, 0, found)
+    blocks = _read_parts(wire, preserved, is_answer)
     if "content" not in wire and not calls and "plan" not in attrs:
-        kept.miss("content")
+        preserved.mark_absent("content")
     texts: dict[Any, Block] = dict(enumerate(blocks))
     if "plan" in attrs:
         has_call = bool(calls) and type(calls[0]) is ToolUseBlock
         texts[CITED_PLAN] = read_plan(attrs["plan"], has_call)
     if "citations" in attrs:
-        _read_citations(attrs["citations"], texts, kept)
-    return (*texts.values(), *calls), kept
+        read_citations(attrs["citations"], texts, preserved)
+    return (*texts.values(), *calls), preserved
 
 
-def _read_parts(wire: Wire, kept: Kept, is_answer: bool = False) -> list[Block]:
-    given = wire.get("content")
-    if not given and type(given) in (str, list, type(None)):
+def _read_parts(
+    wire: Wire, preserved: Preserved, is_answer: bool = False, is_result: bool = False
+) -> list[Block]:
+    content = wire.get("content")
+    if not content and type(content) in (str, list, type(None)):
         if "content" in wire:
-            kept.spell("content", given)
+            preserved.keep_spelling("content", content)
         return []
-    if type(given) is str:
+    if type(content) is str:
         if is_answer:
-            kept.form["bare"] = True
-        return [TextBlock(given)]
-    if type(given) is not list:
-        raise ShapeError(".content", "a string or a list", given)
-    if len(given) == 1 and _is_bare(given[0]) and not is_answer:
-        kept.form["listed"] = True
-    return each(given, ".content", read_part)
+            preserved.spelling["bare"] = True
+        return [TextBlock(content)]
+    if type(content) is not list:
+        raise ShapeError(".content", "a string or a list", content)
+    if len(content) == 1 and _is_bare(content[0]) and not is_answer:
+        preserved.spelling["listed"] = True
+    return read_each(content, ".content", _read_result_part if is_result else read_part)
 
 
 def _is_bare(part: Any) -> bool:
@@ -144,7 +161,7 @@ def _is_bare(part: Any) -> bool:
 
 
 def read_part(part: Any) -> Block:
-    match want(part, dict).get("type"):
+    match require(part, dict).get("type"):
         case "text":
             return read_text(part)
         case "thinking":
@@ -156,25 +173,30 @@ def read_part(part: Any) -> Block:
     return UnknownBlock({NAME: part})
 
 
-def _read_citations(listed: list[Any], texts: dict[Any, Block], kept: Kept) -> None:
+def _read_result_part(part: Any) -> Block:
+    is_document = require(part, dict).get("type") == "document" and len(part) == 2
+    return read_output(part) if is_document and "document" in part else read_part(part)
+
+
+def read_citations(listed: list[Any], texts: dict[Any, Block], preserved: Preserved) -> None:
     """Give each citation to its text. Those of thinking stay with the message."""
-    places = each(listed, ".citations", lambda wire: _cited(place_of(wire), texts))
+    targets = read_each(listed, ".citations", lambda wire: _cited(target_of(wire), texts))
     natural: list[int] = []
-    for place, block in texts.items():
-        numbers = [number for number, other in enumerate(places) if other == place]
+    for target, block in texts.items():
+        numbers = [number for number, other in enumerate(targets) if other == target]
         if numbers and type(block) is TextBlock:
             cited = [_read_citation(listed, number, block.text) for number in numbers]
-            texts[place] = block.replace(citations=tuple(cited))
+            texts[target] = block.replace(citations=tuple(cited))
             natural += numbers
-    others = [number for number, place in enumerate(places) if place is None]
+    others = [number for number, target in enumerate(targets) if target is None]
     if others:
-        kept.rest["citations"] = [listed[number] for number in others]
+        preserved.rest["citations"] = [listed[number] for number in others]
     if (natural := [*natural, *others]) != sorted(natural):
-        kept.form["order"] = natural
+        preserved.spelling["order"] = natural
 
 
-def _cited(place: Any, texts: dict[Any, Block]) -> Any:
-    return place if type(texts.get(place)) is TextBlock else None
+def _cited(target: Any, texts: dict[Any, Block]) -> Any:
+    return target if type(texts.get(target)) is TextBlock else None
 
 
 def _read_citation(listed: list[Any], number: int, text: str) -> Any:
@@ -185,19 +207,21 @@ def _read_citation(listed: list[Any], number: int, text: str) -> Any:
 
 
 def _read_result(wire: Wire, position: int, calls: OpenCalls) -> Message:
-    kept = Kept()
-    attrs, content = RESULT.read(wire, kept), _read_parts(wire, kept)
+    preserved = Preserved()
+    attrs, content = RESULT.read(wire, preserved), _read_parts(wire, preserved, is_result=True)
     if "content" not in wire:
-        kept.miss("content")
-    id, failed = attrs.get("tool_call_id"), take_mark(content)
-    if failed:
-        kept.form["marked"] = True
+        preserved.mark_absent("content")
+    id = attrs.get("tool_call_id")
+    # a mark is a text of its own: data that begins like one is the tool's
+    is_data = bool(content) and "document" in spelling_of(NAME, content[0].raw)
+    if failed := not is_data and take_mark(content):
+        preserved.spelling["marked"] = True
     if id is None:
         id = calls.first(None) or synthetic_tool_id(position, 0, "")
-        kept.form["made"] = id
+        preserved.spelling["made"] = id
     calls.close(id)
     inner: Any = tuple(content)
-    return Message.of_result(ToolResultBlock(id, inner, failed, raw=kept.raw(NAME)))
+    return Message.of_result(ToolResultBlock(id, inner, failed, raw=preserved.raw(NAME)))
 
 
 # -- writing --------------------------------------------------------------------------------------
@@ -209,7 +233,7 @@ def write_messages(messages: tuple[Message, ...], recorder: LossRecorder) -> lis
         if message.name is not None:
             recorder.lost(message, "name")
         if message.changes is not None:
-            unsaid_changes(message, recorder)
+            report_changes(message, recorder)
             if not message.content:
                 continue
         if message.role is Role.TOOL:
@@ -221,24 +245,24 @@ def write_messages(messages: tuple[Message, ...], recorder: LossRecorder) -> lis
 
 def write_message(message: Message, recorder: LossRecorder, is_answer: bool = False) -> Wire:
     raw, role = message.metadata.provider_raw, message.role
-    mine = mine_of(NAME, raw)
+    own_raw = raw_of(NAME, raw)
     out: Wire = {"role": _write_role(message, recorder)}
     if role is Role.ASSISTANT:
-        parts, content = write_parts(message.content, mine, recorder)
-        MESSAGE.write(parts, out, mine, QUIET)
+        parts, content = write_parts(message.content, own_raw, recorder)
+        MESSAGE.write(parts, out, own_raw, QUIET)
     else:
         content = _write_content(message.content, _USER_WRITERS, recorder)
-    if message.content and not content and len(out) == 1 and _said_nothing(message, mine):
+    if message.content and not content and len(out) == 1 and _is_left_empty(message, own_raw):
         reason = "nothing of it can be said; a placeholder stands in its place"
         recorder.lost(message, "content", reason, kind="approximated")
         content = [{"type": "text", "text": PLACEHOLDER}]
-    _spell_content(out, content, mine, is_answer)
-    return out if raw is None else put_back(out, message, raw, recorder, "metadata.provider_raw")
+    _spell_content(out, content, own_raw, is_answer)
+    return out if raw is None else restore_raw(out, message, raw, recorder, "metadata.provider_raw")
 
 
-def _said_nothing(message: Message, mine: Wire) -> bool:
+def _is_left_empty(message: Message, own_raw: Wire) -> bool:
     """Whether a message has nothing left, and had something."""
-    documents = message.role is Role.USER and did_without(mine, "content")
+    documents = message.role is Role.USER and was_absent(own_raw, "content")
     return not (documents and all(type(block) is DocumentBlock for block in message.content))
 
 
@@ -250,14 +274,14 @@ def _write_role(message: Message, recorder: LossRecorder) -> str:
     return word
 
 
-def _spell_content(out: Wire, content: list[Wire], mine: Wire, is_answer: bool) -> None:
+def _spell_content(out: Wire, content: list[Wire], own_raw: Wire, is_answer: bool) -> None:
     if not content:
-        if len(out) == 1 and not did_without(mine, "content"):
+        if len(out) == 1 and not was_absent(own_raw, "content"):
             out["content"] = [] if is_answer else ""
     else:
         word = "bare" if is_answer else "listed"
         is_bare = len(content) == 1 and _is_bare(content[0])
-        is_text = is_bare and (word in form_in(mine)) is is_answer
+        is_text = is_bare and (word in spelling_in(own_raw)) is is_answer
         out["content"] = content[0]["text"] if is_text else content
 
 
@@ -276,7 +300,7 @@ _USER_WRITERS: _Writers = {
     DocumentBlock: lambda block, recorder: None,  # beside the messages
 }
 _RESULT_WRITERS: _Writers = {
-    TextBlock: write_text,
+    TextBlock: lambda block, recorder: write_output(block, recorder) or write_text(block, recorder),
     UnknownBlock: write_unknown,
     DocumentBlock: lambda block, recorder: _document_part(block, recorder),
 }
@@ -305,12 +329,12 @@ def _drop(block: Block, recorder: LossRecorder) -> None:
 
 
 def write_parts(
-    content: tuple[Any, ...], mine: Wire, recorder: LossRecorder
+    content: tuple[Any, ...], own_raw: Wire, recorder: LossRecorder
 ) -> tuple[Parts, list[Wire]]:
     """What the blocks of a model come to: a plan, calls and citations, and the content itself."""
     ranks = _ranks(content)
     _report_moved(content, ranks, recorder)
-    said, texts = _write_said(_of_rank(content, ranks, _CONTENT), recorder)
+    parts, texts = _write_numbered(_of_rank(content, ranks, _CONTENT), recorder)
     plans = _of_rank(content, ranks, _PLAN)
     plan = _write_plans(plans, recorder)
     calls = [_write_call(block, recorder) for block in _of_rank(content, ranks, _CALL)]
@@ -320,7 +344,7 @@ def write_parts(
         for citation in block.citations
     ]
     made = [call for call in calls if call is not None]
-    return Parts(plan, made or None, _in_order(cited, mine) or None), said
+    return Parts(plan, made or None, in_order(cited, own_raw) or None), parts
 
 
 _CONTENT, _PLAN, _CALL = range(3)
@@ -347,8 +371,8 @@ def _rank(block: Block) -> int:
     return _CALL if type(block) is ToolUseBlock else _CONTENT
 
 
-def _of_rank(content: tuple[Any, ...], ranks: list[int], wanted: int) -> list[Any]:
-    return [block for block, rank in zip(content, ranks, strict=True) if rank == wanted]
+def _of_rank(content: tuple[Any, ...], ranks: list[int], rank_wanted: int) -> list[Any]:
+    return [block for block, rank in zip(content, ranks, strict=True) if rank == rank_wanted]
 
 
 def _report_moved(content: tuple[Block, ...], ranks: list[int], recorder: LossRecorder) -> None:
@@ -360,20 +384,20 @@ def _report_moved(content: tuple[Block, ...], ranks: list[int], recorder: LossRe
         least = min(least, rank)
 
 
-def _write_said(
+def _write_numbered(
     blocks: list[Any], recorder: LossRecorder
 ) -> tuple[list[Wire], list[tuple[TextBlock, int]]]:
     """The content, and which item of it each text is."""
-    said: list[Wire] = []
+    parts: list[Wire] = []
     texts: list[tuple[TextBlock, int]] = []
     for block in blocks:
         part = _WRITERS.get(type(block), _drop)(block, recorder)
         if part is None:
             continue
         if type(block) is TextBlock:
-            texts.append((block, len(said)))
-        said.append(part)
-    return said, texts
+            texts.append((block, len(parts)))
+        parts.append(part)
+    return parts, texts
 
 
 def _write_plans(plans: list[TextBlock], recorder: LossRecorder) -> str | None:
@@ -391,9 +415,9 @@ def _write_call(block: Any, recorder: LossRecorder) -> Wire | None:
     return call
 
 
-def _in_order(cited: list[Wire], mine: Wire) -> list[Wire]:
+def in_order(cited: list[Wire], own_raw: Wire) -> list[Wire]:
     """Citations with those that stayed with the message, as the wire had them."""
-    order, others = form_in(mine).get("order"), mine.get("citations")
+    order, others = spelling_in(own_raw).get("order"), own_raw.get("citations")
     every = [*cited, *(others if type(others) is list else [])] if cited else cited
     if type(order) is not list or sorted(order) != list(range(len(every))):
         return every
@@ -408,25 +432,25 @@ def _number(pair: tuple[int, Wire]) -> int:
 
 
 def _write_result(block: ToolResultBlock, recorder: LossRecorder) -> Wire:
-    mine = mine_of(NAME, block.raw)
+    own_raw = raw_of(NAME, block.raw)
     content = _write_content(block.content, _RESULT_WRITERS, recorder)
     if block.is_error:
         _mark(content)
-        if "marked" not in form_in(mine):
+        if "marked" not in spelling_in(own_raw):
             reason = "said by a mark before the text"
             recorder.lost(block, "is_error", reason, kind="downgraded")
     if block.tool_name is not None and block.tool_name != recorder.called(block):
         recorder.lost(block, "tool_name")
     if block.cache is not None:
         recorder.lost(block, "cache")
-    id = None if form_in(mine).get("made") == block.tool_use_id else block.tool_use_id
+    id = None if spelling_in(own_raw).get("made") == block.tool_use_id else block.tool_use_id
     out: Wire = {}
-    RESULT.write(Parts(tool_call_id=id), out, mine, QUIET)
+    RESULT.write(Parts(tool_call_id=id), out, own_raw, QUIET)
     if content:
-        _spell_content(out, content, mine, is_answer=False)
-    elif not did_without(mine, "content"):
+        _spell_content(out, content, own_raw, is_answer=False)
+    elif not was_absent(own_raw, "content"):
         out["content"] = ""
-    return out if block.raw is None else put_back(out, block, block.raw, recorder)
+    return out if block.raw is None else restore_raw(out, block, block.raw, recorder)
 
 
 def _mark(content: list[Wire]) -> None:

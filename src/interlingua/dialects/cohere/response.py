@@ -1,22 +1,78 @@
-"""Chat responses: one message, a reason and counts. Errors are in `errors.py`."""
+"""Chat responses: one message, a finish reason, counts; and error bodies, a text and an id."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.cohere.errors import read_error, write_error
+from interlingua.dialects.cohere import v1_response as v1
 from interlingua.dialects.cohere.messages import read_content, write_message
-from interlingua.dialects.cohere.tables import DEFAULT_ID, NAME, STOP_REASONS, STOP_WORDS
+from interlingua.dialects.cohere.tables import (
+    CODES,
+    DEFAULT_ID,
+    HINTS,
+    NAME,
+    STOP_REASONS,
+    STOP_WORDS,
+)
 from interlingua.dialects.cohere.usage import read_usage, write_usage
-from interlingua.dialects.kernel.errors import ShapeError, read_whole, want
-from interlingua.dialects.kernel.kept import Kept, did_without, mine_of, put_back
+from interlingua.dialects.kernel.errors import (
+    ShapeError,
+    failed_answer,
+    read_whole,
+    require,
+    require_key,
+    unwritten_answer,
+)
+from interlingua.dialects.kernel.fields import Table, lost, plain
+from interlingua.dialects.kernel.preserved import (
+    Preserved,
+    raw_of,
+    restore_raw,
+    spelling_in,
+    was_absent,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import own_word
+from interlingua.dialects.kernel.words import hinted, own_word
 from interlingua.model.blocks import Block
-from interlingua.model.exchange import Response
+from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata
+
+ERROR = Table(
+    ProviderError,
+    plain("message", "message", str),
+    plain("error_type", "code", str),
+    lost("status", "said by the HTTP status", severity="info"),
+    silent=("kind",),
+)
+
+
+def kind_of(text: str, code: str | None = None) -> ErrorKind:
+    known = CODES.read(code) if code is not None else None
+    if known is not None:
+        return known
+    return hinted(text, HINTS) or ErrorKind.OTHER
+
+
+def read_error(wire: Wire) -> Response:
+    require_key(wire, "message", str)
+    preserved = Preserved()
+    attrs = ERROR.read(wire, preserved)
+    kind = kind_of(attrs["message"], attrs.get("code"))
+    return failed_answer(NAME, ProviderError(kind, **attrs, raw=preserved.raw(NAME)))
+
+
+def write_error(response: Response, error: ProviderError, recorder: LossRecorder) -> Wire:
+    out: Wire = {}
+    ERROR.write(error, out, raw_of(NAME, error.raw), recorder)
+    if kind_of(error.message, error.code) is not error.kind:
+        recorder.lost(error, "kind", "told by its words alone", kind="approximated")
+    unwritten_answer(response, recorder)
+    if response.raw is not None:
+        restore_raw(out, response, response.raw, recorder)
+    return out if error.raw is None else restore_raw(out, error, error.raw, recorder)
+
 
 _KEYS = frozenset({"id", "message", "finish_reason", "usage"})
 
@@ -31,45 +87,45 @@ def read_response(wire: Wire) -> Response:
 def _read(wire: Wire) -> Response:
     if type(wire.get("message")) is str:
         return read_error(wire)
-    return read_answer(wire)
+    return v1.read(wire) if v1.is_answer(wire) else read_answer(wire)
 
 
 def read_answer(wire: Wire) -> Response:
     """A response that is no error."""
-    kept = Kept()
+    preserved = Preserved()
     found: list[Diagnostic] = []
-    id = kept.take(wire, "id", str)
+    id = preserved.take(wire, "id", str)
     fields: Wire = {"protocol": NAME, "response_id": id}
     blocks = _read_message(wire, id or 0, fields, found)
-    kept.miss_any(wire, ("finish_reason",))
-    if (word := kept.scalar(wire, "finish_reason")) is not None:
+    preserved.mark_any_absent(wire, ("finish_reason",))
+    if (word := preserved.scalar(wire, "finish_reason")) is not None:
         fields |= {"raw_stop_reason": word, "stop_reason": STOP_REASONS.read(word)}
     if "usage" in wire:
         fields["usage"] = read_usage(wire["usage"], found)
         if wire["usage"] is None:
-            kept.spell("usage", None)
-    kept.add_others(wire, _KEYS)
+            preserved.keep_spelling("usage", None)
+    preserved.add_others(wire, _KEYS)
     if found:
         fields["diagnostics"] = tuple(found)
     message = Message(Role.ASSISTANT, blocks, metadata=MessageMetadata(**fields))
-    return Response(message, raw=kept.raw(NAME))
+    return Response(message, raw=preserved.raw(NAME))
 
 
 def _read_message(
-    wire: Wire, place: Any, fields: Wire, found: list[Diagnostic]
+    wire: Wire, origin: Any, fields: Wire, found: list[Diagnostic]
 ) -> tuple[Block, ...]:
-    given = wire.get("message")
-    if type(given) is not dict:
-        raise ShapeError(".message", "a message of v2, or the text of an error", given)
+    message = wire.get("message")
+    if type(message) is not dict:
+        raise ShapeError(".message", "a message of v2, or the text of an error", message)
     try:
-        blocks, kept = read_content(given, place, found, is_answer=True)
-        if "role" not in given:
-            kept.miss("role")
-        elif want(given["role"], str, ".role") != "assistant":
-            raise ShapeError(".role", "assistant", given["role"])
+        blocks, preserved = read_content(message, origin, found, is_answer=True)
+        if "role" not in message:
+            preserved.mark_absent("role")
+        elif require(message["role"], str, ".role") != "assistant":
+            raise ShapeError(".role", "assistant", message["role"])
     except ShapeError as error:
         raise error.inside(".message") from None
-    fields["provider_raw"] = kept.raw(NAME)
+    fields["provider_raw"] = preserved.raw(NAME)
     return blocks
 
 
@@ -80,19 +136,22 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
     if response.error is not None:
         return write_error(response, response.error, recorder)
     message, metadata = response.message, response.message.metadata
-    mine = mine_of(NAME, response.raw)
+    own_raw = raw_of(NAME, response.raw)
+    if spelling_in(own_raw).get("version") == 1:
+        _report(response, recorder)
+        return v1.write(response, recorder)
     out: Wire = {}
-    if metadata.response_id is not None or not did_without(mine, "id"):
+    if metadata.response_id is not None or not was_absent(own_raw, "id"):
         out["id"] = DEFAULT_ID if metadata.response_id is None else metadata.response_id
     out["message"] = write_message(message, recorder, is_answer=True)
-    if did_without(mine_of(NAME, metadata.provider_raw), "role"):
+    if was_absent(raw_of(NAME, metadata.provider_raw), "role"):
         del out["message"]["role"]
-    if metadata.stop_reason is not None or not did_without(mine, "finish_reason"):
+    if metadata.stop_reason is not None or not was_absent(own_raw, "finish_reason"):
         out["finish_reason"] = STOP_WORDS.of(message, own_word(metadata, NAME), recorder)
     if metadata.usage is not None:
         out["usage"] = write_usage(metadata.usage, recorder)
     _report(response, recorder)
-    return out if response.raw is None else put_back(out, response, response.raw, recorder)
+    return out if response.raw is None else restore_raw(out, response, response.raw, recorder)
 
 
 def _report(response: Response, recorder: LossRecorder) -> None:

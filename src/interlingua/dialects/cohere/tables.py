@@ -1,8 +1,9 @@
-"""The words of Cohere's v2 chat as data: roles, reasons, options, errors, keys.
+"""The words of Cohere's chat as data: roles, reasons, options, errors, keys.
 
 They are those of the Python package `cohere` 7.3.1 (`cohere.v2.types`, `cohere.types` and what its
 client says of them, read 2026-11-15), unless a remark names another source. The v1 chat (`message`
-and `chat_history` in place of `messages`) is another wire, and none of ours."""
+and `chat_history` in place of `messages`) is read, and goes home as v1; its words are those that
+begin with `v1` (`cohere.types`, read 2026-11-18)."""
 
 from __future__ import annotations
 
@@ -18,10 +19,12 @@ NAME = "cohere"
 TITLE = "Cohere v2 chat"
 
 TRAITS = Traits(
+    choices=frozenset({"none"}),
     family=None,
     developer=False,
     system_anywhere=True,
     result_media=frozenset({"document"}),
+    result_texts=True,
     error_flag=False,
     replays_thinking=True,
     paths={"request": "/v2/chat"},
@@ -57,6 +60,49 @@ NEAR_STOP_REASONS: dict[StopReason, str] = {
 STOP_WORDS = StopWords(
     STOP_REASONS.read, STOP_REASONS.nearest(NEAR_STOP_REASONS), "COMPLETE", cut="MAX_TOKENS"
 )
+
+V1_ROLES: TwoWay[str, Role] = TwoWay(
+    {
+        "USER": Role.USER,
+        "CHATBOT": Role.ASSISTANT,
+        "SYSTEM": Role.SYSTEM,
+        "TOOL": Role.TOOL,
+    }
+)
+"""The roles of a history; the preamble is `system` too."""
+V1_STOP_REASONS: TwoWay[str, StopReason] = TwoWay(
+    {
+        "COMPLETE": StopReason.END_TURN,
+        "STOP_SEQUENCE": StopReason.STOP_SEQUENCE,
+        "MAX_TOKENS": StopReason.MAX_TOKENS,
+        "ERROR_LIMIT": StopReason.MAX_TOKENS,
+        "ERROR_TOXIC": StopReason.CONTENT_FILTER,
+        "USER_CANCEL": StopReason.CANCELLED,
+        "ERROR": StopReason.ERROR,
+        "TIMEOUT": StopReason.ERROR,
+    },
+    otherwise=StopReason.OTHER,
+)
+"""An answer with calls that is `COMPLETE` is `tool_use`."""
+V1_STOP_WORDS = StopWords(
+    V1_STOP_REASONS.read,
+    V1_STOP_REASONS.nearest({StopReason.PAUSE: "MAX_TOKENS"}),
+    "COMPLETE",
+    cut="MAX_TOKENS",
+)
+V1_TYPES: dict[str, str] = {
+    "str": "string",
+    "int": "integer",
+    "float": "number",
+    "bool": "boolean",
+    "list": "array",
+    "dict": "object",
+    "List": "array",
+    "Dict": "object",
+    **{word: word for word in ("string", "integer", "number", "boolean", "array")},
+}
+"""The types of a tool's parameters: names of Python's, or of JSON Schema's. `object` is Python's,
+and is anything."""
 
 TOOL_CHOICES: dict[str, str] = {"REQUIRED": "any", "NONE": "none"}
 """Without one the model is free; no single tool can be named."""

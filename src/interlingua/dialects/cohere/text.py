@@ -1,38 +1,72 @@
-"""Texts, and what is said as one: refusals and summaries of history. The text before calls is a
-plan, which stands beside the content."""
+"""Items of content and their neighbours: texts, plans, thinking, tool calls and citations.
+
+The text before calls is a plan, which stands beside the content. Citations are a list beside it
+too, each about a piece of one text or of the plan, which the wire repeats; `sources` says where it
+comes from."""
 
 from __future__ import annotations
 
-from interlingua.dialects.cohere.tables import COMMENTARY, NAME
-from interlingua.dialects.kernel.errors import take
-from interlingua.dialects.kernel.kept import Kept, form_of, put_back
+from typing import Any
+
+import msgspec
+
+from interlingua.dialects.cohere.tables import CITED, CITED_PLAN, COMMENTARY, NAME
+from interlingua.dialects.kernel import words
+from interlingua.dialects.kernel.calls import (
+    UNSIGNED,
+    arguments_field,
+    is_named,
+    read_arguments,
+    read_named,
+    write_arguments,
+)
+from interlingua.dialects.kernel.errors import require, require_key
+from interlingua.dialects.kernel.fields import QUIET, Attrs, Reading, Table, constant, inside, plain
+from interlingua.dialects.kernel.preserved import (
+    Preserved,
+    raw_of,
+    restore_raw,
+    spelling_in,
+    spelling_of,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import compaction_as_text
-from interlingua.model.blocks import Block, CompactionBlock, RefusalBlock, TextBlock
+from interlingua.model.blocks import (
+    Block,
+    Citation,
+    CompactionBlock,
+    RefusalBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolUseBlock,
+    UnknownBlock,
+)
+from interlingua.model.ids import synthetic_tool_id
+from interlingua.model.metadata import Diagnostic
 
-_KEYS = frozenset({"type", "text"})
-_SAID = frozenset({"text", "citations", "raw"})
-_SAID_OF_PLAN = frozenset({"text", "citations", "phase"})
+_TEXT_KEYS = frozenset({"type", "text"})
+_WRITTEN_TEXT = frozenset({"text", "citations", "raw"})
+_WRITTEN_OF_PLAN = frozenset({"text", "citations", "phase"})
 _ALONE = {NAME: {"$form": {"alone": True}}}
 """A plan without calls, which no text of others becomes: the wire says it is of a message with
 calls (`cohere` 7.3.1, read 2026-11-15)."""
 
 
 def read_text(part: Wire) -> TextBlock:
-    text = take(part, "text", str)
+    text = require_key(part, "text", str)
     if len(part) == 2:
         return TextBlock(text)
-    kept = Kept()
-    kept.add_others(part, _KEYS)
-    return TextBlock(text, raw=kept.raw(NAME))
+    preserved = Preserved()
+    preserved.add_others(part, _TEXT_KEYS)
+    return TextBlock(text, raw=preserved.raw(NAME))
 
 
 def write_text(block: TextBlock, recorder: LossRecorder) -> Wire:
     if block.signature or block.cache or block.phase:
-        recorder.unwritten(block, _SAID)
+        recorder.unwritten(block, _WRITTEN_TEXT)
     out: Wire = {"type": "text", "text": block.text}
-    return out if block.raw is None else put_back(out, block, block.raw, recorder)
+    return out if block.raw is None else restore_raw(out, block, block.raw, recorder)
 
 
 def write_refusal(block: RefusalBlock, recorder: LossRecorder) -> Wire:
@@ -58,9 +92,190 @@ def is_commentary(block: Block) -> bool:
 
 def was_plan(block: Block) -> bool:
     """Whether the wire itself had this as a plan without calls."""
-    return "alone" in form_of(NAME, block.raw)
+    return "alone" in spelling_of(NAME, block.raw)
 
 
 def write_plan(block: TextBlock, recorder: LossRecorder) -> str:
-    recorder.unwritten(block, _SAID_OF_PLAN)
+    recorder.unwritten(block, _WRITTEN_OF_PLAN)
     return block.text
+
+
+_THINKING_KEYS = frozenset({"type", "thinking"})
+_WRITTEN_THINKING = frozenset({"text", "raw"})
+
+
+def read_thinking(part: Wire) -> ThinkingBlock:
+    preserved = Preserved()
+    preserved.add_others(part, _THINKING_KEYS)
+    return ThinkingBlock(require_key(part, "thinking", str), raw=preserved.raw(NAME))
+
+
+def write_thinking(block: ThinkingBlock, recorder: LossRecorder) -> Wire | None:
+    if not block.text and block.signature is not None:
+        recorder.dropped(block, "nothing of it can be read")
+        return None
+    recorder.unwritten(block, _WRITTEN_THINKING)
+    out: Wire = {"type": "thinking", "thinking": block.text}
+    return out if block.raw is None else restore_raw(out, block, block.raw, recorder)
+
+
+UNREAD = "tool_call"
+"""Under this key an unknown block has a call that we do not know: it goes home among the calls."""
+
+
+def _read_arguments(value: Any) -> Reading:
+    input, raw, _ = read_arguments(require(value, str))
+    return {"input": input} | ({} if raw is None else {"raw_arguments": raw})
+
+
+CALL = Table(
+    ToolUseBlock,
+    plain("id", "id", str, blank=True),
+    constant("type", "function"),
+    inside(
+        "function",
+        plain("name", "name", str),
+        arguments_field("arguments", _read_arguments, lambda call, _: write_arguments(call)),
+    ),
+    *UNSIGNED,
+    silent=("executor",),
+)
+
+
+def read_call(
+    wire: Any, origin: Any, ordinal: int, found: list[Diagnostic]
+) -> ToolUseBlock | UnknownBlock:
+    """One of `tool_calls`; `place` makes the id of a call that has none."""
+    if not is_named(require(wire, dict)):
+        return UnknownBlock({NAME: {UNREAD: wire}})
+    preserved = Preserved()
+    made = synthetic_tool_id(origin, ordinal, wire["function"]["name"])
+    attrs = read_named(wire, CALL, preserved, made, found)
+    if not wire.get("id"):
+        preserved.spelling["made"] = made  # reading again cannot tell that the wire had none
+    return ToolUseBlock(**attrs, raw=preserved.raw(NAME))
+
+
+def write_call(call: ToolUseBlock, recorder: LossRecorder) -> Wire | None:
+    if call.executor != "client":
+        recorder.dropped(call, "the service runs no tools")
+        return None
+    out = CALL.write_value(call, recorder)
+    if spelling_of(NAME, call.raw).get("made") == call.id:
+        del out["id"]
+    return out
+
+
+def write_unknown(block: UnknownBlock, recorder: LossRecorder) -> Any:
+    """What stood among the parts or the calls, and was none that we know."""
+    part = words.write_unknown(block, recorder)
+    return part[UNREAD] if part is not None and is_unread_call(block) else part
+
+
+def is_unread_call(block: UnknownBlock) -> bool:
+    """Whether it stood among the calls."""
+    part = block.raw.get(NAME)
+    return type(part) is dict and part.keys() == {UNREAD}
+
+
+_FIELDS = {"text": "cited_text", "url": "url", "title": "title"}
+"""The keys of a cited document that others have too."""
+_UNWRITTEN = ("file_id", "document_index")
+
+
+class Cited(msgspec.Struct):
+    """A citation of the wire, between blocks and keys."""
+
+    start: int | None = None
+    end: int | None = None
+    text: str | None = None
+    """The piece that is cited."""
+    index: int | None = None
+    """Which item of the content has it; the plan is none of them."""
+    kind: str | None = None
+
+
+CITATION = Table(
+    Cited,
+    plain("start", "start", int),
+    plain("end", "end", int),
+    plain("text", "text", str),
+    plain("content_index", "index", int, missing=0),
+    plain("type", "kind", str, missing=CITED),
+    beside=("sources",),
+)
+
+
+def target_of(wire: Any) -> int | str | None:
+    """What a citation is of: an item of the content, the plan, or nothing that can have one."""
+    kind = require(wire, dict).get("type") or CITED
+    if kind == CITED_PLAN:
+        return None if "content_index" in wire else CITED_PLAN
+    return (wire.get("content_index") or 0) if kind == CITED else None
+
+
+def read_citation(wire: Any, text: str) -> Citation:
+    """A citation of this text. A piece that stands elsewhere in it than is said, or is not said,
+    keeps its spelling: others have no word for it."""
+    preserved = Preserved()
+    cited = Cited(**CITATION.read(require(wire, dict), preserved))
+    if cited.text != _piece(text, cited.start, cited.end):
+        preserved.spelling["piece"] = cited.text
+    fields = _read_sources(wire, preserved)
+    return Citation(**fields, start=cited.start, end=cited.end, raw=preserved.raw(NAME))
+
+
+def _piece(text: str, start: int | None, end: int | None) -> str | None:
+    return None if start is None or end is None else text[start:end]
+
+
+def _read_sources(wire: Wire, preserved: Preserved) -> Attrs:
+    """What the first source says that others have too; the rest is kept in its place."""
+    listed = wire.get("sources")
+    if listed is None:
+        preserved.keep_spelling("sources", None) if "sources" in wire else preserved.mark_absent(
+            "sources"
+        )
+        return {}
+    sources = require(listed, list, ".sources")
+    document = sources[0].get("document") if sources and type(sources[0]) is dict else None
+    if type(document) is not dict:
+        preserved.rest["sources"] = sources
+        return {}
+    fields = {key: document[key] for key in _FIELDS if type(document.get(key)) is str}
+    rest = {key: item for key, item in document.items() if key not in fields}
+    preserved.rest["sources"] = [{**sources[0], "document": rest}, *sources[1:]]
+    return {_FIELDS[key]: text for key, text in fields.items()}
+
+
+def write_citation(
+    citation: Citation, block: TextBlock, index: int | None, recorder: LossRecorder
+) -> Wire:
+    """A citation of a text; no `index` for one of the plan."""
+    own_raw, start, end = raw_of(NAME, citation.raw), citation.start, citation.end
+    piece = spelling_in(own_raw).get("piece", _piece(block.text, start, end))
+    kind = CITED if index is not None else CITED_PLAN
+    out: Wire = {}
+    CITATION.write(Cited(start, end, piece, index or 0, kind), out, own_raw, QUIET)
+    if index is None:
+        out.pop("content_index", None)
+    _write_sources(citation, out, own_raw)
+    for name in _UNWRITTEN:
+        if getattr(citation, name) is not None:
+            recorder.lost(citation, name)
+    if citation.raw is None:
+        return out
+    return restore_raw(out, citation, citation.raw, recorder)
+
+
+def _write_sources(citation: Citation, out: Wire, own_raw: Wire) -> None:
+    values = {key: getattr(citation, name) for key, name in _FIELDS.items()}
+    fields = {key: text for key, text in values.items() if text is not None}
+    sources = own_raw.get("sources")
+    if type(sources) is list and sources and type(sources[0]) is dict:
+        document = sources[0].get("document")
+        if fields or type(document) is dict:
+            first = {**sources[0], "document": {**(document or {}), **fields}}
+            out["sources"] = [first, *sources[1:]]
+    elif fields:
+        out["sources"] = [{"type": "document", "document": fields}]

@@ -6,27 +6,27 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.cohere.tables import NAME
-from interlingua.dialects.kernel.errors import want
+from interlingua.dialects.kernel.errors import require
 from interlingua.dialects.kernel.fields import Attrs
-from interlingua.dialects.kernel.kept import Kept, form_in, mine_of, put_back
+from interlingua.dialects.kernel.preserved import Preserved, raw_of, restore_raw, spelling_in
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.usage import CONTRADICTS, clamped, count, fresh_input
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.metadata import Diagnostic, Usage
 
 _COUNTS = {"output_tokens": "output_tokens", "reasoning_tokens": "reasoning_tokens"}
-_SAID = frozenset(
+_WRITTEN = frozenset(
     {*_COUNTS, "input_tokens", "cached_input_tokens", "cache_creation_input_tokens", "raw"}
 )
 
 
-def read_usage(given: Any, found: list[Diagnostic]) -> Usage | None:
-    if given is None:
+def read_usage(value: Any, found: list[Diagnostic]) -> Usage | None:
+    if value is None:
         return None
-    wire, kept = want(given, dict, ".usage"), Kept()
-    prompt, counts = _read_tokens(wire, kept)
-    cached = _take_count(wire, "cached_tokens", kept)
-    kept.add_others(wire, frozenset({"tokens", "cached_tokens"}))
+    wire, preserved = require(value, dict, ".usage"), Preserved()
+    prompt, counts = _read_tokens(wire, preserved)
+    cached = _take_count(wire, "cached_tokens", preserved)
+    preserved.add_others(wire, frozenset({"tokens", "cached_tokens"}))
     if cached is not None:
         counts["cached_input_tokens"] = cached
     fresh = fresh_input(prompt, cached, None)
@@ -34,39 +34,39 @@ def read_usage(given: Any, found: list[Diagnostic]) -> Usage | None:
         counts["input_tokens"] = fresh
     attrs: Attrs = clamped(counts)
     if attrs is counts and (prompt is None or (cached or 0) <= prompt):
-        return Usage(**attrs, raw=kept.raw(NAME))
+        return Usage(**attrs, raw=preserved.raw(NAME))
     found.append(CONTRADICTS)
     return Usage(**attrs, raw={NAME: {"$form": {"wire": wire}}})
 
 
-def _read_tokens(wire: Wire, kept: Kept) -> tuple[int | None, dict[str, int]]:
+def _read_tokens(wire: Wire, preserved: Preserved) -> tuple[int | None, dict[str, int]]:
     """The whole prompt, and the other counts that stand beside it."""
     tokens = wire.get("tokens")
     if type(tokens) is not dict:
         if "tokens" in wire:
-            kept.add("tokens", tokens)
+            preserved.add("tokens", tokens)
         return None, {}
-    inner = Kept()
+    inner = Preserved()
     prompt = _take_count(tokens, "input_tokens", inner)
     found = {name: _take_count(tokens, key, inner) for key, name in _COUNTS.items()}
     inner.add_others(tokens, frozenset({"input_tokens", *_COUNTS}))
     if not tokens:
-        kept.spell("tokens", {})
-    kept.absorb("tokens", inner)
+        preserved.keep_spelling("tokens", {})
+    preserved.absorb("tokens", inner)
     return prompt, {name: number for name, number in found.items() if number is not None}
 
 
-def _take_count(wire: Wire, key: str, kept: Kept) -> int | None:
+def _take_count(wire: Wire, key: str, preserved: Preserved) -> int | None:
     """A count; what is none stays as it is."""
     tokens = count(wire.get(key))
     if tokens is None and key in wire:
-        kept.add(key, wire[key])
+        preserved.add(key, wire[key])
     return tokens
 
 
 def write_usage(usage: Usage, recorder: LossRecorder) -> Wire:
-    mine = mine_of(NAME, usage.raw)
-    wire = form_in(mine).get("wire")
+    own_raw = raw_of(NAME, usage.raw)
+    wire = spelling_in(own_raw).get("wire")
     if type(wire) is dict and read_usage(wire, []) == usage:
         return wire
     tokens: Wire = {}
@@ -79,8 +79,8 @@ def write_usage(usage: Usage, recorder: LossRecorder) -> Wire:
     if usage.cached_input_tokens is not None:
         out["cached_tokens"] = usage.cached_input_tokens
     _report(usage, recorder)
-    recorder.unwritten(usage, _SAID)
-    return out if usage.raw is None else put_back(out, usage, usage.raw, recorder)
+    recorder.unwritten(usage, _WRITTEN)
+    return out if usage.raw is None else restore_raw(out, usage, usage.raw, recorder)
 
 
 def _report(usage: Usage, recorder: LossRecorder) -> None:

@@ -13,11 +13,17 @@ from typing import Any
 import msgspec
 from msgspec.structs import astuple
 
-from interlingua.dialects.gemini.media import read_media_part, write_media
+from interlingua.dialects.gemini.parts import (
+    SIGNED,
+    Turn,
+    part_table,
+    read_beside,
+    read_media_part,
+    write_media,
+)
 from interlingua.dialects.gemini.tables import CODE, NAME, NAMELESS, OUTCOMES, SERVER_TOOLS
-from interlingua.dialects.gemini.text import SIGNED, Turn, part_table, read_beside
-from interlingua.dialects.kernel.calls import tell_recovered
-from interlingua.dialects.kernel.errors import each, want
+from interlingua.dialects.kernel.calls import report_recovered
+from interlingua.dialects.kernel.errors import read_each, require
 from interlingua.dialects.kernel.fields import (
     NOT_OURS,
     Attrs,
@@ -28,20 +34,26 @@ from interlingua.dialects.kernel.fields import (
     plain,
     together,
 )
-from interlingua.dialects.kernel.kept import (
+from interlingua.dialects.kernel.preserved import (
     FORM,
     NOTHING,
-    Kept,
-    did_without,
-    form_of,
-    mine_inside,
-    mine_of,
+    Preserved,
+    raw_inside,
+    raw_of,
+    spelling_of,
+    was_absent,
     write_unknown,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.ids import is_synthetic_tool_id, synthetic_tool_id
-from interlingua.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock, UnknownBlock
+from interlingua.model.blocks import (
+    MediaBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+)
+from interlingua.model.ids import is_synthetic_tool_id, synthetic_tool_id
 
 
 class Calls(msgspec.Struct):
@@ -63,29 +75,29 @@ class Calls(msgspec.Struct):
             self._open = {}
         self.origin, self.model, self._ordinal = origin, model, 0
 
-    def called(self, given: str | None, name: str, hosted: bool = False) -> str:
-        id = given or synthetic_tool_id(self.origin, self._ordinal, name)
+    def called(self, wire_id: str | None, name: str, hosted: bool = False) -> str:
+        id = wire_id or synthetic_tool_id(self.origin, self._ordinal, name)
         self._ordinal += 1
         self._open.setdefault(f"\0{name}" if hosted else name, []).append(id)
         return id
 
-    def answered(self, given: str | None, name: str, form: Wire, hosted: bool = False) -> str:
+    def answered(self, wire_id: str | None, name: str, spelling: Wire, hosted: bool = False) -> str:
         """The id of the call that a result answers; one that only the call named is noted, since
         the result was without."""
         key = f"\0{name}" if hosted else name
-        if given:
+        if wire_id:
             for calls in (self._open, self._earlier):
-                if given in calls.get(key, ()):
-                    calls[key].remove(given)
+                if wire_id in calls.get(key, ()):
+                    calls[key].remove(wire_id)
                     break
-            return given
+            return wire_id
         waiting = self._open.get(key) or self._earlier.get(key)
         if not waiting:
             self._ordinal += 1
             return synthetic_tool_id(self.origin, self._ordinal - 1, name)
         id = waiting.pop(0)
         if not is_synthetic_tool_id(id):
-            form["paired"] = id
+            spelling["paired"] = id
         return id
 
 
@@ -94,12 +106,12 @@ def _written_id(id: Any, block: Any) -> str | None:
     if id is None or (id[:3] == "il_" and is_synthetic_tool_id(id)):
         return None
     written: str = id
-    return None if form_of(NAME, block.raw).get("paired") == id else written
+    return None if spelling_of(NAME, block.raw).get("paired") == id else written
 
 
 def _id(attr: str) -> Field:
-    def read(given: Any) -> Reading:
-        return {attr: given} if want(given, str) else {}
+    def read(value: Any) -> Reading:
+        return {attr: value} if require(value, str) else {}
 
     return Field("id", (attr,), read, lambda block, _: _written_id(getattr(block, attr), block))
 
@@ -107,12 +119,12 @@ def _id(attr: str) -> Field:
 # -- calls ----------------------------------------------------------------------------------------
 
 
-def _read_code(given: Any) -> Reading:
+def _read_code(value: Any) -> Reading:
     """The input is the language and the code."""
-    input = {key: item for key, item in want(given, dict).items() if key != "id"}
-    if not given.get("id"):
+    input = {key: item for key, item in require(value, dict).items() if key != "id"}
+    if not value.get("id"):
         return {"input": input}
-    return {"input": input, "id": want(given["id"], str, ".id")}
+    return {"input": input, "id": require(value["id"], str, ".id")}
 
 
 def _write_code(block: Any, recorder: LossRecorder) -> Wire:
@@ -149,8 +161,8 @@ def quick_call(inner: Any, part: Wire, key: str, calls: Calls) -> ToolUseBlock |
     beside = read_beside(part, key, "functionCall")
     if beside is None or type(name) is not str or type(args) is not dict or not _is_plain(inner):
         return None
-    signature, form = beside
-    id, raw = calls.called(inner.get("id"), name), {NAME: {FORM: form}} if form else None
+    signature, spelling = beside
+    id, raw = calls.called(inner.get("id"), name), {NAME: {FORM: spelling}} if spelling else None
     return ToolUseBlock(id, name, args, signature=signature, raw=raw)
 
 
@@ -162,16 +174,16 @@ def _is_plain(inner: Wire) -> bool:
     return len(inner) == 3 and type(id) is str and id != "" and id[:3] != "il_"
 
 
-def read_call(part: Wire, key: str, kept: Kept, calls: Calls) -> ToolUseBlock:
-    attrs = CALLS[key].read(part, kept)
+def read_call(part: Wire, key: str, preserved: Preserved, calls: Calls) -> ToolUseBlock:
+    attrs = CALLS[key].read(part, preserved)
     hosted = key != "functionCall"
     name = attrs.setdefault("name", CODE)
     attrs["id"] = calls.called(attrs.get("id"), name, hosted)
     attrs["input"] = attrs["input"] or {}
     if key == "toolCall" and name not in SERVER_TOOLS:
-        kept.form["kind"] = key
+        preserved.spelling["kind"] = key
     executor: Any = "provider" if hosted else "client"
-    return ToolUseBlock(**attrs, executor=executor, raw=kept.raw(NAME))
+    return ToolUseBlock(**attrs, executor=executor, raw=preserved.raw(NAME))
 
 
 def write_call(block: ToolUseBlock, turn: Turn) -> Wire | None:
@@ -191,11 +203,11 @@ def _is_usual(block: ToolUseBlock) -> bool:
 
 
 def _write_call(block: ToolUseBlock, turn: Turn) -> Wire | None:
-    kind, recorder = form_of(NAME, block.raw).get("kind"), turn.recorder
+    kind, recorder = spelling_of(NAME, block.raw).get("kind"), turn.recorder
     if block.executor == "client":
         part = CALLS["functionCall"].write_value(block, recorder)
         if block.raw_arguments is not None:
-            tell_recovered(block, recorder)
+            report_recovered(block, recorder)
         return part
     if block.name == CODE and kind is None:
         return CALLS["executableCode"].write_value(block, recorder)
@@ -232,18 +244,18 @@ def _read_answer(response: Wire) -> tuple[str, bool, Wire]:
     return _encode(response).decode() if response else "", failed, {"json": True}
 
 
-def _write_answer(text: str, is_error: bool, said: Wire) -> Wire:
-    if said:
-        answer = _as_it_was(text, said)
+def _write_answer(text: str, is_error: bool, spelling: Wire) -> Wire:
+    if spelling:
+        answer = _as_it_was(text, spelling)
         if answer is not None and _read_answer(answer)[:2] == (text, is_error):
             return answer
     return {"error": text} if is_error else {"output": text}
 
 
-def _as_it_was(text: str, said: Wire) -> Wire | None:
-    key = said.get("key")
+def _as_it_was(text: str, spelling: Wire) -> Wire | None:
+    key = spelling.get("key")
     value: Any = text
-    if said.get("json"):
+    if spelling.get("json"):
         with suppress(msgspec.DecodeError, ValueError, RecursionError):
             value = _decode(text)
     if key is not None:
@@ -251,23 +263,23 @@ def _as_it_was(text: str, said: Wire) -> Wire | None:
     return value if type(value) is dict else None
 
 
-def _read_response(given: Any, path: str = "") -> Attrs:
+def _read_response(value: Any, path: str = "") -> Attrs:
     """What the notes say is in the `raw`, as it is in that of a block."""
-    text, is_error, said = _read_answer(want(given, dict, path))
+    text, is_error, spelling = _read_answer(require(value, dict, path))
     content = (TextBlock(text),) if text else ()
-    noted = {"raw": {NAME: {FORM: {"said": said}}}} if said and text else {}
+    noted = {"raw": {NAME: {FORM: {"said": spelling}}}} if spelling and text else {}
     return {"content": content, "is_error": is_error, **noted}
 
 
 def _write_response(block: Any, recorder: LossRecorder) -> Wire:
     """All text of a result as one."""
     texts = [inner.text for inner in block.content if type(inner) is TextBlock]
-    said = form_of(NAME, block.raw).get("said") or NOTHING
-    _tell_texts(block, recorder)
-    return _write_answer("\n".join(texts), block.is_error, said)
+    spelling = spelling_of(NAME, block.raw).get("said") or NOTHING
+    _report_texts(block, recorder)
+    return _write_answer("\n".join(texts), block.is_error, spelling)
 
 
-def _tell_texts(block: Any, recorder: LossRecorder) -> None:
+def _report_texts(block: Any, recorder: LossRecorder) -> None:
     """Report what one text before all media cannot say."""
     texts, others = 0, 0
     for inner in block.content:
@@ -288,21 +300,24 @@ def _tell_texts(block: Any, recorder: LossRecorder) -> None:
 # -- results --------------------------------------------------------------------------------------
 
 
-def _read_result(given: Wire) -> Reading:
-    attrs = _read_response(given.get("response", {}), ".response")
-    media = each(given.get("parts", []), ".parts", read_media_part)
+def _read_result(wire: Wire) -> Reading:
+    attrs = _read_response(wire.get("response", {}), ".response")
+    media = read_each(wire.get("parts", []), ".parts", read_media_part)
     return {**attrs, "content": (*attrs["content"], *media)}
 
 
 def _write_result(block: Any, recorder: LossRecorder) -> Wire:
     parts = []
     for inner in block.content:
-        if type(inner) is not TextBlock:
-            write: Any = write_unknown if type(inner) is UnknownBlock else write_media
-            parts.append(write(inner, recorder))
-    said = [part for part in parts if part is not None]
+        if isinstance(inner, MediaBlock):
+            parts.append(write_media(inner, recorder))
+        elif type(inner) is UnknownBlock:
+            parts.append(write_unknown(inner, recorder))
+        elif type(inner) is not TextBlock:
+            recorder.dropped(inner)
+    media = [part for part in parts if part is not None]
     response = _write_response(block, recorder)
-    return {"response": response, "parts": said} if said else {"response": response}
+    return {"response": response, "parts": media} if media else {"response": response}
 
 
 def _write_hosted(block: Any, recorder: LossRecorder) -> Wire:
@@ -312,12 +327,12 @@ def _write_hosted(block: Any, recorder: LossRecorder) -> Wire:
     return _write_response(block, recorder)
 
 
-def _read_outcome(given: Any) -> Reading:
-    return {"is_error": bool(OUTCOMES.read(given))} if type(given) is str else NOT_OURS
+def _read_outcome(value: Any) -> Reading:
+    return {"is_error": bool(OUTCOMES.read(value))} if type(value) is str else NOT_OURS
 
 
-def _read_output(given: Any) -> Reading:
-    return {"content": (TextBlock(given),)} if want(given, str) else {}
+def _read_output(value: Any) -> Reading:
+    return {"content": (TextBlock(value),)} if require(value, str) else {}
 
 
 def _write_output(block: Any, recorder: LossRecorder) -> str | None:
@@ -331,10 +346,10 @@ def _result(key: str, *fields: Field, silent: tuple[str, ...] = ()) -> Table:
     return part_table(ToolResultBlock, inner, silent=silent)
 
 
-_SAYS = ("content", "is_error")
+_RESULT_ATTRS = ("content", "is_error")
 _TOOL_NAMES = {"functionResponse": "name", "toolResponse": "toolType"}
 """Where a result says the name of its tool."""
-_TOLD = together(("response", "parts"), _SAYS, _read_result, _write_result)._replace(
+_RESPONSE = together(("response", "parts"), _RESULT_ATTRS, _read_result, _write_result)._replace(
     fill=lambda _: {"output": ""}
 )
 _OUTCOME = Field(
@@ -343,16 +358,18 @@ _OUTCOME = Field(
     _read_outcome,
     lambda block, _: OUTCOMES.write(block.is_error),
     fill=lambda block: OUTCOMES.write(False),
-    more=lambda given: type(given) is str,
+    more=lambda value: type(value) is str,
 )
 RESULTS = {
     "functionResponse": _result(
-        "functionResponse", plain("name", "tool_name", str, fill=lambda _: None), _TOLD
+        "functionResponse", plain("name", "tool_name", str, fill=lambda _: None), _RESPONSE
     ),
     "toolResponse": _result(
         "toolResponse",
         plain("toolType", "tool_name", str, fill=lambda _: None),
-        Field("response", _SAYS, _read_response, _write_hosted, fill=lambda _: {"output": ""}),
+        Field(
+            "response", _RESULT_ATTRS, _read_response, _write_hosted, fill=lambda _: {"output": ""}
+        ),
     ),
     "codeExecutionResult": _result(
         "codeExecutionResult",
@@ -370,47 +387,49 @@ def quick_result(inner: Any, part: Wire, key: str, calls: Calls) -> ToolResultBl
     name, response = inner.get("name"), inner.get("response")
     if type(name) is not str or type(response) is not dict or not _is_plain(inner):
         return None
-    text, is_error, said = response.get("output"), False, NOTHING
+    text, is_error, answer_spelling = response.get("output"), False, NOTHING
     if type(text) is not str or len(response) != 1:
-        text, is_error, said = _read_answer(response)
+        text, is_error, answer_spelling = _read_answer(response)
     beside = read_beside(part, key, "functionResponse")
     if not text or calls.model or beside is None or beside[0] is not None:
         return None
-    form = beside[1]
-    if said:
-        form["said"] = said
-    id = calls.answered(inner.get("id"), name, form)
-    raw = {NAME: {FORM: form}} if form else None
+    spelling = beside[1]
+    if answer_spelling:
+        spelling["said"] = answer_spelling
+    id = calls.answered(inner.get("id"), name, spelling)
+    raw = {NAME: {FORM: spelling}} if spelling else None
     return ToolResultBlock(id, (TextBlock(text),), is_error, name, raw=raw)
 
 
-def read_result(part: Wire, key: str, kept: Kept, calls: Calls) -> ToolResultBlock:
-    attrs = RESULTS[key].read(part, kept)
-    if noted := form_of(NAME, attrs.pop("raw", None)):
-        kept.form |= noted
+def read_result(part: Wire, key: str, preserved: Preserved, calls: Calls) -> ToolResultBlock:
+    attrs = RESULTS[key].read(part, preserved)
+    if noted := spelling_of(NAME, attrs.pop("raw", None)):
+        preserved.spelling |= noted
     name = CODE if key == "codeExecutionResult" else attrs.get("tool_name")
     hosted = key != "functionResponse"
-    id = calls.answered(attrs.get("tool_use_id"), name or "", kept.form, hosted)
+    id = calls.answered(attrs.get("tool_use_id"), name or "", preserved.spelling, hosted)
     if calls.model is not hosted or (key == "toolResponse" and name not in SERVER_TOOLS):
-        kept.form["kind"] = key
-    return ToolResultBlock(**{**attrs, "tool_use_id": id, "tool_name": name}, raw=kept.raw(NAME))
+        preserved.spelling["kind"] = key
+    return ToolResultBlock(
+        **{**attrs, "tool_use_id": id, "tool_name": name}, raw=preserved.raw(NAME)
+    )
 
 
 def write_result(block: ToolResultBlock, turn: Turn) -> Wire | None:
     content = block.content
     if block.cache is not None or turn.model or len(content) != 1:
         return _write_any_result(block, turn)
-    text, form = content[0], NOTHING
+    text, spelling = content[0], NOTHING
     if block.raw is not None:
-        mine = block.raw.get(NAME)
-        if len(block.raw) != 1 or type(mine) is not dict or mine.keys() != _FORM:
+        own_raw = block.raw.get(NAME)
+        if len(block.raw) != 1 or type(own_raw) is not dict or own_raw.keys() != _FORM:
             return _write_any_result(block, turn)
-        form = mine[FORM]
-    if type(text) is not TextBlock or astuple(text)[1:] != _BARE or not form.keys() <= _USUAL:
+        spelling = own_raw[FORM]
+    if type(text) is not TextBlock or astuple(text)[1:] != _BARE or not spelling.keys() <= _USUAL:
         return _write_any_result(block, turn)
     inner = {
         "name": _name_of(block, turn),
-        "response": _write_answer(text.text, block.is_error, form.get("said") or NOTHING),
+        "response": _write_answer(text.text, block.is_error, spelling.get("said") or NOTHING),
     }
     if (id := _written_id(block.tool_use_id, block)) is not None:
         inner["id"] = id
@@ -425,15 +444,15 @@ _USUAL = frozenset({"said", "paired"})
 
 def _write_any_result(block: ToolResultBlock, turn: Turn) -> Wire | None:
     recorder = turn.recorder
-    kind = form_of(NAME, block.raw).get("kind") or _kind_of(block, turn)
+    kind = spelling_of(NAME, block.raw).get("kind") or _kind_of(block, turn)
     if kind is None:
         recorder.dropped(block, "the result of a tool that another provider ran")
         return None
-    mine = mine_inside(mine_of(NAME, block.raw), kind)
+    own_raw = raw_inside(raw_of(NAME, block.raw), kind)
     named, out = _TOOL_NAMES.get(kind), {}
     if named is None and block.tool_name not in (CODE, None):
         recorder.lost(block, "tool_name", "the result of code names no tool")
-    elif named is not None and block.tool_name is None and not did_without(mine, named):
+    elif named is not None and block.tool_name is None and not was_absent(own_raw, named):
         out = {kind: {named: _name_of(block, turn)}}
     return RESULTS[kind].write_value(block, recorder, out)
 

@@ -4,13 +4,16 @@ A grounding support names a piece of the answer and the chunks it rests on: one 
 these, on the text block that the piece lies in. What citations hold is taken out of the metadata:
 the supports, and address and title of every chunk that some support names. The wire counts bytes,
 blocks count code points; a place is counted over all visible text of the candidate, or in one part
-if the part is named. Words in the form of a citation, since reading again cannot tell:
+if the part is named. The text of a segment repeats the passage of the answer: it is no quotation
+from the source, which this wire has no place for. It is written as the passage is, and kept only
+where it differs. Words in the form of a citation, since reading again cannot tell:
 
     chunk    the index of the citation's chunk
     with     this citation and the one before it were one support
     at       the support's position, where supports do not come in the order of the text
     source   the citation was one of `citationMetadata`
     numbers  how its place was said, if not as the writer would
+    bare     its segment did without the text
 """
 
 from __future__ import annotations
@@ -20,19 +23,18 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from interlingua.dialects.gemini.parts import Turn
 from interlingua.dialects.gemini.tables import CHUNKS, NAME, SIGNATURE
-from interlingua.dialects.gemini.text import Turn
 from interlingua.dialects.google import bytes_before, points_of
-from interlingua.dialects.kernel.errors import ShapeError, want
+from interlingua.dialects.kernel.errors import ShapeError, require
 from interlingua.dialects.kernel.fields import QUIET, Attrs, Table, inside, plain
-from interlingua.dialects.kernel.kept import (
-    Kept,
-    form_in,
-    form_of,
-    kept,
-    mine_inside,
-    mine_of,
+from interlingua.dialects.kernel.preserved import (
+    Preserved,
+    raw_inside,
+    raw_of,
     restore,
+    spelling_in,
+    spelling_of,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
@@ -40,7 +42,7 @@ from interlingua.dialects.kernel.words import snake_case
 from interlingua.model.blocks import Block, Citation, TextBlock
 
 
-class Said(msgspec.Struct):
+class Entry(msgspec.Struct):
     """A support or a source, between citations and keys. Its place is in the wire's numbers."""
 
     text: str | None = None
@@ -53,20 +55,24 @@ class Said(msgspec.Struct):
 
 
 _NUMBERS = {"startIndex": "start", "endIndex": "end", "partIndex": "part"}
-_PLACE = [plain(key, attr, int) for key, attr in _NUMBERS.items()]
+_OFFSETS = [plain(key, attr, int) for key, attr in _NUMBERS.items()]
 SUPPORT = Table(
-    Said,
-    inside("segment", plain("text", "text", str), *_PLACE),
+    Entry,
+    inside("segment", plain("text", "text", str), *_OFFSETS),
     plain("groundingChunkIndices", "chunks", list, blank=True),
     also_named=snake_case,
 )
 SOURCE = Table(
-    Said, plain("uri", "url", str), plain("title", "title", str), *_PLACE[:2], also_named=snake_case
+    Entry,
+    plain("uri", "url", str),
+    plain("title", "title", str),
+    *_OFFSETS[:2],
+    also_named=snake_case,
 )
 GROUNDING = Table(None, beside=("groundingSupports", "groundingChunks"), also_named=snake_case)
 _SOURCES = ("citations", "citationSources", "citation_sources")
 """The names of the list of sources."""
-_SAID = frozenset({"cited_text", "url", "title", "start", "end"})
+_WRITTEN = frozenset({"url", "title", "start", "end"})
 
 # -- places ---------------------------------------------------------------------------------------
 
@@ -79,12 +85,16 @@ class Spot(NamedTuple):
     text: str
 
 
-class Place(NamedTuple):
+class Span(NamedTuple):
     """A stretch of one text, in code points."""
 
     spot: Spot
     start: int | None = None
     end: int | None = None
+
+    @property
+    def passage(self) -> str:
+        return self.spot.text[self.start or 0 : self.end]
 
 
 def spots_of(parts: list[Any]) -> list[Spot]:
@@ -100,38 +110,38 @@ def spots_of(parts: list[Any]) -> list[Spot]:
 
 def locate(
     spots: list[Spot], start: int | None, end: int | None, part: int | None = None
-) -> Place | None:
+) -> Span | None:
     """Where bytes `start` to `end` are; None where no single text has them."""
     if part is not None:
         found = [_within(spot, start, end, 0) for spot in spots if spot.part == part]
     elif start is None and end is None:
-        return Place(spots[0])
+        return Span(spots[0])
     else:
         found = [_within(spot, start, end, spot.begin) for spot in spots]
-    return next((place for place in found if place is not None), None)
+    return next((span for span in found if span is not None), None)
 
 
-def _within(spot: Spot, start: int | None, end: int | None, begin: int) -> Place | None:
+def _within(spot: Spot, start: int | None, end: int | None, begin: int) -> Span | None:
     if start is None and end is None:
-        return Place(spot)
+        return Span(spot)
     first = points_of(spot.text, (start or 0) - begin)
     last = None if end is None else points_of(spot.text, end - begin)
     if first is None or (end is not None and (last is None or last < first)):
         return None
-    return Place(spot, first, last)
+    return Span(spot, first, last)
 
 
-def _numbers(place: Place, spots: list[Spot], over_all: bool) -> Wire:
+def _numbers(span: Span, spots: list[Spot], over_all: bool) -> Wire:
     """How a place is said: counted in its part, which is named unless it is the first, or over all
     text. A start at 0 is not spelled out."""
-    spot, start, end = place
+    spot, start, end = span
     first, last = [
         None if at is None else bytes_before(spot.text, at) + (spot.begin if over_all else 0)
         for at in (start, end)
     ]
-    told = {"startIndex": first if first or last is None else None, "endIndex": last}
-    told["partIndex"] = None if over_all or spot == spots[0] else spot.part
-    return {key: number for key, number in told.items() if number is not None}
+    numbers = {"startIndex": first if first or last is None else None, "endIndex": last}
+    numbers["partIndex"] = None if over_all or spot == spots[0] else spot.part
+    return {key: number for key, number in numbers.items() if number is not None}
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -141,17 +151,17 @@ Found = list[tuple[int, Citation]]
 
 
 def read_citations(
-    candidate: Wire, blocks: list[Block], parts: list[Any], kept: Kept
+    candidate: Wire, blocks: list[Block], parts: list[Any], preserved: Preserved
 ) -> list[Block]:
     """The blocks with their citations; what is left of the metadata is kept."""
     spots = spots_of(parts)
     cited: dict[int, list[Citation]] = {}
     for key, read in (("groundingMetadata", _read_supports), ("citationMetadata", _read_sources)):
-        for part, citation in _take_out(candidate, key, spots, read, kept):
+        for part, citation in _take_out(candidate, key, spots, read, preserved):
             cited.setdefault(part, []).append(citation)
     part = -1
     for index, block in enumerate(blocks):
-        if "with" not in form_of(NAME, block.raw):
+        if "with" not in spelling_of(NAME, block.raw):
             part += 1
         if type(block) is TextBlock and part in cited:
             blocks[index] = block.replace(citations=tuple(cited[part]))
@@ -162,12 +172,12 @@ def _take_out(
     candidate: Wire,
     key: str,
     spots: list[Spot],
-    read: Callable[[Wire, list[Spot], Kept], Found],
-    kept: Kept,
+    read: Callable[[Wire, list[Spot], Preserved], Found],
+    preserved: Preserved,
 ) -> Found:
     """Metadata of another shape than ours stay as they are: they are no reason to refuse."""
-    whole = kept.may_take(candidate, key, dict)
-    inner = Kept()
+    whole = preserved.may_take(candidate, key, dict)
+    inner = Preserved()
     found: Found = []
     try:
         if spots and whole is not None:
@@ -175,82 +185,94 @@ def _take_out(
     except ShapeError:
         found = []
     if found:
-        kept.absorb(key, inner)
+        preserved.absorb(key, inner)
     elif whole is not None:
-        kept.rest[key] = whole
+        preserved.rest[key] = whole
     return found
 
 
 class _Item(NamedTuple):
     """A support or a source that was read, and where it is."""
 
-    said: Attrs
-    place: Place
-    kept: Kept
+    attrs: Attrs
+    span: Span
+    preserved: Preserved
 
 
 def _read_items(listed: Any, table: Table, spots: list[Spot]) -> list[_Item]:
-    items = [_read_item(wire, table, spots) for wire in want(listed, list)]
-    order = [item.place.spot.part for item in items]
+    items = [_read_item(wire, table, spots) for wire in require(listed, list)]
+    order = [item.span.spot.part for item in items]
     if order != sorted(order):
         for position, item in enumerate(items):
-            item.kept.form["at"] = position
+            item.preserved.spelling["at"] = position
     return items
 
 
 def _read_item(wire: Any, table: Table, spots: list[Spot]) -> _Item:
     """Numbers that name no place stay where they are."""
-    kept, over_all = Kept(), table is SOURCE
-    said = table.read(want(wire, dict), kept)
-    numbers = {key: said[attr] for key, attr in _NUMBERS.items() if attr in said}
-    place = locate(spots, *[numbers.get(key) for key in _NUMBERS])
-    if place is None:
-        (kept.rest if over_all else kept.rest.setdefault("segment", {})).update(numbers)
-        return _Item(said, Place(spots[0]), kept)
-    if numbers != _numbers(place, spots, over_all):
-        kept.form["numbers"] = numbers
-    return _Item(said, place, kept)
+    preserved, over_all = Preserved(), table is SOURCE
+    attrs = table.read(require(wire, dict), preserved)
+    numbers = {key: attrs[attr] for key, attr in _NUMBERS.items() if attr in attrs}
+    span = locate(spots, *[numbers.get(key) for key in _NUMBERS])
+    if span is None:
+        (preserved.rest if over_all else preserved.rest.setdefault("segment", {})).update(numbers)
+        _keep_text(attrs, None, preserved)
+        return _Item(attrs, Span(spots[0]), preserved)
+    if not over_all:
+        _keep_text(attrs, span.passage, preserved)
+    if numbers != _numbers(span, spots, over_all):
+        preserved.spelling["numbers"] = numbers
+    return _Item(attrs, span, preserved)
 
 
-def _read_supports(wire: Wire, spots: list[Spot], kept: Kept) -> Found:
-    wire = GROUNDING.usual(wire, kept)
-    GROUNDING.read(wire, kept)
-    supports = kept.may_take(wire, "groundingSupports", list) or []
-    chunks = kept.may_take(wire, "groundingChunks", list)
+def _keep_text(attrs: Attrs, passage: str | None, preserved: Preserved) -> None:
+    """The text of a segment, where it is not the passage at its place."""
+    text = attrs.pop("text", None)
+    if text is None:
+        preserved.spelling["bare"] = True
+    elif text != passage:
+        preserved.rest.setdefault("segment", {})["text"] = text
+
+
+def _read_supports(wire: Wire, spots: list[Spot], preserved: Preserved) -> Found:
+    wire = GROUNDING.usual(wire, preserved)
+    GROUNDING.read(wire, preserved)
+    supports = preserved.may_take(wire, "groundingSupports", list) or []
+    chunks = preserved.may_take(wire, "groundingChunks", list)
     found: Found = []
     named: set[int | None] = set()
     for item in _read_items(supports, SUPPORT, spots):
         for index, citation in _supported(item, chunks or []):
-            found.append((item.place.spot.part, citation))
+            found.append((item.span.spot.part, citation))
             named.add(index)
     if chunks is not None:
         left = [_bare(chunk) if n in named else chunk for n, chunk in enumerate(chunks)]
-        kept.rest["groundingChunks"] = left
+        preserved.rest["groundingChunks"] = left
     return found
 
 
 def _supported(item: _Item, chunks: list[Any]) -> Iterator[tuple[int | None, Citation]]:
     """A citation for each chunk that a support names."""
-    said, (_, start, end), kept = item
-    named: list[int | None] = [want(index, int) for index in said.get("chunks") or ()]
+    attrs, (_, start, end), preserved = item
+    named: list[int | None] = [require(index, int) for index in attrs.get("chunks") or ()]
     for index in named or [None]:
         if index is not None:
-            kept.form["chunk"] = index
+            preserved.spelling["chunk"] = index
         url, title = _source(chunks, index)
-        raw = kept.raw(NAME)
-        yield index, Citation(said.get("text"), url, title, start=start, end=end, raw=raw)
-        kept = Kept(form={"with": True})
+        raw = preserved.raw(NAME)
+        yield index, Citation(None, url, title, start=start, end=end, raw=raw)
+        preserved = Preserved(spelling={"with": True})
 
 
-def _read_sources(wire: Wire, spots: list[Spot], kept: Kept) -> Found:
+def _read_sources(wire: Wire, spots: list[Spot], preserved: Preserved) -> Found:
     key = next((name for name in _SOURCES if name in wire), "citations")
-    kept.add_others(wire, (key,))
+    preserved.add_others(wire, (key,))
     if key != "citations":
-        kept.form["named"] = {"citations": key}
+        preserved.spelling["named"] = {"citations": key}
     found: Found = []
-    for said, (spot, start, end), note in _read_items(wire.get(key), SOURCE, spots):
-        note.form["source"] = True
-        url, title, raw = said.get("url"), said.get("title"), note.raw(NAME)
+    for attrs, (spot, start, end), note in _read_items(wire.get(key), SOURCE, spots):
+        note.spelling["source"] = True
+        url, title, raw = attrs.get("url"), attrs.get("title"), note.raw(NAME)
         found.append((spot.part, Citation(None, url, title, start=start, end=end, raw=raw)))
     return found
 
@@ -292,41 +314,41 @@ class _Chunks:
     ones for citations that rest on something else. Those stand behind every place that a citation
     names, also where there is no chunk."""
 
-    def __init__(self, kept: list[Any], named: int) -> None:
-        self.chunks = list(kept)
-        self._kept = len(kept)
+    def __init__(self, preserved: list[Any], named: int) -> None:
+        self.chunks = list(preserved)
+        self._count = len(preserved)
         self._named = named
         self._filled: dict[int, _Words] = {}
         self._made: dict[_Words, int] = {}
 
     def index(self, citation: Citation, index: Any) -> int | None:
-        wanted = (citation.url, citation.title)
-        if type(index) is int and self._fits(index, wanted):
+        source = (citation.url, citation.title)
+        if type(index) is int and self._fits(index, source):
             return index
-        if wanted == (None, None):
+        if source == (None, None):
             return None
-        if wanted not in self._made:
+        if source not in self._made:
             self.chunks += [{} for _ in range(len(self.chunks), self._named)]
-            self._made[wanted] = len(self.chunks)
-            self.chunks.append({"web": _told(CHUNKS["web"], wanted)})
-        return self._made[wanted]
+            self._made[source] = len(self.chunks)
+            self.chunks.append({"web": _fields(CHUNKS["web"], source)})
+        return self._made[source]
 
-    def _fits(self, index: int, wanted: _Words) -> bool:
+    def _fits(self, index: int, source: _Words) -> bool:
         """Whether a chunk says this, or can be made to."""
         if index in self._filled:
-            return self._filled[index] == wanted
-        found = _inside(self.chunks[index]) if 0 <= index < self._kept else None
+            return self._filled[index] == source
+        found = _inside(self.chunks[index]) if 0 <= index < self._count else None
         if found is None:
-            return wanted == (None, None)
+            return source == (None, None)
         key, inner, names = found
         if any(type(inner.get(name)) is str for name in names):
             return False
-        self.chunks[index] = {**self.chunks[index], key: {**inner, **_told(names, wanted)}}
-        self._filled[index] = wanted
+        self.chunks[index] = {**self.chunks[index], key: {**inner, **_fields(names, source)}}
+        self._filled[index] = source
         return True
 
 
-def _told(names: tuple[str, str], words: _Words) -> Wire:
+def _fields(names: tuple[str, str], words: _Words) -> Wire:
     return {name: word for name, word in zip(names, words, strict=True) if word is not None}
 
 
@@ -340,30 +362,27 @@ class _Citing:
         self._spots = spots_of(parts)
         self._recorder = recorder
         self._chunks = _Chunks(chunks if type(chunks) is list else [], named)
-        self._supports: list[tuple[Said, Wire]] = []
-        self._sources: list[tuple[Said, Wire]] = []
+        self._supports: list[tuple[Entry, Wire]] = []
+        self._sources: list[tuple[Entry, Wire]] = []
 
     def add(self, block: TextBlock, part: int) -> None:
         spot = next((spot for spot in self._spots if spot.part == part), None)
         before: Citation | None = None
         for citation in block.citations:
-            self._recorder.unwritten(citation, _SAID)
-            place, mine = self._place(citation, spot), mine_of(NAME, citation.raw)
-            if form_in(mine).get("source"):
-                if citation.cited_text is None:
-                    said = Said(None, citation.url, citation.title)
-                    self._sources.append(self._placed(said, place, mine, over_all=True))
-                    continue
-                self._tell_source(citation)
-                mine = {}
-            form = form_in(mine)
-            index = self._chunks.index(citation, form.get("chunk"))
-            if before is None or not form.get("with") or not _same_place(before, citation):
-                self._supports.append(self._placed(Said(citation.cited_text), place, mine))
+            self._recorder.unwritten(citation, _WRITTEN)
+            span, own_raw = self._span(citation, spot), raw_of(NAME, citation.raw)
+            spelling = spelling_in(own_raw)
+            if spelling.get("source"):
+                entry = Entry(None, citation.url, citation.title)
+                self._sources.append(self._positioned(entry, span, own_raw, over_all=True))
+                continue
+            index = self._chunks.index(citation, spelling.get("chunk"))
+            if before is None or not spelling.get("with") or not _same_span(before, citation):
+                self._supports.append(self._positioned(Entry(), span, own_raw))
                 before = citation
             if index is not None:
-                said = self._supports[-1][0]
-                said.chunks = [*(said.chunks or ()), index]
+                entry = self._supports[-1][0]
+                entry.chunks = [*(entry.chunks or ()), index]
 
     def metadata(self) -> Wire:
         """What the candidate says of them."""
@@ -376,50 +395,52 @@ class _Citing:
             out["citationMetadata"] = {"citations": _written(self._sources, SOURCE)}
         return out
 
-    def _tell_source(self, citation: Citation) -> None:
-        """A source that cites a text is a support now, which has no place for the rest of it."""
-        for key in kept(NAME, citation.raw):
-            reason, field = "no part of a support", f"raw.{NAME}.{key}"
-            self._recorder.lost(citation, field, reason, severity="info")
-
-    def _place(self, citation: Citation, spot: Spot | None) -> Place | None:
+    def _span(self, citation: Citation, spot: Spot | None) -> Span | None:
         """Where it is; a place that the text does not have is reported."""
         points = range(0 if spot is None else len(spot.text) + 1)
-        told = [at if at in points else None for at in (citation.start, citation.end)]
-        start, end = told
+        offsets = [at if at in points else None for at in (citation.start, citation.end)]
+        start, end = offsets
         if start is not None and end is not None and end < start:
-            told = [None, None]
-        for name, at in zip(("start", "end"), told, strict=True):
+            offsets = [None, None]
+        for name, at in zip(("start", "end"), offsets, strict=True):
             if at is None and getattr(citation, name) is not None:
                 self._recorder.lost(citation, name, "the text has no such place")
-        return None if spot is None else Place(spot, *told)
+        return None if spot is None else Span(spot, *offsets)
 
-    def _placed(
-        self, said: Said, place: Place | None, mine: Wire, over_all: bool = False
-    ) -> tuple[Said, Wire]:
+    def _positioned(
+        self, entry: Entry, span: Span | None, own_raw: Wire, over_all: bool = False
+    ) -> tuple[Entry, Wire]:
         """A support or a source with its place: as it was said, while it is the same one. Numbers
         that named no place stand until there is one."""
-        stray = mine if over_all else mine.get("segment") or {}
+        stray = own_raw if over_all else own_raw.get("segment") or {}
         if not stray.keys().isdisjoint(_NUMBERS):
-            if place is None or place == Place(place.spot):
-                return said, mine
-            left = {key: item for key, item in stray.items() if key not in _NUMBERS}
-            mine = left if over_all else {**mine, "segment": left}
-        if place is not None:
-            old = form_in(mine).get("numbers")
-            if not old or locate(self._spots, *[old.get(key) for key in _NUMBERS]) != place:
-                old = _numbers(place, self._spots, over_all)
-            said.start, said.end, said.part = [old.get(key) for key in _NUMBERS]
-        return said, mine
+            if span is None or span == Span(span.spot):
+                return entry, own_raw
+            left = {k: item for k, item in stray.items() if k not in (*_NUMBERS, "text")}
+            own_raw = left if over_all else {**own_raw, "segment": left}
+        if span is not None:
+            old = spelling_in(own_raw).get("numbers")
+            if not old or locate(self._spots, *[old.get(key) for key in _NUMBERS]) != span:
+                old = _numbers(span, self._spots, over_all)
+            entry.start, entry.end, entry.part = [old.get(key) for key in _NUMBERS]
+            if not (
+                over_all
+                or spelling_in(own_raw).get("bare")
+                or "text" in (own_raw.get("segment") or {})
+            ):
+                entry.text = span.passage or None
+        return entry, own_raw
 
 
-def _same_place(one: Citation, other: Citation) -> bool:
-    return (one.cited_text, one.start, one.end) == (other.cited_text, other.start, other.end)
+def _same_span(one: Citation, other: Citation) -> bool:
+    return (one.start, one.end) == (other.start, other.end)
 
 
-def write_citations(blocks: tuple[Block, ...], turn: Turn, parts: list[Wire], mine: Wire) -> Wire:
+def write_citations(
+    blocks: tuple[Block, ...], turn: Turn, parts: list[Wire], own_raw: Wire
+) -> Wire:
     """What a candidate says of the citations of all its blocks, beside what was kept of it."""
-    chunks = mine_inside(mine, "groundingMetadata").get("groundingChunks")
+    chunks = raw_inside(own_raw, "groundingMetadata").get("groundingChunks")
     citing = _Citing(parts, chunks, _named(blocks), turn.recorder)
     for block, part in zip(blocks, turn.placed, strict=True):
         if type(block) is TextBlock and block.citations:
@@ -430,7 +451,7 @@ def write_citations(blocks: tuple[Block, ...], turn: Turn, parts: list[Wire], mi
 def _named(blocks: tuple[Block, ...]) -> int:
     """How many chunks there would be if each that a citation names were there."""
     notes = [note for block in blocks if type(block) is TextBlock for note in block.citations]
-    named = [form_of(NAME, note.raw).get("chunk") for note in notes]
+    named = [spelling_of(NAME, note.raw).get("chunk") for note in notes]
     return max([index + 1 for index in named if type(index) is int and index < _MOST], default=0)
 
 
@@ -438,12 +459,12 @@ _MOST = 1000
 """So many chunks may be named; nobody sends as many."""
 
 
-def _written(found: list[tuple[Said, Wire]], table: Table) -> list[Wire]:
-    if all(type(form_in(mine).get("at")) is int for _, mine in found):
-        found = sorted(found, key=lambda each: form_in(each[1])["at"])
+def _written(found: list[tuple[Entry, Wire]], table: Table) -> list[Wire]:
+    if all(type(spelling_in(own_raw).get("at")) is int for _, own_raw in found):
+        found = sorted(found, key=lambda each: spelling_in(each[1])["at"])
     written: list[Wire] = []
-    for said, mine in found:
+    for entry, own_raw in found:
         wire: Wire = {}
-        table.write(said, wire, mine, QUIET)
-        written.append(restore(wire, mine))
+        table.write(entry, wire, own_raw, QUIET)
+        written.append(restore(wire, own_raw))
     return written

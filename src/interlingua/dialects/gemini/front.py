@@ -8,10 +8,10 @@ from urllib.parse import unquote
 
 import msgspec
 
-from interlingua.dialects.front import Action, Asked, Ending, Front, Wire
+from interlingua.dialects.front import Action, Ending, Front, RequestPath, Wire
 from interlingua.dialects.gemini.tables import NAME
 
-_PLACES = ("/v1beta/models/", "/v1/models/", "/models/")
+_PREFIXES = ("/v1beta/models/", "/v1/models/", "/models/")
 """The last one is for clients whose users gave a base URL without a version."""
 _ACTIONS: dict[str, tuple[Action, bool]] = {
     "generateContent": ("generate", False),
@@ -21,15 +21,15 @@ _ACTIONS: dict[str, tuple[Action, bool]] = {
 _DOMAIN = "interlingua"
 
 
-def _path(path: str) -> Asked | None:
-    if not path.startswith(_PLACES):
+def _path(path: str) -> RequestPath | None:
+    if not path.startswith(_PREFIXES):
         return None
     place, _, word = path.rpartition(":")
     model = place.partition("/models/")[2]
     action = _ACTIONS.get(word)
     if action is None or not model:
         return None
-    return Asked(action[0], unquote(model), action[1])
+    return RequestPath(action[0], unquote(model), action[1])
 
 
 def _error_details(code: str | None, facts: Mapping[str, str]) -> Wire:
@@ -61,14 +61,14 @@ class ContentEnding(Ending):
         super().__init__(answers)
         self._ended: dict[int, bool] = {}
 
-    def _look(self, data: str) -> None:
-        said = _candidates(data)
-        for each in said.candidates:
+    def _look(self, data: str, name: str | None) -> None:
+        chunk = _candidates(data)
+        for each in chunk.candidates:
             ended = each.finish_reason is not None or each.camel is not None
             self._ended[each.index] = ended or self._ended.get(each.index, False)
-        blocked = not self._ended and (said.feedback or said.prompt_feedback)
+        blocked = not self._ended and (chunk.feedback or chunk.prompt_feedback)
         if blocked or (self._ended and all(self._ended.values())):
-            self.reach(last=(said.usage or said.usage_metadata) is not None)
+            self.reach(last=(chunk.usage or chunk.usage_metadata) is not None)
 
 
 TWINS = frozenset(
@@ -82,7 +82,7 @@ TWINS = frozenset(
 had the other one beside it."""
 
 
-def _says_twice(raw: Any) -> bool:
+def _repeats_field(raw: Any) -> bool:
     left = raw if isinstance(raw, dict) else {}
     config = left.get("generationConfig")
     inside = config if isinstance(config, dict) else {}
@@ -114,7 +114,7 @@ FRONT = Front(
         "continuationToken": "a conversation stored at the provider",
         "continuation_token": "a conversation stored at the provider",
     },
-    says_twice=_says_twice,
+    repeats_field=_repeats_field,
     counted="totalTokens",
     to_count=_to_count,
 )

@@ -19,30 +19,29 @@ from typing import Any
 import msgspec
 
 from interlingua.dialects.gemini import calls as _calls
-from interlingua.dialects.gemini import media as _media
+from interlingua.dialects.gemini import parts as _parts
 from interlingua.dialects.gemini import tables
-from interlingua.dialects.gemini import text as _text
 from interlingua.dialects.gemini.calls import CALLS, RESULTS, Calls
+from interlingua.dialects.gemini.parts import Turn
 from interlingua.dialects.gemini.tables import DEFAULT_TYPES, MODEL, NAME, PARTS, USER
-from interlingua.dialects.gemini.text import Turn
-from interlingua.dialects.kernel.errors import ShapeError, below, want
-from interlingua.dialects.kernel.kept import (
+from interlingua.dialects.kernel.errors import ShapeError, at_path, require
+from interlingua.dialects.kernel.preserved import (
     FORM,
     NOTHING,
-    Kept,
-    did_without,
-    form_in,
-    form_of,
+    Preserved,
+    content_of,
     keep,
-    kept,
-    mine_of,
+    raw_of,
     restore,
+    spelling_in,
+    spelling_of,
+    was_absent,
     write_unknown,
 )
-from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.recorder import BlockWriters, LossRecorder
 from interlingua.dialects.kernel.turns import TurnReader, leading
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import SYSTEM_MARK, placeholder, snake_case, unsaid_beside
+from interlingua.dialects.kernel.words import SYSTEM_MARK, placeholder, report_beside, snake_case
 from interlingua.model import blocks as model
 from interlingua.model.base import Raw
 from interlingua.model.blocks import Block, TextBlock, UnknownBlock
@@ -80,33 +79,33 @@ def read_part(part: Any, calls: Calls) -> list[Block]:
 
 
 _QUICK: dict[str, Callable[[Any, Wire, str, Calls], Block | None]] = {
-    "text": _text.quick_text,
+    "text": _parts.quick_text,
     **dict.fromkeys(("functionCall", "function_call"), _calls.quick_call),
     **dict.fromkeys(("functionResponse", "function_response"), _calls.quick_result),
-    **dict.fromkeys(_media.STYLES, _media.quick_media),
+    **dict.fromkeys(_parts.STYLES, _parts.quick_media),
 }
 """Shortcuts for parts that begin with one of these keys."""
 
 
 def _read_part(part: Any, calls: Calls) -> list[Block]:
-    given = [key for key, item in want(part, dict).items() if item is not None]
-    found = {_KIND_OF[key] for key in given if key in _KIND_OF}
+    keys = [key for key, item in require(part, dict).items() if item is not None]
+    found = {_KIND_OF[key] for key in keys if key in _KIND_OF}
     kinds = [kind for kind in PARTS if kind in found]
     if len(kinds) > 1:
         return _read_several(part, kinds, calls)
     if not kinds and not part.keys() <= _BARE:
         return [UnknownBlock({NAME: part})]
-    return [_read_kind(part, kinds[0] if kinds else "text", Kept(), calls)]
+    return [_read_kind(part, kinds[0] if kinds else "text", Preserved(), calls)]
 
 
-def _read_kind(part: Wire, kind: str, kept: Kept, calls: Calls) -> Block:
+def _read_kind(part: Wire, kind: str, preserved: Preserved, calls: Calls) -> Block:
     if kind == "text":
-        return _text.read_text(part, kept)
+        return _parts.read_text(part, preserved)
     if kind in CALLS:
-        return _calls.read_call(part, kind, kept, calls)
+        return _calls.read_call(part, kind, preserved, calls)
     if kind in RESULTS:
-        return _calls.read_result(part, kind, kept, calls)
-    return _media.read_media(part, kind, kept)
+        return _calls.read_result(part, kind, preserved, calls)
+    return _parts.read_media(part, kind, preserved)
 
 
 def _read_several(part: Wire, kinds: list[str], calls: Calls) -> list[Block]:
@@ -118,43 +117,47 @@ def _read_several(part: Wire, kinds: list[str], calls: Calls) -> list[Block]:
         alone = {key: first.pop(key)}
         if kind == "text" and first.get("thought") is True:
             alone["thought"] = first.pop("thought")
-        others.append(_read_kind(alone, kind, Kept(form={"with": True}), calls))
-    return [_read_kind(first, kinds[0], Kept(), calls), *others]
+        others.append(_read_kind(alone, kind, Preserved(spelling={"with": True}), calls))
+    return [_read_kind(first, kinds[0], Preserved(), calls), *others]
 
 
 def write_parts(message: Message, turn: Turn, parts: list[Wire]) -> int:
     """Add a message's parts to those of its content; gives how many blocks were said."""
-    said = 0
+    count = 0
     for block in message.content:
         part = WRITERS[type(block)](block, turn)
         if part is None:
             turn.placed.append(-1)
             continue
-        said += 1
+        count += 1
         if block.raw is not None and parts and _is_joined(block, part, parts[-1]):
             parts[-1] = {**parts[-1], **part}
         else:
             parts.append(part)
         turn.placed.append(len(parts) - 1)
-    return said
+    return count
 
 
 def _is_joined(block: Block, part: Wire, before: Wire) -> bool:
     """Whether a block and the one before it were one part, and still can be."""
-    return form_of(NAME, block.raw).get("with") is True and not before.keys() & part.keys()
+    return spelling_of(NAME, block.raw).get("with") is True and not before.keys() & part.keys()
 
 
-WRITERS: dict[type[Block], Callable[[Any, Turn], Wire | None]] = {
-    model.TextBlock: _text.write_text,
-    model.ThinkingBlock: _text.write_thinking,
-    model.RedactedThinkingBlock: _text.drop_redacted,
-    model.RefusalBlock: _text.write_refusal,
-    model.CompactionBlock: _text.write_compaction,
+Writer = Callable[[Any, Turn], Wire | None]
+_WRITERS: dict[type[Block], Writer] = {
+    model.TextBlock: _parts.write_text,
+    model.ThinkingBlock: _parts.write_thinking,
+    model.RedactedThinkingBlock: _parts.drop_redacted,
+    model.RefusalBlock: _parts.write_refusal,
+    model.CompactionBlock: _parts.write_compaction,
     model.ToolUseBlock: _calls.write_call,
     model.ToolResultBlock: _calls.write_result,
     model.UnknownBlock: lambda block, turn: write_unknown(block, turn.recorder),
-    **dict.fromkeys(DEFAULT_TYPES, lambda block, turn: _media.write_media(block, turn.recorder)),
+    **dict.fromkeys(DEFAULT_TYPES, lambda block, turn: _parts.write_media(block, turn.recorder)),
 }
+WRITERS: BlockWriters[Writer] = BlockWriters(
+    _WRITERS, lambda block, turn: turn.recorder.dropped(block)
+)
 
 # -- reading contents -----------------------------------------------------------------------------
 
@@ -168,7 +171,7 @@ def read_contents(contents: list[Any]) -> list[Message]:
     calls = Calls()
     before: str | None = ""
     for at, content in enumerate(contents):
-        before = below(f".contents[{at}]", _read_content, content, at, before, calls, messages)
+        before = at_path(f".contents[{at}]", _read_content, content, at, before, calls, messages)
     return messages
 
 
@@ -193,57 +196,57 @@ def _read_content(
 def _read_any_content(
     content: Any, at: int, before: str | None, calls: Calls, messages: list[Message]
 ) -> str | None:
-    kept = Kept()
-    word, role, parts = take_content(want(content, dict), kept)
-    shared = _of_role(kept)
+    preserved = Preserved()
+    word, role, parts = take_content(require(content, dict), preserved)
+    shared = _of_role(preserved)
     if word == before:
-        kept.form["apart"] = True
+        preserved.spelling["apart"] = True
     calls.turn(at, role == MODEL)
     blocks = tuple(read_parts(parts, calls))
-    _READER.add(_SIDES[role], blocks, kept.raw(NAME), messages, shared=shared)
+    _READER.add(_SIDES[role], blocks, preserved.raw(NAME), messages, shared=shared)
     return word
 
 
-def take_content(content: Wire, kept: Kept) -> tuple[str | None, str, list[Any]]:
+def take_content(content: Wire, preserved: Preserved) -> tuple[str | None, str, list[Any]]:
     """The role's word, the side it stands for, and the parts: a list, or one alone."""
-    word = kept.may_take(content, "role", str, filled=True)
+    word = preserved.may_take(content, "role", str, filled=True)
     role = tables.ROLES.get(word or USER, USER)
     if word is not None and word != role:
-        kept.form["role"] = word
+        preserved.spelling["role"] = word
     parts: Any = content.get("parts")
     if type(parts) is dict:
-        kept.form["one"] = True
+        preserved.spelling["one"] = True
         parts = [parts]
     else:
-        parts = kept.may_take(content, "parts", list, filled=True)
+        parts = preserved.may_take(content, "parts", list, filled=True)
         if parts == []:
-            kept.spell("parts", [])
-    kept.add_others(content, _CONTENT)
+            preserved.keep_spelling("parts", [])
+    preserved.add_others(content, _CONTENT)
     return word, role, parts or []
 
 
-def _of_role(kept: Kept) -> Raw | None:
+def _of_role(preserved: Preserved) -> Raw | None:
     """The spelling of the role, which all messages of a content share."""
-    form = {"role": kept.form["role"]} if "role" in kept.form else {}
-    if "role" in kept.form.get("absent", ()):
-        form = {"absent": ["role"]}
-    elif "role" in kept.form.get("spelled", ()):
-        form = {"spelled": {"role": None}}
-    return keep(NAME, None, form)
+    spelling = {"role": preserved.spelling["role"]} if "role" in preserved.spelling else {}
+    if "role" in preserved.spelling.get("absent", ()):
+        spelling = {"absent": ["role"]}
+    elif "role" in preserved.spelling.get("spelled", ()):
+        spelling = {"spelled": {"role": None}}
+    return keep(NAME, None, spelling)
 
 
 def read_system(system: Any) -> Message:
     """`systemInstruction`: a content whose role says nothing, or a string."""
-    kept = Kept()
+    preserved = Preserved()
     if type(system) is str:
-        kept.form["string"] = True
+        preserved.spelling["string"] = True
         blocks: list[Block] = [TextBlock(system)] if system else []
     else:
-        parts = take_content({"role": USER, **system}, kept)[2]
+        parts = take_content({"role": USER, **system}, preserved)[2]
         if system.get("role") is not None:
-            kept.form["role"] = system["role"]
+            preserved.spelling["role"] = system["role"]
         blocks = read_parts(parts, Calls("system"))
-    metadata = _READER.about(Role.SYSTEM, kept.raw(NAME))
+    metadata = _READER.about(Role.SYSTEM, preserved.raw(NAME))
     return Message(Role.SYSTEM, tuple(blocks), metadata=metadata)
 
 
@@ -254,19 +257,19 @@ class _Draft(msgspec.Struct):
     """A content that may still grow; `mine` is what was kept of it."""
 
     word: str | None
-    mine: Wire
+    own_raw: Wire
     parts: list[Wire] = []
 
 
-def finish_content(role: str | None, parts: list[Wire], mine: Wire) -> Wire:
+def finish_content(role: str | None, parts: list[Wire], own_raw: Wire) -> Wire:
     content: Wire = {} if role is None else {"role": role}
-    if not mine:
+    if not own_raw:
         content["parts"] = parts
         return content
-    if parts or not did_without(mine, "parts"):
-        alone = len(parts) == 1 and form_in(mine).get("one")
+    if parts or not was_absent(own_raw, "parts"):
+        alone = len(parts) == 1 and spelling_in(own_raw).get("one")
         content["parts"] = parts[0] if alone else parts
-    return restore(content, mine)
+    return restore(content, own_raw)
 
 
 def write_messages(messages: tuple[Message, ...], recorder: LossRecorder) -> tuple[Any, list[Wire]]:
@@ -277,48 +280,50 @@ def write_messages(messages: tuple[Message, ...], recorder: LossRecorder) -> tup
     drafts: list[_Draft] = []
     for message in messages[first:]:
         _write_message(message, turn, drafts)
-    return system, [finish_content(each.word, each.parts, each.mine) for each in drafts]
+    return system, [finish_content(each.word, each.parts, each.own_raw) for each in drafts]
 
 
 def _write_message(message: Message, turn: Turn, drafts: list[_Draft]) -> None:
     """Add a message to the last content if that is of the same role, else begin one."""
     turn.model = message.role is Role.ASSISTANT
     word: str | None = MODEL if turn.model else USER
-    mine, raw = NOTHING, message.metadata.provider_raw
+    own_raw, raw = NOTHING, message.metadata.provider_raw
     if raw is not None or message.name is not None or message.changes is not None:
-        mine = tell_message(message, turn.recorder)
+        own_raw = report_message(message, turn.recorder)
         if message.changes is not None and not message.content:
             return
-        word = spelled_role(MODEL if turn.model else USER, mine)
+        word = spelled_role(MODEL if turn.model else USER, own_raw)
     if message.role is Role.SYSTEM or message.role is Role.DEVELOPER:
         message = _marked(message, turn.recorder)
-    if not message.content and not did_without(mine, "parts"):
+    elif not (turn.model or message.role is Role.USER or message.role is Role.TOOL):
+        raise KeyError(message.role)  # as a table would; the caller names the dialect
+    if not message.content and not was_absent(own_raw, "parts"):
         return
     last = drafts[-1] if drafts else None
-    if last is None or last.word != word or "apart" in form_in(mine) or not last.parts:
-        last = _Draft(word, mine)
+    if last is None or last.word != word or "apart" in spelling_in(own_raw) or not last.parts:
+        last = _Draft(word, own_raw)
         drafts.append(last)
-    elif mine:
-        last.mine = {**last.mine, **kept(NAME, raw)}
+    elif own_raw:
+        last.own_raw = {**last.own_raw, **content_of(NAME, raw)}
     if not write_parts(message, turn, last.parts) and message.content:
         last.parts.append({"text": placeholder(message, turn.recorder)})
 
 
-def spelled_role(role: str, mine: Wire) -> str | None:
+def spelled_role(role: str, own_raw: Wire) -> str | None:
     """The role's word as the wire had it, while it stands for the same side."""
-    if mine:
-        word = form_in(mine).get("role")
+    if own_raw:
+        word = spelling_in(own_raw).get("role")
         if type(word) is str and tables.ROLES.get(word, USER) == role:
             return word
-        if role == USER and did_without(mine, "role"):
+        if role == USER and was_absent(own_raw, "role"):
             return None
     return role
 
 
-def tell_message(message: Message, recorder: LossRecorder) -> Wire:
+def report_message(message: Message, recorder: LossRecorder) -> Wire:
     """Report what a content has no place for; gives what was kept of it."""
-    unsaid_beside(message, recorder)
-    return mine_of(NAME, message.metadata.provider_raw)
+    report_beside(message, recorder)
+    return raw_of(NAME, message.metadata.provider_raw)
 
 
 def _marked(message: Message, recorder: LossRecorder) -> Message:
@@ -339,18 +344,18 @@ def _marked(message: Message, recorder: LossRecorder) -> Message:
 def _write_system(messages: tuple[Message, ...], turn: Turn) -> Any:
     parts: list[Wire] = []
     rest: Wire = {}
-    form = form_of(NAME, messages[0].metadata.provider_raw)
+    spelling = spelling_of(NAME, messages[0].metadata.provider_raw)
     for message in messages:
-        mine = tell_message(message, turn.recorder)
-        rest |= {key: item for key, item in mine.items() if key != FORM}
+        own_raw = report_message(message, turn.recorder)
+        rest |= {key: item for key, item in own_raw.items() if key != FORM}
         if message.role is Role.DEVELOPER:
             reason = "instructions are one text, whoever gives them"
             turn.recorder.lost(message, "role", reason, kind="downgraded")
         write_parts(message, turn, parts)
     texts = [part["text"] for part in parts if part.keys() == {"text"}]
-    if "string" in form and not rest and len(texts) == len(parts) < 2:
+    if "string" in spelling and not rest and len(texts) == len(parts) < 2:
         return "".join(texts)
-    mine = {**rest, FORM: form} if form else rest
-    if not parts and not did_without(mine, "parts"):
+    own_raw = {**rest, FORM: spelling} if spelling else rest
+    if not parts and not was_absent(own_raw, "parts"):
         return None
-    return finish_content(form.get("role"), parts, mine)
+    return finish_content(spelling.get("role"), parts, own_raw)

@@ -1,21 +1,260 @@
-"""The body of a request. Model and stream are in the URL; a body that names the model all the same
-has `model` in its spelling."""
+"""Requests: contents, `generationConfig`, `toolConfig`. Model and stream are in the URL; a body
+that names the model too has `model` in its spelling."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from interlingua.dialects.gemini import tables
 from interlingua.dialects.gemini.messages import read_contents, read_system, write_messages
-from interlingua.dialects.gemini.options import OPTIONS, read_options, write_options
 from interlingua.dialects.gemini.tables import NAME
-from interlingua.dialects.gemini.tools import read_tools, write_tools
-from interlingua.dialects.kernel.errors import below, read_whole
-from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of, put_back
+from interlingua.dialects.gemini.tools import google_schemas, read_tools, write_tools
+from interlingua.dialects.google import write_labels
+from interlingua.dialects.kernel.errors import at_path, read_each, read_whole, require
+from interlingua.dialects.kernel.fields import (
+    QUIET,
+    Attrs,
+    Field,
+    Reading,
+    Table,
+    inside,
+    plain,
+    strings,
+    together,
+)
+from interlingua.dialects.kernel.preserved import (
+    Preserved,
+    raw_of,
+    restore_raw,
+    spelling_in,
+    was_absent,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.model.exchange import Continues, Options, Request
+from interlingua.dialects.kernel.words import snake_case
+from interlingua.model.base import Raw, same
+from interlingua.model.exchange import (
+    Continues,
+    Options,
+    Reasoning,
+    Request,
+    ResponseFormat,
+    ToolChoice,
+)
 from interlingua.model.message import Message
 from interlingua.model.tools import ToolDefinition
+
+
+def _report_near(value: Any, written: Any, names: tuple[str, ...], recorder: LossRecorder) -> None:
+    """Report every field of a value that reads as another one."""
+    for name in names:
+        if not same(getattr(value, name), getattr(written, name)):
+            reason = "only something near it can be said"
+            recorder.lost(value, name, reason, kind="approximated")
+
+
+# -- generationConfig -----------------------------------------------------------------------------
+
+
+def _read_logprobs(wire: Wire) -> Reading:
+    """Only where they are asked for; anything else stays as it is."""
+    if wire.get("responseLogprobs") is not True:
+        return {}
+    return {"logprobs": require(wire.get("logprobs", 0), int, ".logprobs")}
+
+
+def _write_logprobs(options: Any, recorder: LossRecorder) -> Wire:
+    out: Wire = {"responseLogprobs": True}
+    return {**out, "logprobs": options.logprobs} if options.logprobs else out
+
+
+def _read_modalities(value: Any) -> Reading:
+    for index, word in enumerate(require(value, list)):
+        require(word, str, f"[{index}]")
+    return {"modalities": tuple([word.lower() for word in value])}
+
+
+def _write_modalities(options: Any, recorder: LossRecorder) -> list[str]:
+    words = [word.upper() for word in options.modalities]
+    if tuple([word.lower() for word in words]) != options.modalities:
+        recorder.lost(options, "modalities", "one style of writing them", kind="approximated")
+    return words
+
+
+_FORMAT = ("responseMimeType", "responseJsonSchema")
+
+
+def _read_format(wire: Wire) -> Reading:
+    mime = require(wire.get("responseMimeType", ""), str, ".responseMimeType")
+    schema = wire.get("responseJsonSchema")
+    if schema is not None:
+        schema = require(schema, dict, ".responseJsonSchema")
+        return {"response_format": ResponseFormat("json_schema", schema=schema)}
+    return {"response_format": ResponseFormat(tables.FORMATS.read(mime) or "text")}  # type: ignore[arg-type]  # a table's
+
+
+def _write_format(options: Any, recorder: LossRecorder) -> Wire:
+    response_format = options.response_format
+    recorder.unwritten(response_format, frozenset({"kind", "schema"}))
+    is_json = response_format.kind != "text"
+    out: Wire = {"responseMimeType": tables.FORMATS.write("json" if is_json else "text")}
+    if response_format.schema is not None and is_json:
+        out["responseJsonSchema"] = response_format.schema
+    back: Any = _read_format(out)
+    _report_near(response_format, back["response_format"], ("kind", "schema"), recorder)
+    return out
+
+
+_THINKING = ("thinkingLevel", "thinkingBudget", "includeThoughts")
+
+
+def _read_reasoning(wire: Wire) -> Reading:
+    """Budget 0 is thinking switched off; -1 leaves it to the model."""
+    level, budget, mode = wire.get("thinkingLevel"), wire.get("thinkingBudget"), None
+    effort = None
+    if level is not None:
+        effort = tables.EFFORTS.read(require(level, str, ".thinkingLevel").upper())
+    if budget is not None:
+        budget = require(budget, int, ".thinkingBudget")
+        mode = tables.THINKING_MODES.read(budget) if level is None else None
+        budget = None if mode is not None or budget < 0 else budget
+    visible = wire.get("includeThoughts")
+    if visible is not None:
+        require(visible, bool, ".includeThoughts")
+    reasoning = Reasoning(effort, budget, visible, mode)
+    return {} if reasoning == Reasoning() else {"reasoning": reasoning}
+
+
+def _write_reasoning(options: Any, recorder: LossRecorder) -> Wire:
+    reasoning = options.reasoning
+    if reasoning == Reasoning():
+        reasoning = Reasoning(mode="adaptive")  # it is wanted, and nothing is said about how much
+    out = _thinking(reasoning)
+    if recorder is not QUIET:
+        back: Any = _read_reasoning(out)
+        written = back.get("reasoning", Reasoning())
+        _report_near(reasoning, written, Reasoning.__struct_fields__, recorder)
+    return out
+
+
+def _thinking(reasoning: Reasoning) -> Wire:
+    thinking: Wire = {}
+    if reasoning.mode == "off":
+        thinking["thinkingBudget"] = tables.THINKING_MODES.write("off")
+    else:
+        if reasoning.effort is not None:
+            thinking["thinkingLevel"] = tables.EFFORTS.write(reasoning.effort) or tables.HIGHEST
+        if reasoning.budget_tokens is not None:
+            thinking["thinkingBudget"] = reasoning.budget_tokens
+        if reasoning.mode is not None and not thinking:
+            thinking["thinkingBudget"] = tables.THINKING_MODES.write("adaptive")
+    if reasoning.visible is not None:
+        thinking["includeThoughts"] = reasoning.visible
+    return thinking
+
+
+# -- toolConfig -----------------------------------------------------------------------------------
+
+
+_CHOICE = ("mode", "allowedFunctionNames")
+
+
+def _read_choice(wire: Wire) -> Reading:
+    listed, path = wire.get("allowedFunctionNames", []), ".allowedFunctionNames"
+    names = tuple(read_each(listed, path, lambda name: require(name, str)))
+    word = wire.get("mode")
+    mode: Any = tables.MODES.read(word.upper()) if type(word) is str else None
+    if mode is None:
+        return {"tool_choice": ToolChoice("auto", names)} if names else {}
+    return {"tool_choice": ToolChoice(mode, names)}
+
+
+def _write_choice(options: Any, recorder: LossRecorder) -> Wire:
+    choice = options.tool_choice
+    narrowed = choice.names and choice.mode == "auto"
+    mode = tables.NARROWED if narrowed else tables.MODES.write(choice.mode)
+    if mode is None:
+        recorder.lost(options, "tool_choice")
+        return {}
+    out: Wire = {"mode": mode}
+    if choice.names:
+        out["allowedFunctionNames"] = list(choice.names)
+    return out
+
+
+# -- all of them ----------------------------------------------------------------------------------
+
+
+def _read_tier(value: Any) -> Reading:
+    tier = require(value, str).lower()
+    return {"service_tier": tier if tier in tables.SERVICE_TIERS else value}
+
+
+def _write_tier(options: Any, recorder: LossRecorder) -> str | None:
+    tier = options.service_tier
+    word = tables.SERVICE_TIERS.get(tier)
+    if word is None:
+        recorder.lost(options, "service_tier")
+    elif word != tier:
+        recorder.lost(options, "service_tier", "the nearest tier", kind="approximated")
+    return word
+
+
+OPTIONS = Table(
+    Options,
+    inside(
+        "generationConfig",
+        *[plain(key, attr, float) for key, attr in tables.NUMBERS.items()],
+        *[plain(key, attr, int) for key, attr in tables.WHOLE_NUMBERS.items()],
+        strings("stopSequences", "stop"),
+        Field("responseModalities", ("modalities",), _read_modalities, _write_modalities),
+        together(("responseLogprobs", "logprobs"), ("logprobs",), _read_logprobs, _write_logprobs),
+        together(_FORMAT, ("response_format",), _read_format, _write_format)._replace(
+            more=lambda value: type(value) is str and value not in tables.FORMATS.words
+        ),
+        inside(
+            "thinkingConfig", together(_THINKING, ("reasoning",), _read_reasoning, _write_reasoning)
+        ),
+        through=google_schemas({"responseJsonSchema": "responseSchema"}),
+    ),
+    inside(
+        "toolConfig",
+        # Calls that must fit their schemas are more than a spelling of auto.
+        inside(
+            "functionCallingConfig",
+            together(_CHOICE, ("tool_choice",), _read_choice, _write_choice)._replace(
+                more=lambda value: value == tables.NARROWED
+            ),
+        ),
+    ),
+    Field("serviceTier", ("service_tier",), _read_tier, _write_tier),
+    beside=("systemInstruction", "contents", "tools", "continuationToken", "model", "labels"),
+    silent=("metadata", "stream"),
+    also_named=snake_case,
+)
+"""All keys of a body; those beside are no options, but for labels."""
+
+
+def read_options(body: Wire, preserved: Preserved) -> Attrs:
+    """The attributes of the options; `body` has the usual names."""
+    attrs = OPTIONS.read(body, preserved)
+    labels = preserved.may_take(body, "labels", dict)
+    if labels is not None and any(type(each) is not str for each in labels.values()):
+        preserved.hold("labels", labels)
+    elif labels is not None:
+        attrs["metadata"] = labels
+        preserved.spelling["labels"] = True  # which need not fit the grammar of labels
+    return attrs
+
+
+def write_options(
+    options: Options, out: Wire, own_raw: Wire, raw: Raw | None, recorder: LossRecorder
+) -> None:
+    """`mine` is what `raw` has of this API; labels are those of the other one as well."""
+    OPTIONS.write(options, out, own_raw, recorder)
+    if options.metadata is not None:
+        write_labels(options, raw, out, recorder)
+
 
 _NO_OPTIONS = Request().options
 _TOKEN = frozenset({"token"})
@@ -28,53 +267,53 @@ def read_request(wire: Any, model: str | None = None, stream: bool | None = None
 
 
 def _read(wire: Wire, model: str | None, stream: bool | None) -> Request:
-    kept = Kept()
-    body = OPTIONS.usual(wire, kept)
-    messages = _read_messages(body, kept)
-    tools = _read_tools(body, kept) if "tools" in body else ()
-    attrs = read_options(body, kept)
+    preserved = Preserved()
+    body = OPTIONS.usual(wire, preserved)
+    messages = _read_messages(body, preserved)
+    tools = _read_tools(body, preserved) if "tools" in body else ()
+    attrs = read_options(body, preserved)
     if stream is not None:
         attrs["stream"] = stream
     options = Options(**attrs) if attrs else _NO_OPTIONS
-    token = kept.may_take(body, "continuationToken", str)
+    token = preserved.may_take(body, "continuationToken", str)
     continues = None if token is None else Continues(token=token)
-    name = _read_model(body, model, kept)
-    return Request(tuple(messages), name, tools, options, continues, kept.raw(NAME))
+    name = _read_model(body, model, preserved)
+    return Request(tuple(messages), name, tools, options, continues, preserved.raw(NAME))
 
 
-def _read_messages(body: Wire, kept: Kept) -> list[Message]:
+def _read_messages(body: Wire, preserved: Preserved) -> list[Message]:
     messages: list[Message] = []
     system = body.get("systemInstruction")
     if type(system) is not str:
-        system = kept.may_take(body, "systemInstruction", dict)
+        system = preserved.may_take(body, "systemInstruction", dict)
     if system is not None:
-        messages.append(below(".systemInstruction", read_system, system))
+        messages.append(at_path(".systemInstruction", read_system, system))
     if type(contents := body.get("contents")) is dict:
-        kept.form["one"] = True
+        preserved.spelling["one"] = True
         return messages + read_contents([contents])
-    return messages + read_contents(kept.may_take(body, "contents", list, filled=True) or [])
+    return messages + read_contents(preserved.may_take(body, "contents", list, filled=True) or [])
 
 
-def _read_tools(body: Wire, kept: Kept) -> tuple[ToolDefinition, ...]:
+def _read_tools(body: Wire, preserved: Preserved) -> tuple[ToolDefinition, ...]:
     if type(entries := body["tools"]) is dict:
-        kept.form["tool"] = True
+        preserved.spelling["tool"] = True
         entries = [entries]
-    elif not kept.take(body, "tools", list):
+    elif not preserved.take(body, "tools", list):
         return ()
     tools, hollow = read_tools(entries)
     if hollow:
-        kept.form["hollow"] = hollow
+        preserved.spelling["hollow"] = hollow
     return tools
 
 
-def _read_model(body: Wire, model: str | None, kept: Kept) -> str | None:
+def _read_model(body: Wire, model: str | None, preserved: Preserved) -> str | None:
     """The URL's model, or else the body's; another one in the body stays there."""
     named = body.get("model")
     if type(named) is not str or model not in (None, named):
         if "model" in body:
-            kept.add("model", named)
+            preserved.add("model", named)
         return model
-    kept.form["model"] = True
+    preserved.spelling["model"] = True
     return named
 
 
@@ -82,25 +321,25 @@ def _read_model(body: Wire, model: str | None, kept: Kept) -> str | None:
 
 
 def write_request(request: Request, recorder: LossRecorder) -> Wire:
-    mine = mine_of(NAME, request.raw)
-    form = form_in(mine)
+    own_raw = raw_of(NAME, request.raw)
+    spelling = spelling_in(own_raw)
     system, contents = write_messages(request.messages, recorder)
     body: Wire = {}
-    if contents or not did_without(mine, "contents"):
-        body["contents"] = contents[0] if form.get("one") and len(contents) == 1 else contents
+    if contents or not was_absent(own_raw, "contents"):
+        body["contents"] = contents[0] if spelling.get("one") and len(contents) == 1 else contents
     if system is not None:
         body["systemInstruction"] = system
-    if request.tools or form:
-        entries = write_tools(request.tools, form.get("hollow") or {}, recorder)
+    if request.tools or spelling:
+        entries = write_tools(request.tools, spelling.get("hollow") or {}, recorder)
         if entries:
-            body["tools"] = entries[0] if form.get("tool") and len(entries) == 1 else entries
+            body["tools"] = entries[0] if spelling.get("tool") and len(entries) == 1 else entries
     if request.options is not _NO_OPTIONS:
-        write_options(request.options, body, mine, request.raw, recorder)
+        write_options(request.options, body, own_raw, request.raw, recorder)
     if request.continues is not None:
         _write_continues(body, request, request.continues, recorder)
-    if form.get("model") is True and request.model is not None:
+    if spelling.get("model") is True and request.model is not None:
         body["model"] = request.model
-    return body if request.raw is None else put_back(body, request, request.raw, recorder)
+    return body if request.raw is None else restore_raw(body, request, request.raw, recorder)
 
 
 def _write_continues(

@@ -1,42 +1,135 @@
-"""Answers: candidates, the first of which is the message, the others alternatives; and tokens."""
+"""Responses: candidates (the first is the message, the others alternatives), token counts,
+errors."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from interlingua.dialects.gemini import tables
 from interlingua.dialects.gemini.calls import Calls
 from interlingua.dialects.gemini.citations import read_citations, write_citations
-from interlingua.dialects.gemini.errors import read_failure, write_failure
 from interlingua.dialects.gemini.messages import (
     finish_content,
     read_parts,
+    report_message,
     take_content,
-    tell_message,
     write_parts,
 )
+from interlingua.dialects.gemini.parts import Turn
 from interlingua.dialects.gemini.tables import MODEL, NAME, STOP_REASONS, STOP_WORDS
-from interlingua.dialects.gemini.text import Turn
 from interlingua.dialects.google import Counts
 from interlingua.dialects.kernel.calls import stopped_for_calls
-from interlingua.dialects.kernel.errors import below, each, read_whole, want
-from interlingua.dialects.kernel.fields import Attrs, Table, plain
-from interlingua.dialects.kernel.kept import (
+from interlingua.dialects.kernel.errors import (
+    at_path,
+    failed_answer,
+    read_each,
+    read_whole,
+    require,
+)
+from interlingua.dialects.kernel.fields import NOT_OURS, Attrs, Field, Reading, Table, plain
+from interlingua.dialects.kernel.preserved import (
     FORM,
-    Kept,
-    did_without,
-    form_of,
-    mine_inside,
-    mine_of,
-    put_back,
+    Preserved,
+    content_of,
+    keep,
+    raw_inside,
+    raw_of,
     restore,
+    restore_raw,
+    spelling_of,
+    was_absent,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import own_word, snake_case
 from interlingua.model.blocks import Block
-from interlingua.model.exchange import Response
+from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata, StopReason, Usage
+
+
+def _kind_of(message: str, word: str | None, status: int | None) -> ErrorKind:
+    if word in (None, "INVALID_ARGUMENT"):
+        for phrase, kind in tables.ERROR_PHRASES.items():
+            if phrase in message:
+                return kind
+    if word in tables.ERRORS:
+        return tables.ERRORS[word][0]
+    return tables.STATUS_KINDS.get(status or 0, ErrorKind.OTHER)
+
+
+def _read_word(value: Any) -> Reading:
+    return {"code": value} if type(value) is str else NOT_OURS
+
+
+def _write_word(error: Any, recorder: LossRecorder) -> str | None:
+    """Google's own word, or the one for the kind; one that it made up goes home as a spelling."""
+    if error.code not in tables.ERRORS:
+        recorder.lost(error, "code", "only Google's own words are known here", kind="approximated")
+        return tables.ERROR_WORDS.get(error.kind)
+    word: str = error.code
+    return word
+
+
+def _status_of(error: Any) -> int:
+    word = error.code if error.code in tables.ERRORS else tables.ERROR_WORDS[error.kind]
+    return tables.ERRORS[word][1]
+
+
+ERROR = Table(
+    ProviderError,
+    plain("message", "message", str, missing=""),
+    plain("code", "status", int, lenient=True, fill=_status_of),
+    Field(
+        "status",
+        ("code",),
+        _read_word,
+        _write_word,
+        fill=lambda error: tables.ERROR_WORDS[error.kind],
+    ),
+    Field("", ("kind",), lambda _: {}, lambda _, __: None),  # said by all of them together
+)
+
+
+def read_failure(wire: Wire, preserved: Preserved) -> Response:
+    """An empty message of status `error`, and the error."""
+    preserved.add_others(wire, ("error",))
+    error = at_path(".error", _read_error, wire["error"])
+    return failed_answer(NAME, error).replace(raw=preserved.raw(NAME))
+
+
+def _read_error(value: Any) -> ProviderError:
+    if type(value) is str:
+        raw = keep(NAME, None, {"string": True})
+        return ProviderError(_kind_of(value, None, None), value, raw=raw)
+    preserved = Preserved()
+    attrs = ERROR.read(require(value, dict), preserved)
+    kind = _kind_of(attrs["message"], attrs.get("code"), attrs.get("status"))
+    return ProviderError(kind, **attrs, raw=preserved.raw(NAME))
+
+
+def write_failure(response: Response, error: ProviderError, recorder: LossRecorder) -> Wire:
+    _report_answer(response, recorder)
+    out: Wire = {}
+    bare = error.code is None and error.status is None and not content_of(NAME, error.raw)
+    if text_alone := bare and spelling_of(NAME, error.raw).get("string"):
+        recorder.unwritten(error, frozenset({"kind", "message"}))
+    else:
+        ERROR.write(error, out, raw_of(NAME, error.raw), recorder)
+    if _kind_of(error.message, out.get("status"), out.get("code")) is not error.kind:
+        recorder.lost(error, "kind", "the word and the code tell the kind", kind="approximated")
+    return {"error": error.message if text_alone else restore_raw(out, error, error.raw, recorder)}
+
+
+def _report_answer(response: Response, recorder: LossRecorder) -> None:
+    reason = "an error body has no message"
+    for block in response.message.content:
+        recorder.dropped(block, reason)
+    if response.message.metadata.usage is not None:
+        recorder.lost(response.message, "metadata.usage", reason)
+    for other in response.alternatives:
+        recorder.lost(other, None, reason)
+
 
 _METADATA = ("groundingMetadata", "citationMetadata")
 BODY = Table(
@@ -56,7 +149,7 @@ CANDIDATE = Table(
 COUNTS = Counts(
     prompt="promptTokenCount",
     cached="cachedContentTokenCount",
-    said="candidatesTokenCount",
+    answer="candidatesTokenCount",
     thought="thoughtsTokenCount",
     total="totalTokenCount",
     tools="toolUsePromptTokenCount",
@@ -65,8 +158,8 @@ USAGE = Table(None, beside=COUNTS[:5], also_named=snake_case)
 
 
 def read_usage(wire: Wire) -> tuple[Usage, tuple[Diagnostic, ...]]:
-    kept = Kept()
-    return COUNTS.read(USAGE.usual(wire, kept), NAME, kept)
+    preserved = Preserved()
+    return COUNTS.read(USAGE.usual(wire, preserved), NAME, preserved)
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -78,57 +171,57 @@ def read_response(wire: Any) -> Response:
 
 
 def _read(wire: Wire, listed: bool) -> Response:
-    kept = Kept(form={"list": True}) if listed else Kept()
+    preserved = Preserved(spelling={"list": True}) if listed else Preserved()
     if wire.get("error") is not None:
-        return read_failure(wire, kept)
-    body = BODY.usual(wire, kept)
-    shared = BODY.read(body, kept)
-    if (usage := kept.may_take(body, "usageMetadata", dict)) is not None:
+        return read_failure(wire, preserved)
+    body = BODY.usual(wire, preserved)
+    shared = BODY.read(body, preserved)
+    if (usage := preserved.may_take(body, "usageMetadata", dict)) is not None:
         shared["usage"], shared["diagnostics"] = read_usage(usage)
-    candidates = kept.may_take(body, "candidates", list, filled=True)
+    candidates = preserved.may_take(body, "candidates", list, filled=True)
     if not candidates:
-        return _read_blocked(candidates, shared, kept)
+        return _read_blocked(candidates, shared, preserved)
     origin = shared.get("response_id") or 0
     numbers = iter(range(len(candidates)))
-    message, *others = each(
+    message, *others = read_each(
         candidates, ".candidates", lambda item: _read_candidate(item, next(numbers), origin, shared)
     )
-    return Response(message, tuple(others), raw=kept.raw(NAME))
+    return Response(message, tuple(others), raw=preserved.raw(NAME))
 
 
-def _read_blocked(candidates: list[Any] | None, shared: Attrs, kept: Kept) -> Response:
+def _read_blocked(candidates: list[Any] | None, shared: Attrs, preserved: Preserved) -> Response:
     """No candidates: the prompt itself was blocked."""
     if candidates is not None:
-        kept.spell("candidates", [])
+        preserved.keep_spelling("candidates", [])
     word = None
-    feedback = kept.rest.get("promptFeedback")
+    feedback = preserved.rest.get("promptFeedback")
     if type(feedback) is dict and type(feedback.get("blockReason")) is str:
         word = feedback["blockReason"]
-        kept.rest["promptFeedback"] = {k: v for k, v in feedback.items() if k != "blockReason"}
+        preserved.rest["promptFeedback"] = {k: v for k, v in feedback.items() if k != "blockReason"}
     metadata = MessageMetadata(
         protocol=NAME, stop_reason=StopReason.CONTENT_FILTER, raw_stop_reason=word, **shared
     )
-    return Response(Message(Role.ASSISTANT, metadata=metadata), raw=kept.raw(NAME))
+    return Response(Message(Role.ASSISTANT, metadata=metadata), raw=preserved.raw(NAME))
 
 
 def _read_candidate(wire: Any, position: int, origin: Any, shared: Attrs) -> Message:
-    kept = Kept()
-    candidate = CANDIDATE.usual(want(wire, dict), kept)
-    CANDIDATE.read(candidate, kept)
-    index = kept.may_take(candidate, "index", int, filled=True)
+    preserved = Preserved()
+    candidate = CANDIDATE.usual(require(wire, dict), preserved)
+    CANDIDATE.read(candidate, preserved)
+    index = preserved.may_take(candidate, "index", int, filled=True)
     if index is not None and index != position:
-        kept.rest["index"] = index
-    parts = take_parts(candidate, kept)
+        preserved.rest["index"] = index
+    parts = take_parts(candidate, preserved)
     calls = calls_of(origin, position)
-    blocks = below(".content", read_parts, parts, calls) if parts else []
+    blocks = at_path(".content", read_parts, parts, calls) if parts else []
     if not candidate.keys().isdisjoint(_METADATA):
-        blocks = read_citations(candidate, blocks, parts or [], kept)
-    word = finish_of(candidate, kept)
+        blocks = read_citations(candidate, blocks, parts or [], preserved)
+    word = finish_of(candidate, preserved)
     metadata = MessageMetadata(
         protocol=NAME,
         stop_reason=None if word is None else stop_reason(word, blocks),
         raw_stop_reason=word,
-        provider_raw=kept.raw(NAME),
+        provider_raw=preserved.raw(NAME),
         **({} if position else shared),
     )
     return Message(Role.ASSISTANT, tuple(blocks), metadata=metadata)
@@ -139,35 +232,35 @@ def calls_of(origin: Any, position: int) -> Calls:
     return Calls(f"{origin}/{position}" if position else origin, model=True)
 
 
-def take_parts(candidate: Wire, kept: Kept) -> list[Any] | None:
+def take_parts(candidate: Wire, preserved: Preserved) -> list[Any] | None:
     """The parts of a candidate's content, None where it has none."""
-    content = kept.may_take(candidate, "content", dict, filled=True)
+    content = preserved.may_take(candidate, "content", dict, filled=True)
     if content is None:
         return None
     if len(content) == 2 and content.get("role") == MODEL:
         parts = content.get("parts")
         if type(parts) is list and parts:  # as nearly all have it
             return parts
-    return _take_any_parts(content, kept)
+    return _take_any_parts(content, preserved)
 
 
-def _take_any_parts(content: Wire, kept: Kept) -> list[Any]:
-    inner = Kept()
-    word, _, parts = below(".content", take_content, content, inner)
+def _take_any_parts(content: Wire, preserved: Preserved) -> list[Any]:
+    inner = Preserved()
+    word, _, parts = at_path(".content", take_content, content, inner)
     if word not in (None, MODEL):
-        inner.form["role"] = word
+        inner.spelling["role"] = word
     if not content:
-        kept.spell("content", content)
-    kept.absorb("content", inner)
+        preserved.keep_spelling("content", content)
+    preserved.absorb("content", inner)
     return parts
 
 
-def finish_of(candidate: Wire, kept: Kept) -> Any:
+def finish_of(candidate: Wire, preserved: Preserved) -> Any:
     """The wire's word for the end; a number from clients that keep the enum's numbers."""
     word = candidate.get("finishReason")
     if word is None or isinstance(word, (dict, list)):
         if "finishReason" in candidate:
-            kept.add("finishReason", word)
+            preserved.add("finishReason", word)
         return None
     return word
 
@@ -185,17 +278,17 @@ def write_response(response: Response, recorder: LossRecorder) -> Any:
     if response.error is not None:
         body = write_failure(response, response.error, recorder)
     else:
-        body = _write_body(response, mine_of(NAME, raw), recorder)
+        body = _write_body(response, raw_of(NAME, raw), recorder)
     if raw is None:
         return body
-    put_back(body, response, raw, recorder)
-    return [body] if form_of(NAME, raw).get("list") else body
+    restore_raw(body, response, raw, recorder)
+    return [body] if spelling_of(NAME, raw).get("list") else body
 
 
-def _write_body(response: Response, mine: Wire, recorder: LossRecorder) -> Wire:
+def _write_body(response: Response, own_raw: Wire, recorder: LossRecorder) -> Wire:
     body: Wire = {}
     metadata = response.message.metadata
-    if _is_blocked(response, mine):
+    if _is_blocked(response, own_raw):
         if metadata.raw_stop_reason is not None:
             body["promptFeedback"] = {"blockReason": metadata.raw_stop_reason}
     else:
@@ -210,10 +303,10 @@ def _write_body(response: Response, mine: Wire, recorder: LossRecorder) -> Wire:
     return body
 
 
-def _is_blocked(response: Response, mine: Wire) -> bool:
+def _is_blocked(response: Response, own_raw: Wire) -> bool:
     """Whether there were no candidates, and still is nothing that one would say."""
     return (
-        did_without(mine, "candidates")
+        was_absent(own_raw, "candidates")
         and not response.message.content
         and not response.alternatives
         and response.message.metadata.stop_reason is StopReason.CONTENT_FILTER
@@ -221,27 +314,27 @@ def _is_blocked(response: Response, mine: Wire) -> bool:
 
 
 def _write_candidate(message: Message, position: int, recorder: LossRecorder) -> Wire:
-    mine = tell_message(message, recorder)
+    own_raw = report_message(message, recorder)
     turn = Turn(recorder, model=True, cites=True)
     parts: list[Wire] = []
     write_parts(message, turn, parts)
     if message.metadata.logprobs:
         recorder.lost(message, "metadata.logprobs", severity="info")
-    candidate: Wire = {} if did_without(mine, "index") else {"index": position}
-    if "index" in mine:
-        candidate["index"] = mine["index"]
-    if parts or not did_without(mine, "content"):
-        candidate["content"] = _content(parts, mine_inside(mine, "content"))
+    candidate: Wire = {} if was_absent(own_raw, "index") else {"index": position}
+    if "index" in own_raw:
+        candidate["index"] = own_raw["index"]
+    if parts or not was_absent(own_raw, "content"):
+        candidate["content"] = _content(parts, raw_inside(own_raw, "content"))
     if (word := _finish_word(message, recorder)) is not None:
         candidate["finishReason"] = word
     if any(getattr(block, "citations", None) for block in message.content):
-        candidate |= write_citations(message.content, turn, parts, mine)
-    return restore(candidate, mine) if mine else candidate
+        candidate |= write_citations(message.content, turn, parts, own_raw)
+    return restore(candidate, own_raw) if own_raw else candidate
 
 
-def _content(parts: list[Wire], mine: Wire) -> Wire:
-    role = None if did_without(mine, "role") else mine.get(FORM, {}).get("role", MODEL)
-    return finish_content(role, parts, mine)
+def _content(parts: list[Wire], own_raw: Wire) -> Wire:
+    role = None if was_absent(own_raw, "role") else own_raw.get(FORM, {}).get("role", MODEL)
+    return finish_content(role, parts, own_raw)
 
 
 def _finish_word(message: Message, recorder: LossRecorder) -> Any:

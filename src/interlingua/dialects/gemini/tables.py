@@ -12,9 +12,9 @@ from interlingua.dialects import google
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import StopWords, TwoWay
 from interlingua.dialects.record import Counting, Traits
-from interlingua.ids import IdGrammar
 from interlingua.model.blocks import AudioBlock, DocumentBlock, ImageBlock, MediaBlock, VideoBlock
 from interlingua.model.exchange import Effort, ErrorKind, ReasoningMode
+from interlingua.model.ids import IdGrammar
 from interlingua.model.metadata import StopReason
 
 NAME = "gemini"
@@ -64,14 +64,19 @@ DEFAULT_TYPES: dict[type[MediaBlock], str] = {
     DocumentBlock: "application/pdf",
 }
 """The media type of media that come without one; the wire tells kinds apart by it."""
-FIRST_BYTES: dict[str, str] = {
-    "iVBORw0KGgo": "image/png",
-    "/9j/": "image/jpeg",
-    "R0lGOD": "image/gif",
-    "UklGR": "image/webp",
-    "JVBERi0": "application/pdf",
-}
-"""How some files begin in base64."""
+FIRST_BYTES: tuple[tuple[str, str], ...] = (
+    ("iVBORw0KGgo", "image/png"),
+    ("/9j/", "image/jpeg"),
+    ("R0lGOD", "image/gif"),
+    ("UklGR", "image/webp"),
+    ("JVBERi0", "application/pdf"),
+    ("UklGR", "audio/wav"),
+    ("T2dnU", "audio/ogg"),
+    ("SUQz", "audio/mp3"),
+    ("ZkxhQ", "audio/flac"),
+    ("GkXfo", "video/webm"),
+)
+"""How some files begin in base64. RIFF holds images and sound: the kind of block decides."""
 EXTENSIONS: dict[str, str] = {
     **{word: f"image/{word}" for word in ("png", "jpeg", "webp", "gif", "heic", "heif")},
     **{word: f"audio/{word}" for word in ("wav", "mp3", "aac", "ogg", "flac")},
@@ -237,6 +242,8 @@ def _to_count(wire: Wire, model: str) -> Wire:
 
 
 TRAITS = Traits(
+    speaks=True,
+    orders_properties=True,
     messages="contents",
     family="google",
     hoists_instructions=True,
@@ -252,11 +259,11 @@ TRAITS = Traits(
     call_signature=call_signature,
     metadata="labels",
     # The instructions and the user may say nothing (recorded with status 200, read 2026-11).
-    texts="answers",
+    allowed_text="answers",
     begins_with_model=False,
     continues=frozenset({"token"}),
-    one_line=True,  # google-genai 3.1, tried 2026-11
-    own_budget=True,
+    unicode_newlines=True,  # google-genai 3.1, tried 2026-11
+    adaptive_thinking=True,
     model_prefix="models/",
     paths={
         "request": "/models/{model}:generateContent",

@@ -16,17 +16,16 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.gemini.tables import BUILT_IN, CLIENT_KINDS, NAME
-from interlingua.dialects.kernel.errors import ShapeError, each, want
+from interlingua.dialects.kernel.errors import ShapeError, read_each, require
 from interlingua.dialects.kernel.fields import Table, Through, plain
-from interlingua.dialects.kernel.kept import (
+from interlingua.dialects.kernel.preserved import (
     FORM,
     NOTHING,
-    Kept,
-    form_in,
-    form_of,
-    kept,
-    mine_of,
+    Preserved,
+    content_of,
+    raw_of,
     restore,
+    spelling_in,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.tools import TEXT_SCHEMA
@@ -59,13 +58,13 @@ def google_schemas(keys: dict[str, str]) -> Through:
     """For a table that has schemas under these keys: where the wire has one in Google's language,
     under the key beside it, that is JSON Schema while it is ours."""
 
-    def read(wire: Wire, kept: Kept) -> Wire:
+    def read(wire: Wire, preserved: Preserved) -> Wire:
         for usual, google in keys.items():
-            wire = _from_google(wire, usual, google, kept)
+            wire = _from_google(wire, usual, google, preserved)
         return wire
 
-    def write(out: Wire, mine: Wire) -> None:
-        notes = form_in(mine).get("google", NOTHING)
+    def write(out: Wire, own_raw: Wire) -> None:
+        notes = spelling_in(own_raw).get("google", NOTHING)
         for usual, google in keys.items():
             if usual in notes and usual in out:
                 out[google] = _to_google(out.pop(usual), notes[usual])
@@ -73,19 +72,21 @@ def google_schemas(keys: dict[str, str]) -> Through:
     return read, write
 
 
-def _from_google(wire: Wire, usual: str, google: str, kept: Kept) -> Wire:
+def _from_google(wire: Wire, usual: str, google: str, preserved: Preserved) -> Wire:
     key = google if wire.get(google) is not None else snake_case(google)
     schema = wire.get(key)
     if schema is None or wire.get(usual) is not None:
         return wire
-    said = _through(want(schema, dict, f".{google}"), _plain)
-    notes = kept.form.setdefault("google", {})
-    notes[usual] = None if same(said, schema) else schema
+    converted = _through(require(schema, dict, f".{google}"), _plain)
+    notes = preserved.spelling.setdefault("google", {})
+    notes[usual] = None if same(converted, schema) else schema
     if key != google:
-        kept.form.setdefault("named", {})[google] = key
+        preserved.spelling.setdefault("named", {})[google] = key
     if usual in wire:
-        kept.spell(usual, None)
-    return {name: item for name, item in wire.items() if name not in (usual, key)} | {usual: said}
+        preserved.keep_spelling(usual, None)
+    return {name: item for name, item in wire.items() if name not in (usual, key)} | {
+        usual: converted
+    }
 
 
 def _to_google(schema: Wire, old: Wire | None) -> Any:
@@ -175,7 +176,7 @@ TOOL = Table(
 
 
 def _read_function(wire: Any) -> ToolDefinition:
-    return TOOL.read_value(ToolDefinition, want(wire, dict), NAME)
+    return TOOL.read_value(ToolDefinition, require(wire, dict), NAME)
 
 
 def _write_function(tool: ToolDefinition, recorder: LossRecorder) -> Wire:
@@ -197,7 +198,7 @@ def read_tools(entries: list[Any]) -> tuple[tuple[ToolDefinition, ...], Wire]:
     """The tools, and the entries without any by their position."""
     tools: list[ToolDefinition] = []
     hollow: Wire = {}
-    for index, found in enumerate(each(entries, ".tools", _read_entry)):
+    for index, found in enumerate(read_each(entries, ".tools", _read_entry)):
         if not found:
             hollow[str(index)] = entries[index]
         elif tools and tools[-1].kind == "function" and found[0].kind == "function":
@@ -207,23 +208,30 @@ def read_tools(entries: list[Any]) -> tuple[tuple[ToolDefinition, ...], Wire]:
 
 
 def _read_entry(entry: Any) -> list[ToolDefinition]:
-    kept = Kept()
+    preserved = Preserved()
     functions: list[ToolDefinition] = []
     others: list[ToolDefinition] = []
-    for kind, given in ENTRY.usual(want(entry, dict), kept).items():
-        if given is None or (kind == FUNCTIONS and given == []):
-            kept.spell(kind, given)
+    for kind, value in ENTRY.usual(require(entry, dict), preserved).items():
+        if value is None or (kind == FUNCTIONS and value == []):
+            preserved.keep_spelling(kind, value)
         elif kind == FUNCTIONS:
-            functions = each(given, f".{FUNCTIONS}", _read_function)
-        elif type(given) not in (dict, list):
-            raise ShapeError(f".{kind}", "an object", given)
+            functions = read_each(value, f".{FUNCTIONS}", _read_function)
+        elif type(value) not in (dict, list) and kind not in BUILT_IN:
+            preserved.rest[kind] = value
+        elif type(value) not in (dict, list):
+            raise ShapeError(f".{kind}", "an object", value)
         else:
-            others.append(_built_in(kind, given))
+            others.append(_built_in(kind, value))
     found = functions + others
+    if not found:
+        return [_built_in(kind, value) for kind, value in preserved.rest.items()]
     for index in range(max(len(functions), 1), len(found)):
         found[index] = _noted(found[index], "with", True)
-    if found and kept.form:
-        found[0] = _noted(found[0], "entry", kept.form)
+    if preserved.spelling:
+        found[0] = _noted(found[0], "entry", preserved.spelling)
+    if preserved.rest:
+        own_raw = raw_of(NAME, found[0].raw)
+        found[0] = found[0].replace(raw={NAME: {**own_raw, _BESIDE: preserved.rest}})
     return found
 
 
@@ -233,8 +241,12 @@ def _built_in(kind: str, settings: Any) -> ToolDefinition:
 
 
 def _noted(tool: ToolDefinition, name: str, note: Any) -> ToolDefinition:
-    mine = mine_of(NAME, tool.raw)
-    return tool.replace(raw={NAME: {**mine, FORM: {**form_in(mine), name: note}}})
+    own_raw = raw_of(NAME, tool.raw)
+    return tool.replace(raw={NAME: {**own_raw, FORM: {**spelling_in(own_raw), name: note}}})
+
+
+_BESIDE = "$beside"
+"""Unknown keys of an entry that are no tools, with its first tool."""
 
 
 def write_tools(
@@ -243,33 +255,37 @@ def write_tools(
     entries: list[tuple[Wire, Wire]] = []
     functions: list[Wire] | None = None
     for tool in tools:
-        form = form_of(NAME, tool.raw)
+        own_raw = raw_of(NAME, tool.raw)
+        spelling = spelling_in(own_raw)
         if tool.kind in ("function", "custom"):
-            if functions is None or "apart" in form:
+            if functions is None or "apart" in spelling:
                 functions = []
-                _enter(entries, FUNCTIONS, functions, form)
+                _enter(entries, FUNCTIONS, functions, own_raw)
             functions.append(_write_function(tool, recorder))
         elif (value := _write_built_in(tool, recorder)) is not None:
-            _enter(entries, tool.kind, value, form)
+            _enter(entries, tool.kind, value, own_raw)
             functions = None
-    written = [restore(entry, {FORM: form}) for entry, form in entries]
+    written = [restore(entry, around) for entry, around in entries]
     for index, entry in hollow.items():
         written.insert(int(index), entry)
     return written
 
 
-def _enter(entries: list[tuple[Wire, Wire]], key: str, value: Any, form: Wire) -> None:
+def _enter(entries: list[tuple[Wire, Wire]], key: str, value: Any, own_raw: Wire) -> None:
     """A tool in the last entry, if it stood there, else in one of its own."""
-    if entries and "with" in form and key not in entries[-1][0]:
+    spelling = spelling_in(own_raw)
+    if entries and "with" in spelling and key not in entries[-1][0]:
         entries[-1][0][key] = value
     else:
-        entries.append(({key: value}, form.get("entry") or {}))
+        entries.append(
+            ({key: value}, {**own_raw.get(_BESIDE, {}), FORM: spelling.get("entry") or {}})
+        )
 
 
 def _write_built_in(tool: ToolDefinition, recorder: LossRecorder) -> Any:
     """The settings of a built-in tool; None for one that is not known here."""
-    settings = kept(NAME, tool.raw).get(tool.kind, {} if tool.kind in BUILT_IN else None)
-    if type(settings) not in (dict, list):
+    settings = content_of(NAME, tool.raw).get(tool.kind, {} if tool.kind in BUILT_IN else None)
+    if settings is None:
         recorder.lost(tool, None, "a tool that another provider defines", severity="error")
         return None
     recorder.unwritten(tool, _BUILT_IN)

@@ -9,8 +9,17 @@ from typing import Any
 import msgspec
 
 from interlingua.dialects.front import Ending, Filler, Front, Stored, Wire
-from interlingua.dialects.gemini_interactions.tables import COMPLETE, CREATED, DONE, NAME, OBJECT
+from interlingua.dialects.gemini_interactions.tables import (
+    COMPLETE,
+    CREATED,
+    DONE,
+    NAME,
+    OBJECT,
+    OLD_FRAMES,
+)
 
+_COMPLETE = (COMPLETE, OLD_FRAMES[COMPLETE])
+_FILLED = (CREATED, OLD_FRAMES[CREATED], *_COMPLETE)
 _FRAME = re.compile(rb'data: (\{[^\r\n]*"interaction":\{[^\r\n]*)')
 
 
@@ -22,14 +31,15 @@ _event = msgspec.json.Decoder(_Event).decode
 
 
 class LastFrame(Ending):
-    marks = (COMPLETE.encode(), DONE.encode())
+    marks = (OLD_FRAMES[COMPLETE].encode(), DONE.encode())
+    """The older name is how the newer one begins."""
     silent = frozenset({b"data: [DONE]"})
 
-    def _look(self, data: str) -> None:
+    def _look(self, data: str, name: str | None) -> None:
         if data == DONE:
             if self.is_reached:
                 self.reach()
-        elif _event(data).event_type == COMPLETE:
+        elif _event(data).event_type in _COMPLETE:
             self.reach(last=False)
 
 
@@ -42,8 +52,8 @@ class Repeated(msgspec.Struct):
     service_tier: str | None = None
 
     def members(self) -> Wire:
-        said: Wire = {key: getattr(self, key) for key in self.__struct_fields__}
-        return {key: item for key, item in said.items() if item is not None}
+        fields: Wire = {key: getattr(self, key) for key in self.__struct_fields__}
+        return {key: item for key, item in fields.items() if item is not None}
 
 
 _repeated = msgspec.json.Decoder(Repeated)
@@ -52,19 +62,19 @@ _repeated = msgspec.json.Decoder(Repeated)
 class Members(Filler):
     """When it was, and what it goes on from."""
 
-    def __init__(self, asked: bytes) -> None:
-        super().__init__(asked)
-        self._asked = asked
+    def __init__(self, request: bytes) -> None:
+        super().__init__(request)
+        self._request = request
         self._made = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        self._said: Wire | None = None
+        self._repeated_fields: Wire | None = None
 
     def _members(self) -> Wire:
-        if self._said is None:
+        if self._repeated_fields is None:
             try:
-                self._said = _repeated.decode(self._asked).members()
+                self._repeated_fields = _repeated.decode(self._request).members()
             except (msgspec.DecodeError, UnicodeError):
-                self._said = {}
-        return self._said
+                self._repeated_fields = {}
+        return self._repeated_fields
 
     def whole(self, wire: Wire) -> Wire:
         if "error" in wire:
@@ -77,10 +87,10 @@ class Members(Filler):
 
     def _filled(self, found: re.Match[bytes]) -> bytes:
         frame: Any = msgspec.json.decode(found[1])
-        told = frame["interaction"]
-        if frame.get("event_type") not in (CREATED, COMPLETE) or not isinstance(told, dict):
+        interaction = frame["interaction"]
+        if frame.get("event_type") not in _FILLED or not isinstance(interaction, dict):
             return found[0]
-        frame["interaction"] = self.whole(told)
+        frame["interaction"] = self.whole(interaction)
         return b"data: " + msgspec.json.encode(frame)
 
 

@@ -1,10 +1,13 @@
-"""Steps to messages and back. What a model did in a row is one message, whatever steps it took;
+"""Steps to messages. What a model did in a row is one message, whatever steps it took;
 what the user gave is a message for each step, and so is each result of a function.
 
 How the wire drew its steps no block can tell. Words for it in the spelling of a message: `bare`
 (content that stands among steps), `within` (more of the `user_input` before it), `among` (a result
 that stands in one) and `empty` (outputs that say nothing, and how many blocks come before each).
-On a block: `apart` (a new `model_output` behind another)."""
+On a block: `apart` (a new `model_output` behind another).
+
+The older revision has turns with a role in place of steps, and an answer is a list of content. A
+message that was such a turn has `turn` in its spelling: `text`, `parts`, or `unknown`."""
 
 from __future__ import annotations
 
@@ -13,15 +16,10 @@ from typing import Any
 
 from interlingua.dialects.gemini_interactions.calls import (
     read_call,
-    read_result,
-    write_call,
-    write_result,
-)
-from interlingua.dialects.gemini_interactions.hosted import (
     read_hosted_call,
     read_hosted_result,
-    write_hosted_call,
-    write_hosted_result,
+    read_result,
+    read_thought,
 )
 from interlingua.dialects.gemini_interactions.tables import (
     CALL,
@@ -31,29 +29,26 @@ from interlingua.dialects.gemini_interactions.tables import (
     MODEL_OUTPUT,
     NAME,
     RESULT,
+    ROLES,
     THOUGHT,
     USER_INPUT,
 )
 from interlingua.dialects.gemini_interactions.text import (
     STEP,
-    WRITERS,
     read_content,
     read_contents,
-    write_content,
 )
-from interlingua.dialects.gemini_interactions.thinking import read_thought, write_thought
-from interlingua.dialects.kernel.errors import ShapeError, want
-from interlingua.dialects.kernel.kept import Kept, did_without, form_of, mine_of, put_back
-from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.errors import ShapeError, read_each, require
+from interlingua.dialects.kernel.preserved import (
+    Preserved,
+    raw_of,
+    spelling_of,
+)
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import placeholder, unsaid_beside
 from interlingua.model.base import Raw
 from interlingua.model.blocks import (
     Block,
     TextBlock,
-    ThinkingBlock,
-    ToolResultBlock,
-    ToolUseBlock,
     UnknownBlock,
 )
 from interlingua.model.message import Message, Role
@@ -61,11 +56,11 @@ from interlingua.model.metadata import MessageMetadata
 
 _MADE = MessageMetadata(protocol=NAME)
 _CONTENT = frozenset({"text", *MEDIA})
-_GIVEN = frozenset({USER_INPUT, RESULT, *_CONTENT})
+_INPUTS = frozenset({USER_INPUT, RESULT, *_CONTENT})
 """What comes from the user; all else is a model's."""
 _OUTPUT = frozenset({"type", "content"})
+_TURN = frozenset({"role", "content"})
 _USER, _ASSISTANT, _TOOL = Role.USER, Role.ASSISTANT, Role.TOOL
-_LEADING = frozenset({Role.SYSTEM, Role.DEVELOPER})
 
 # -- reading: what a model did --------------------------------------------------------------------
 
@@ -97,11 +92,21 @@ class Run:
             self.blocks.append(UnknownBlock({NAME: step}) if read is None else read(step))
         self._after_output = False
 
+    def add_content(self, part: Wire) -> None:
+        """An item of the older revision, where texts and media stand beside calls."""
+        kind = _type_of(part)
+        if kind in _CONTENT:
+            self.blocks.append(read_content(part))
+        elif kind == MODEL_OUTPUT:
+            self.blocks.append(UnknownBlock({NAME: part}))
+        else:
+            self.add(part)
+
     def _add_output(self, step: Wire) -> None:
         content = step.get("content")
         if not content:
             if content is not None:
-                want(content, list, ".content")
+                require(content, list, ".content")
             self._add_nothing(step)
             return
         blocks = [
@@ -124,8 +129,11 @@ class Run:
             self.empty.append([len(self.blocks), step])
         self._after_output = False
 
-    def message(self) -> Message:
+    def message(self, preserved: Preserved | None = None) -> Message:
+        """All of them as one message; `kept` is what its turn says besides."""
         raw: Raw | None = {NAME: {"$form": {"empty": self.empty}}} if self.empty else None
+        if preserved is not None:
+            raw = preserved.raw(NAME)
         metadata = _MADE if raw is None else MessageMetadata(protocol=NAME, provider_raw=raw)
         return Message(_ASSISTANT, tuple(self.blocks), metadata=metadata)
 
@@ -135,51 +143,65 @@ def _with_step(block: Block, beside: Wire, apart: bool) -> Block:
     if type(block) is UnknownBlock:
         step = {**block.raw[NAME], **beside}
         return UnknownBlock({NAME: {**step, "$form": {"apart": True}} if apart else step})
-    mine = mine_of(NAME, block.raw)
-    said = {key: item for key, item in beside.items() if item is not None}
-    form = dict(form_of(NAME, block.raw))
+    own_raw = raw_of(NAME, block.raw)
+    content = {key: item for key, item in beside.items() if item is not None}
+    spelling = dict(spelling_of(NAME, block.raw))
     if apart:
-        form["apart"] = True
-    if len(said) < len(beside):
-        form["step"] = {key: None for key in beside if key not in said}
-    whole = {**mine, STEP: said} if said else dict(mine)
-    return block.replace(raw={NAME: {**whole, "$form": form} if form else whole})
+        spelling["apart"] = True
+    if len(content) < len(beside):
+        spelling["step"] = {key: None for key in beside if key not in content}
+    whole = {**own_raw, STEP: content} if content else dict(own_raw)
+    return block.replace(raw={NAME: {**whole, "$form": spelling} if spelling else whole})
 
 
 def read_answer(steps: list[Any]) -> Message:
     """The steps of an answer. What a user said is no part of one, though it may be repeated."""
-    run, place = Run(), 0
+    run, index = Run(), 0
     try:
         for step in steps:
-            if want(step, dict).get("type") in (USER_INPUT, RESULT):
+            if require(step, dict).get("type") in (USER_INPUT, RESULT):
                 run.blocks.append(UnknownBlock({NAME: step}))
             else:
                 run.add(step)
-            place += 1
+            index += 1
     except ShapeError as error:
-        raise error.inside(f".steps[{place}]") from None
+        raise error.inside(f".steps[{index}]") from None
     return run.message()
+
+
+def read_outputs(outputs: list[Any]) -> Message:
+    """The content of an answer of the older revision."""
+    run = Run()
+    _add_contents(run, outputs, ".outputs")
+    return run.message()
+
+
+def _add_contents(run: Run, parts: list[Any], path: str) -> None:
+    read_each(parts, path, lambda part: run.add_content(require(part, dict)))
 
 
 # -- reading: a conversation ----------------------------------------------------------------------
 
 
-def read_input(given: Any, kept: Kept) -> list[Message]:
-    """`input`: a text, a piece of content, several, a step, or steps (`$form.input`)."""
-    if type(given) is str:
-        kept.form["input"] = "text"
-        return [Message(_USER, (TextBlock(given),))] if given else []
-    if type(given) is dict:
-        kept.form["input"] = "one" if _type_of(given) in _CONTENT else "step"
-        given = [given]
-    if type(given) is not list:
-        raise ShapeError(".input", "a text or a list", given)
-    if not given:
-        kept.spell("input", given)
-    elif all(_type_of(item) in _CONTENT for item in given):
-        kept.form.setdefault("input", "content")
-        return [Message(_USER, tuple(read_contents(given, ".input")))]
-    return read_steps(given)
+def read_input(value: Any, preserved: Preserved) -> list[Message]:
+    """`input`: a text, a piece of content, several, a step, steps, or turns (`$form.input`)."""
+    if type(value) is str:
+        preserved.spelling["input"] = "text"
+        return [Message(_USER, (TextBlock(value),))] if value else []
+    if type(value) is dict:
+        one = "turn" if is_turn(value) else "step"
+        preserved.spelling["input"] = "one" if _type_of(value) in _CONTENT else one
+        value = [value]
+    if type(value) is not list:
+        raise ShapeError(".input", "a text or a list", value)
+    if not value:
+        preserved.keep_spelling("input", value)
+    elif all(_type_of(item) in _CONTENT for item in value):
+        preserved.spelling.setdefault("input", "content")
+        return [Message(_USER, tuple(read_contents(value, ".input")))]
+    elif turns := sum([is_turn(item) for item in value]):
+        preserved.spelling.setdefault("input", "turns" if turns == len(value) else "mixed")
+    return read_steps(value)
 
 
 def _type_of(item: Any) -> str | None:
@@ -187,27 +209,33 @@ def _type_of(item: Any) -> str | None:
     return kind if type(kind) is str else None
 
 
+def is_turn(item: Any) -> bool:
+    """Whether an item of an input is a turn of the older revision."""
+    return type(item) is dict and "type" not in item and ("role" in item or "content" in item)
+
+
 def read_steps(steps: list[Any]) -> list[Message]:
     messages: list[Message] = []
     run: Run | None = None
-    place = 0
+    index = 0
     try:
         for step in steps:
-            if _type_of(want(step, dict)) in _GIVEN:
+            is_input = _type_of(require(step, dict)) in _INPUTS
+            if is_input or is_turn(step):
                 if run is not None:
                     messages.append(run.message())
                     run = None
-                messages += _read_given(step)
+                messages += _read_user_step(step) if is_input else _read_turn(step)
             else:
                 run = run or Run()
                 run.add(step)
-            place += 1
+            index += 1
     except ShapeError as error:
-        raise error.inside(f".input[{place}]") from None
+        raise error.inside(f".input[{index}]") from None
     return messages if run is None else [*messages, run.message()]
 
 
-def _read_given(step: Wire) -> list[Message]:
+def _read_user_step(step: Wire) -> list[Message]:
     """What the user gave: a step of it, a result, or content that stands alone."""
     kind = step["type"]
     if kind == RESULT:
@@ -215,29 +243,69 @@ def _read_given(step: Wire) -> list[Message]:
     if kind != USER_INPUT:
         raw: Raw = {NAME: {"$form": {"bare": True}}}
         return [Message(_USER, (read_content(step),), metadata=MessageMetadata(provider_raw=raw))]
-    kept, content = Kept(), step.get("content")
-    kept.add_others(step, _OUTPUT)
+    preserved, content = Preserved(), step.get("content")
+    preserved.add_others(step, _OUTPUT)
     if not content:
         if "content" not in step:
-            kept.miss("content")
+            preserved.mark_absent("content")
         else:
-            kept.spell("content", content if content is None else want(content, list, ".content"))
-        return [_given((), kept)]
+            preserved.keep_spelling(
+                "content", content if content is None else require(content, list, ".content")
+            )
+        return [_user_message((), preserved)]
     if type(content) is not list:
         raise ShapeError(".content", "a list", content)
     if not any(type(part) is dict and part.get("type") == RESULT for part in content):
-        return [_given(tuple(read_contents(content, ".content")), kept)]
-    return _split(content, kept)
+        return [_user_message(tuple(read_contents(content, ".content")), preserved)]
+    return _split(content, preserved)
 
 
-def _given(blocks: tuple[Block, ...], kept: Kept) -> Message:
-    raw = kept.raw(NAME)
+def _read_turn(turn: Wire) -> list[Message]:
+    """A turn with a role. One of a role that we do not know is kept as it is."""
+    preserved, content, role = Preserved(spelling={"turn": "parts"}), turn.get("content"), _USER
+    if turn.get("role") is not None:
+        known = ROLES.read(require(turn["role"], str, ".role"))
+        if known is None:
+            return [_unknown_turn(turn)]
+        role = known
+    elif "role" in turn:
+        preserved.keep_spelling("role", None)
+    else:
+        preserved.mark_absent("role")
+    preserved.add_others(turn, _TURN)
+    if not content:
+        if "content" not in turn:
+            preserved.mark_absent("content")
+        elif content != "":
+            preserved.keep_spelling(
+                "content", content if content is None else require(content, list, ".content")
+            )
+    if type(content) is str:
+        preserved.spelling["turn"] = "text"
+        content = [{"type": "text", "text": content}] if content else []
+    elif content and type(content) is not list:
+        raise ShapeError(".content", "a text or a list", content)
+    if role is _USER:
+        return _split(content or [], preserved) or [_user_message((), preserved)]
+    run = Run()
+    _add_contents(run, content or [], ".content")
+    return [run.message(preserved)]
+
+
+def _unknown_turn(turn: Wire) -> Message:
+    run = Run()
+    run.blocks.append(UnknownBlock({NAME: turn}))
+    return run.message(Preserved(spelling={"turn": "unknown"}))
+
+
+def _user_message(blocks: tuple[Block, ...], preserved: Preserved) -> Message:
+    raw = preserved.raw(NAME)
     if raw is None:
         return Message(_USER, blocks)
     return Message(_USER, blocks, metadata=MessageMetadata(provider_raw=raw))
 
 
-def _split(content: list[Any], kept: Kept) -> list[Message]:
+def _split(content: list[Any], preserved: Preserved) -> list[Message]:
     """One message for each result among the content of a step, one for each run of other parts. The
     service takes them there, though its types do not say so (recorded with 200, 2026)."""
     messages: list[Message] = []
@@ -246,7 +314,7 @@ def _split(content: list[Any], kept: Kept) -> list[Message]:
     def close() -> None:
         if others:
             blocks = tuple(read_contents(list(others), ".content"))
-            messages.append(_given(blocks, _around(kept, messages)))
+            messages.append(_user_message(blocks, _around(preserved, messages)))
             others.clear()
 
     for number, part in enumerate(content):
@@ -258,226 +326,16 @@ def _split(content: list[Any], kept: Kept) -> list[Message]:
             message = Message.of_result(read_result(part))
         except ShapeError as error:
             raise error.inside(f".content[{number}]") from None
-        around = _around(kept, messages)
-        around.form["among"] = True
+        around = _around(preserved, messages)
+        around.spelling["among"] = True
         metadata = message.metadata.replace(provider_raw=around.raw(NAME))
         messages.append(message.replace(metadata=metadata))
     close()
     return messages
 
 
-def _around(first: Kept, messages: list[Message]) -> Kept:
-    return Kept(form={"within": True}) if messages else Kept(first.rest, dict(first.form))
-
-
-# -- writing: what a model did --------------------------------------------------------------------
-
-
-class Steps:
-    """The steps of one message of a model."""
-
-    def __init__(self, recorder: LossRecorder) -> None:
-        self.steps: list[Wire] = []
-        self._recorder = recorder
-        self._open: Wire | None = None
-        """The output that more content may join."""
-
-    def add_all(self, message: Message) -> None:
-        raw = message.metadata.provider_raw
-        empty = [] if raw is None else form_of(NAME, raw).get("empty", [])
-        waiting = {place: [each for at, each in empty if at == place] for place, _ in empty}
-        for number, block in enumerate(message.content):
-            self._add_empty(waiting.pop(number, ()))
-            self.add(block)
-        for rest in waiting.values():
-            self._add_empty(rest)
-
-    def _add_empty(self, steps: Any) -> None:
-        for step in steps:
-            self.steps.append(step)
-            self._open = None
-
-    def add(self, block: Block) -> None:
-        kind = type(block)
-        if kind is UnknownBlock:
-            self._add_unknown(block)
-        elif kind in WRITERS:
-            part = write_content(block, self._recorder)
-            if part is not None:
-                self._add_part(part, block.raw)
-        elif type(block) is ThinkingBlock:
-            write_thought(block, self.steps, self._recorder)
-            self._open = None
-        else:
-            step = self._step_of(block)
-            if step is not None:
-                self.steps.append(step)
-                self._open = None
-
-    def _step_of(self, block: Block) -> Wire | None:
-        if type(block) is ToolUseBlock:
-            write = write_call if block.executor == "client" else write_hosted_call
-            return write(block, self._recorder)
-        if type(block) is ToolResultBlock:
-            return write_hosted_result(block, self._recorder)
-        self._recorder.dropped(block, "sealed by another service")
-        return None
-
-    def _add_part(self, part: Wire, raw: Raw | None) -> None:
-        form = form_of(NAME, raw)
-        beside = {**mine_of(NAME, raw).get(STEP, {}), **form.get("step", {})}
-        if self._open is None or form.get("apart") or beside:
-            self._open = {"type": MODEL_OUTPUT, "content": [], **beside}
-            self.steps.append(self._open)
-        self._open["content"].append(part)
-
-    def _add_unknown(self, block: Any) -> None:
-        """A step that we do not know; an output of one part was content that we do not know."""
-        step = WRITERS[UnknownBlock](block, self._recorder)
-        if step is None:
-            return
-        form = step.get("$form")
-        content = step.get("content")
-        if step.get("type") != MODEL_OUTPUT or type(content) is not list or len(content) != 1:
-            self.steps.append(step)
-            self._open = None
-            return
-        beside = {key: item for key, item in step.items() if key not in (*_OUTPUT, "$form")}
-        if self._open is None or beside or (type(form) is dict and form.get("apart")):
-            self._open = {"type": MODEL_OUTPUT, "content": [], **beside}
-            self.steps.append(self._open)
-        self._open["content"].append(content[0])
-
-
-def write_answer(message: Message, recorder: LossRecorder) -> list[Wire]:
-    steps = Steps(recorder)
-    steps.add_all(message)
-    return steps.steps
-
-
-# -- writing: a conversation ----------------------------------------------------------------------
-
-
-def write_messages(
-    messages: tuple[Message, ...], out: Wire, shape: Any, mine: Wire, recorder: LossRecorder
-) -> None:
-    """`system_instruction` and `input` of a body; `shape` is how the input was spelled."""
-    first = 0
-    while first < len(messages) and messages[first].role in _LEADING:
-        first += 1
-    if first:
-        text = _write_instructions(messages[:first], recorder)
-        if text:
-            out["system_instruction"] = text
-    rest = messages[first:]
-    if shape is not None and _is_short(rest, shape):
-        out["input"] = _write_short(rest, shape, recorder)
-        return
-    steps: list[Wire] = []
-    for message in rest:
-        _write_message(message, steps, recorder)
-    if steps or not did_without(mine, "input"):
-        out["input"] = steps[0] if shape == "step" and len(steps) == 1 else steps
-
-
-def _is_short(messages: tuple[Message, ...], shape: Any) -> bool:
-    """Whether a conversation is no more than what a user says first."""
-    if len(messages) != 1 or shape not in ("text", "content", "one"):
-        return not messages and shape == "text"
-    only = messages[0]
-    if only.role is not _USER or only.name is not None or only.changes is not None:
-        return False
-    if only.metadata.provider_raw is not None:
-        return False
-    if shape == "text":
-        return only.content == (TextBlock(only.text),) and only.content[0].raw is None
-    return bool(only.content) and (shape == "content" or len(only.content) == 1)
-
-
-def _write_short(messages: tuple[Message, ...], shape: Any, recorder: LossRecorder) -> Any:
-    if shape == "text":
-        return messages[0].text if messages else ""
-    parts = _parts_of(messages[0], recorder)
-    return parts[0] if shape == "one" else parts
-
-
-def _write_instructions(messages: tuple[Message, ...], recorder: LossRecorder) -> str:
-    """One text for all of them."""
-    said: list[tuple[Block, str]] = []
-    for message in messages:
-        if message.role is Role.DEVELOPER:
-            recorder.lost(message, "role", "instructions have one level", kind="downgraded")
-        unsaid_beside(message, recorder)
-        for block in message.content:
-            part = write_content(block, recorder)
-            if part is not None and part.get("text"):
-                said.append((block, part["text"]))
-                if part.keys() - {"type", "text"}:
-                    recorder.lost(block, "citations", "instructions are a text", severity="info")
-    if len(said) > 1:
-        reason = "one text for all instructions; joined with the others"
-        for block, _ in said:
-            recorder.lost(block, None, reason, kind="approximated", severity="info")
-    return "\n\n".join([text for _, text in said])
-
-
-def _write_message(message: Message, steps: list[Wire], recorder: LossRecorder) -> None:
-    if message.role is _ASSISTANT:
-        unsaid_beside(message, recorder)
-        written = write_answer(message, recorder)
-        if message.content and not written:
-            written = [{"type": MODEL_OUTPUT, "content": [_stand_in(message, recorder)]}]
-        steps += written
-    elif message.role is _TOOL:
-        _write_results(message, steps, recorder)
-    else:
-        if message.role is not _USER:
-            reason = "instructions in mid-conversation are said by the user"
-            recorder.lost(message, "role", reason, kind="downgraded")
-        _write_given(message, _parts_of(message, recorder), steps, recorder)
-
-
-def _stand_in(message: Message, recorder: LossRecorder) -> Wire:
-    return {"type": "text", "text": placeholder(message, recorder)}
-
-
-def _parts_of(message: Message, recorder: LossRecorder) -> list[Wire]:
-    unsaid_beside(message, recorder)
-    written = [write_content(block, recorder) for block in message.content]
-    parts = [part for part in written if part is not None]
-    if message.content and not parts:
-        return [_stand_in(message, recorder)]
-    return parts
-
-
-def _write_results(message: Message, steps: list[Wire], recorder: LossRecorder) -> None:
-    unsaid_beside(message, recorder)
-    for block in message.content:
-        if type(block) is not ToolResultBlock:
-            part = write_content(block, recorder)
-            if part is not None:
-                steps.append({"type": USER_INPUT, "content": [part]})
-                recorder.lost(message, "role", "said by the user", kind="downgraded")
-            continue
-        step = write_result(block, recorder)
-        if form_of(NAME, message.metadata.provider_raw).get("among"):
-            _write_given(message, [step], steps, recorder)
-        else:
-            steps.append(step)
-
-
-def _write_given(
-    message: Message, parts: list[Wire], steps: list[Wire], recorder: LossRecorder
-) -> None:
-    raw = message.metadata.provider_raw
-    form, mine = form_of(NAME, raw), mine_of(NAME, raw)
-    if form.get("bare") or not (parts or mine):  # one that says nothing is no step
-        steps += parts
-        return
-    if form.get("within") and steps and steps[-1].get("type") == USER_INPUT:
-        steps[-1] = {**steps[-1], "content": [*steps[-1].get("content", ()), *parts]}
-        return
-    out: Wire = {"type": USER_INPUT}
-    if parts or not did_without(mine, "content"):
-        out["content"] = parts
-    steps.append(out if not mine else put_back(out, message, {NAME: mine}, recorder))
+def _around(first: Preserved, messages: list[Message]) -> Preserved:
+    if not messages:
+        return Preserved(first.rest, dict(first.spelling))
+    turn = first.spelling.get("turn")
+    return Preserved(spelling={"within": True} if turn is None else {"within": True, "turn": turn})

@@ -1,34 +1,169 @@
-"""Responses: an interaction, with the steps of its answer. Errors are in `errors.py`."""
+"""Responses: an interaction with the steps of its answer, token counts, and errors."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
-from interlingua.dialects.gemini_interactions.errors import (
-    read_error,
-    read_failure,
-    write_error,
-    write_failure,
+from interlingua.dialects.gemini_interactions.message_writer import write_answer, write_outputs
+from interlingua.dialects.gemini_interactions.messages import (
+    read_answer,
+    read_outputs,
 )
-from interlingua.dialects.gemini_interactions.messages import read_answer, write_answer
 from interlingua.dialects.gemini_interactions.tables import (
     COMPLETED,
+    ERROR_STATUSES,
+    ERRORS,
     NAME,
     NEAR_STOP_REASONS,
     OBJECT,
+    OVERFLOW,
     STATUSES,
     STOP_REASONS,
+    UNKNOWN_STOP,
 )
-from interlingua.dialects.gemini_interactions.usage import read_usage, write_usage
-from interlingua.dialects.kernel.errors import ShapeError, each, read_whole, want
-from interlingua.dialects.kernel.fields import QUIET, Table, constant, plain
-from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of, put_back
+from interlingua.dialects.google import Counts
+from interlingua.dialects.kernel.errors import (
+    ShapeError,
+    failed_answer,
+    read_each,
+    read_whole,
+    require,
+    unwritten_answer,
+)
+from interlingua.dialects.kernel.fields import (
+    QUIET,
+    Attrs,
+    Reading,
+    Table,
+    constant,
+    plain,
+    together,
+    usual,
+)
+from interlingua.dialects.kernel.preserved import (
+    Preserved,
+    keep,
+    raw_of,
+    restore_raw,
+    spelling_in,
+    was_absent,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import own_word
-from interlingua.model.exchange import ProviderError, Response
+from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message
-from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, StopReason
+from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, StopReason, Usage
+
+
+def _kind_of(code: str | None, status: int | None, message: str) -> ErrorKind:
+    kind = None if code is None else ERRORS.read(code.lower())
+    if kind is None and status is not None:
+        kind = ERROR_STATUSES.get(status)
+    if kind in (None, ErrorKind.INVALID_REQUEST) and OVERFLOW in message:
+        return ErrorKind.CONTEXT_OVERFLOW
+    return kind or ErrorKind.OTHER
+
+
+def _read_words(wire: Wire) -> Reading:
+    """A code is a word; or a number with a word beside it, as Google's services have it."""
+    code, word, message = wire.get("code"), wire.get("status"), wire.get("message", "")
+    attrs: Attrs = {"message": require(message, str, ".message")}
+    number = code if type(code) is int else None
+    text = next((each for each in (code, word) if type(each) is str and each), None)
+    if text is not None:
+        attrs["code"] = text
+    if number is not None:
+        attrs["status"] = number
+    return {**attrs, "kind": _kind_of(text, number, attrs["message"])}
+
+
+def _write_words(error: Any, recorder: LossRecorder) -> Wire:
+    code, message = error.code, error.message
+    if error.status is not None:
+        recorder.lost(error, "status", "no part of a body", severity="info")
+    if code is not None and _kind_of(code, None, message) is error.kind:
+        return {"code": code, "message": message}
+    word = _WORDS.get(error.kind) or ERRORS.write(error.kind) or "unknown"
+    if _kind_of(word, None, message) is not error.kind:
+        recorder.lost(error, "kind", f"said as {word}", kind="approximated")
+    if code is not None:
+        recorder.lost(error, "code", f"said as {word}", kind="approximated")
+    return {"code": word, "message": message}
+
+
+_WORDS = {ErrorKind.CONTEXT_OVERFLOW: "invalid_request"}
+ERROR = Table(
+    ProviderError,
+    together(
+        ("code", "status", "message"),
+        ("kind", "code", "status", "message"),
+        _read_words,
+        _write_words,
+    ),
+)
+
+
+def read_error(value: Any) -> ProviderError:
+    """An error object; a text alone is one from a host in front of the service."""
+    if type(value) is str:
+        return ProviderError(ErrorKind.OTHER, value, raw=keep(NAME, None, {"text": True}))
+    preserved = Preserved()
+    attrs = ERROR.read(require(value, dict), preserved)
+    if not attrs:
+        attrs = {"kind": ErrorKind.OTHER, "message": ""}
+        preserved.spelling["absent"] = ["code", "message"]
+    return ProviderError(**attrs, raw=preserved.raw(NAME))
+
+
+def write_error(error: ProviderError, recorder: LossRecorder) -> Any:
+    own_raw = raw_of(NAME, error.raw)
+    out: Wire = {}
+    if spelling_in(own_raw).get("text") and error.kind is ErrorKind.OTHER and error.code is None:
+        recorder.unwritten(error, frozenset({"kind", "message"}))
+        return error.message
+    ERROR.write(error, out, own_raw, recorder)
+    return out if error.raw is None else restore_raw(out, error, error.raw, recorder)
+
+
+def read_failure(wire: Wire) -> Response:
+    """A body that is an error in place of an interaction."""
+    preserved = Preserved()
+    preserved.add_others(wire, frozenset({"error"}))
+    try:
+        error = read_error(wire["error"])
+    except ShapeError as odd:
+        raise odd.inside(".error") from None
+    return failed_answer(NAME, error).replace(raw=preserved.raw(NAME))
+
+
+def write_failure(response: Response, error: ProviderError, recorder: LossRecorder) -> Wire:
+    out: Wire = {"error": write_error(error, recorder)}
+    unwritten_answer(response, recorder)
+    return out if response.raw is None else restore_raw(out, response, response.raw, recorder)
+
+
+PROMPT, CACHED = "total_input_tokens", "total_cached_tokens"
+OUTPUT, THOUGHT = "total_output_tokens", "total_thought_tokens"
+TOTAL, TOOLS = "total_tokens", "total_tool_use_tokens"
+OLD_THOUGHT = "total_reasoning_tokens"
+"""What SDK 1.55.0 (2025-12) calls the tokens of thoughts."""
+COUNTS = Counts(PROMPT, CACHED, OUTPUT, THOUGHT, TOTAL, TOOLS)
+write_usage = COUNTS.write
+
+
+def read_usage(wire: Any, found: list[Diagnostic]) -> Usage | None:
+    if wire is None:
+        return None
+    preserved = Preserved()
+    if OLD_THOUGHT in require(wire, dict, ".usage") and THOUGHT not in wire:
+        preserved.spelling["named"] = {THOUGHT: OLD_THOUGHT}
+        wire = {THOUGHT if key == OLD_THOUGHT else key: item for key, item in wire.items()}
+    usage, diagnostics = COUNTS.read(wire, NAME, preserved)
+    found += diagnostics
+    return usage
 
 
 class Body(msgspec.Struct):
@@ -43,8 +178,10 @@ BODY = Table(
     plain("id", "id", str, blank=True),
     plain("model", "model", str, blank=True),
     constant("object", OBJECT),
-    beside=("steps", "status", "usage", "errors"),
+    usual("role", "model"),
+    beside=("steps", "outputs", "status", "usage", "errors"),
 )
+"""`role` belongs to the older revision."""
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -55,58 +192,70 @@ def read_response(wire: Wire) -> Response:
 
 
 def _read(wire: Wire) -> Response:
-    if "error" in wire and "status" not in wire and "steps" not in wire:
+    is_interaction = "status" in wire or "steps" in wire or "outputs" in wire
+    if "error" in wire and not is_interaction:
         return read_failure(wire)
-    if "steps" not in wire and "status" not in wire:
+    if not is_interaction:
         raise ShapeError("", "an interaction or an error", wire)
     return read_interaction(wire)
 
 
 def read_interaction(wire: Wire) -> Response:
     """A response that is no error body; also what a stream tells of one."""
-    kept, found = Kept(), list[Diagnostic]()
-    body = BODY.read(wire, kept)
-    steps = kept.take(wire, "steps", list)
-    message = read_answer(steps or [])
+    preserved, found = Preserved(), list[Diagnostic]()
+    body = BODY.read(wire, preserved)
+    message = _read_content(wire, preserved)
     fields: Wire = {
         "response_id": body.get("id"),
         "response_model": body.get("model"),
         "usage": read_usage(wire.get("usage"), found),
-        **_read_status(wire, kept),
+        **_read_status(wire, preserved),
     }
     if "usage" in wire and wire["usage"] is None:
-        kept.spell("usage", None)
-    error = _read_errors(wire, kept)
+        preserved.keep_spelling("usage", None)
+    error = _read_errors(wire, preserved)
     if error is not None:
         fields["error_message"] = error.message
     metadata = message.metadata.replace(**fields, diagnostics=tuple(found))
-    return Response(message.replace(metadata=metadata), error=error, raw=kept.raw(NAME))
+    return Response(message.replace(metadata=metadata), error=error, raw=preserved.raw(NAME))
 
 
-def _read_status(wire: Wire, kept: Kept) -> Wire:
+def _read_content(wire: Wire, preserved: Preserved) -> Message:
+    """Steps; or outputs, which the older revision has (`$form.outputs`)."""
+    if "steps" in wire or "outputs" not in wire:
+        if "outputs" in wire:
+            preserved.add("outputs", wire["outputs"])
+        return read_answer(preserved.take(wire, "steps", list) or [])
+    preserved.spelling["outputs"] = True
+    return read_outputs(preserved.take(wire, "outputs", list) or [])
+
+
+def _read_status(wire: Wire, preserved: Preserved) -> Wire:
     word = wire.get("status")
     if word is None:
-        kept.spell("status", None) if "status" in wire else kept.miss("status")
+        preserved.keep_spelling("status", None) if "status" in wire else preserved.mark_absent(
+            "status"
+        )
         return {}
     reason, status = STATUSES.get(
-        want(word, str, ".status"), (StopReason.OTHER, MessageStatus.COMPLETE)
+        require(word, str, ".status"), (StopReason.OTHER, MessageStatus.COMPLETE)
     )
     return {"stop_reason": reason, "raw_stop_reason": word, "status": status}
 
 
-def _read_errors(wire: Wire, kept: Kept) -> ProviderError | None:
+def _read_errors(wire: Wire, preserved: Preserved) -> ProviderError | None:
     """What an interaction failed of; the errors of one that did not are no more than a note. That
     it is no error body, nothing else tells (`$form.failed`)."""
-    errors = kept.take(wire, "errors", list) if "errors" in wire else None
+    errors = preserved.take(wire, "errors", list) if "errors" in wire else None
     if not errors:
         return None
     if wire.get("status") != "failed":
-        kept.rest["errors"] = errors
+        preserved.rest["errors"] = errors
         return None
-    read = each(errors[:1], ".errors", read_error)
+    read = read_each(errors[:1], ".errors", read_error)
     if len(errors) > 1:
-        kept.rest["errors"] = errors[1:]
-    kept.form["failed"] = True
+        preserved.rest["errors"] = errors[1:]
+    preserved.spelling["failed"] = True
     return read[0]
 
 
@@ -114,25 +263,28 @@ def _read_errors(wire: Wire, kept: Kept) -> ProviderError | None:
 
 
 def write_response(response: Response, recorder: LossRecorder) -> Wire:
-    mine = mine_of(NAME, response.raw)
+    own_raw = raw_of(NAME, response.raw)
     for other in response.alternatives:
         recorder.lost(other, None, "there is one answer only")
-    if response.error is not None and not form_in(mine).get("failed"):
+    if response.error is not None and not spelling_in(own_raw).get("failed"):
         return write_failure(response, response.error, recorder)
     message, metadata = response.message, response.message.metadata
     out: Wire = {}
-    BODY.write(Body(metadata.response_id, metadata.response_model), out, mine, QUIET)
-    if metadata.stop_reason is not None or not did_without(mine, "status"):
+    BODY.write(Body(metadata.response_id, metadata.response_model), out, own_raw, QUIET)
+    if metadata.stop_reason is not None or not was_absent(own_raw, "status"):
         out["status"] = _status_word(message, recorder)
-    steps = write_answer(message, recorder)
-    if steps or not did_without(mine, "steps"):
-        out["steps"] = steps
+    key, write = "steps", write_answer
+    if spelling_in(own_raw).get("outputs"):
+        key, write = "outputs", write_outputs
+    steps = write(message, recorder)
+    if steps or not was_absent(own_raw, key):
+        out[key] = steps
     if metadata.usage is not None:
         out["usage"] = write_usage(metadata.usage, recorder)
     if response.error is not None:
-        out["errors"] = [write_error(response.error, recorder), *mine.get("errors", ())]
+        out["errors"] = [write_error(response.error, recorder), *own_raw.get("errors", ())]
     _report(message, recorder)
-    return out if response.raw is None else put_back(out, response, response.raw, recorder)
+    return out if response.raw is None else restore_raw(out, response, response.raw, recorder)
 
 
 def _status_word(message: Message, recorder: LossRecorder) -> str:
@@ -153,7 +305,7 @@ def _near_word(message: Message, metadata: MessageMetadata, recorder: LossRecord
     if reason is None:
         recorder.filled(message, "metadata.stop_reason", COMPLETED)
         return COMPLETED
-    word = STOP_REASONS.write(reason) or NEAR_STOP_REASONS[reason]
+    word = STOP_REASONS.write(reason) or NEAR_STOP_REASONS.get(reason, UNKNOWN_STOP)
     if STATUSES[word][0] is not reason:
         recorder.lost(message, "metadata.stop_reason", f"said as {word}", kind="approximated")
     if STATUSES[word][1] is not metadata.status:

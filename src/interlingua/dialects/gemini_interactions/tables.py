@@ -3,8 +3,10 @@
 Facts are those of the types of `client.interactions` in the google-genai SDK (3.1.0 and 3.3.0,
 which differ in names of models and one level of thinking), read 2026-11-17, unless a line says
 otherwise.
-The schema of before, with `outputs` and roles, is refused by the service since 2026-06 (its page on
-breaking changes, and an answer with 400 in a public issue of 2026-06-12)."""
+The older revision (SDK 1.55.0 to 1.73.1, 2025-12 to 2026-04) has turns with roles as input and
+`outputs` as an answer. The service refuses it since 2026-06 (its page on breaking changes, and an
+answer with 400 in a public issue of 2026-06-12), but recordings, caches and proxies have it: it is
+read, and goes home as it came. Nothing is translated into it."""
 
 from __future__ import annotations
 
@@ -13,7 +15,6 @@ from typing import NamedTuple
 from interlingua.dialects import google
 from interlingua.dialects.kernel.words import TwoWay
 from interlingua.dialects.record import Traits
-from interlingua.ids import IdGrammar
 from interlingua.model.blocks import (
     AudioBlock,
     DocumentBlock,
@@ -22,6 +23,8 @@ from interlingua.model.blocks import (
     VideoBlock,
 )
 from interlingua.model.exchange import Effort, ErrorKind
+from interlingua.model.ids import IdGrammar
+from interlingua.model.message import Role
 from interlingua.model.metadata import MessageStatus, StopReason
 
 NAME = "gemini-interactions"
@@ -34,6 +37,8 @@ MODEL_OUTPUT = "model_output"
 THOUGHT = "thought"
 CALL = "function_call"
 RESULT = "function_result"
+ROLES: TwoWay[str, Role] = TwoWay({"user": Role.USER, "model": Role.ASSISTANT})
+"""Who has a turn, in the older revision."""
 
 
 class Hosted(NamedTuple):
@@ -147,6 +152,8 @@ NEAR_STOP_REASONS: dict[StopReason, str] = {
     StopReason.CONTENT_FILTER: "incomplete",
     StopReason.OTHER: "incomplete",
 }
+UNKNOWN_STOP = "incomplete"
+"""Written for a stop reason that has no word in these tables."""
 COMPLETED = "completed"
 DEFAULT_ID = ""
 """What an interaction that is not stored is called (recorded traffic, 2026-05)."""
@@ -203,10 +210,20 @@ START = "step.start"
 DELTA = "step.delta"
 STOP = "step.stop"
 ERROR = "error"
+OLD_FRAMES: dict[str, str] = {
+    CREATED: "interaction.start",
+    COMPLETE: "interaction.complete",
+    START: "content.start",
+    DELTA: "content.delta",
+    STOP: "content.stop",
+}
+"""Their names in the older revision."""
 DONE = "[DONE]"
 """The data of the last frame, whose name is `done`."""
 
 TRAITS = Traits(
+    speaks=True,
+    orders_properties=True,
     messages="input",
     family="google",
     hoists_instructions=True,
@@ -217,7 +234,7 @@ TRAITS = Traits(
     error_flag=True,
     metadata="labels",
     # As generateContent has it, on which it stands (recorded of Gemini with status 200).
-    texts="answers",
+    allowed_text="answers",
     begins_with_model=False,
     continues=frozenset({"response_id", "token"}),
     closes_blocks=True,

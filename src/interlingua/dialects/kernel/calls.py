@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from interlingua import arguments
 from interlingua.dialects.kernel.fields import Attrs, Field, Reading, Table, lost
-from interlingua.dialects.kernel.kept import Kept
+from interlingua.dialects.kernel.preserved import Preserved
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
+from interlingua.model import arguments
 from interlingua.model.base import JsonObject
 from interlingua.model.blocks import Block, ToolUseBlock
 from interlingua.model.metadata import Diagnostic, StopReason
@@ -50,28 +50,28 @@ def write_arguments(block: ToolUseBlock) -> str:
     """The text that was read while it still says the input; else the input as compact JSON. For a
     short text it is quicker to look at what was written than at each value; numbers that JSON
     cannot hold are written as null."""
-    given, told = block.input, block.raw_arguments
-    if told is not None and _says(told, given):
-        return told
+    input, raw_text = block.input, block.raw_arguments
+    if raw_text is not None and _means(raw_text, input):
+        return raw_text
     try:
-        data = _encode(given)
+        data = _encode(input)
     except (TypeError, ValueError, RecursionError):
-        return arguments.to_text(given)  # which says what is wrong
+        return arguments.to_text(input)  # which says what is wrong
     text = data.decode()
     size = len(text)
     if size > _LONG or b"null" in data:
-        return arguments.to_text(given)
+        return arguments.to_text(input)
     if size > _SHALLOW:
-        for item in given.values():
+        for item in input.values():
             if type(item) is str and size - len(item) < _SHALLOW:
                 break  # the rest is too short to be deep
         else:
             if data.count(b"{") + data.count(b"[") > arguments.MAX_DEPTH:
-                return arguments.to_text(given)
+                return arguments.to_text(input)
     return text
 
 
-def _says(text: str, input: JsonObject) -> bool:
+def _means(text: str, input: JsonObject) -> bool:
     found = read_arguments(text)[0]
     try:
         return bool(_encode(found) == _encode(input)) or arguments.same(found, input)
@@ -89,7 +89,7 @@ UNSIGNED = (
 def arguments_as_object(call: Any, recorder: LossRecorder) -> Wire:
     """The arguments of a call, where the wire has no place for a text of them."""
     if call.raw_arguments is not None:
-        tell_recovered(call, recorder)
+        report_recovered(call, recorder)
     input: Wire = call.input
     return input
 
@@ -109,9 +109,11 @@ def is_named(call: Wire) -> bool:
     return type(function) is dict and type(function.get("name")) is str
 
 
-def read_named(wire: Wire, table: Table, kept: Kept, made: str, found: list[Diagnostic]) -> Attrs:
-    """What a call says; `made` is the id of one that has none."""
-    attrs = {"id": made, **table.read(wire, kept)}
+def read_named(
+    wire: Wire, table: Table, preserved: Preserved, synthetic_id: str, found: list[Diagnostic]
+) -> Attrs:
+    """What a call says; `synthetic_id` is the id of one that has none."""
+    attrs = {"id": synthetic_id, **table.read(wire, preserved)}
     text = attrs.get("raw_arguments")
     if text is not None and (mode := arguments.recover(text).mode) != "strict":
         found.append(recovery(mode, attrs["id"]))
@@ -124,7 +126,7 @@ def recovery(mode: str, id: str) -> Diagnostic:
     return Diagnostic("tool_arguments_recovered", details=details)
 
 
-def tell_recovered(block: ToolUseBlock, recorder: LossRecorder) -> None:
+def report_recovered(block: ToolUseBlock, recorder: LossRecorder) -> None:
     """Where arguments are an object, a text that had to be repaired is said as it was understood.
     Of one that was no JSON at all nothing is left, so that the call says something else."""
     understood, mode = arguments.recover(block.raw_arguments)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from interlingua.dialects.kernel.errors import want
+from interlingua.dialects.kernel.errors import require
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import StopWords, TwoWay, own_word
@@ -86,7 +86,7 @@ def effort_word(value: Any, field: str, effort: str, recorder: LossRecorder) -> 
 def read_thinking(thinking: Wire) -> dict[str, Any]:
     """What an object that asks for thinking says of `Reasoning`; nothing for a way to think that we
     do not know."""
-    mode = MODES.read(want(thinking.get("type"), str, ".type"))
+    mode = MODES.read(require(thinking.get("type"), str, ".type"))
     if mode is None:
         return {}
     fields: dict[str, Any] = {"mode": mode}
@@ -101,7 +101,7 @@ def thinking_of(reasoning: Reasoning, recorder: LossRecorder, on: str = "adaptiv
     called that is switched on without a budget: as a rule, the service takes `adaptive` alone."""
     mode, budget = reasoning.mode, reasoning.budget_tokens
     if mode == "off":
-        tell_unsaid(reasoning, ("budget_tokens", "visible"), recorder, "thinking is off")
+        report_fields(reasoning, ("budget_tokens", "visible"), recorder, "thinking is off")
         return {"type": MODES.write("off")}
     if budget is not None:  # no other type has one
         thinking: Wire = {"type": "enabled", "budget_tokens": budget}
@@ -118,7 +118,7 @@ def thinking_of(reasoning: Reasoning, recorder: LossRecorder, on: str = "adaptiv
     return thinking
 
 
-def tell_unsaid(
+def report_fields(
     value: Any, names: tuple[str, ...], recorder: LossRecorder, reason: str | None = None
 ) -> None:
     """Those of these fields that hold something are lost."""

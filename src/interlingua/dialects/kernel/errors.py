@@ -12,6 +12,7 @@ from interlingua.errors import ReadError, found
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
+from interlingua.model.spelled_numbers import SpelledFloat
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -36,7 +37,7 @@ class ShapeError(Exception):
         return ReadError(what, f"${self.path}", self.expected, self.found)
 
 
-def want(value: Any, kind: type[T], path: str = "") -> T:
+def require(value: Any, kind: type[T], path: str = "") -> T:
     """`value` if it is of this JSON type; whole floats are integers, and integers numbers."""
     if type(value) is kind:
         return value
@@ -44,30 +45,32 @@ def want(value: Any, kind: type[T], path: str = "") -> T:
         return value  # type: ignore[return-value]  # an integer is a number
     if kind is int and type(value) is float and value.is_integer():
         return int(value)  # type: ignore[return-value]  # 1.0 is the same JSON number as 1
+    if type(value) is SpelledFloat:
+        return require(float(value), kind, path)
     raise ShapeError(path, WORDS[kind], value)
 
 
-def take(wire: Wire, key: str, kind: type[T]) -> T:
+def require_key(wire: Wire, key: str, kind: type[T]) -> T:
     """A value that has to be there."""
     value = wire.get(key)
-    return value if type(value) is kind else want(value, kind, f".{key}")
+    return value if type(value) is kind else require(value, kind, f".{key}")
 
 
-def maybe(wire: Wire, key: str, kind: type[T], path: str = "") -> T | None:
+def optional(wire: Wire, key: str, kind: type[T], path: str = "") -> T | None:
     """A value that may be missing or null."""
     value = wire.get(key)
     if value is None or type(value) is kind:
         return value
-    return want(value, kind, f"{path}.{key}")
+    return require(value, kind, f"{path}.{key}")
 
 
-def may_take(wire: Wire, key: str, kind: type[T], spelled: Wire) -> T | None:
+def optional_spelled(wire: Wire, key: str, kind: type[T], spelled: Wire) -> T | None:
     """A value that may be missing; a null is remembered."""
     value = wire.get(key)
     if type(value) is kind:
         return value
     if value is not None:
-        return want(value, kind, f".{key}")
+        return require(value, kind, f".{key}")
     if key in wire:
         spelled[key] = None
     return None
@@ -81,7 +84,7 @@ def scalar(wire: Wire, key: str) -> Any:
     return value
 
 
-def each(items: Any, path: str, read: Callable[[Any], T]) -> list[T]:
+def read_each(items: Any, path: str, read: Callable[[Any], T]) -> list[T]:
     """`read` of every item of a list; an error says which."""
     out: list[T] = []
     if type(items) is not list:
@@ -94,7 +97,7 @@ def each(items: Any, path: str, read: Callable[[Any], T]) -> list[T]:
     return out
 
 
-def below(path: str, read: Callable[..., T], *args: Any) -> T:
+def at_path(path: str, read: Callable[..., T], *args: Any) -> T:
     """What `read` gives; an error says that it is below this path."""
     try:
         return read(*args)
@@ -137,7 +140,7 @@ def failed_answer(dialect: str, error: ProviderError) -> Response:
     return Response(Message(Role.ASSISTANT, metadata=metadata), error=error)
 
 
-def tell_error_word(
+def report_error_word(
     error: Any, word: str, kind_of: Callable[[str, str], ErrorKind], recorder: LossRecorder
 ) -> None:
     """That an error is called by this word, where it says something else."""

@@ -46,21 +46,21 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import astuple
 
-from interlingua.dialects.kernel.errors import EXACT, ShapeError, want
-from interlingua.dialects.kernel.kept import (
+from interlingua.dialects.kernel.errors import EXACT, ShapeError, require
+from interlingua.dialects.kernel.preserved import (
     ASIDE,
     NOTHING,
-    Kept,
-    form_in,
-    mine_inside,
-    mine_of,
-    put_back,
+    Preserved,
+    raw_inside,
+    raw_of,
+    restore_raw,
+    spelling_in,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder, Quiet
 from interlingua.dialects.kernel.wire import WORDS, Wire
 from interlingua.dialects.kernel.words import TwoWay
-from interlingua.losses import LossKind, Report, Severity
 from interlingua.model.base import REQUIRED, _defaults, same
+from interlingua.model.losses import LossKind, Report, Severity
 
 T = TypeVar("T")
 
@@ -138,10 +138,10 @@ def plain(
     One of another type is content where the field is `lenient`. `missing` is what the attribute is
     without the key."""
 
-    def read(given: Any) -> Reading:
-        if lenient and type(given) not in _kinds(kind):
+    def read(wire_value: Any) -> Reading:
+        if lenient and type(wire_value) not in _kinds(kind):
             return NOT_OURS
-        found: Any = want(given, kind)
+        found: Any = require(wire_value, kind)
         if fits is not None and not fits(found):
             return NOT_OURS
         return {} if blank and not found else {attr: found}
@@ -172,18 +172,18 @@ def word(
     """A word of a table. One that is not in it is content, or `otherwise` if the table has that. A
     value without a word is said as its neighbour in `near`, `approximated`, or lost."""
 
-    def read(given: Any) -> Reading:
-        meant = table.read(want(given, str))
+    def read(wire_value: Any) -> Reading:
+        meant = table.read(require(wire_value, str))
         return NOT_OURS if meant is None else {attr: meant}
 
     def write(value: Any, recorder: LossRecorder) -> str | None:
         meant = getattr(value, attr)
-        said = table.write(meant)
-        if said is None:
-            said = near.get(meant)
-            kind: LossKind = "dropped" if said is None else "approximated"
-            recorder.lost(value, attr, reason or (said and f"said as {said}"), kind=kind)
-        return said
+        wire_word = table.write(meant)
+        if wire_word is None:
+            wire_word = near.get(meant)
+            kind: LossKind = "dropped" if wire_word is None else "approximated"
+            recorder.lost(value, attr, reason or (wire_word and f"said as {wire_word}"), kind=kind)
+        return wire_word
 
     return Field(key, (attr,), read, write, few=True)
 
@@ -194,9 +194,9 @@ def one_of(
     """A word of a closed set, which may be empty: another one is written only where it was read."""
 
     def write(value: Any, recorder: LossRecorder) -> Any:
-        said = getattr(value, attr)
-        if said in words:
-            return said
+        item = getattr(value, attr)
+        if item in words:
+            return item
         recorder.lost(value, attr, f"{recorder.dialect} has no such word" if words else None)
         return None
 
@@ -206,12 +206,12 @@ def one_of(
 def strings(key: str, attr: str, *, alone: bool = False) -> Field:
     """A list of strings. With `alone` the wire may have a single one in place of a list."""
 
-    def read(given: Any) -> Attrs:
-        if alone and type(given) is str:
-            return {attr: (given,)}
-        for index, item in enumerate(want(given, list)):
-            want(item, str, f"[{index}]")
-        return {attr: tuple(given)}
+    def read(wire_value: Any) -> Attrs:
+        if alone and type(wire_value) is str:
+            return {attr: (wire_value,)}
+        for index, item in enumerate(require(wire_value, list)):
+            require(item, str, f"[{index}]")
+        return {attr: tuple(wire_value)}
 
     return Field(key, (attr,), read, lambda value, _: list(getattr(value, attr)))
 
@@ -220,9 +220,9 @@ def constant(key: str, value: Any, kind: type | None = None) -> Field:
     """A key that always says the same. Another value, of this type if there is one, is spelling:
     there is no field for it."""
 
-    def read(given: Any) -> Attrs:
+    def read(wire_value: Any) -> Attrs:
         if kind is not None:
-            want(given, kind)
+            require(wire_value, kind)
         return {}
 
     return Field(key, (), read, lambda _, __: value, fill=lambda _: value)
@@ -233,7 +233,11 @@ def usual(key: str, value: Any, *, filled: bool = False) -> Field:
     other value is content."""
     fill = (lambda _: value) if filled else None
     return Field(
-        key, (), lambda given: {} if given == value else NOT_OURS, lambda _, __: None, fill=fill
+        key,
+        (),
+        lambda wire_value: {} if wire_value == value else NOT_OURS,
+        lambda _, __: None,
+        fill=fill,
     )
 
 
@@ -247,7 +251,7 @@ def content(key: str, fill: Callable[[Any], Any]) -> Field:
     return Field(key, (), lambda _: NOT_OURS, lambda _, __: None, fill=fill)
 
 
-Through = tuple[Callable[[Wire, Kept], Wire], Callable[[Wire, Wire], None]]
+Through = tuple[Callable[[Wire, Preserved], Wire], Callable[[Wire, Wire], None]]
 """What an object goes through before it is read; and once it is written, with what was kept."""
 
 
@@ -368,8 +372,8 @@ class Table:
             field, outers, table = by_attr.get(name, (None, _HERE, self))
             direct = field.key if field and field.kind else None
             fits = field.fits if field else None
-            told = _SILENT if field is None and name in silent else default
-            self._slots.append(_Slot(name, told, direct, fits, field, outers, table))
+            skipped = _SILENT if field is None and name in silent else default
+            self._slots.append(_Slot(name, skipped, direct, fits, field, outers, table))
             if default is REQUIRED and field and field.kind and not outers:
                 self._needed.append((name, field.key, field.kind))
         self._defaults = list(defaults.values())
@@ -377,61 +381,66 @@ class Table:
 
     # -- reading ----------------------------------------------------------------------------------
 
-    def read(self, wire: Wire, kept: Kept) -> Attrs:
+    def read(self, wire: Wire, preserved: Preserved) -> Attrs:
         """The attributes that an object says; what no field holds of it is in `kept`."""
         attrs: Attrs = {}
         if self._other_names:
-            wire = self.usual(wire, kept)
+            wire = self.usual(wire, preserved)
         if self._through is not None:
-            wire = self._through[0](wire, kept)
-        plain, known, beside, rest = self._plain, self._known, self._beside, kept.rest
-        for key, given in wire.items():
+            wire = self._through[0](wire, preserved)
+        plain, known, beside, rest = self._plain, self._known, self._beside, preserved.rest
+        for key, wire_value in wire.items():
             direct = plain.get(key)
-            if direct is not None and type(given) in direct[0]:
+            if direct is not None and type(wire_value) in direct[0]:
                 fits = direct[2]
-                if fits is None or fits(given):
-                    attrs[direct[1]] = given
+                if fits is None or fits(wire_value):
+                    attrs[direct[1]] = wire_value
                     continue
             if key in known:
-                self._read_key(key, given, attrs, kept)
+                self._read_key(key, wire_value, attrs, preserved)
             elif key not in beside:
-                if given is None or key in ASIDE:
-                    kept.add(key, given)
-                elif not given and type(given) in self._hollow:
-                    kept.spell(key, given)
+                if wire_value is None or key in ASIDE:
+                    preserved.add(key, wire_value)
+                elif not wire_value and type(wire_value) in self._hollow:
+                    preserved.keep_spelling(key, wire_value)
                 else:
-                    rest[key] = given
+                    rest[key] = wire_value
         for keys, field in self._groups:
             if not keys.isdisjoint(wire):
-                self._read_together(field, wire, attrs, kept)
+                self._read_together(field, wire, attrs, preserved)
         for key, missing in self._due:
             if wire.get(key) is None:
                 if missing is not None:
                     attrs.update(missing)
                 if key not in wire:
-                    kept.miss(key)
+                    preserved.mark_absent(key)
         return attrs
 
     def read_value(
-        self, cls: Callable[..., T], wire: Wire, dialect: str, kept: Kept | None = None, **more: Any
+        self,
+        cls: Callable[..., T],
+        wire: Wire,
+        dialect: str,
+        preserved: Preserved | None = None,
+        **more: Any,
     ) -> T:
         """The value that an object says, with what its sender alone understands. `more` are
         attributes that no field reads; one that has to be there and is not makes an error."""
-        kept = Kept() if kept is None else kept
-        attrs = self.read(wire, kept)
+        preserved = Preserved() if preserved is None else preserved
+        attrs = self.read(wire, preserved)
         for attr, key, kind in self._needed:
             if attr not in attrs and attr not in more:
                 raise ShapeError(f".{key}", WORDS[kind], wire.get(key))
-        return cls(**attrs, **more, raw=kept.raw(dialect))
+        return cls(**attrs, **more, raw=preserved.raw(dialect))
 
-    def usual(self, wire: Wire, kept: Kept) -> Wire:
+    def usual(self, wire: Wire, preserved: Preserved) -> Wire:
         """An object with the usual names of its keys, for those who read the keys beside. A name
         whose usual one is there as well is no other name for it."""
         others = self._other_names
         if others.keys().isdisjoint(wire):
             return wire
         out: Wire = {}
-        named = kept.form.setdefault("named", {})
+        named = preserved.spelling.setdefault("named", {})
         for key, item in wire.items():
             name = others.get(key, key)
             if name != key and name in wire:
@@ -440,73 +449,73 @@ class Table:
                 named[name] = key
             out[name] = item
         if not named:
-            del kept.form["named"]
+            del preserved.spelling["named"]
         return out
 
-    def _read_key(self, key: str, given: Any, attrs: Attrs, kept: Kept) -> None:
+    def _read_key(self, key: str, wire_value: Any, attrs: Attrs, preserved: Preserved) -> None:
         field = self._fields.get(key)
-        if field is not None and field.few and type(given) in _WORDS:
-            known = self._words.get((key, given))
+        if field is not None and field.few and type(wire_value) in _WORDS:
+            known = self._words.get((key, wire_value))
             if known is not None:
                 attrs.update(known)
                 return
-        if field is None or given is None:
-            kept.add(key, given)
+        if field is None or wire_value is None:
+            preserved.add(key, wire_value)
             return
         try:
             if field.table is not None:
-                field.table.read_inside(key, given, attrs, kept)
+                field.table.read_inside(key, wire_value, attrs, preserved)
                 return
-            found = field.read(given)
+            found = field.read(wire_value)
         except ShapeError as error:
             raise error.inside(f".{key}") from None
         if found is NOT_OURS:
-            kept.hold(key, given)
+            preserved.hold(key, wire_value)
             return
         attrs.update(found)  # type: ignore[arg-type]  # attributes
         if found:
-            again = field.write(self._stand_in(found), QUIET)
-            if same(given, again):
-                if field.few and type(given) in _WORDS and len(self._words) < _MOST_WORDS:
-                    self._words[key, given] = found  # type: ignore[assignment]  # attributes
+            rewritten = field.write(self._stand_in(found), QUIET)
+            if same(wire_value, rewritten):
+                if field.few and type(wire_value) in _WORDS and len(self._words) < _MOST_WORDS:
+                    self._words[key, wire_value] = found  # type: ignore[assignment]  # attributes
             else:
-                _compare(key, given, again, kept, field.more)
-        elif field.attrs or field.fill is None or not same(given, field.fill(None)):
-            kept.spell(key, given)
+                _compare(key, wire_value, rewritten, preserved, field.more)
+        elif field.attrs or field.fill is None or not same(wire_value, field.fill(None)):
+            preserved.keep_spelling(key, wire_value)
 
-    def read_inside(self, key: str, given: Any, attrs: Attrs, kept: Kept) -> None:
+    def read_inside(self, key: str, wire_value: Any, attrs: Attrs, preserved: Preserved) -> None:
         """The same for an object inside another, which has the attributes."""
-        inner = Kept()
-        attrs.update(self.read(want(given, dict), inner))
-        if not given:
-            kept.spell(key, given)
-        kept.absorb(key, inner)
+        inner = Preserved()
+        attrs.update(self.read(require(wire_value, dict), inner))
+        if not wire_value:
+            preserved.keep_spelling(key, wire_value)
+        preserved.absorb(key, inner)
 
-    def _read_together(self, field: Field, wire: Wire, attrs: Attrs, kept: Kept) -> None:
+    def _read_together(self, field: Field, wire: Wire, attrs: Attrs, preserved: Preserved) -> None:
         part = {key: wire[key] for key in field.keys if key in wire}
-        given = {key: item for key, item in part.items() if item is not None}
+        present = {key: item for key, item in part.items() if item is not None}
         for key in part:  # in its order, which is the same in every process
-            if key not in given:
-                kept.spell(key, None)
-        found = field.read(given)
+            if key not in present:
+                preserved.keep_spelling(key, None)
+        found = field.read(present)
         if found is NOT_OURS:
-            for key, item in given.items():
-                kept.hold(key, item)
+            for key, item in present.items():
+                preserved.hold(key, item)
             return
         attrs.update(found)  # type: ignore[arg-type]  # attributes
-        again = field.write(self._stand_in(found), QUIET) if found else {}
-        for key, item in given.items():
-            if key in again:
-                _compare(key, item, again[key], kept, field.more)
+        rewritten = field.write(self._stand_in(found), QUIET) if found else {}
+        for key, item in present.items():
+            if key in rewritten:
+                _compare(key, item, rewritten[key], preserved, field.more)
             elif _is_blank(item):
-                kept.spell(key, item)
-            elif field.read({other: given[other] for other in given if other != key}) == found:
-                kept.rest[key] = item
+                preserved.keep_spelling(key, item)
+            elif field.read({other: present[other] for other in present if other != key}) == found:
+                preserved.rest[key] = item
             else:
-                kept.respell(key, item)
-        for key in again:
+                preserved.keep_respelled(key, item)
+        for key in rewritten:
             if key not in part:
-                kept.miss(key)
+                preserved.mark_absent(key)
 
     def _stand_in(self, attrs: Any) -> Any:
         """A value that has these attributes, and says nothing else."""
@@ -514,10 +523,10 @@ class Table:
 
     # -- writing ----------------------------------------------------------------------------------
 
-    def write(self, value: Any, out: Wire, mine: Wire, recorder: LossRecorder) -> None:
+    def write(self, value: Any, out: Wire, own_raw: Wire, recorder: LossRecorder) -> None:
         """Put what a value says into an object, in the spelling that `mine` kept (`kept.restore`
         then adds the rest of it), and report what the wire cannot say."""
-        spelled = inner = _Spelled(mine) if mine else _AS_WE_DO
+        spelled = inner = _Spelled(own_raw) if own_raw else _AS_WE_DO
         place, target = _HERE, out
         written: list[str] = []
         values = astuple(value)
@@ -547,8 +556,8 @@ class Table:
         already."""
         out = {} if out is None else out
         raw = value.raw
-        self.write(value, out, mine_of(recorder.dialect, raw), recorder)
-        return out if raw is None else put_back(out, value, raw, recorder)
+        self.write(value, out, raw_of(recorder.dialect, raw), recorder)
+        return out if raw is None else restore_raw(out, value, raw, recorder)
 
     def _write_field(
         self, field: Field, value: Any, out: Wire, spelled: _Spelled, recorder: LossRecorder
@@ -556,32 +565,32 @@ class Table:
         key = field.key
         if not key:
             field.write(value, recorder)
-        elif field.missing is not None and key in spelled.gone and _says(value, field.missing):
+        elif field.missing is not None and key in spelled.gone and _has_attrs(value, field.missing):
             return
         elif field.keys:
             out.update(self._write_together(field, value, spelled, recorder))
-        elif (old := spelled.spelling(field, key)) is not None and self._still_says(
+        elif (old := spelled.spelling(field, key)) is not None and self._still_means(
             field, old, value
         ):
             out[key] = old
-        elif (said := field.write(value, recorder)) is not None:
-            out[key] = said
+        elif (wire_value := field.write(value, recorder)) is not None:
+            out[key] = wire_value
 
     def _write_together(
         self, field: Field, value: Any, spelled: _Spelled, recorder: LossRecorder
     ) -> Wire:
-        kept = [(key, spelled.spelling(field, key)) for key in field.keys]
-        old = {key: item for key, item in kept if item is not None}
+        preserved = [(key, spelled.spelling(field, key)) for key in field.keys]
+        old = {key: item for key, item in preserved if item is not None}
         gone = spelled.left_out(field.keys)
         if old or gone:
             usual: Wire = field.write(value, QUIET)
-            said = {key: item for key, item in usual.items() if key not in gone} | old
-            if self._still_says(field, said, value):
-                return said
+            respelled = {key: item for key, item in usual.items() if key not in gone} | old
+            if self._still_means(field, respelled, value):
+                return respelled
         written: Wire = field.write(value, recorder)
         return written
 
-    def _still_says(self, field: Field, old: Any, value: Any) -> bool:
+    def _still_means(self, field: Field, old: Any, value: Any) -> bool:
         """Whether a spelling still says what the value has."""
         try:
             found = field.read(old)
@@ -589,7 +598,9 @@ class Table:
             return False
         if isinstance(found, _NotOurs):
             return False
-        return _says(value, {attr: found.get(attr, self._values[attr]) for attr in field.attrs})
+        return _has_attrs(
+            value, {attr: found.get(attr, self._values[attr]) for attr in field.attrs}
+        )
 
     def _fill(self, value: Any, out: Wire, spelled: _Spelled) -> None:
         """Add what the wire demands, to objects inside as well; one that stays empty goes."""
@@ -603,18 +614,18 @@ class Table:
             if key in out:
                 continue
             old = None if spelled is _AS_WE_DO else spelled.spelling(field, key)
-            if old is not None and self._still_says(
+            if old is not None and self._still_means(
                 field, {key: old} if field.keys else old, value
             ):
                 out[key] = old
             elif field.more is not None and old is not None:
                 out[key] = fill(value)
-            elif key not in spelled.gone or not (missing is None or _says(value, missing)):
+            elif key not in spelled.gone or not (missing is None or _has_attrs(value, missing)):
                 filled = fill(value)
                 if filled is not None:
                     out[key] = filled
         if self._through is not None and spelled is not _AS_WE_DO:
-            self._through[1](out, spelled.mine)
+            self._through[1](out, spelled.own_raw)
 
 
 class _StandIn:
@@ -627,18 +638,18 @@ class _StandIn:
 class _Spelled:
     """How an object was spelled, for those who write it again."""
 
-    __slots__ = ("_form", "_inside", "gone", "mine", "odd", "old")
+    __slots__ = ("_inside", "_spelling", "gone", "odd", "old", "own_raw")
 
-    def __init__(self, mine: Wire) -> None:
-        self.mine = mine
+    def __init__(self, own_raw: Wire) -> None:
+        self.own_raw = own_raw
         self._inside: dict[str, _Spelled] | None = None
-        self._form = form = form_in(mine)
-        self.old: Wire = form.get("as", NOTHING)
+        self._spelling = spelling = spelling_in(own_raw)
+        self.old: Wire = spelling.get("as", NOTHING)
         """What was spelled otherwise."""
-        self.gone: Collection[str] = mine
+        self.gone: Collection[str] = own_raw
         """Keys that no field has to fill: the wire did without, or what it had was kept."""
-        if "absent" in form or "spelled" in form:
-            self.gone = {*mine, *form.get("absent", ()), *form.get("spelled", ())}
+        if "absent" in spelling or "spelled" in spelling:
+            self.gone = {*own_raw, *spelling.get("absent", ()), *spelling.get("spelled", ())}
         self.odd = {*self.gone, *self.old} if self.old else self.gone
         """Keys that need a second look before they are written."""
 
@@ -646,14 +657,14 @@ class _Spelled:
         """How a key was spelled, if otherwise than usual."""
         old = self.old.get(key)
         if old is None and field.more is not None:
-            word = self.mine.get(key)
+            word = self.own_raw.get(key)
             return word if word is not None and field.more(word) else None
         return old
 
     def left_out(self, keys: tuple[str, ...]) -> list[str]:
         """Which of these keys the wire did without, or had with nothing in them."""
-        form, parts = self._form, self._form.get("part", ())
-        nothing, absent = form.get("spelled", NOTHING), form.get("absent", ())
+        spelling, parts = self._spelling, self._spelling.get("part", ())
+        nothing, absent = spelling.get("spelled", NOTHING), spelling.get("absent", ())
         return [key for key in keys if key in absent or (key in nothing and key not in parts)]
 
     def inside(self, key: str) -> _Spelled:
@@ -664,7 +675,7 @@ class _Spelled:
             self._inside = {}
         found = self._inside.get(key)
         if found is None:
-            found = self._inside[key] = _Spelled(mine_inside(self.mine, key))
+            found = self._inside[key] = _Spelled(raw_inside(self.own_raw, key))
         return found
 
 
@@ -685,38 +696,42 @@ def _is_blank(item: Any) -> bool:
     return not item
 
 
-def _says(value: Any, attrs: Attrs) -> bool:
+def _has_attrs(value: Any, attrs: Attrs) -> bool:
     return all(same(getattr(value, attr), item) for attr, item in attrs.items())
 
 
 def _compare(
-    key: str, given: Any, again: Any, kept: Kept, more: Callable[[Any], bool] | None = None
+    key: str,
+    original: Any,
+    rewritten: Any,
+    preserved: Preserved,
+    more: Callable[[Any], bool] | None = None,
 ) -> None:
     """Keep what a key says beyond what the writer would say in its place, or its spelling."""
-    if same(given, again):
+    if same(original, rewritten):
         return
-    if more is not None and more(given):
-        kept.rest[key] = given
-        kept.form.setdefault("part", []).append(key)
+    if more is not None and more(original):
+        preserved.rest[key] = original
+        preserved.spelling.setdefault("part", []).append(key)
         return
     beyond = None
-    if type(given) is dict and type(again) is dict:
-        beyond = _beyond(given, again)
+    if type(original) is dict and type(rewritten) is dict:
+        beyond = _beyond(original, rewritten)
     if beyond is None:
-        kept.respell(key, given)
+        preserved.keep_respelled(key, original)
     else:
-        kept.complete(key, *beyond)
+        preserved.complete(key, *beyond)
 
 
-def _beyond(given: Wire, again: Wire) -> tuple[Wire, Wire] | None:
+def _beyond(original: Wire, rewritten: Wire) -> tuple[Wire, Wire] | None:
     """What an object says beyond another, content and nulls; None where they contradict."""
     content: Wire = {}
     blank: Wire = {}
-    if not again.keys() <= given.keys():
+    if not rewritten.keys() <= original.keys():
         return None
-    for key, item in given.items():
-        other = again.get(key)
-        if key not in again:
+    for key, item in original.items():
+        other = rewritten.get(key)
+        if key not in rewritten:
             (blank if item is None else content)[key] = item
         elif type(item) is dict and type(other) is dict:
             inner = _beyond(item, other)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from interlingua.dialects.kernel.calls import OpenCalls
-from interlingua.dialects.kernel.errors import ShapeError, want
+from interlingua.dialects.kernel.errors import ShapeError, require
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.base import Raw
@@ -24,7 +24,7 @@ def read_list(
     messages: list[Message] = []
     try:
         for wire in listed:
-            messages.append(read(want(wire, dict), len(messages), calls))
+            messages.append(read(require(wire, dict), len(messages), calls))
     except ShapeError as error:
         raise error.inside(f".messages[{len(messages)}]") from None
     return tuple(messages)
@@ -48,21 +48,21 @@ def read_calls(
 
 
 def message_of(
-    made_here: MessageMetadata,
+    of_model: MessageMetadata,
     role: Role,
     content: tuple[Block, ...],
     raw: Raw | None,
     found: list[Diagnostic],
     calls: OpenCalls,
 ) -> Message:
-    """A message whose calls are open now; `made_here` is what is known of those of a model."""
+    """A message whose calls are open now; `of_model` is for those of a model."""
     for block in content:
         if type(block) is ToolUseBlock:
             calls.add(block.id, block.name)
     is_ours = role is Role.ASSISTANT
     if raw is None and not found:
-        return Message(role, content, metadata=made_here) if is_ours else Message(role, content)
-    protocol = made_here.protocol if is_ours else None
+        return Message(role, content, metadata=of_model) if is_ours else Message(role, content)
+    protocol = of_model.protocol if is_ours else None
     metadata = MessageMetadata(protocol=protocol, diagnostics=tuple(found), provider_raw=raw)
     return Message(role, content, metadata=metadata)
 

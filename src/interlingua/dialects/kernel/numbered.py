@@ -13,8 +13,8 @@ from interlingua.dialects.kernel.stream_reader import (
     Blocks,
     MessageReader,
     Pattern,
+    ReadInPieces,
     Spot,
-    ToldInPieces,
     call_of,
     end_of_block,
     failed,
@@ -22,7 +22,12 @@ from interlingua.dialects.kernel.stream_reader import (
     pattern_of,
     start_of_block,
 )
-from interlingua.dialects.kernel.stream_writer import OpenBlock, PieceWriter, before_pieces, spell
+from interlingua.dialects.kernel.stream_writer import (
+    OpenBlock,
+    PieceWriter,
+    before_pieces,
+    json_frame,
+)
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.model import events as ev
 from interlingua.model.blocks import (
@@ -38,13 +43,12 @@ from interlingua.model.events import Event
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic
-from interlingua.streams.frames import Frame
-from interlingua.streams.pieces import MANY, thin
+from interlingua.streams.frames import MANY, Frame, thin
 
 # -- reading --------------------------------------------------------------------------------------
 
 
-def _told_anew(index: int, text: str) -> ev.BlockDelta:
+def _text_delta(index: int, text: str) -> ev.BlockDelta:
     return ev.BlockDelta(index, "text", text)
 
 
@@ -52,7 +56,7 @@ _PIECES: dict[type[Block], Any] = {
     TextBlock: ev.TextDelta,
     ThinkingBlock: ev.ThinkingDelta,
     ToolUseBlock: ev.ToolUseInputDelta,
-    CompactionBlock: _told_anew,
+    CompactionBlock: _text_delta,
 }
 """The event that tells a piece of a block."""
 
@@ -137,9 +141,9 @@ class NumberedReader(MessageReader[P]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._live: ToldInPieces | None = None
+        self._live: ReadInPieces | None = None
         """The block whose piece came last, if nothing has come since."""
-        self._before: ToldInPieces | None = None
+        self._before: ReadInPieces | None = None
         self._pattern: Pattern | None = None
         self._fed: Frame | None = None
 
@@ -175,7 +179,7 @@ class NumberedReader(MessageReader[P]):
         """Any frame, the long way."""
         raise NotImplementedError
 
-    def _learn(self, part: ToldInPieces, wire: Wire, spot: Spot, pad: str | None = None) -> None:
+    def _learn(self, part: ReadInPieces, wire: Wire, spot: Spot, pad: str | None = None) -> None:
         """The frame that is being read, with this JSON, has a piece of this block at the spot, and
         says nothing else."""
         if self._fed is not None:
@@ -196,11 +200,11 @@ class NumberedWriter(PieceWriter):
     and stop reason are said at the end, and losses are counted there. A dialect says how its frames
     look."""
 
-    says_starts = True
+    announces_blocks = True
     opens_texts: ClassVar[bool]
     """Whether text and thinking have a start; else they begin with their first piece."""
-    told: ClassVar[frozenset[str]]
-    """Keys that tell a part of which there are pieces."""
+    piece_keys: ClassVar[frozenset[str]]
+    """Keys of parts that come in pieces."""
     pieces: ClassVar[Sequence[Wire]]
     """How text, thinking and arguments go on, with `PIECE` where the piece stands."""
     frames: ClassVar[tuple[str, str, str]]
@@ -216,21 +220,21 @@ class NumberedWriter(PieceWriter):
         """How many of its citations were said."""
 
     def _open_as(self, index: int, kind: int | None = None) -> OpenBlock:
-        said = self._current = OpenBlock(index, kind)
+        open_block = self._current = OpenBlock(index, kind)
         self._begun, self._cited = False, 0
         if kind is not None:
-            said.spell_as(*self._step(self.frames[1], {"delta": self.pieces[kind]}))
-        return said
+            open_block.spell_as(*self._step(self.frames[1], {"delta": self.pieces[kind]}))
+        return open_block
 
     def _open(self, index: int, block: Any) -> list[Frame]:
         kind = KINDS.get(type(block))
         part = None if kind is None else self._part(before_pieces(block))
-        if part is None or self.told.isdisjoint(part):
+        if part is None or self.piece_keys.isdisjoint(part):
             self._open_as(index)
             return []
-        said = self._open_as(index, kind)
+        open_block = self._open_as(index, kind)
         start = [self._opening(part)] if self.opens_texts else []
-        return [*start, *self._say(said, block.text)]
+        return [*start, *self._write_text(open_block, block.text)]
 
     def _open_call(self, event: ev.ToolUseStart) -> list[Frame]:
         """Free text has to be put into an object first, and whose a hosted tool is may be told at
@@ -239,64 +243,66 @@ class NumberedWriter(PieceWriter):
         self._open_as(event.index, None if part is None else INPUT).start = event
         return [] if part is None else [self._opening(part)]
 
-    def _delta(self, said: OpenBlock, event: ev.BlockDelta) -> list[Frame]:
+    def _delta(self, open_block: OpenBlock, event: ev.BlockDelta) -> list[Frame]:
         """A signature is said at the end of its block, whenever it came. A citation that was stored
         with its event is plain JSON."""
-        is_citation = event.field == "citations" and said.kind == TEXT
+        is_citation = event.field == "citations" and open_block.kind == TEXT
         return self._cite(msgspec.convert(event.value, Citation)) if is_citation else []
 
     def _cite(self, citation: Citation) -> list[Frame]:
         self._cited += 1
         delta = self._citation(citation)
-        return [] if delta is None else [self._say_delta(delta)]
+        return [] if delta is None else [self._delta_frame(delta)]
 
     def _opening(self, part: Wire) -> Frame:
         self._begun = True
-        return spell(*self._step(self.frames[0], self._start_of(part)))
+        return json_frame(*self._step(self.frames[0], self._start_of(part)))
 
-    def _say_delta(self, delta: Wire) -> Frame:
+    def _delta_frame(self, delta: Wire) -> Frame:
         self._begun = True
-        return spell(*self._step(self.frames[1], {"delta": delta}))
+        return json_frame(*self._step(self.frames[1], {"delta": delta}))
 
-    def _end(self, said: OpenBlock, block: Any) -> list[Frame]:
+    def _end(self, open_block: OpenBlock, block: Any) -> list[Frame]:
         """What was not said in pieces, and the end. Of which kind a block is may be told by then
         only."""
         kind = KINDS.get(type(block))
         frames: list[Frame] = []
-        if said.kind != kind and not (said.length or self._begun):
-            frames += self._open(said.index, block if kind is None else block.replace(text=""))
-            said = self._current or said
-        if said.kind is None:
+        if open_block.kind != kind and not (open_block.length or self._begun):
+            frames += self._open(
+                open_block.index, block if kind is None else block.replace(text="")
+            )
+            open_block = self._current or open_block
+        if open_block.kind is None:
             frames += self._whole(block)
-        elif said.kind == kind:
-            frames += self._rest(said, block, kind)
-        return frames + self._close(said)
+        elif open_block.kind == kind:
+            frames += self._rest(open_block, block, kind)
+        return frames + self._close(open_block)
 
-    def _rest(self, said: OpenBlock, block: Any, kind: int) -> list[Frame]:
-        frames = self._say(said, block.text[said.length :])
+    def _rest(self, open_block: OpenBlock, block: Any, kind: int) -> list[Frame]:
+        frames = self._write_text(open_block, block.text[open_block.length :])
         for citation in getattr(block, "citations", ())[self._cited :]:
             frames += self._cite(citation)
         signature = block.signature if kind == THINKING else None
-        if signature or (said.length and signature is not None):
-            frames.append(self._say_delta(self._signature(signature)))
+        if signature or (open_block.length and signature is not None):
+            frames.append(self._delta_frame(self._signature(signature)))
         return frames
 
-    def _end_call(self, said: OpenBlock, event: ev.ToolUseEnd) -> list[Frame]:
+    def _end_call(self, open_block: OpenBlock, event: ev.ToolUseEnd) -> list[Frame]:
         frames: list[Frame] = []
-        if said.kind is None and said.start is not None:
-            part = self._part(call_of(said.start, event).replace(input={}))
+        if open_block.kind is None and open_block.start is not None:
+            part = self._part(call_of(open_block.start, event).replace(input={}))
             if part is not None:
-                said = self._open_as(said.index, INPUT)
+                open_block = self._open_as(open_block.index, INPUT)
                 frames.append(self._opening(part))
-        if not said.length:
-            frames += self._say(said, encode(event.input).decode())
-        return frames + self._close(said)
+        if not open_block.length:
+            frames += self._write_text(open_block, encode(event.input).decode())
+        return frames + self._close(open_block)
 
-    def _close(self, said: OpenBlock) -> list[Frame]:
+    def _close(self, open_block: OpenBlock) -> list[Frame]:
         self._current = None
-        if not (said.length or self._begun):
+        if not (open_block.length or self._begun):
             return []
-        frame = spell(*self._step(self.frames[2], {}))
+        frame = json_frame(*self._step(self.frames[2], {}))
         self._count += 1
         return [frame]
 
@@ -305,7 +311,7 @@ class NumberedWriter(PieceWriter):
         """The block as a whole answer has it; None where it has no place."""
 
     @abstractmethod
-    def _step(self, name: str, said: Wire) -> tuple[str, Wire]:
+    def _step(self, name: str, keys: Wire) -> tuple[str, Wire]:
         """The name and the JSON of a frame of the open block."""
 
     @abstractmethod

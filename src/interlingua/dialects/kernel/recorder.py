@@ -1,14 +1,13 @@
-"""Losses as they happen: what a writer carries along, so that everything it cannot say is told with
-its place."""
+"""The recorder that writers report losses to; it finds the path of each value itself."""
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
 from interlingua.errors import LossError
-from interlingua.losses import LossKind, Report, Severity
 from interlingua.model.base import Raw, Value, _defaults, same
 from interlingua.model.blocks import (
     TYPE_OF,
@@ -19,42 +18,61 @@ from interlingua.model.blocks import (
     ToolUseBlock,
 )
 from interlingua.model.exchange import Options, Request, Response, ToolChoice
+from interlingua.model.losses import LossKind, Report, Severity
 from interlingua.model.message import Message
 from interlingua.model.tools import ToolDefinition
 
 T = TypeVar("T")
 
-Places = dict[int, list[tuple[str, Message | None]]]
+Paths = dict[int, list[tuple[str, Message | None]]]
 """Where values stand, by identity: their paths, and the message each belongs to."""
 
 
-class LossRecorder(msgspec.Struct, eq=False):
-    """What a writer carries along: it finds the path of whatever could not be said.
+class WriteMemory(Protocol):
+    """Writes messages one by one, from the first one on that was not written before."""
 
-    A value is found by identity in the value that was to be said, so that writers need no paths;
-    `alias` says which original stands behind a value that retelling made."""
+    def write(
+        self, messages: tuple[Message, ...], turns: list[Any], writer: MessageWriter
+    ) -> None: ...
+
+
+class MessageWriter(Protocol):
+    """Appends what it writes for a message to a list; `role` is all that it knows beside that."""
+
+    role: str | None
+
+    def add(self, message: Message) -> None: ...
+
+
+class LossRecorder(msgspec.Struct, eq=False):
+    """Collects the losses of one conversion.
+
+    A value is looked up by identity in `origin`, the request or response being written, so writers
+    need not track paths. `alias` links a rewritten value to its original."""
 
     dialect: str
     origin: Request | Response | None
     report: Report
-    _places: Places | None = None
-    _spoken: Places | None = None
+    _paths: Paths | None = None
+    _block_paths: Paths | None = None
     _aliases: dict[int, tuple[Any, Any]] | None = None
     _critical: list[int] | None = None
-    _told: dict[tuple[int, str | None], int] | None = None
+    _reported: dict[tuple[int, str | None], int] | None = None
     _calls: dict[str, str] | None = None
-    _made: dict[int, Any] | None = None
+    _synthetic: dict[int, Any] | None = None
     _found: dict[int, tuple[str, Message | None]] | None = None
+    memory: WriteMemory | None = None
+    """What was written for the same messages before, where that is remembered."""
 
-    def made(self, value: T) -> T:
-        """A value that nobody said: why it is there was told, and nothing of it can be lost."""
-        if self._made is None:
-            self._made = {}
-        self._made[id(value)] = value
+    def mark_synthetic(self, value: T) -> T:
+        """Marks a value we synthesized; its reason is already reported, so it has no losses."""
+        if self._synthetic is None:
+            self._synthetic = {}
+        self._synthetic[id(value)] = value
         return value
 
     def called(self, result: ToolResultBlock) -> str | None:
-        """The name of the tool whose call a result answers, where the call is there to say it."""
+        """The name of the tool whose call a result answers, if the request has that call."""
         if self._calls is None:
             messages = getattr(self.origin, "messages", ())
             blocks = [block for message in messages for block in message.content]
@@ -63,7 +81,7 @@ class LossRecorder(msgspec.Struct, eq=False):
         return self._calls.get(answered)
 
     def alias(self, new: Value, original: Value) -> None:
-        """`new` stands for `original` of the value that was to be said."""
+        """Records that `new` stands for `original`, a part of `origin`."""
         if self._aliases is None:
             self._aliases = {}
         self._aliases[id(new)] = (new, original)  # both stay alive, so that identities do
@@ -74,48 +92,48 @@ class LossRecorder(msgspec.Struct, eq=False):
                 value = self._aliases[id(value)][1]
         return value
 
-    def path(self, value: Any, field: str | None = None) -> tuple[str, Message | None]:
-        """Where a value stands. One that stands in several places is told of once for each."""
+    def _next_path(self, value: Any, field: str | None = None) -> tuple[str, Message | None]:
+        """The path to report for a value, and its message. The same object may stand in several
+        places: each further report names the next of them."""
         value = self.original(value)
-        told = self._told
-        if told is None:
-            told = self._told = {}
-        times = told[id(value), field] = told.get((id(value), field), -1) + 1
-        unindexed = self._places is None and self._spoken is None
-        if unindexed and not times and (place := self._first_place(value)):
-            return place
-        places = self._index_for(type(value)).get(id(value))
-        return places[min(times, len(places) - 1)] if places else ("$", None)
+        reported = self._reported
+        if reported is None:
+            reported = self._reported = {}
+        times = reported[id(value), field] = reported.get((id(value), field), -1) + 1
+        unindexed = self._paths is None and self._block_paths is None
+        if unindexed and not times and (first := self._first_path(value)):
+            return first
+        paths = self._index_for(type(value)).get(id(value))
+        return paths[min(times, len(paths) - 1)] if paths else ("$", None)
 
-    def _first_place(self, value: Any) -> tuple[str, Message | None] | None:
-        """Where one of a few values stands, without an index of all."""
+    def _first_path(self, value: Any) -> tuple[str, Message | None] | None:
+        """The path of one of a few values, found without an index of all."""
         found = self._found
         if found is None:
             found = self._found = {}
-        place = found.get(id(value))
-        if place is None and len(found) < _FEW:
-            place = _place(self.origin, value)
-            if place is not None:
-                found[id(value)] = place
-        return place
+        path = found.get(id(value))
+        if path is None and len(found) < _FEW:
+            path = _path_of(self.origin, value)
+            if path is not None:
+                found[id(value)] = path
+        return path
 
-    def _index_for(self, kind: type) -> Places:
-        """An index that has all places of values of this type."""
-        if self._places is None and (kind is Message or kind in TYPE_OF):
-            if self._spoken is None:
-                self._spoken = _spoken(self.origin)
-            return self._spoken
-        if self._places is None:
-            self._places = _places(self.origin)
-        return self._places
+    def _index_for(self, kind: type) -> Paths:
+        """An index of all paths of values of this type."""
+        if self._paths is None and (kind is Message or kind in TYPE_OF):
+            if self._block_paths is None:
+                self._block_paths = _message_paths(self.origin)
+            return self._block_paths
+        if self._paths is None:
+            self._paths = _all_paths(self.origin)
+        return self._paths
 
-    def unwritten(self, value: Value, said: frozenset[str]) -> None:
-        """Report every field that holds something and is not among those said, and all of `raw`
-        that other dialects put there."""
+    def unwritten(self, value: Value, written: frozenset[str]) -> None:
+        """Reports every set field not in `written`, and what other dialects left in `raw`."""
         defaults = _defaults(type(value))
         for name in value.__struct_fields__:
             item = getattr(value, name)
-            if item is None or name in said or item is defaults[name]:
+            if item is None or name in written or item is defaults[name]:
                 continue
             if name == "raw":
                 self.unwritten_raw(value, item)
@@ -127,8 +145,8 @@ class LossRecorder(msgspec.Struct, eq=False):
             if dialect != self.dialect and isinstance(rest, dict):
                 for key in rest:
                     if key != "$form":
-                        asked = key in PRIVATE and isinstance(value, _ASKED)
-                        severity: Severity = "warning" if asked else "info"
+                        matters = key in PRIVATE and isinstance(value, _INSTRUCTIONS)
+                        severity: Severity = "warning" if matters else "info"
                         reason = reason_of(dialect, key)
                         self.lost(value, f"{field}.{dialect}.{key}", reason, severity=severity)
 
@@ -141,25 +159,26 @@ class LossRecorder(msgspec.Struct, eq=False):
         severity: Severity = "warning",
         rule: str | None = None,
     ) -> None:
-        """A loss at a value, or at one of its fields, unless that says what is done anyway."""
-        if field is not None and says_nothing(value, field):
+        """Reports a loss of a value or one of its fields, unless the field is a no-op."""
+        if field is not None and changes_nothing(value, field):
             return
-        if self._made is not None and id(self.original(value)) in self._made:
+        if self._synthetic is not None and id(self.original(value)) in self._synthetic:
             return
-        path, message = self.path(value, field)
+        path, message = self._next_path(value, field)
         self.report.add(
             kind,
             f"{path}.{field}" if field else path,
             reason or f"{self.dialect} has no place for it",
             severity,
-            TYPE_OF.get(type(value)),
+            # A key that is private to another dialect is a note on the block, which arrives.
+            None if field and field.startswith("raw.") else TYPE_OF.get(type(value)),
             message.id if message else None,
             rule,
         )
 
-    def filled(self, value: Any, field: str, said: str) -> None:
-        """A field that holds nothing and has to be there: what is said in its place."""
-        self.lost(value, field, f"needed here; said as {said!r}", "approximated", "info")
+    def filled(self, value: Any, field: str, filler: str) -> None:
+        """Reports the filler written for an unset field that the wire requires."""
+        self.lost(value, field, f"needed here; said as {filler!r}", "approximated", "info")
 
     def dropped(
         self,
@@ -168,11 +187,11 @@ class LossRecorder(msgspec.Struct, eq=False):
         severity: Severity = "warning",
         rule: str | None = None,
     ) -> None:
-        """A whole block is left out: one loss, one warning in the log; an error if critical."""
-        path, message = self.path(block)
+        """Reports a whole block as dropped, and logs it; an error later if it was critical."""
+        path, message = self._next_path(block)
         self.report.dropped_block(
             path,
-            TYPE_OF.get(type(block), "unknown"),
+            getattr(block, "type", "unknown"),  # plug-ins also pass other values
             reason or f"{self.dialect} has no place for it",
             severity,
             message.id if message else None,
@@ -183,18 +202,33 @@ class LossRecorder(msgspec.Struct, eq=False):
             self._critical = [*(self._critical or ()), len(self.report.losses) - 1]
 
     def refuse_critical(self) -> None:
-        """Fail if a block was dropped that its message calls critical."""
+        """Raises if a dropped block was marked critical."""
         if self._critical:
             losses = [self.report.losses[index] for index in self._critical]
             raise LossError(f"{self.dialect} request", Report(self.dialect, losses))
 
 
-_ASKED = (Request, Options, ToolDefinition)
-"""What asks for something, where a loss changes what is done."""
+W = TypeVar("W")
+
+
+class BlockWriters(dict[type[Any], W]):
+    """Block writers by type. Types without one get `otherwise`, which drops and reports the block,
+    so that a new block type breaks no dialect."""
+
+    def __init__(self, writers: Mapping[type[Any], W], otherwise: W) -> None:
+        super().__init__(writers)
+        self._otherwise = otherwise
+
+    def __missing__(self, _: type[Any]) -> W:
+        return self._otherwise
+
+
+_INSTRUCTIONS = (Request, Options, ToolDefinition)
+"""Values that ask for something: a loss in them changes what the model does."""
 
 
 class Quiet(LossRecorder):
-    """Keeps no account: the losses of a stream are counted once, when all of it is known."""
+    """Ignores losses: those of a stream are reported once, at its end."""
 
     def lost(self, *_: Any, **__: Any) -> None:
         pass
@@ -229,11 +263,11 @@ DONE_ANYWAY: dict[type, dict[str, tuple[Any, ...]]] = {
     ToolDefinition: {"strict": (False,)},
     ImageBlock: {"detail": ("auto",)},
 }
-"""Values that say what every service does anyway; leaving one out changes nothing."""
+"""Values that match every service's default behaviour; dropping one loses nothing."""
 
 
-def says_nothing(value: Any, field: str) -> bool:
-    """Whether this field says what would be done without it."""
+def changes_nothing(value: Any, field: str) -> bool:
+    """Whether a field asks for what every service does by default."""
     fields = DONE_ANYWAY.get(type(value))
     return fields is not None and field in fields and getattr(value, field) in fields[field]
 
@@ -246,11 +280,11 @@ def _is_critical(message: Message, block: Any) -> bool:
 
 
 _FEW = 4
-"""So many values are looked for one by one; for more of them an index of all places is made."""
+"""So many values are searched for one by one; for more, all paths are indexed."""
 
 
-def _place(origin: Any, value: Any) -> tuple[str, Message | None] | None:
-    """The path of one value, where it is a message, a block, the usage or the options."""
+def _path_of(origin: Any, value: Any) -> tuple[str, Message | None] | None:
+    """The path of a message, a block, the usage or the options; None for other values."""
     if value is origin:
         return "$", None
     if isinstance(origin, Request):
@@ -272,24 +306,24 @@ def _place(origin: Any, value: Any) -> tuple[str, Message | None] | None:
     return None
 
 
-def _spoken(origin: Any) -> Places:
-    """The messages and blocks of a value, which nearly all losses are about: an index of them alone
-    takes a tenth of the time."""
-    places: Places = {}
+def _message_paths(origin: Any) -> Paths:
+    """Paths of the messages and blocks alone, which nearly all losses are about: building it takes
+    a tenth of the time of `_all_paths`."""
+    paths: Paths = {}
 
     def note(blocks: tuple[Block, ...], path: str, message: Message) -> None:
         for index, block in enumerate(blocks):
             here = f"{path}[{index}]"
-            places.setdefault(id(block), []).append((here, message))
+            paths.setdefault(id(block), []).append((here, message))
             if type(block) is ToolResultBlock:
                 note(block.content, f"{here}.content", message)
             elif isinstance(block, MediaBlock) and block.source.content:
                 note(block.source.content, f"{here}.source.content", message)
 
     for path, message in _messages(origin):
-        places.setdefault(id(message), []).append((path, message))
+        paths.setdefault(id(message), []).append((path, message))
         note(message.content, f"{path}.content", message)
-    return places
+    return paths
 
 
 def _messages(origin: Any) -> list[tuple[str, Message]]:
@@ -301,9 +335,9 @@ def _messages(origin: Any) -> list[tuple[str, Message]]:
     return [("$.message", origin.message), *[(f"$.alternatives[{n}]", each) for n, each in others]]
 
 
-def _places(origin: Any) -> Places:
-    """Every part of a value."""
-    places: Places = {}
+def _all_paths(origin: Any) -> Paths:
+    """Paths of every part of a value."""
+    paths: Paths = {}
 
     def note(value: Any, path: str, message: Message | None) -> None:
         if isinstance(value, tuple):
@@ -311,14 +345,14 @@ def _places(origin: Any) -> Places:
                 note(item, f"{path}[{index}]", message)
         elif isinstance(value, Value):
             message = value if isinstance(value, Message) else message
-            places.setdefault(id(value), []).append((path, message))
+            paths.setdefault(id(value), []).append((path, message))
             for name in value.__struct_fields__:
                 item = getattr(value, name)
                 if isinstance(item, (tuple, Value)) and item != ():
                     note(item, f"{path}.{name}", message)
 
     note(origin, "$", None)
-    return places
+    return paths
 
 
 # -- what only one service has --------------------------------------------------------------------
@@ -331,18 +365,28 @@ PRIVATE: dict[str, str] = {
     "diagnostics": "why the prompt was not found in the cache",
     "fallback_credit": "what the use of another model was paid for with",
     "fallbacks": "the models to go on with where this one fails",
+    "guardrailConfig": "the guardrail that filters prompt and answer",
+    "guardrails": "the guardrails that filter prompt and answer",
     "inference_geo": "where in the world the model runs",
     "iterations": "the counts of each round that the answer took",
+    "max_tool_calls": "how many calls of hosted tools an answer may make",
     "mcp_servers": "the MCP servers that the service talks to",
+    "modelArmorConfig": "the templates that filter prompt and answer",
+    "model_armor_config": "the templates that filter prompt and answer",
     "models": "the models to go on with where this one fails",
+    "moderation": "how prompt and answer are moderated",
+    "provider": "which hosts may serve the request, and what they may do with it",
+    "safe_prompt": "the safety prompt in front of the conversation",
+    "safetySettings": "which harmful content is blocked",
+    "safety_mode": "which safety instructions the service adds",
+    "safety_settings": "which harmful content is blocked",
     "speed": "how fast the answer is made",
     "stop_details": "why the model refused, and the category of that",
 }
-"""What only one service has, in words for readers of reports: by key, the same for every service
-that has it."""
+"""Keys that only one service has, explained for readers of loss reports."""
 
 
 def reason_of(dialect: str, key: str) -> str:
-    """Why a key of a `raw` does not leave its dialect."""
+    """The loss reason for a key of `raw` that stays behind."""
     words = PRIVATE.get(key)
     return f"private to {dialect}" if words is None else f"private to {dialect}: {words}"

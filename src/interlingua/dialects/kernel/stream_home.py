@@ -16,7 +16,6 @@ import msgspec
 from msgspec.structs import force_setattr, replace
 
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.losses import Report
 from interlingua.model.blocks import TextBlock, ThinkingBlock
 from interlingua.model.events import (
     BlockEnd,
@@ -34,21 +33,22 @@ from interlingua.model.events import (
     UsageUpdate,
 )
 from interlingua.model.exchange import Response
+from interlingua.model.losses import Report
 from interlingua.model.message import Message
 from interlingua.model.metadata import Usage
 from interlingua.model.spelled_numbers import spelled
-from interlingua.streams.frames import Frame
-from interlingua.streams.pieces import MANY, thin
+from interlingua.streams.frames import MANY, Frame, thin
 
 Steps = dict[type, Callable[[Any], list[Frame]]]
 """What to do with an event, by its type."""
 _PIECES: dict[type, str] = {
     each: each.type for each in (TextDelta, ThinkingDelta, ToolUseInputDelta)
 }
+_ENDS = (MessageComplete, StreamError)
 _encode = msgspec.json.Encoder(enc_hook=spelled).encode
 
 
-class Way(Protocol):
+class FrameWriter(Protocol):
     """How the events of a stream become frames. One that has `resume` is told, before it takes over
     from the way home, how many frames that has given, and those of them that are more than a piece.
     Once one of these has one of the texts in it that the way `grows` by, pieces are among them."""
@@ -67,13 +67,13 @@ class Reader(Protocol):
     def close(self) -> list[Event]: ...
 
 
-def kept_in(mark: FrameMark | None, name: str) -> Wire:
+def mark_content(mark: FrameMark | None, name: str) -> Wire:
     """What the dialect of this name put on a mark: its `frames`, and what their events `said`. Of a
     frame that is one piece there is a short form."""
     rest = mark.rest.get(name) if mark is not None and mark.rest is not None else None
     match rest:
-        case {"piece": [name, data, *said]}:
-            return {"frames": [[name, data]], "said": said}
+        case {"piece": [name, data, *texts]}:
+            return {"frames": [[name, data]], "said": texts}
         case dict():
             return rest
     return {}
@@ -81,10 +81,10 @@ def kept_in(mark: FrameMark | None, name: str) -> Wire:
 
 def is_marked(mark: FrameMark | None, name: str) -> bool:
     """Whether an event brings the frame along that it came from."""
-    return "frames" in kept_in(mark, name)
+    return "frames" in mark_content(mark, name)
 
 
-def said_by(events: list[Event]) -> Any:
+def digest_of(events: list[Event]) -> Any:
     """What events say, to be compared: the same for equal ones only, in every process. Marks are no
     part of it; what a single piece says is its own measure."""
     first: Any = events[0]
@@ -104,10 +104,11 @@ class MarkedReader:
         self._number = -1
         self._waiting: list[list[str | None]] = []
         """Frames whose events are still to come."""
-        self._said = -1
+        self._last_written = -1
         """The last frame that said something."""
         self._held: list[Event] = []
         """The end of a message, while frames may follow it."""
+        self._has_ended = False
 
     @property
     def marks(self) -> bool:
@@ -115,8 +116,8 @@ class MarkedReader:
         return "feed" not in self.__dict__
 
     @marks.setter
-    def marks(self, wanted: bool) -> None:
-        if wanted:
+    def marks(self, enabled: bool) -> None:
+        if enabled:
             self.__dict__.pop("feed", None)
             self.__dict__.pop("close", None)
         else:
@@ -125,11 +126,11 @@ class MarkedReader:
     def feed(self, frame: Frame) -> list[Event]:
         events = self._read(frame)
         number = self._number
-        event: Any = events[0] if len(events) == 1 and number == self._said else None
+        event: Any = events[0] if len(events) == 1 and number == self._last_written else None
         kind = _PIECES.get(type(event))
         if kind is None:
             return self._feed(frame, events)
-        self._number = self._said = number = number + 1  # the frame that there are most of
+        self._number = self._last_written = number = number + 1  # the frame that there are most of
         name, data = frame
         piece = [name, data, kind, event.choice, event.index, event.text]
         mark = FrameMark(number, {self._name: {"piece": piece}})
@@ -143,31 +144,35 @@ class MarkedReader:
         if events and getattr(self._reader, "waits", False):
             self._held = events
             return last
+        if self._has_ended and not events:
+            events = [Other()]  # a frame after an end that did not wait for it goes home as well
         return [*last, *self._marked(events)] if events else last
 
     def close(self) -> list[Event]:
         """A stream that broke off ends with an error that no frame said: that one has no mark, so
         that whoever listens is told."""
         last = self._let_go() if self._held else []
+        self._has_ended = False
         events = self._reader.close()
-        told = not self._waiting and any(type(event) is StreamError for event in events)
-        return [*last, *(events if told or not events else self._marked(events))]
+        failed = not self._waiting and any(type(event) is StreamError for event in events)
+        return [*last, *(events if failed or not events else self._marked(events))]
 
     def _let_go(self) -> list[Event]:
         held, self._held = self._held, []
         return self._marked(held)
 
     def _marked(self, events: list[Event]) -> list[Event]:
-        kept: Wire = {"frames": self._waiting, "said": said_by(events)}
-        if self._said != self._number - len(self._waiting):
-            kept["after"] = self._said
+        preserved: Wire = {"frames": self._waiting, "said": digest_of(events)}
+        if self._last_written != self._number - len(self._waiting):
+            preserved["after"] = self._last_written
         if not _is_silent(events):
-            self._said = self._number
+            self._last_written = self._number
+            self._has_ended = type(events[-1]) in _ENDS
         self._waiting = []
-        mark = FrameMark(self._number, {self._name: kept})
+        mark = FrameMark(self._number, {self._name: preserved})
         if len(events) == 1:
             return [replace(events[0], frame=mark)]
-        kept["events"] = len(events)
+        preserved["events"] = len(events)
         plain = FrameMark(self._number)
         return [
             replace(event, frame=plain if index else mark) for index, event in enumerate(events)
@@ -250,7 +255,9 @@ class Home:
     first change on, when it is told all that came before. What it lost (`heard`) is a loss of the
     stream only then."""
 
-    def __init__(self, name: str, others: Way, steps: Steps, heard: Report, report: Report) -> None:
+    def __init__(
+        self, name: str, others: FrameWriter, steps: Steps, foreign_report: Report, report: Report
+    ) -> None:
         self._name = name
         self._others = steps
         self._close_others = others.close
@@ -260,13 +267,13 @@ class Home:
         self._count = 0
         """The frames that went home; and those that are more than a piece."""
         self._frames: list[Frame] = []
-        self._heard = heard
+        self._foreign_report = foreign_report
         self._report = report
         self._past = _Past()
         self._held: list[Event] = []
-        self._kept: Wire = {}
+        self._mark: Wire = {}
         self._number = -1
-        self._said = -1
+        self._last_written = -1
         self._agreement = _Agreement()
         self._is_changed = False
         self.steps: Steps = dict.fromkeys(steps, self._step) | dict.fromkeys(_PIECES, self._piece)
@@ -278,16 +285,18 @@ class Home:
     def _piece(self, event: Any) -> list[Frame]:
         """The event that there are most of: a piece that is all of the next frame."""
         mark = event.frame
-        kept = mark.rest.get(self._name) if mark is not None and mark.rest is not None else None
-        piece = kept.get("piece") if type(kept) is dict else None
-        if type(piece) is not list or len(piece) != 6 or mark.number != self._said + 1:
+        preserved = (
+            mark.rest.get(self._name) if mark is not None and mark.rest is not None else None
+        )
+        piece = preserved.get("piece") if type(preserved) is dict else None
+        if type(piece) is not list or len(piece) != 6 or mark.number != self._last_written + 1:
             return self._step(event)
         name, data, kind, choice, index, text = piece
         if text != event.text or index != event.index or choice != event.choice:
             return self._step(event)
         if kind != _PIECES[type(event)] or self._held or self._is_changed:
             return self._step(event)
-        self._said = mark.number
+        self._last_written = mark.number
         self._count += 1
         self._past.add_piece(event)
         frame = tuple.__new__(Frame, (name, data))
@@ -300,18 +309,18 @@ class Home:
             return self._follow(event)
         if not self._belongs(event.frame):
             return [*self._change(), *self._follow(event)]
-        held, kept = self._held, self._kept
+        held, preserved = self._held, self._mark
         held.append(event)
-        if len(held) < kept.get("events", 1):
+        if len(held) < preserved.get("events", 1):
             return []
-        if kept.get("said") != said_by(held):
+        if preserved.get("said") != digest_of(held):
             return self._change()
         if not _is_silent(held):
-            self._said = self._number
+            self._last_written = self._number
         self._past.add(held)
         self._held = []
-        self._count += len(kept["frames"])
-        frames = [Frame(*frame) for frame in kept["frames"]]
+        self._count += len(preserved["frames"])
+        frames = [Frame(*frame) for frame in preserved["frames"]]
         if self._resume is not None:
             self._frames += frames
         for text in self._grows:
@@ -325,12 +334,12 @@ class Home:
             return False
         if self._held:
             return mark.number == self._number
-        kept = kept_in(mark, self._name)
-        if "frames" not in kept:
+        preserved = mark_content(mark, self._name)
+        if "frames" not in preserved:
             return False
-        self._kept, self._number = kept, mark.number
-        after: int = kept.get("after", mark.number - len(kept["frames"]))
-        return self._said == after
+        self._mark, self._number = preserved, mark.number
+        after: int = preserved.get("after", mark.number - len(preserved["frames"]))
+        return self._last_written == after
 
     def _follow(self, event: Event) -> list[Frame]:
         return self._others[type(event)](self._agreement.agreed(event))
@@ -345,8 +354,8 @@ class Home:
         self._agreement.start = None  # it went home as it was, and an end may name another model
         if self._resume is not None:
             self._resume(self._count, self._frames)
-        self._report.extend(self._heard)
-        self._heard.losses = self._report.losses
+        self._report.extend(self._foreign_report)
+        self._foreign_report.losses = self._report.losses
         held, self._held = self._held, []
         return [frame for event in held for frame in self._follow(event)]
 

@@ -9,10 +9,10 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from interlingua import arguments
 from interlingua.dialects.kernel.calls import recovery
-from interlingua.dialects.kernel.wire import Wire, decode_quickly
+from interlingua.dialects.kernel.wire import Wire, decode_quickly, parse
 from interlingua.dialects.kernel.words import NO_REASON
+from interlingua.model import arguments
 from interlingua.model.blocks import Block, ToolUseBlock
 from interlingua.model.events import (
     BlockEnd,
@@ -26,8 +26,23 @@ from interlingua.model.events import (
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, StopReason
+from interlingua.streams.frames import Frame
 
 BROKEN_OFF = "stream ended before the message was complete"
+DONE = "[DONE]"
+
+
+def json_of(frame: Frame, what: str, key: str = "", kinds: Collection[str] = ()) -> Any:
+    """The JSON of a frame; None for `[DONE]`, and for the blank frames with which some gateways
+    keep a connection open. An object that lacks its kind under `key` has it from the frame's name,
+    if that is one of `kinds`: some gateways send it there only."""
+    name, data = frame
+    if data == DONE or not data or data.isspace():
+        return None
+    wire = parse(data, what)
+    if name in kinds and type(wire) is dict and wire.get(key) is None:
+        return {**wire, key: name}
+    return wire
 
 
 def call_of(start: ToolUseStart, end: ToolUseEnd | None = None) -> ToolUseBlock:
@@ -55,10 +70,10 @@ def finish_call(block: ToolUseBlock, pieces: list[str]) -> tuple[ToolUseBlock, D
     text = "".join(pieces)
     if not text:
         return block, None
-    given, mode = arguments.recover(text)
+    input, mode = arguments.recover(text)
     if mode == "strict":
-        return block.replace(input=given), None
-    return block.replace(input=given, raw_arguments=text), recovery(mode, block.id)
+        return block.replace(input=input), None
+    return block.replace(input=input, raw_arguments=text), recovery(mode, block.id)
 
 
 def start_of_block(
@@ -67,21 +82,21 @@ def start_of_block(
     """The event that opens a block; a call has one of its own."""
     if type(block) is not ToolUseBlock:
         return BlockStart(index, block, choice=choice, frame=mark)
-    told = (block.id, block.name, block.executor, block.call_type, block.raw)
-    return ToolUseStart(index, *told, choice=choice, frame=mark)
+    attrs = (block.id, block.name, block.executor, block.call_type, block.raw)
+    return ToolUseStart(index, *attrs, choice=choice, frame=mark)
 
 
 def end_of_block(index: int, block: Block, choice: int = 0) -> Event:
     """The event that closes it."""
     if type(block) is not ToolUseBlock:
         return BlockEnd(index, block, choice=choice)
-    told = (block.input, block.raw_arguments, block.signature, block.raw)
-    return ToolUseEnd(index, *told, choice=choice)
+    attrs = (block.input, block.raw_arguments, block.signature, block.raw)
+    return ToolUseEnd(index, *attrs, choice=choice)
 
 
-def merge(known: Wire, told: Wire, apart: Collection[str] = ()) -> None:
+def merge(known: Wire, update: Wire, apart: Collection[str] = ()) -> None:
     """Later values stand, but a null does not undo what was said before."""
-    for key, value in told.items():
+    for key, value in update.items():
         if key not in apart and (value is not None or key not in known):
             known[key] = value
 
@@ -245,7 +260,7 @@ def _is_same(literals: Sequence[str], wire: Wire, spots: Sequence[Spot]) -> bool
             holder[key] = text
 
 
-class ToldInPieces(Protocol):
+class ReadInPieces(Protocol):
     """A block that is being told."""
 
     index: int

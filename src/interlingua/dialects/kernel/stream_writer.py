@@ -11,11 +11,10 @@ import msgspec
 
 from interlingua.dialects.kernel import stream_home
 from interlingua.dialects.kernel.recorder import LossRecorder, quiet
-from interlingua.dialects.kernel.stream_home import Steps, Way
+from interlingua.dialects.kernel.stream_home import FrameWriter, Steps
 from interlingua.dialects.kernel.stream_reader import call_of
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.kernel.words import compaction_as_text
-from interlingua.losses import Report
 from interlingua.model.blocks import (
     Block,
     CompactionBlock,
@@ -41,6 +40,7 @@ from interlingua.model.events import (
     UsageUpdate,
 )
 from interlingua.model.exchange import Response
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason
 from interlingua.streams.frames import Frame
@@ -68,46 +68,55 @@ class StreamWriter:
     others; the way home is the same for all of them."""
 
     name: ClassVar[str]
-    way: ClassVar[type[Abroad]]
+    foreign_writer: ClassVar[type[ForeignWriter]]
 
     def __init__(self) -> None:
         self.report = Report(self.name)
         self.source: str | None = None
         """The dialect of whose stream it is told; the marks of events say it, where they have any.
         """
-        self._way: Way | None = None
+        self._writer: FrameWriter | None = None
         self.steps: Steps = {}
         """What is done with each kind of event, once the first one has come."""
 
     def feed(self, event: Event) -> list[Frame]:
-        if self._way is None:
+        if self._writer is None:
             self._choose(event)
-        return self.steps[type(event)](event)
+        try:
+            step = self.steps[type(event)]
+        except KeyError:
+            return self._drop_event(event)
+        return step(event)
+
+    def _drop_event(self, event: Event) -> list[Frame]:
+        """An event of a type that writers do not know, as a later version may add."""
+        self.report.add("dropped", "$", f"{self.name} has no {event.type} event")
+        return []
 
     def close(self) -> list[Frame]:
-        return [] if self._way is None else self._way.close()
+        return [] if self._writer is None else self._writer.close()
 
     def _choose(self, event: Event) -> None:
         mark = event.frame
         if mark is not None and mark.rest:
             self.source = next(iter(mark.rest))
         if stream_home.is_marked(mark, self.name):
-            heard = Report(self.name)
-            others = self._abroad(heard)
+            foreign_report = Report(self.name)
+            others = self._abroad(foreign_report)
             steps = with_summaries(others.steps, self._keeps)
-            self._way = stream_home.Home(self.name, others, steps, heard, self.report)
-            self.steps = self._way.steps
+            self._writer = stream_home.Home(self.name, others, steps, foreign_report, self.report)
+            self.steps = self._writer.steps
         else:
-            self._way = self._abroad(self.report)
-            self.steps = with_summaries(self._way.steps, self._keeps)
+            self._writer = self._abroad(self.report)
+            self.steps = with_summaries(self._writer.steps, self._keeps)
 
     def _keeps(self, block: CompactionBlock) -> bool:
         """Whether the wire has a place for compacted history of this kind."""
         return False
 
-    def _abroad(self, report: Report) -> Way:
+    def _abroad(self, report: Report) -> FrameWriter:
         """A writer of events that came from elsewhere."""
-        return self.way(self.name, report)
+        return self.foreign_writer(self.name, report)
 
 
 def with_summaries(steps: Steps, keeps: Callable[[CompactionBlock], bool]) -> Steps:
@@ -143,7 +152,7 @@ def with_summaries(steps: Steps, keeps: Callable[[CompactionBlock], bool]) -> St
     return {**steps, BlockStart: begin, BlockDelta: go_on, BlockEnd: finish}
 
 
-class Abroad(ABC):
+class ForeignWriter(ABC):
     """Writes a stream that came from elsewhere. Usage and reasons are said at the end."""
 
     def __init__(self, name: str, report: Report) -> None:
@@ -191,17 +200,19 @@ encode_text = msgspec.json.Encoder().encode
 _CUT = encode_text(PIECE).decode()
 
 
-def spell(name: str | None, wire: Wire) -> Frame:
+def json_frame(name: str | None, wire: Wire) -> Frame:
     """A frame of this name."""
     return Frame(name, encode(wire).decode())
 
 
 def before_pieces(block: Any) -> Any:
     """The block before anything of it was said."""
-    return block.replace(**{k: v for k, v in _UNSAID.items() if k in block.__struct_fields__})
+    return block.replace(
+        **{k: v for k, v in _STREAMED_FIELDS.items() if k in block.__struct_fields__}
+    )
 
 
-_UNSAID: dict[str, Any] = {"text": "", "citations": (), "signature": None}
+_STREAMED_FIELDS: dict[str, Any] = {"text": "", "citations": (), "signature": None}
 
 
 TEXT, THINKING = 0, 1
@@ -240,19 +251,20 @@ class OpenBlock:
         self.name, self.cuts = name, encode(wire).decode().split(_CUT)
 
 
-def say(said: OpenBlock, text: str) -> Frame:
-    """A piece: the frame that there are most of, so it is made the fastest way."""
-    return tuple.__new__(Frame, (said.name, encode_text(text).decode().join(said.cuts)))  # type: ignore[arg-type]  # it has pieces
+def piece_frame(open_block: OpenBlock, text: str) -> Frame:
+    """The frame of a piece. Streams are mostly these, so it is built the fastest way."""
+    data = encode_text(text).decode().join(open_block.cuts)  # type: ignore[arg-type]  # it has pieces
+    return tuple.__new__(Frame, (open_block.name, data))
 
 
 S = TypeVar("S", bound=OpenBlock)
 
 
-class Voice(ABC, Generic[S]):
+class BlockQueue(ABC, Generic[S]):
     """Says blocks by their starts, pieces and ends, one after the other: what others say while one
     is open waits. Pieces go out at once."""
 
-    says_starts = False
+    announces_blocks = False
     """Whether a block that is told in pieces has said something before the first of them."""
 
     def __init__(self) -> None:
@@ -263,67 +275,68 @@ class Voice(ABC, Generic[S]):
         self._seen: set[int] = set()
         self._current: S | None = None
 
-    def hear(self, event: Any) -> list[Frame]:
+    def push(self, event: Any) -> list[Frame]:
         """Whatever concerns a block."""
-        current = self._current
+        open_block = self._current
         self._seen.add(event.index)
-        if current is not None and current.index != event.index:
+        if open_block is not None and open_block.index != event.index:
             self._waiting.setdefault(event.index, []).append(event)
             return []
-        return [*self._tell(event), *self._go_on()]
+        return [*self._emit(event), *self._go_on()]
 
     def _go_on(self) -> list[Frame]:
         """With the blocks that have waited, as far as one of them is still open."""
         frames: list[Frame] = []
         while self._current is None and self._waiting:
             for event in self._waiting.pop(min(self._waiting)):
-                frames += self._tell(event)
+                frames += self._emit(event)
         return frames
 
-    def _tell(self, event: Any) -> list[Frame]:
+    def _emit(self, event: Any) -> list[Frame]:
         """What an event of the open block says, or of one that opens."""
-        said = self._current
+        open_block = self._current
         match event:
             case BlockStart():
                 return self._open(event.index, event.block)
             case ToolUseStart():
                 return self._open_call(event)
-            case BlockEnd() if said is not None:
-                return self._end(said, event.block)
+            case BlockEnd() if open_block is not None:
+                return self._end(open_block, event.block)
             case BlockEnd():
-                return [*self._open(event.index, event.block), *self._tell(event)]
-            case ToolUseEnd() if said is not None:
-                return self._end_call(said, event)
-            case TextDelta(text="") | ThinkingDelta(text="") if said is None:
+                return [*self._open(event.index, event.block), *self._emit(event)]
+            case ToolUseEnd() if open_block is not None:
+                return self._end_call(open_block, event)
+            case TextDelta(text="") | ThinkingDelta(text="") if open_block is None:
                 return []
-            case TextDelta() if said is None:
-                return [*self._open(event.index, TextBlock("")), *self._tell(event)]
-            case ThinkingDelta() if said is None:
-                return [*self._open(event.index, ThinkingBlock("")), *self._tell(event)]
-            case BlockDelta(field="text", value=str(text)) if said is not None:
-                return self._say(said, text)
-            case BlockDelta() if said is not None:
-                return self._delta(said, event)
-            case TextDelta() | ThinkingDelta() | ToolUseInputDelta() if said is not None:
-                return self._say(said, event.text)
+            case TextDelta() if open_block is None:
+                return [*self._open(event.index, TextBlock("")), *self._emit(event)]
+            case ThinkingDelta() if open_block is None:
+                return [*self._open(event.index, ThinkingBlock("")), *self._emit(event)]
+            case BlockDelta(field="text", value=str(text)) if open_block is not None:
+                return self._write_text(open_block, text)
+            case BlockDelta() if open_block is not None:
+                return self._delta(open_block, event)
+            case TextDelta() | ThinkingDelta() | ToolUseInputDelta() if open_block is not None:
+                return self._write_text(open_block, event.text)
             case _:
                 return []
 
-    def _say(self, said: S, text: str) -> list[Frame]:
+    def _write_text(self, open_block: S, text: str) -> list[Frame]:
         if not text:
             return []
-        if said.cuts is None:
-            return self._first(said, text)
-        said.length += len(text)
-        return [self._frame(said, text)]
+        if open_block.cuts is None:
+            return self._first(open_block, text)
+        open_block.length += len(text)
+        return [self._frame(open_block, text)]
 
-    def _first(self, said: S, text: str) -> list[Frame]:
+    def _first(self, open_block: S, text: str) -> list[Frame]:
         """The first piece of a block whose pieces have no spelling yet."""
         return []
 
-    def _frame(self, said: S, text: str) -> Frame:
-        """The same as `say`, without a call more."""
-        return tuple.__new__(Frame, (said.name, encode_text(text).decode().join(said.cuts)))  # type: ignore[arg-type]  # it has pieces
+    def _frame(self, open_block: S, text: str) -> Frame:
+        """`piece_frame` without another call: there are more of these than of anything else."""
+        data = encode_text(text).decode().join(open_block.cuts)  # type: ignore[arg-type]  # it has pieces
+        return tuple.__new__(Frame, (open_block.name, data))
 
     def close_all(self) -> list[Frame]:
         """The end of what is open, and of all that waits."""
@@ -332,12 +345,12 @@ class Voice(ABC, Generic[S]):
             frames += [*self._close(self._current), *self._go_on()]
         return frames
 
-    def _close(self, said: S) -> list[Frame]:
+    def _close(self, open_block: S) -> list[Frame]:
         """A block that has no end is what was said of it."""
         self._current = None
         return []
 
-    def _delta(self, said: S, event: BlockDelta) -> list[Frame]:
+    def _delta(self, open_block: S, event: BlockDelta) -> list[Frame]:
         """What a delta says of anything but the text."""
         return []
 
@@ -346,22 +359,26 @@ class Voice(ABC, Generic[S]):
         self._current = OpenBlock(event.index, start=event)  # type: ignore[assignment]  # as above
         return []
 
-    def _end_call(self, said: S, event: ToolUseEnd) -> list[Frame]:
+    def _end_call(self, open_block: S, event: ToolUseEnd) -> list[Frame]:
         self._current = None
-        return [] if said.start is None else self._end(said, call_of(said.start, event))
+        return (
+            []
+            if open_block.start is None
+            else self._end(open_block, call_of(open_block.start, event))
+        )
 
     def _with_turns(self, partial: Message) -> list[tuple[Block, bool]]:
         """The blocks of a message that broke off, and whether each had its turn."""
-        unsaid = self._untold()
-        turns = [index not in unsaid for index in sorted(self._seen)]
+        unwritten = self._unwritten()
+        turns = [index not in unwritten for index in sorted(self._seen)]
         if len(turns) != len(partial.content):
             turns = [True] * len(partial.content)
         return list(zip(partial.content, turns, strict=True))
 
-    def _untold(self) -> set[int]:
+    def _unwritten(self) -> set[int]:
         """The blocks of which nothing was said."""
         block = self._current
-        if block is None or (block.kind is not None if self.says_starts else block.length):
+        if block is None or (block.kind is not None if self.announces_blocks else block.length):
             return {*self._waiting}
         return {*self._waiting, block.index}
 
@@ -369,10 +386,10 @@ class Voice(ABC, Generic[S]):
     def _open(self, index: int, block: Any) -> list[Frame]: ...
 
     @abstractmethod
-    def _end(self, said: S, block: Any) -> list[Frame]: ...
+    def _end(self, open_block: S, block: Any) -> list[Frame]: ...
 
 
-class InPieces(Abroad, Voice[S]):
+class InPieces(ForeignWriter, BlockQueue[S]):
     """The same for wires that tell one answer, from its start to its end. Others may follow it."""
 
     def __init__(self, name: str, report: Report) -> None:
@@ -386,7 +403,7 @@ class InPieces(Abroad, Voice[S]):
     def _block(self, event: Any) -> list[Frame]:
         if event.choice or self._failed:
             return []
-        return [*self._start(MessageStart()), *self.hear(event)]
+        return [*self._start(MessageStart()), *self.push(event)]
 
     def _piece(self, event: Any) -> list[Frame]:
         block, text = self._current, event.text
@@ -407,8 +424,8 @@ class InPieces(Abroad, Voice[S]):
     def _complete(self, event: MessageComplete) -> list[Frame]:
         if self._failed:
             return []
-        response, told = event.response, event.response.message.metadata
-        frames = self._start(MessageStart(told.response_model, told.response_id))
+        response, metadata = event.response, event.response.message.metadata
+        frames = self._start(MessageStart(metadata.response_model, metadata.response_id))
         frames += self.close_all()
         frames += self._finish(response, LossRecorder(self._name, response, self._report))
         self._begin_anew()
@@ -434,13 +451,13 @@ class PieceWriter(InPieces[OpenBlock]):
             return []
         blank, recorder = beside_error(event, self._name, self._report)
         if event.partial is not None:
-            told = []
+            blocks = []
             for block, had_turn in self._with_turns(event.partial):
                 if had_turn:
-                    told.append(block)
+                    blocks.append(block)
                 else:
                     recorder.dropped(block, NO_TURN)
-            self._account(event.partial.replace(content=tuple(told)), recorder)
+            self._account(event.partial.replace(content=tuple(blocks)), recorder)
         self._failed, self._current = True, None
         return [self._failure(Response(blank, error=event.error), recorder)]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.kernel.errors import want
+from interlingua.dialects.kernel.errors import require
 from interlingua.dialects.kernel.fields import Table
-from interlingua.dialects.kernel.kept import Kept, mine_of, put_back
+from interlingua.dialects.kernel.preserved import Preserved, raw_of, restore_raw
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.tools import ToolDefinition
@@ -34,12 +34,12 @@ def schema_of(tool: ToolDefinition) -> Wire:
 
 
 def read_function(wire: Any, table: Table, dialect: str) -> ToolDefinition:
-    function = want(wire, dict).get("function")
+    function = require(wire, dict).get("function")
     if type(function) is not dict or type(function.get("name")) is not str:
-        name = _name_of(wire)
+        name = name_of(wire)
         return ToolDefinition(name, executor="provider", kind="unknown", raw={dialect: wire})
-    kept = Kept()
-    return ToolDefinition(**table.read(wire, kept), raw=kept.raw(dialect))
+    preserved = Preserved()
+    return ToolDefinition(**table.read(wire, preserved), raw=preserved.raw(dialect))
 
 
 def write_function(
@@ -47,25 +47,27 @@ def write_function(
 ) -> Wire | None:
     """`reason` is why tools of others that are no functions cannot be said."""
     if not is_function(tool):
-        return _write_unknown(tool, recorder, reason)
+        return write_unknown(tool, recorder, reason)
     if tool.kind == "custom":
         recorder.lost(tool, "kind", "takes an object with the text", kind="downgraded")
     out: Wire = {}
-    table.write(tool, out, mine_of(recorder.dialect, tool.raw), recorder)
-    return out if tool.raw is None else put_back(out, tool, tool.raw, recorder)
+    table.write(tool, out, raw_of(recorder.dialect, tool.raw), recorder)
+    return out if tool.raw is None else restore_raw(out, tool, tool.raw, recorder)
 
 
-def _write_unknown(tool: ToolDefinition, recorder: LossRecorder, reason: str) -> Wire | None:
-    mine = tool.raw.get(recorder.dialect) if tool.raw is not None else None
-    if tool.kind != "unknown" or type(mine) is not dict:
+def write_unknown(tool: ToolDefinition, recorder: LossRecorder, reason: str) -> Wire | None:
+    """A tool that nobody knows, as it came."""
+    own_raw = tool.raw.get(recorder.dialect) if tool.raw is not None else None
+    if tool.kind != "unknown" or type(own_raw) is not dict:
         recorder.lost(tool, None, reason)
         return None
-    if tool.name != _name_of(mine):
+    if tool.name != name_of(own_raw):
         recorder.lost(tool, "name")
-    _UNKNOWN.write(tool, {}, mine, recorder)
-    return mine
+    _UNKNOWN.write(tool, {}, own_raw, recorder)
+    return own_raw
 
 
-def _name_of(wire: Wire) -> str:
+def name_of(wire: Wire) -> str:
+    """What a tool that nobody knows is called."""
     kind = wire.get("type")
     return kind if type(kind) is str else ""

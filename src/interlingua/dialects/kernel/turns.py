@@ -12,13 +12,12 @@ from typing import Any, TypeGuard
 import msgspec
 
 from interlingua.dialects.kernel.errors import ShapeError
-from interlingua.dialects.kernel.kept import Kept, form_of
+from interlingua.dialects.kernel.preserved import Preserved, spelling_of
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.base import Raw
 from interlingua.model.blocks import Block, ToolResultBlock
-from interlingua.model.changes import Changes
-from interlingua.model.message import NO_METADATA, Message, Role
+from interlingua.model.message import NO_METADATA, Changes, Message, Role
 from interlingua.model.metadata import MessageMetadata
 
 # Bound once: looking up a member of an enum takes as long as writing a part.
@@ -64,14 +63,14 @@ class TurnReader:
         return _ROLES[name]
 
     def keep_place(
-        self, turn: Wire, before: str | None, messages: list[Message], kept: Kept
+        self, turn: Wire, before: str | None, messages: list[Message], preserved: Preserved
     ) -> None:
         """Keep where a turn stands, if other than usual."""
         role = turn["role"]
         if role == before:
-            kept.form["apart"] = True
+            preserved.spelling["apart"] = True
         if role == "system" and all(message.role is _SYSTEM for message in messages):
-            kept.form["place"] = "messages"
+            preserved.spelling["place"] = "messages"
 
     def add(
         self,
@@ -121,7 +120,7 @@ class TurnReader:
 
 def _is_result(block: Block, dialect: str, mark: str = "type") -> TypeGuard[ToolResultBlock]:
     """Whether a block is a result by its part's own word; another part is the user's."""
-    return type(block) is ToolResultBlock and mark not in form_of(dialect, block.raw)
+    return type(block) is ToolResultBlock and mark not in spelling_of(dialect, block.raw)
 
 
 # -- writing --------------------------------------------------------------------------------------
@@ -134,7 +133,7 @@ def leading(messages: tuple[Message, ...], dialect: str) -> int:
         role, raw = message.role, message.metadata.provider_raw
         if role is not _SYSTEM and role is not _DEVELOPER:
             break
-        if raw is not None and "place" in form_of(dialect, raw):
+        if raw is not None and "place" in spelling_of(dialect, raw):
             break
         first += 1
     return first
@@ -174,7 +173,7 @@ class Turns(msgspec.Struct):
         return True
 
 
-def tell_speaker(message: Message, recorder: LossRecorder) -> None:
+def report_speaker(message: Message, recorder: LossRecorder) -> None:
     """What a message says about who speaks, and a turn cannot."""
     role = message.role
     if message.name is not None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.kernel.errors import want
+from interlingua.dialects.kernel.errors import require
 from interlingua.dialects.kernel.fields import Field
-from interlingua.model.metadata import Diagnostic
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.model.metadata import Diagnostic, Usage
 
 CONTRADICTS = Diagnostic("usage_contradicts")
 """Says that counts contradicted each other and were clamped; their spelling is kept."""
@@ -28,12 +30,22 @@ def counted(key: str, attr: str, filled: bool = False) -> Field:
     return Field(
         key,
         (attr,),
-        lambda given: {attr: max(want(given, int), 0)},
+        lambda wire_value: {attr: max(require(wire_value, int), 0)},
         lambda usage, _: getattr(usage, attr),
         fill=(lambda _: 0) if filled else None,
         kind=int,
         fits=lambda number: number >= 0,
     )
+
+
+def report_unknown(
+    usage: Usage, out: Wire, prompt: str, output: str, recorder: LossRecorder
+) -> None:
+    """Report counts that are unknown and were written as numbers, because the wire demands them."""
+    if usage.input_tokens is None and type(out.get(prompt)) is int:
+        recorder.filled(usage, "input_tokens", str(out[prompt]))
+    if usage.output_tokens is None and type(out.get(output)) is int:
+        recorder.filled(usage, "output_tokens", str(out[output]))
 
 
 def within(count: int | None, whole: int | None) -> int | None:

@@ -6,9 +6,10 @@ from typing import Any
 
 import msgspec
 
-from interlingua.errors import WriteError
+from interlingua.errors import ReadError, WriteError
 from interlingua.model import codec
-from interlingua.model.spelled_numbers import spelled
+from interlingua.model.sdk_objects import dumped
+from interlingua.model.spelled_numbers import decode_spelled, decode_usual, spelled
 
 Wire = dict[str, Any]
 
@@ -36,11 +37,41 @@ def encode(wire: Any) -> bytes:
 
 
 def parse(wire: Any, what: str) -> Any:
-    """Wire JSON from bytes or text; JSON that is parsed already is only looked over."""
+    """Wire JSON from bytes or text; JSON that is parsed already is only looked over. Objects of an
+    SDK are taken as what they would be on the wire."""
     if type(wire) is bytes or type(wire) is str:
         try:
             return decode_quickly(wire)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             return codec.parse(wire, what)
-    codec.require_json(wire, what)
+    try:
+        codec.require_json(wire, what)
+    except ReadError:
+        plain = dumped(wire)
+        if plain is wire:
+            raise
+        codec.require_json(plain, what)
+        return plain
     return wire
+
+
+_TOOLS = ("tools", "toolConfig")
+
+
+def parse_spelled(wire: Any) -> Wire | None:
+    """A request in JSON text, with tools that remember how their numbers are spelled; None if we
+    would write them so anyway, or there are none."""
+    if type(wire) is not bytes and type(wire) is not str:
+        return None
+    try:
+        decode_usual(wire)
+        return None
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        pass
+    try:
+        body, spelled_body = decode_quickly(wire), decode_spelled(wire)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None  # `parse` says what is wrong
+    if type(body) is not dict or not any(key in body for key in _TOOLS):
+        return None
+    return body | {key: spelled_body[key] for key in _TOOLS if key in body}

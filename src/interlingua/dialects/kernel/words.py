@@ -4,20 +4,23 @@ has no word for."""
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.losses import LossKind, Severity
 from interlingua.model.blocks import SUMMARY as SUMMARY
 from interlingua.model.blocks import (
+    AudioBlock,
     CompactionBlock,
+    DocumentBlock,
     Source,
     TextBlock,
     ToolResultBlock,
     UnknownBlock,
 )
 from interlingua.model.exchange import ErrorKind
+from interlingua.model.losses import LossKind, Severity
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason
 
@@ -103,8 +106,8 @@ def own_word(metadata: MessageMetadata, *names: str) -> Any:
     word, raw = metadata.raw_stop_reason, metadata.provider_raw
     if word is None:
         return None
-    said_here = metadata.protocol in names if not raw else any(name in raw for name in names)
-    return word if said_here else None
+    is_own = metadata.protocol in names if not raw else any(name in raw for name in names)
+    return word if is_own else None
 
 
 Reads = Callable[[Any], StopReason | None]
@@ -130,16 +133,16 @@ class StopWords(NamedTuple):
         if own is not None and read(own) is reason:
             return own
         word = self.usual if reason is None else self.words.get(reason, self.usual)
-        if reason is StopReason.OTHER and ended_unsaid(message.metadata):
+        if reason is StopReason.OTHER and lacks_stop_reason(message.metadata):
             word = self.cut
         if read(word) is not reason:
             severity: Severity = "info" if reason is None else "warning"
-            said = f"said as {word}"
-            recorder.lost(message, "metadata.stop_reason", said, "approximated", severity)
+            approximation = f"said as {word}"
+            recorder.lost(message, "metadata.stop_reason", approximation, "approximated", severity)
         return word
 
 
-def ended_unsaid(metadata: MessageMetadata) -> bool:
+def lacks_stop_reason(metadata: MessageMetadata) -> bool:
     """Whether nobody said why a message ended. It may be cut off, so that the word for a full
     answer would say too much of it, and the one for an answer that was cut is nearest."""
     return any(found.type == NO_REASON for found in metadata.diagnostics)
@@ -163,7 +166,7 @@ def compaction_as_text(block: CompactionBlock, recorder: LossRecorder) -> TextBl
 
 
 def write_unknown(
-    block: UnknownBlock, recorder: LossRecorder, said: frozenset[str] = frozenset()
+    block: UnknownBlock, recorder: LossRecorder, written: frozenset[str] = frozenset()
 ) -> Any:
     """A part of our own that nobody understood, as it came; None for another dialect's. Others have
     said these fields."""
@@ -171,8 +174,19 @@ def write_unknown(
     if type(part) is not dict:
         recorder.dropped(block, "another dialect's")
         return None
-    recorder.unwritten(block, said)
+    recorder.unwritten(block, written)
     return part
+
+
+def speech_as_text(block: AudioBlock, recorder: LossRecorder) -> TextBlock:
+    """The transcript of a spoken answer, for a dialect whose answers are not spoken."""
+    reason = "answers have no sound here; its transcript is said as text"
+    recorder.lost(block, None, reason, kind="downgraded")
+    if block.raw is not None:
+        recorder.unwritten_raw(block, block.raw)
+    text = TextBlock(block.transcript or "", cache=block.cache)
+    recorder.alias(text, block)
+    return text
 
 
 def document_text(source: Source, joiner: str) -> str | None:
@@ -185,23 +199,49 @@ def document_text(source: Source, joiner: str) -> str | None:
     return joiner.join([block.text for block in inner if type(block) is TextBlock])
 
 
-def unsaid_changes(
-    message: Message, recorder: LossRecorder, said: frozenset[str] = frozenset()
+def text_in(block: DocumentBlock, joiner: str = "\n") -> str | None:
+    """The text of a document that is text, also of one that comes as bytes."""
+    text = document_text(block.source, joiner)
+    if text is None and block.source.kind == "base64" and _TEXTUAL.match(block.media_type or ""):
+        try:
+            return b64decode(block.source.data or "", validate=True).decode()
+        except ValueError:
+            return None
+    return text
+
+
+_TEXTUAL = re.compile(r"text/|application/(json|xml|yaml|x-ndjson)\b", re.IGNORECASE)
+
+
+def document_as_text(block: DocumentBlock) -> str | None:
+    """A document that is text, under its title and its name or address."""
+    text = text_in(block)
+    if text is None:
+        return None
+    title, name = block.title, block.name
+    label = f"{title} ({name})" if title and name and name != title else title or name
+    return "\n".join(
+        [*([f"[{label}]"] if label else []), *([block.context] if block.context else []), text]
+    )
+
+
+def report_changes(
+    message: Message, recorder: LossRecorder, written: frozenset[str] = frozenset()
 ) -> None:
     """Report what a message changes for all that follows and this dialect has no word for."""
     changes = message.changes
     for name in changes.__struct_fields__ if changes is not None else ():
         item = getattr(changes, name)
-        if item and name not in said and (name, item) != ("clear_at", "never"):
+        if item and name not in written and (name, item) != ("clear_at", "never"):
             recorder.lost(message, f"changes.{name}")
 
 
-def unsaid_beside(message: Message, recorder: LossRecorder) -> None:
+def report_beside(message: Message, recorder: LossRecorder) -> None:
     """Report all that a message says beside its content, where the wire has that alone."""
     if message.name is not None:
         recorder.lost(message, "name")
     if message.changes is not None:
-        unsaid_changes(message, recorder)
+        report_changes(message, recorder)
     if (raw := message.metadata.provider_raw) is not None:
         recorder.unwritten_raw(message, raw, "metadata.provider_raw")
 

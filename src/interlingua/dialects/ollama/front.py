@@ -18,7 +18,7 @@ _line = msgspec.json.Decoder(_Line).decode
 class ChatEnding(Ending):
     marks = (b'"done":true', b'"done": true')
 
-    def _look(self, data: str) -> None:
+    def _look(self, data: str, name: str | None) -> None:
         if _line(data).done:
             self.reach()
 

@@ -1,7 +1,7 @@
 """Messages: one text with thinking, images and calls beside it; results are messages of their own.
 
-The wire has no flag for a failed result, so that a mark stands before its text; and a result may
-come without an id, and then answers the first open call of its name."""
+A failed result has no flag, so a mark precedes its text. A result may come without an id and then
+answers the first open call of its name; a call without an id gets a synthetic one."""
 
 from __future__ import annotations
 
@@ -11,23 +11,203 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.kernel.calls import OpenCalls
-from interlingua.dialects.kernel.errors import each, want
-from interlingua.dialects.kernel.fields import QUIET, Field, Reading, Table, constant, plain
-from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of, put_back
+from interlingua.dialects.kernel.calls import (
+    UNSIGNED,
+    OpenCalls,
+    arguments_field,
+    is_named,
+    read_named,
+)
+from interlingua.dialects.kernel.data_urls import FORM as DATA_URL
+from interlingua.dialects.kernel.data_urls import data_url, url_of
+from interlingua.dialects.kernel.errors import read_each, require
+from interlingua.dialects.kernel.fields import (
+    QUIET,
+    Field,
+    Reading,
+    Table,
+    constant,
+    inside,
+    plain,
+    spelling,
+)
 from interlingua.dialects.kernel.messages import message_of, read_calls, read_list, write_results
+from interlingua.dialects.kernel.preserved import (
+    Preserved,
+    raw_of,
+    restore_raw,
+    spelling_in,
+    spelling_of,
+    was_absent,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import ERROR_MARK, placeholder, unsaid_changes, write_unknown
-from interlingua.dialects.ollama import media
-from interlingua.dialects.ollama import text as texts
-from interlingua.dialects.ollama.calls import read_call, write_call, written_id
+from interlingua.dialects.kernel.words import (
+    ERROR_MARK,
+    IMAGE_STARTS,
+    compaction_as_text,
+    document_text,
+    placeholder,
+    report_changes,
+    write_unknown,
+)
 from interlingua.dialects.ollama.tables import JOINER, JOINERS, NAME, ROLES, WORDS
-from interlingua.ids import synthetic_tool_id
+from interlingua.model import arguments
 from interlingua.model import blocks as model
-from interlingua.model.blocks import Block, ImageBlock, TextBlock, ThinkingBlock, ToolResultBlock
+from interlingua.model.blocks import (
+    Block,
+    ImageBlock,
+    Source,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+)
+from interlingua.model.ids import is_synthetic_tool_id, synthetic_tool_id
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata
+
+_WRITTEN_IMAGE = frozenset({"source", "media_type"})
+
+
+def read_image(data: Any) -> ImageBlock:
+    if (inline := data_url(require(data, str))) is not None:
+        return ImageBlock(
+            inline.source, inline.media_type, raw={NAME: {"$form": {DATA_URL: inline.head}}}
+        )
+    return ImageBlock(Source("base64", require(data, str)), IMAGE_STARTS.get(data[:4]))
+
+
+def read_shown_image(data: Any) -> ImageBlock:
+    """One of an answer. The official client takes no image there (ollama-python 0.6.3, read
+    2026-11), so that only those go out that came in like this."""
+    image = read_image(data)
+    return image.replace(raw={NAME: {"$form": {**spelling_of(NAME, image.raw), "shown": True}}})
+
+
+def write_image(block: ImageBlock, recorder: LossRecorder) -> str | None:
+    source = block.source
+    if source.kind != "base64" or source.data is None:
+        recorder.dropped(block, "an image has to come with its data")
+        return None
+    if (url := url_of(NAME, block)) is not None:
+        recorder.unwritten(block, _WRITTEN_IMAGE)
+        return url
+    if block.media_type not in (None, IMAGE_STARTS.get(source.data[:4])):
+        recorder.lost(block, "media_type", "the data has to tell it", severity="info")
+    recorder.unwritten(block, _WRITTEN_IMAGE)
+    return source.data
+
+
+def write_shown_image(block: ImageBlock, recorder: LossRecorder) -> str | None:
+    if "shown" in spelling_of(NAME, block.raw):
+        return write_image(block, recorder)
+    recorder.dropped(block, "an answer shows no images")
+    return None
+
+
+def written_id(id: str) -> str | None:
+    """An id that was made for a call without one is not written."""
+    return None if is_synthetic_tool_id(id) else id
+
+
+def _read_arguments(value: Any) -> Reading:
+    if type(value) is str:
+        return {"input": arguments.recover(value).input, "raw_arguments": value}
+    return {"input": require(value, dict)}
+
+
+CALL = Table(
+    ToolUseBlock,
+    Field(
+        "id",
+        ("id",),
+        lambda value: {"id": require(value, str)} if value else {},
+        lambda call, _: written_id(call.id),
+    ),
+    spelling("type"),
+    inside(
+        "function",
+        plain("name", "name", str),
+        arguments_field("arguments", _read_arguments),
+        spelling("index"),
+    ),
+    *UNSIGNED,
+    silent=("executor",),
+)
+
+
+def read_call(wire: Any, origin: Any, ordinal: int, found: list[Diagnostic]) -> Any:
+    """One of `tool_calls`; `place` makes the id of a call that has none."""
+    if not is_named(require(wire, dict)):
+        return UnknownBlock({NAME: wire})
+    function = wire["function"]
+    if len(wire) == 2 and len(function) == 2:  # the usual call
+        id, arguments_ = wire.get("id"), function.get("arguments")
+        if type(id) is str and id and type(arguments_) is dict and not id.startswith("il_"):
+            return ToolUseBlock(id, function["name"], arguments_)
+    return _read_call(wire, origin, ordinal, found)
+
+
+def _read_call(wire: Wire, origin: Any, ordinal: int, found: list[Diagnostic]) -> ToolUseBlock:
+    preserved = Preserved()
+    made = synthetic_tool_id(origin, ordinal, wire["function"]["name"])
+    return ToolUseBlock(**read_named(wire, CALL, preserved, made, found), raw=preserved.raw(NAME))
+
+
+def write_call(call: ToolUseBlock, recorder: LossRecorder) -> Wire | None:
+    if call.executor != "client":
+        recorder.dropped(call, "the server runs no tools")
+        return None
+    if call.raw is None and _is_usual(call):
+        return {"id": call.id, "function": {"name": call.name, "arguments": call.input}}
+    return CALL.write_value(call, recorder)
+
+
+def _is_usual(call: ToolUseBlock) -> bool:
+    beside = call.raw_arguments or call.signature or call.call_type or call.cache
+    return not beside and not call.id.startswith("il_")
+
+
+_WRITTEN = frozenset({"text"})
+
+
+def write_text(block: model.TextBlock, recorder: LossRecorder) -> str | None:
+    if not block.text:
+        recorder.dropped(block, "empty", "info")
+        return None
+    if block.signature or block.citations or block.cache or block.raw or block.phase:
+        recorder.unwritten(block, _WRITTEN)
+    return block.text
+
+
+def write_thinking(block: model.ThinkingBlock, recorder: LossRecorder) -> str | None:
+    if not block.text:
+        recorder.dropped(block, "nothing of it can be read")
+        return None
+    recorder.unwritten(block, _WRITTEN)
+    return block.text
+
+
+def write_refusal(block: model.RefusalBlock, recorder: LossRecorder) -> str:
+    recorder.lost(block, None, "said as text", kind="downgraded")
+    return block.text
+
+
+def write_compaction(block: model.CompactionBlock, recorder: LossRecorder) -> str | None:
+    text = compaction_as_text(block, recorder)
+    return None if text is None else write_text(text, recorder)
+
+
+def write_document(block: model.DocumentBlock, recorder: LossRecorder) -> str | None:
+    text = document_text(block.source, JOINER)
+    if text is None:
+        recorder.dropped(block)
+    else:
+        recorder.lost(block, None, "said as text", kind="downgraded")
+    return text
+
 
 _MADE_HERE = MessageMetadata(protocol=NAME)
 # Bound once: looking up a member of an enum takes as long as writing a message.
@@ -49,8 +229,8 @@ class Parts(msgspec.Struct):
     """Of a result: the name that its call has."""
 
 
-def _read_role(given: Any) -> Reading:
-    role = ROLES.get(want(given, str).lower(), _SYSTEM)
+def _read_role(value: Any) -> Reading:
+    role = ROLES.get(require(value, str).lower(), _SYSTEM)
     return {"role": _SYSTEM if role is _TOOL else role}
 
 
@@ -77,7 +257,7 @@ RESULT = Table(
     Field(
         "tool_call_id",
         ("tool_call_id",),
-        lambda given: {"tool_call_id": want(given, str)} if given != "" else {},
+        lambda value: {"tool_call_id": require(value, str)} if value != "" else {},
         lambda parts, _: written_id(parts.tool_call_id),
         fill=lambda _: None,
     ),
@@ -110,17 +290,17 @@ def _read_message(wire: Wire, position: int, calls: OpenCalls) -> Message:
 
 
 def _read_other(wire: Wire, position: int, calls: OpenCalls) -> Message:
-    kept = Kept()
+    preserved = Preserved()
     found: list[Diagnostic] = []
-    attrs = MESSAGE.read(wire, kept)
+    attrs = MESSAGE.read(wire, preserved)
     if "role" not in attrs:
-        want(None, str, ".role")
+        require(None, str, ".role")
     content = tuple(read_blocks(attrs, position, found))
-    return message_of(_MADE_HERE, attrs["role"], content, kept.raw(NAME), found, calls)
+    return message_of(_MADE_HERE, attrs["role"], content, preserved.raw(NAME), found, calls)
 
 
 def read_blocks(
-    attrs: Wire, place: Any, found: list[Diagnostic], is_answer: bool = False
+    attrs: Wire, origin: Any, found: list[Diagnostic], is_answer: bool = False
 ) -> list[Block]:
     """The blocks of a message, in the order in which templates use them."""
     blocks: list[Block] = []
@@ -129,10 +309,10 @@ def read_blocks(
     if attrs.get("content"):
         blocks.append(TextBlock(attrs["content"]))
     if "images" in attrs:
-        read = media.read_shown_image if is_answer else media.read_image
-        blocks += each(attrs["images"], ".images", read)
+        read = read_shown_image if is_answer else read_image
+        blocks += read_each(attrs["images"], ".images", read)
     if "tool_calls" in attrs:
-        blocks += read_calls(attrs["tool_calls"], read_call, place, 0, found)
+        blocks += read_calls(attrs["tool_calls"], read_call, origin, 0, found)
     return blocks
 
 
@@ -146,18 +326,18 @@ def _read_result(wire: Wire, position: int, calls: OpenCalls) -> Message:
 
 
 def _read_any_result(wire: Wire, position: int, calls: OpenCalls) -> Message:
-    kept = Kept()
-    attrs = RESULT.read(wire, kept)
+    preserved = Preserved()
+    attrs = RESULT.read(wire, preserved)
     text, name, id = attrs.get("content", ""), attrs.get("tool_name"), attrs.get("tool_call_id")
     failed = text.startswith(ERROR_MARK)
     if failed:
         attrs["content"] = text[len(ERROR_MARK) :]
-        kept.form["marked"] = True
+        preserved.spelling["marked"] = True
     if id is None:
         id = calls.first(name or None) or synthetic_tool_id(position, 0, name or "")
     calls.close(id)
     content: Any = tuple(read_blocks(attrs, position, []))
-    return Message.of_result(ToolResultBlock(id, content, failed, name, raw=kept.raw(NAME)))
+    return Message.of_result(ToolResultBlock(id, content, failed, name, raw=preserved.raw(NAME)))
 
 
 # -- writing --------------------------------------------------------------------------------------
@@ -170,7 +350,7 @@ def write_messages(messages: tuple[Message, ...], recorder: LossRecorder) -> lis
         if message.name is not None:
             recorder.lost(message, "name")
         if message.changes is not None:
-            unsaid_changes(message, recorder)
+            report_changes(message, recorder)
             if not message.content:
                 continue
         if message.role is _TOOL:
@@ -189,17 +369,17 @@ def write_message(message: Message, recorder: LossRecorder, is_answer: bool = Fa
     if raw is None and len(content) == 1 and role is not _DEVELOPER:
         only = content[0]
         if type(only) is TextBlock and only.text:  # a text: what most messages are
-            return {"role": WORDS[role], "content": texts.write_text(only, recorder)}
+            return {"role": WORDS[role], "content": write_text(only, recorder)}
     parts = write_parts(content, role, recorder, is_answer)
-    if content and says_nothing(parts) and not all(map(_is_empty, content)):
+    if content and is_empty(parts) and not all(map(_is_blank, content)):
         parts.content = placeholder(message, recorder)
     if raw is None and role is not _DEVELOPER:
         return usual_wire(parts)
     out: Wire = {}
-    (ANSWER if is_answer else MESSAGE).write(parts, out, mine_of(NAME, raw), QUIET)
+    (ANSWER if is_answer else MESSAGE).write(parts, out, raw_of(NAME, raw), QUIET)
     if role is _DEVELOPER and out.get("role") == "system":
         recorder.lost(message, "role", "instructions have one level", kind="downgraded")
-    return out if raw is None else put_back(out, message, raw, recorder, "metadata.provider_raw")
+    return out if raw is None else restore_raw(out, message, raw, recorder, "metadata.provider_raw")
 
 
 def usual_wire(parts: Parts) -> Wire:
@@ -217,16 +397,16 @@ _KEYS = ("thinking", "content", "images", "tool_calls")
 """In the order in which reading gives the blocks."""
 _Writers = dict[type[Any], tuple[int, Callable[[Any, LossRecorder], Any]]]
 _WRITERS: _Writers = {
-    ThinkingBlock: (0, texts.write_thinking),
-    TextBlock: (1, texts.write_text),
-    model.RefusalBlock: (1, texts.write_refusal),
-    model.CompactionBlock: (1, texts.write_compaction),
-    model.DocumentBlock: (1, texts.write_document),
-    ImageBlock: (2, media.write_image),
+    ThinkingBlock: (0, write_thinking),
+    TextBlock: (1, write_text),
+    model.RefusalBlock: (1, write_refusal),
+    model.CompactionBlock: (1, write_compaction),
+    model.DocumentBlock: (1, write_document),
+    ImageBlock: (2, write_image),
     model.ToolUseBlock: (3, write_call),
     model.UnknownBlock: (3, write_unknown),
 }
-_ANSWER_WRITERS: _Writers = {**_WRITERS, ImageBlock: (2, media.write_shown_image)}
+_ANSWER_WRITERS: _Writers = {**_WRITERS, ImageBlock: (2, write_shown_image)}
 
 
 def write_parts(
@@ -234,10 +414,10 @@ def write_parts(
 ) -> Parts:
     """What blocks come to in one message."""
     if len(content) == 1 and type(content[0]) is TextBlock:
-        return Parts(role, texts.write_text(content[0], recorder))
+        return Parts(role, write_text(content[0], recorder))
     _report_moved(content, recorder)
     writers = _ANSWER_WRITERS if is_answer else _WRITERS
-    said: tuple[list[Any], ...] = ([], [], [], [])
+    ranked: tuple[list[Any], ...] = ([], [], [], [])
     thoughts: list[ThinkingBlock] = []
     for block in content:
         rank, write = writers.get(type(block), (1, _drop))
@@ -246,16 +426,16 @@ def write_parts(
             continue
         if rank == 0:
             thoughts.append(block)
-        elif rank == 1 and said[1]:
+        elif rank == 1 and ranked[1]:
             reason = "joined to the text before it"
             recorder.lost(block, None, reason, kind="approximated", severity="info")
-        said[rank].append(item)
+        ranked[rank].append(item)
     if len(thoughts) > 1:
         reason = "a message has one thought; joined with the others"
         for thought in thoughts:
             recorder.lost(thought, None, reason, kind="approximated", severity="info")
-    text, thinking = JOINERS.get(role, JOINER).join(said[1]), "\n".join(said[0])
-    return Parts(role, text or None, thinking or None, said[2] or None, said[3] or None)
+    text, thinking = JOINERS.get(role, JOINER).join(ranked[1]), "\n".join(ranked[0])
+    return Parts(role, text or None, thinking or None, ranked[2] or None, ranked[3] or None)
 
 
 def _drop(block: Block, recorder: LossRecorder) -> None:
@@ -273,31 +453,31 @@ def _report_moved(content: tuple[Block, ...], recorder: LossRecorder) -> None:
         least = min(least, rank)
 
 
-def _is_empty(block: Block) -> bool:
+def _is_blank(block: Block) -> bool:
     return type(block) is TextBlock and not block.text
 
 
-def says_nothing(parts: Parts) -> bool:
+def is_empty(parts: Parts) -> bool:
     return not (parts.content or parts.thinking or parts.images or parts.tool_calls)
 
 
 def _write_result(block: ToolResultBlock, calls: OpenCalls, recorder: LossRecorder) -> Wire:
-    mine, id = mine_of(NAME, block.raw), block.tool_use_id
+    own_raw, id = raw_of(NAME, block.raw), block.tool_use_id
     parts = write_parts(block.content, _TOOL, recorder)
     if block.is_error:
         parts.content = ERROR_MARK + (parts.content or "")
-        if "marked" not in form_in(mine):
+        if "marked" not in spelling_in(own_raw):
             reason = "said by a mark before the text"
             recorder.lost(block, "is_error", reason, kind="downgraded")
     if block.cache is not None:
         recorder.lost(block, "cache")
     parts.tool_name, parts.called = block.tool_name, calls.name_of(id)
-    if not (did_without(mine, "tool_call_id") and calls.first(block.tool_name or None) == id):
+    if not (was_absent(own_raw, "tool_call_id") and calls.first(block.tool_name or None) == id):
         parts.tool_call_id = id
     calls.close(id)
     if block.raw is None and not id.startswith("il_"):
         parts.tool_name = parts.called if parts.tool_name is None else parts.tool_name
         return usual_wire(parts)
     out: Wire = {}
-    RESULT.write(parts, out, mine, QUIET)
-    return out if block.raw is None else put_back(out, block, block.raw, recorder)
+    RESULT.write(parts, out, own_raw, QUIET)
+    return out if block.raw is None else restore_raw(out, block, block.raw, recorder)

@@ -1,6 +1,8 @@
-"""Streams of the chat: one JSON object a line. The wire has no starts and ends: a block begins with
-its first piece, and ends where something else begins. Where text and thinking take turns, a stream
-tells more than a whole answer, which has one of each: there every run is a block of its own."""
+"""Streams: one JSON object a line. A block begins with its first piece and ends where another
+begins.
+
+Where text and thinking alternate, every run is a block of its own, although the whole answer has
+one of each."""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from typing import Any
 import msgspec
 
 from interlingua.dialects.kernel import stream_writer
-from interlingua.dialects.kernel.errors import below, read_whole
+from interlingua.dialects.kernel.errors import at_path, read_whole
 from interlingua.dialects.kernel.fields import QUIET
 from interlingua.dialects.kernel.messages import read_calls
 from interlingua.dialects.kernel.recorder import LossRecorder
@@ -19,6 +21,7 @@ from interlingua.dialects.kernel.stream_reader import (
     MessageReader,
     end_of_block,
     failed,
+    json_of,
     start_of_block,
 )
 from interlingua.dialects.kernel.stream_writer import (
@@ -27,15 +30,18 @@ from interlingua.dialects.kernel.stream_writer import (
     THINKING,
     OpenBlock,
     PieceWriter,
-    spell,
+    json_frame,
 )
-from interlingua.dialects.kernel.wire import Wire, encode, parse
-from interlingua.dialects.ollama.calls import read_call
-from interlingua.dialects.ollama.errors import error_of
-from interlingua.dialects.ollama.messages import says_nothing, usual_wire, write_parts
-from interlingua.dialects.ollama.response import read_answer, reason_of, write_response
+from interlingua.dialects.kernel.wire import Wire, encode
+from interlingua.dialects.ollama.messages import is_empty, read_call, usual_wire, write_parts
+from interlingua.dialects.ollama.response import (
+    error_of,
+    read_answer,
+    read_usage,
+    reason_of,
+    write_response,
+)
 from interlingua.dialects.ollama.tables import DEFAULT_MODEL, DEFAULT_TIME, NAME
-from interlingua.dialects.ollama.usage import read_usage
 from interlingua.model import events as ev
 from interlingua.model.blocks import (
     Block,
@@ -48,15 +54,14 @@ from interlingua.model.events import Event
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import StopReason
-from interlingua.streams.frames import Frame
-from interlingua.streams.pieces import MANY, thin
+from interlingua.streams.frames import MANY, Frame, thin
 
 WHAT = f"{NAME} stream"
 
 # -- an answer while a stream tells it ------------------------------------------------------------
 
 _MANY = 1000
-_PLACES: dict[type[Block], int] = {
+_FIRST_INDEXES: dict[type[Block], int] = {
     ThinkingBlock: 0,
     TextBlock: _MANY,
     ImageBlock: 2 * _MANY,
@@ -79,7 +84,7 @@ class Run:
         """What the lines say beside their blocks."""
 
 
-class Answer(Blocks):
+class ResponseBuilder(Blocks):
     """The message of a stream, so far: it is put together as the wire would have it whole, and read
     as such. Its blocks stand where a whole answer has them: thinking, text, images, calls; those of
     one kind in the order in which they came."""
@@ -88,9 +93,9 @@ class Answer(Blocks):
         super().__init__()
         self.wire: Wire = {}
         self.run: Run | None = None
-        self._places = dict(_PLACES)
+        self._next_indexes = dict(_FIRST_INDEXES)
         self._message: Wire | None = None
-        self._told: set[str] = set()
+        self._streamed: set[str] = set()
         """Keys of the message that blocks tell."""
         self._logprobs: list[Any] = []
         self._calls = 0
@@ -107,11 +112,11 @@ class Answer(Blocks):
         block = self._blocks[run.index] = run.kind("".join(run.pieces))
         return [ev.BlockEnd(run.index, block)]
 
-    def tell(self, block: Block) -> list[Event]:
+    def read_block(self, block: Block) -> list[Event]:
         """A piece of text or thinking; everything else comes whole."""
         if isinstance(block, TextBlock | ThinkingBlock):
-            return self._tell_piece(block)
-        events, index = self.close(), self._place(type(block))
+            return self._read_piece(block)
+        events, index = self.close(), self._next_index(type(block))
         self._blocks[index] = block
         events.append(start_of_block(index, block))
         if type(block) is ToolUseBlock:
@@ -120,27 +125,27 @@ class Answer(Blocks):
             events.append(ev.ToolUseInputDelta(index, text))
         return [*events, end_of_block(index, block)]
 
-    def _tell_piece(self, block: TextBlock | ThinkingBlock) -> list[Event]:
+    def _read_piece(self, block: TextBlock | ThinkingBlock) -> list[Event]:
         run, events = self.run, []
         if run is None or run.kind is not type(block):
             events = self.close()
-            run = self.run = Run(self._place(type(block)), type(block), self.wire)
+            run = self.run = Run(self._next_index(type(block)), type(block), self.wire)
             events.append(ev.BlockStart(run.index, run.kind("")))
         run.pieces.append(block.text)
         return [*events, run.event(run.index, block.text)]
 
-    def _place(self, kind: type[Block]) -> int:
+    def _next_index(self, kind: type[Block]) -> int:
         """The next index for a block of this kind."""
-        band = kind if kind in _PLACES else ToolUseBlock
-        if self._places[band] - _PLACES[band] >= _MANY:
+        band = kind if kind in _FIRST_INDEXES else ToolUseBlock
+        if self._next_indexes[band] - _FIRST_INDEXES[band] >= _MANY:
             band = ToolUseBlock  # the last kind has no end
-        self._places[band] += 1
-        return self._places[band] - 1
+        self._next_indexes[band] += 1
+        return self._next_indexes[band] - 1
 
     def read_calls(self, listed: list[Any]) -> list[Block]:
         """The calls of a line. An id that has to be made is made of what the first line said."""
-        place = self._time if type(self._time) is str else 0
-        calls = read_calls(listed, read_call, place, self._calls, self._found)
+        origin = self._time if type(self._time) is str else 0
+        calls = read_calls(listed, read_call, origin, self._calls, self._found)
         self._calls += len(calls)
         self._made_ids = self._made_ids or not all(each.get("id") for each in listed)
         return calls
@@ -158,14 +163,14 @@ class Answer(Blocks):
         if type(line.get("message")) is dict:
             self._add_message(line["message"])
 
-    def _add_message(self, given: Wire) -> None:
+    def _add_message(self, update: Wire) -> None:
         message = self._message = self._message or {}
-        for key, value in given.items():
+        for key, value in update.items():
             if key == "content":
                 message[key] = "" if type(value) is str else message.get(key)
             elif key in ("thinking", "images", "tool_calls"):
                 if value:
-                    self._told.add(key)
+                    self._streamed.add(key)
                 message.setdefault(key, value)
             elif value is not None or key not in message:
                 message[key] = value
@@ -184,7 +189,7 @@ class Answer(Blocks):
         be the one that ids were made of."""
         wire = dict(self.wire)
         if self._message is not None:
-            wire["message"] = {k: v for k, v in self._message.items() if k not in self._told}
+            wire["message"] = {k: v for k, v in self._message.items() if k not in self._streamed}
         if self._made_ids:
             wire["created_at"] = self._time
             if self._time is None:
@@ -227,7 +232,7 @@ class _PlainLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 _decode_plain = msgspec.json.Decoder(_PlainLine).decode
 
 
-class StreamReader(MessageReader[Answer]):
+class StreamReader(MessageReader[ResponseBuilder]):
     """One stream of the chat. A message that begins after the end of another is read as well."""
 
     def __init__(self) -> None:
@@ -243,13 +248,13 @@ class StreamReader(MessageReader[Answer]):
             line = _decode_plain(frame.data)
         except UNREADABLE:
             return self._feed(frame)
-        said = line.message
-        text, thought = said.content, said.thinking
+        message = line.message
+        text, thought = message.content, message.thinking
         if run.kind is ThinkingBlock and not text and type(thought) is str:
             text = thought
         elif run.kind is ThinkingBlock or thought is not msgspec.UNSET:
             text = ""
-        if not text or line.done or line.model != self._model or said.role != "assistant":
+        if not text or line.done or line.model != self._model or message.role != "assistant":
             return self._feed(frame)
         pieces = run.pieces
         pieces.append(text)
@@ -263,7 +268,7 @@ class StreamReader(MessageReader[Answer]):
     def _feed(self, frame: Frame) -> list[Event]:
         if self._failed:
             return []
-        wire = parse(frame.data, WHAT)
+        wire = json_of(frame, WHAT)
         if self._is_over() and not (type(wire) is dict and wire.get("done") is False):
             return []  # nothing comes after the end but another message
         events = read_whole(WHAT, self._line, wire) if type(wire) is dict else []
@@ -272,32 +277,32 @@ class StreamReader(MessageReader[Answer]):
     def _line(self, wire: Wire) -> list[Event]:
         if "message" not in wire and "done" not in wire:
             return [self._break_off(error_of(wire))] if "error" in wire else []
-        given = wire.get("message")
-        calls = given.get("tool_calls") if type(given) is dict else None
-        told = wire
+        message = wire.get("message")
+        calls = message.get("tool_calls") if type(message) is dict else None
+        rest = wire
         if type(calls) is list and calls:  # they are counted over all lines
-            told = {**wire, "message": {k: v for k, v in given.items() if k != "tool_calls"}}  # type: ignore[union-attr]  # it has calls
-        response = read_answer(told)
-        answer = self._answer or Answer(wire)
+            rest = {**wire, "message": {k: v for k, v in message.items() if k != "tool_calls"}}  # type: ignore[union-attr]  # it has calls
+        response = read_answer(rest)
+        answer = self._answer or ResponseBuilder(wire)
         blocks = list(response.message.content)
-        if told is not wire:
-            blocks += below(".message", answer.read_calls, calls or [])
+        if rest is not wire:
+            blocks += at_path(".message", answer.read_calls, calls or [])
         events = self._begin(answer, response)
         answer.add(wire)
         for block in blocks:
-            events += answer.tell(block)
+            events += answer.read_block(block)
         events += self._end(answer, response, wire.get("done") is True)
         self._run = answer.run if answer.is_usual() else None
         return events
 
-    def _begin(self, answer: Answer, response: Response) -> list[Event]:
+    def _begin(self, answer: ResponseBuilder, response: Response) -> list[Event]:
         if self._answer is not None:
             return []
         self._answer = answer
         self._model = response.message.metadata.response_model
         return [ev.MessageStart(self._model)]
 
-    def _end(self, answer: Answer, response: Response, done: bool) -> list[Event]:
+    def _end(self, answer: ResponseBuilder, response: Response, done: bool) -> list[Event]:
         metadata = response.message.metadata
         events = answer.close() if done else []
         if (word := metadata.raw_stop_reason) is not None:
@@ -323,7 +328,7 @@ _PIECES: tuple[Wire, ...] = (
 _PARTS = frozenset({"content", "thinking", "images", "tool_calls"})
 
 
-class Abroad(PieceWriter):
+class ForeignWriter(PieceWriter):
     """Events in, frames out. One block is open at a time; what others say meanwhile waits. Usage
     and stop reason are said at the end, and losses are counted there."""
 
@@ -349,10 +354,10 @@ class Abroad(PieceWriter):
         last = {**self._line, **wire, "message": {"content": "", **message}, "done": True}
         if response.message.metadata.response_model is None:
             last["model"] = self._line["model"]
-        return [spell(None, last)]
+        return [json_frame(None, last)]
 
     def _failure(self, response: Response, recorder: LossRecorder) -> Frame:
-        return spell(None, write_response(response, recorder))
+        return json_frame(None, write_response(response, recorder))
 
     def _account(self, partial: Message, recorder: LossRecorder) -> None:
         write_parts(partial.content, partial.role, recorder, is_answer=True)
@@ -367,38 +372,42 @@ class Abroad(PieceWriter):
         # Thoughts that follow each other are one here; so are texts, which go on without a gap.
         before = "\n" if kind == self._last == THINKING else ""
         self._current = OpenBlock(index, kind, before)
-        return self._say(self._current, block.text)
+        return self._write_text(self._current, block.text)
 
-    def _first(self, said: OpenBlock, text: str) -> list[Frame]:
-        if said.kind is None:
+    def _first(self, open_block: OpenBlock, text: str) -> list[Frame]:
+        if open_block.kind is None:
             return []
-        said.length += len(text)
-        said.spell_as(None, self._line_of(_PIECES[said.kind]))
-        self._last, self._silent = said.kind, False
-        return [self._frame(said, said.before + text)]
+        open_block.length += len(text)
+        open_block.spell_as(None, self._line_of(_PIECES[open_block.kind]))
+        self._last, self._silent = open_block.kind, False
+        return [self._frame(open_block, open_block.before + text)]
 
     def _line_of(self, message: Wire) -> Wire:
         return {**self._line, "message": message, "done": False}
 
-    def _end(self, said: OpenBlock, block: Any) -> list[Frame]:
+    def _end(self, open_block: OpenBlock, block: Any) -> list[Frame]:
         """What was not said in pieces."""
-        if not said.length and said.kind != KINDS.get(type(block)):
-            self._open(said.index, block.replace(text="") if type(block) in KINDS else block)
-            said = self._current or said
+        if not open_block.length and open_block.kind != KINDS.get(type(block)):
+            self._open(open_block.index, block.replace(text="") if type(block) in KINDS else block)
+            open_block = self._current or open_block
         self._current = None
-        if said.kind is None:
+        if open_block.kind is None:
             return self._whole(block)
-        return self._say(said, block.text[said.length :]) if type(block) in KINDS else []
+        return (
+            self._write_text(open_block, block.text[open_block.length :])
+            if type(block) in KINDS
+            else []
+        )
 
     def _whole(self, block: Block) -> list[Frame]:
         parts = write_parts((block,), Role.ASSISTANT, QUIET, is_answer=True)
-        if says_nothing(parts):
+        if is_empty(parts):
             return []
         self._last, self._silent = None, False
-        return [spell(None, self._line_of(usual_wire(parts)))]
+        return [json_frame(None, self._line_of(usual_wire(parts)))]
 
 
 class StreamWriter(stream_writer.StreamWriter):
     """One stream of the chat."""
 
-    name, way = NAME, Abroad
+    name, foreign_writer = NAME, ForeignWriter

@@ -18,6 +18,7 @@ NAME = "ollama"
 TITLE = "Ollama chat"
 
 TRAITS = Traits(
+    choices=frozenset(),
     family=None,
     developer=False,
     system_anywhere=True,
@@ -30,7 +31,7 @@ TRAITS = Traits(
         {"type", "items", "description", "enum", "properties", "required", "anyOf", "$defs"}
     ),
     framing="ndjson",
-    one_line=True,  # ollama 0.6, tried 2026-11
+    unicode_newlines=True,  # ollama 0.6, tried 2026-11
     paths={"request": "/api/chat"},
 )
 

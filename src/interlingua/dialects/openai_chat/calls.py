@@ -10,30 +10,37 @@ from typing import Any
 
 from interlingua.dialects.kernel import calls as kernel
 from interlingua.dialects.kernel import fields
-from interlingua.dialects.kernel import kept as keeping
+from interlingua.dialects.kernel import preserved as keeping
 from interlingua.dialects.kernel.calls import read_arguments, write_arguments
-from interlingua.dialects.kernel.errors import below, want
+from interlingua.dialects.kernel.errors import at_path, require
 from interlingua.dialects.kernel.fields import NOT_OURS, Attrs, Field, Reading, Table, plain
-from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of, put_back, restore
+from interlingua.dialects.kernel.preserved import (
+    Preserved,
+    raw_of,
+    restore,
+    restore_raw,
+    spelling_in,
+    was_absent,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import ERROR_MARK, take_mark
 from interlingua.dialects.openai import text_of
 from interlingua.dialects.openai_chat import text as content
-from interlingua.dialects.openai_chat.tables import MARKS, HostedKeys, Tables, Target
-from interlingua.ids import is_synthetic_tool_id, synthetic_tool_id
+from interlingua.dialects.openai_chat.tables import MARKS, HostedKeys, Tables, WriteContext
 from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from interlingua.model.ids import is_synthetic_tool_id, synthetic_tool_id
 from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic
 
 # -- calls, as tables -----------------------------------------------------------------------------
 
 
-def _read_arguments(given: Any) -> Reading:
+def _read_arguments(value: Any) -> Reading:
     """Arguments as text, or as the object that some hosts send."""
-    if type(given) is dict:
-        return {"input": given}
-    input, raw, _ = read_arguments(want(given, str))
+    if type(value) is dict:
+        return {"input": value}
+    input, raw, _ = read_arguments(require(value, str))
     return {"input": input, "raw_arguments": raw}
 
 
@@ -44,7 +51,7 @@ _ARGUMENTS = kernel.arguments_field(
 _INPUT = Field(
     "input",
     ("input",),
-    lambda given: {"input": {"input": want(given, str)}},
+    lambda value: {"input": {"input": require(value, str)}},
     lambda call, _: call.input["input"],
     missing={"input": {}},
 )
@@ -99,7 +106,7 @@ class CallReader:
     def read(self, call: Any) -> Block:
         """One item of `tool_calls`."""
         plain = read_plain_call(call)
-        block = self._read_slowly(want(call, dict)) if plain is None else plain
+        block = self._read_slowly(require(call, dict)) if plain is None else plain
         self.count += 1
         return block
 
@@ -108,42 +115,46 @@ class CallReader:
         inner = call.get(kind)
         if inner is None:
             return content.keep_unknown(call, self.t, **{"in": "tool_calls"})
-        kept = Kept()
-        attrs = self._read(call, want(inner, dict, f".{kind}"), f".{kind}", _CALLS[kind], kept)
-        signature = read_google(call, kept)
+        preserved = Preserved()
+        attrs = self._read(
+            call, require(inner, dict, f".{kind}"), f".{kind}", _CALLS[kind], preserved
+        )
+        signature = read_google(call, preserved)
         if signature is not None:
             self.signed = True
         elif "extra_content" in call:
-            kept.add_others({"extra_content": call["extra_content"]}, (), _BESIDE)
-        cache = content.read_marks(call, self.t, "call", kept)
+            preserved.add_others({"extra_content": call["extra_content"]}, (), _BESIDE)
+        cache = content.read_marks(call, self.t, "call", preserved)
         attrs |= {"signature": signature, "cache": cache}
         attrs["call_type"] = None if kind == "function" else kind
-        return ToolUseBlock(**attrs, raw=kept.raw(self.t.name))
+        return ToolUseBlock(**attrs, raw=preserved.raw(self.t.name))
 
-    def _read(self, call: Wire, inner: Wire, path: str, table: Table, kept: Kept) -> Attrs:
-        name = want(inner.get("name"), str, f"{path}.name")
+    def _read(
+        self, call: Wire, inner: Wire, path: str, table: Table, preserved: Preserved
+    ) -> Attrs:
+        name = require(inner.get("name"), str, f"{path}.name")
         made = synthetic_tool_id(self.origin, self.count, name)
-        kept.miss_any(call, ("id",))
-        return kernel.read_named(call, table, kept, made, self.diagnostics)
+        preserved.mark_any_absent(call, ("id",))
+        return kernel.read_named(call, table, preserved, made, self.diagnostics)
 
     def read_legacy(self, call: Any) -> Block:
         """The message's `function_call`: one call, without an id."""
-        path, kept = ".function_call", Kept(form={"legacy": True})
-        attrs = below(path, self._read, want(call, dict, path), call, "", _LEGACY, kept)
+        path, preserved = ".function_call", Preserved(spelling={"legacy": True})
+        attrs = at_path(path, self._read, require(call, dict, path), call, "", _LEGACY, preserved)
         self.count += 1
-        return ToolUseBlock(**attrs, raw=kept.raw(self.t.name))
+        return ToolUseBlock(**attrs, raw=preserved.raw(self.t.name))
 
 
-def read_google(wire: Wire, kept: Kept) -> str | None:
+def read_google(wire: Wire, preserved: Preserved) -> str | None:
     """Google's signature on a call or a message; what else stands around it is kept."""
     extra: Any = wire.get("extra_content")
     match extra:
         case {"google": {"thought_signature": str(signature)}}:
-            kept.form["signature"] = "google"
-            inner = Kept()
+            preserved.spelling["signature"] = "google"
+            inner = Preserved()
             inner.add_others(extra, ("google",))
             inner.add_inside(extra, "google", ("thought_signature",))
-            kept.absorb("extra_content", inner)
+            preserved.absorb("extra_content", inner)
             return signature
     return None
 
@@ -161,60 +172,64 @@ def write_plain_call(block: ToolUseBlock) -> Wire:
     return {"id": block.id, "type": "function", "function": function}
 
 
-def write_call(block: ToolUseBlock, to: Target, signs: bool) -> Wire:
+def write_call(block: ToolUseBlock, to: WriteContext, signs: bool) -> Wire:
     """One item of `tool_calls`; `signs` says that Google's signatures may be written."""
     ids = to.t.host.ids
     id = block.id if ids is None else ids.fit(block.id)
     if (block.raw or block.call_type or block.signature or block.cache) is None:
         return {**write_plain_call(block), "id": id}
-    mine = mine_of(to.t.name, block.raw)
-    form = form_in(mine)
-    wire = _write(block, _CALLS["custom" if _is_text(block, to.t, mine) else "function"], mine, to)
+    own_raw = raw_of(to.t.name, block.raw)
+    spelling = spelling_in(own_raw)
+    wire = _write(
+        block, _CALLS["custom" if _is_text(block, to.t, own_raw) else "function"], own_raw, to
+    )
     wire.update({"id": id} if "id" in wire else {})
     if block.signature is not None:
-        if signs or form.get("signature") == "google":
+        if signs or spelling.get("signature") == "google":
             wire.update(signed(block.signature))
         else:
             to.recorder.lost(block, "signature")
-    content.write_cache(wire, block, to, "call", form)
-    return wire if block.raw is None else put_back(wire, block, block.raw, to.recorder)
+    content.write_cache(wire, block, to, "call", spelling)
+    return wire if block.raw is None else restore_raw(wire, block, block.raw, to.recorder)
 
 
-def _write(block: ToolUseBlock, table: Table, mine: Wire, to: Target, key: str = "id") -> Wire:
+def _write(
+    block: ToolUseBlock, table: Table, own_raw: Wire, to: WriteContext, key: str = "id"
+) -> Wire:
     """What a table says of a call; `key` has its id, which is not written where it was made for a
     call that had none."""
     wire: Wire = {}
-    table.write(block, wire, mine, to.recorder)
-    if is_synthetic_tool_id(block.id) and did_without(mine, key):
+    table.write(block, wire, own_raw, to.recorder)
+    if is_synthetic_tool_id(block.id) and was_absent(own_raw, key):
         wire.pop(key, None)
     return wire
 
 
-def _is_text(block: ToolUseBlock, t: Tables, mine: Wire) -> bool:
+def _is_text(block: ToolUseBlock, t: Tables, own_raw: Wire) -> bool:
     """Whether it is said as a call with free text."""
-    given = block.input
+    input = block.input
     if block.call_type != "custom" or not t.custom_tools:
         return False
-    if not given:
-        return did_without(keeping.mine_inside(mine, "custom"), "input")
-    return given.keys() == {"input"} and type(given["input"]) is str
+    if not input:
+        return was_absent(keeping.raw_inside(own_raw, "custom"), "input")
+    return input.keys() == {"input"} and type(input["input"]) is str
 
 
-def write_legacy(block: ToolUseBlock, to: Target) -> Wire:
+def write_legacy(block: ToolUseBlock, to: WriteContext) -> Wire:
     """The message's `function_call`."""
     return _LEGACY.write_value(block, to.recorder)
 
 
 def is_legacy(block: ToolUseBlock, t: Tables) -> bool:
     """Read from a `function_call`, and still without an id of its own."""
-    legacy = form_in(mine_of(t.name, block.raw)).get("legacy")
+    legacy = spelling_in(raw_of(t.name, block.raw)).get("legacy")
     return bool(legacy) and is_synthetic_tool_id(block.id) and block.call_type is None
 
 
 # -- results --------------------------------------------------------------------------------------
 
 _FILLED = {"content": ""}
-_SAID_RESULT = frozenset({"tool_use_id", "content", "is_error", "cache"})
+_WRITTEN_RESULT = frozenset({"tool_use_id", "content", "is_error", "cache"})
 
 
 class Unanswered:
@@ -239,32 +254,32 @@ class Unanswered:
 def read_result(
     wire: Wire, t: Tables, before: Sequence[Message], calls: Unanswered
 ) -> ToolResultBlock:
-    kept, taken = Kept(), {"role"}
+    preserved, taken = Preserved(), {"role"}
     if wire["role"] == "function":
-        kept.form["role"] = "function"
+        preserved.spelling["role"] = "function"
     name, id = wire.get("name") or None, wire.get("tool_call_id")
     if name is not None:
-        want(name, str, ".name")
+        require(name, str, ".name")
         taken.add("name")
-        kept.form["name"] = True
+        preserved.spelling["name"] = True
     if id is None or id == "":
-        id = kept.form["answers"] = calls.first(before, name)
+        id = preserved.spelling["answers"] = calls.first(before, name)
     else:
-        want(id, str, ".tool_call_id")
+        require(id, str, ".tool_call_id")
         taken.add("tool_call_id")
-    said = wire.get("content")
-    blocks = content.read_content(said, t.parts["tool"], t, kept)
-    if blocks or said == "":
+    value = wire.get("content")
+    blocks = content.read_content(value, t.parts["tool"], t, preserved)
+    if blocks or value == "":
         taken.add("content")
     failed = take_mark(blocks)
-    kept.form.update({"marked": True} if failed else {})
-    cache = content.read_cache(wire, t, "message", kept.form, taken)
-    kept.add_others(wire, taken, ("content", "name", "tool_call_id"))
-    kept.miss_any(wire, _FILLED)
-    return ToolResultBlock(id, tuple(blocks), failed, name, cache, kept.raw(t.name))  # type: ignore[arg-type]  # a misplaced block is for validate() to name
+    preserved.spelling.update({"marked": True} if failed else {})
+    cache = content.read_cache(wire, t, "message", preserved, taken)
+    preserved.add_others(wire, taken, ("content", "name", "tool_call_id"))
+    preserved.mark_any_absent(wire, _FILLED)
+    return ToolResultBlock(id, tuple(blocks), failed, name, cache, preserved.raw(t.name))  # type: ignore[arg-type]  # a misplaced block is for validate() to name
 
 
-def write_result(block: ToolResultBlock, to: Target) -> Wire:
+def write_result(block: ToolResultBlock, to: WriteContext) -> Wire:
     ids = to.t.host.ids
     id = block.tool_use_id if ids is None else ids.fit(block.tool_use_id)
     if block.raw is None and len(block.content) == 1 and not block.is_error and not block.cache:
@@ -272,59 +287,61 @@ def write_result(block: ToolResultBlock, to: Target) -> Wire:
         if type(only) is TextBlock and only.text and only.raw is None and only.cache is None:
             if only.citations or only.signature or only.phase or block.tool_name:
                 to.recorder.unwritten(only, frozenset({"text"}))
-                to.recorder.unwritten(block, _said(block, to.recorder))
+                to.recorder.unwritten(block, _written_fields(block, to.recorder))
             return {"role": "tool", "tool_call_id": id, "content": only.text}
     return _write_result(block, id, to)
 
 
-def _said(block: ToolResultBlock, recorder: LossRecorder) -> frozenset[str]:
+def _written_fields(block: ToolResultBlock, recorder: LossRecorder) -> frozenset[str]:
     """A tool's name is said by its call."""
     named = block.tool_name is not None and block.tool_name == recorder.called(block)
-    return _SAID_RESULT | {"tool_name"} if named else _SAID_RESULT
+    return _WRITTEN_RESULT | {"tool_name"} if named else _WRITTEN_RESULT
 
 
-def _write_result(block: ToolResultBlock, id: str, to: Target) -> Wire:
-    mine = mine_of(to.t.name, block.raw)
-    form = form_in(mine)
-    wire: Wire = {"role": form.get("role", "tool")}
-    if form.get("answers") != block.tool_use_id:
+def _write_result(block: ToolResultBlock, id: str, to: WriteContext) -> Wire:
+    own_raw = raw_of(to.t.name, block.raw)
+    spelling = spelling_in(own_raw)
+    wire: Wire = {"role": spelling.get("role", "tool")}
+    if spelling.get("answers") != block.tool_use_id:
         wire["tool_call_id"] = id
-    said = content.write_content(block.content, to.t.parts["tool"], to, form)
+    written = content.write_content(block.content, to.t.parts["tool"], to, spelling)
     if block.is_error:
-        if not form.get("marked"):
+        if not spelling.get("marked"):
             to.recorder.lost(block, "is_error", "said by a mark before the text", "downgraded")
-        said = _marked(said, form)
-    if said is not None:
-        wire["content"] = said
-    fields = _said(block, to.recorder)
-    if block.tool_name is not None and form.get("name"):
+        written = _marked(written, spelling)
+    if written is not None:
+        wire["content"] = written
+    fields = _written_fields(block, to.recorder)
+    if block.tool_name is not None and spelling.get("name"):
         wire["name"] = block.tool_name
         fields = fields | {"tool_name"}
     if block.cache is not None:
-        _write_result_cache(wire, block, to, form)
+        _write_result_cache(wire, block, to, spelling)
     to.recorder.unwritten(block, fields)
-    return restore(wire, mine, _FILLED)
+    return restore(wire, own_raw, _FILLED)
 
 
-def _marked(said: Any, form: Wire) -> Any:
+def _marked(written: Any, spelling: Wire) -> Any:
     """What a failed result says, with the mark before it."""
-    if said is None:
-        as_list = form.get("content") == "list"
+    if written is None:
+        as_list = spelling.get("content") == "list"
         return [{"type": "text", "text": ERROR_MARK}] if as_list else ERROR_MARK
-    if isinstance(said, str):
-        return ERROR_MARK + said
-    first = said[0]
+    if isinstance(written, str):
+        return ERROR_MARK + written
+    first = written[0]
     if isinstance(first, dict) and first.get("type") == "text" and first["text"]:
-        return [{**first, "text": ERROR_MARK + first["text"]}, *said[1:]]
+        return [{**first, "text": ERROR_MARK + first["text"]}, *written[1:]]
     if isinstance(first, str) and first:
-        return [ERROR_MARK + first, *said[1:]]
-    return [{"type": "text", "text": ERROR_MARK}, *said]
+        return [ERROR_MARK + first, *written[1:]]
+    return [{"type": "text", "text": ERROR_MARK}, *written]
 
 
-def _write_result_cache(wire: Wire, block: ToolResultBlock, to: Target, form: Wire) -> None:
+def _write_result_cache(
+    wire: Wire, block: ToolResultBlock, to: WriteContext, spelling: Wire
+) -> None:
     """A mark beside the content where it was read there; else on the last part."""
-    if "cache" in form:
-        content.write_cache(wire, block, to, "message", form)
+    if "cache" in spelling:
+        content.write_cache(wire, block, to, "message", spelling)
         return
     parts = wire.get("content", "")
     if isinstance(parts, str):
@@ -334,7 +351,7 @@ def _write_result_cache(wire: Wire, block: ToolResultBlock, to: Target, form: Wi
         to.recorder.lost(block, "cache")
         return
     to.recorder.lost(block, "cache", "set on its last part", "moved", "info")
-    content.write_cache(last, block, to, "part", form)
+    content.write_cache(last, block, to, "part", spelling)
     wire["content"] = [*parts[:-1], last]
 
 
@@ -342,7 +359,7 @@ def _write_result_cache(wire: Wire, block: ToolResultBlock, to: Target, form: Wi
 
 
 _ANY_ARGUMENTS = _ARGUMENTS._replace(
-    read=lambda given: _read_arguments(given) if type(given) in (str, dict) else NOT_OURS
+    read=lambda value: _read_arguments(value) if type(value) in (str, dict) else NOT_OURS
 )
 
 
@@ -360,30 +377,30 @@ def read_hosted(
     item: Any, ordinal: int, keys: HostedKeys, t: Tables, origin: int | str | None
 ) -> list[Block]:
     """The call and the result of one item."""
-    name = want(want(item, dict).get(keys.name), str, f".{keys.name}")
-    kept, form = Kept(form={"in": keys.place}), {"in": keys.place}
+    name = require(require(item, dict).get(keys.name), str, f".{keys.name}")
+    preserved, spelling = Preserved(spelling={"in": keys.place}), {"in": keys.place}
     made = synthetic_tool_id(origin, keys.place, ordinal, name)
-    attrs = {"id": made, "input": {}, **_hosted(keys).read(item, kept)}
-    kept.miss_any(item, (keys.id,) if keys.id else ())
+    attrs = {"id": made, "input": {}, **_hosted(keys).read(item, preserved)}
+    preserved.mark_any_absent(item, (keys.id,) if keys.id else ())
     output = item.get(keys.result)
     texts = (TextBlock(output),) if type(output) is str and output else ()
     if keys.result in item and not texts:
-        kept.add_others({keys.result: output}, (), (keys.result,))
+        preserved.add_others({keys.result: output}, (), (keys.result,))
     return [
-        ToolUseBlock(**attrs, executor="provider", raw=kept.raw(t.name)),
-        ToolResultBlock(attrs["id"], texts, raw={t.name: {"$form": form}}),
+        ToolUseBlock(**attrs, executor="provider", raw=preserved.raw(t.name)),
+        ToolResultBlock(attrs["id"], texts, raw={t.name: {"$form": spelling}}),
     ]
 
 
 def write_hosted(
-    call: ToolUseBlock, result: ToolResultBlock | None, keys: HostedKeys, to: Target
+    call: ToolUseBlock, result: ToolResultBlock | None, keys: HostedKeys, to: WriteContext
 ) -> Wire:
-    mine = mine_of(to.t.name, call.raw)
-    item = _write(call, _hosted(keys), mine, to, keys.id or "")
+    own_raw = raw_of(to.t.name, call.raw)
+    item = _write(call, _hosted(keys), own_raw, to, keys.id or "")
     if result is not None and result.content:
         item[keys.result] = text_of(result, to.recorder)
         to.recorder.unwritten(result, frozenset({"tool_use_id", "content"}))
-    return item if call.raw is None else put_back(item, call, call.raw, to.recorder)
+    return item if call.raw is None else restore_raw(item, call, call.raw, to.recorder)
 
 
 def pairs(

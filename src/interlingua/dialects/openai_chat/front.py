@@ -18,7 +18,7 @@ _MESSAGE: Wire = {"content": None, "refusal": None}
 class CompletionFiller(Filler):
     """Nulls that the types promise, and the time, which is 0 in what the writer makes."""
 
-    def __init__(self, asked: bytes) -> None:
+    def __init__(self, request: bytes) -> None:
         self._now = int(time.time())
 
     def whole(self, wire: Wire) -> Wire:
@@ -70,7 +70,7 @@ class CompletionEnding(Ending):
         super().__init__(answers)
         self._ended: set[int] = set()
 
-    def _look(self, data: str) -> None:
+    def _look(self, data: str, name: str | None) -> None:
         if data.strip() == "[DONE]":
             self.reach()
             return
@@ -100,14 +100,14 @@ class _Plain(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _peek(body: bytes) -> Peek | None:
-    said = _completion(body)
-    choice = said.choices[0] if len(said.choices) == 1 else _Choice()
-    if choice.message is None or said.usage is None or said.error is not None:
+    completion = _completion(body)
+    choice = completion.choices[0] if len(completion.choices) == 1 else _Choice()
+    if choice.message is None or completion.usage is None or completion.error is not None:
         return None
     reason = STOP_REASONS.words.get(choice.finish_reason or "")
     if reason is StopReason.END_TURN and not choice.message.is_plain():
         return None
-    usage, odd = read_usage(said.usage, NAME, COUNTS)
+    usage, odd = read_usage(completion.usage, NAME, COUNTS)
     return None if reason is None or odd is not None else Peek(usage, reason)
 
 

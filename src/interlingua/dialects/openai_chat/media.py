@@ -10,11 +10,17 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from interlingua.dialects.kernel.errors import maybe, want
-from interlingua.dialects.kernel.kept import Kept
+from interlingua.dialects.kernel.errors import optional, require
+from interlingua.dialects.kernel.preserved import Preserved
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_chat import tables
-from interlingua.dialects.openai_chat.tables import AUDIO_FORMATS, FILENAME, WEB, Tables, Target
+from interlingua.dialects.openai_chat.tables import (
+    AUDIO_FORMATS,
+    FILENAME,
+    WEB,
+    Tables,
+    WriteContext,
+)
 from interlingua.model import blocks as model
 from interlingua.model.blocks import DocumentBlock, MediaBlock, Source
 
@@ -26,20 +32,20 @@ class Part(NamedTuple):
 
     block: type
     key: str
-    read: Callable[[Any, Tables, Kept], Fields | None]
+    read: Callable[[Any, Tables, Preserved], Fields | None]
     """What stands there, never null, to the fields of a block; None where it is nothing of the
     kind."""
-    write: Callable[[Any, Target, Wire], Any]
+    write: Callable[[Any, WriteContext, Wire], Any]
     """What stands there, or None where a block cannot be said so; the last argument is its
     `$form`."""
-    said: frozenset[str]
+    attrs: frozenset[str]
     """The fields that are said by it."""
     beside: dict[str, str]
     """Other keys with a string, and its field."""
 
 
-def part_of(block: type, key: str, read: Any, write: Any, said: str, **beside: str) -> Part:
-    fields = frozenset({"cache", *said.split(), *beside.values()})
+def part_of(block: type, key: str, read: Any, write: Any, attrs: str, **beside: str) -> Part:
+    fields = frozenset({"cache", *attrs.split(), *beside.values()})
     return Part(block, key, read, write, fields, beside)
 
 
@@ -50,22 +56,22 @@ _LONGEST_HEAD = 200
 # -- URLs -----------------------------------------------------------------------------------------
 
 
-def _read_url(url: str, form: Wire) -> Fields:
+def _read_url(url: str, spelling: Wire) -> Fields:
     """A source and its media type; base64 where the URL holds the data itself."""
     if url.startswith("data:") and (head := _DATA_URL.match(url, 0, _LONGEST_HEAD)):
         if head[2]:
-            form["parameters"] = head[2]
+            spelling["parameters"] = head[2]
         return {"source": Source("base64", url[head.end() :]), "media_type": head[1]}
     if not url.startswith(WEB):
-        form["url"] = True
+        spelling["url"] = True
     return {"source": Source("url", url)}
 
 
-def _write_url(block: MediaBlock, otherwise: str, to: Target, form: Wire) -> str | None:
+def _write_url(block: MediaBlock, otherwise: str, to: WriteContext, spelling: Wire) -> str | None:
     """A URL for a block's source; None for sources that have none."""
     source, kind, data = block.source, block.media_type, block.source.data or ""
     if source.kind == "url":
-        if not (form.get("url") or data.startswith(WEB)):
+        if not (spelling.get("url") or data.startswith(WEB)):
             return None
         if kind is not None:
             to.recorder.lost(block, "media_type", severity="info")
@@ -74,24 +80,24 @@ def _write_url(block: MediaBlock, otherwise: str, to: Target, form: Wire) -> str
         return None
     magic = tables.MAGIC.items()
     kind = kind or next((known for start, known in magic if data.startswith(start)), otherwise)
-    return f"data:{kind}{form.get('parameters', '')};base64,{data}"
+    return f"data:{kind}{spelling.get('parameters', '')};base64,{data}"
 
 
-def _read_held(key: str, held: Any, t: Tables, kept: Kept, *known: str) -> Fields | None:
+def _read_held(key: str, held: Any, t: Tables, preserved: Preserved, *known: str) -> Fields | None:
     """A URL that stands in an object under `key`, or bare."""
     if type(held) is str:
-        kept.form["bare"] = True
-        return _read_url(held, kept.form)
+        preserved.spelling["bare"] = True
+        return _read_url(held, preserved.spelling)
     if held == {}:
         return None
-    fields = _read_url(want(want(held, dict).get("url"), str, ".url"), kept.form)
-    kept.add_inside({key: held}, key, ("url", *known))
+    fields = _read_url(require(require(held, dict).get("url"), str, ".url"), preserved.spelling)
+    preserved.add_inside({key: held}, key, ("url", *known))
     return fields
 
 
-def _write_held(otherwise: str, block: Any, to: Target, form: Wire) -> Any:
-    url = _write_url(block, otherwise, to, form)
-    return url if url is None or form.get("bare") else {"url": url}
+def _write_held(otherwise: str, block: Any, to: WriteContext, spelling: Wire) -> Any:
+    url = _write_url(block, otherwise, to, spelling)
+    return url if url is None or spelling.get("bare") else {"url": url}
 
 
 def _held(block: type, key: str, otherwise: str, **beside: str) -> Part:
@@ -99,14 +105,14 @@ def _held(block: type, key: str, otherwise: str, **beside: str) -> Part:
     return part_of(block, key, read, write, "source media_type", **beside)
 
 
-def _named(key: str, kind: Any, provider: str | None = None, **form: Any) -> Part:
+def _named(key: str, kind: Any, provider: str | None = None, **spelling: Any) -> Part:
     """A document that one string tells where to find."""
 
-    def read(said: Any, t: Tables, kept: Kept) -> Fields:
-        kept.form.update(form)
-        return {"source": Source(kind, want(said, str), provider=provider)}
+    def read(value: Any, t: Tables, preserved: Preserved) -> Fields:
+        preserved.spelling.update(spelling)
+        return {"source": Source(kind, require(value, str), provider=provider)}
 
-    def write(block: DocumentBlock, to: Target, form: Wire) -> str | None:
+    def write(block: DocumentBlock, to: WriteContext, spelling: Wire) -> str | None:
         return block.source.data if block.source.kind == kind else None
 
     return part_of(DocumentBlock, key, read, write, "source")
@@ -115,56 +121,56 @@ def _named(key: str, kind: Any, provider: str | None = None, **form: Any) -> Par
 # -- images, film and sound -----------------------------------------------------------------------
 
 
-def _read_image(image: Any, t: Tables, kept: Kept) -> Fields | None:
-    detail = maybe(image, "detail", str) if type(image) is dict else None
-    fields = _read_held("image_url", image, t, kept, *(() if detail is None else ("detail",)))
+def _read_image(image: Any, t: Tables, preserved: Preserved) -> Fields | None:
+    detail = optional(image, "detail", str) if type(image) is dict else None
+    fields = _read_held("image_url", image, t, preserved, *(() if detail is None else ("detail",)))
     if fields is None or detail is None:
         return fields
     if detail not in (t.words["detail"] or (detail,)):
-        kept.form["detail"] = detail
+        preserved.spelling["detail"] = detail
     return {**fields, "detail": detail}
 
 
-def _write_image(block: model.ImageBlock, to: Target, form: Wire) -> Any:
-    held, detail = _write_held(tables.DEFAULT_IMAGE, block, to, form), block.detail
+def _write_image(block: model.ImageBlock, to: WriteContext, spelling: Wire) -> Any:
+    held, detail = _write_held(tables.DEFAULT_IMAGE, block, to, spelling), block.detail
     if held is None or detail is None:
         return held
     held = held if type(held) is dict else {"url": held}
-    if detail in (to.t.words["detail"] or ()) or form.get("detail") == detail:
+    if detail in (to.t.words["detail"] or ()) or spelling.get("detail") == detail:
         return {**held, "detail": detail}
     to.recorder.lost(block, "detail", f"no detail is called {detail!r}")
     return held
 
 
-def _read_audio(audio: Any, t: Tables, kept: Kept) -> Fields | None:
+def _read_audio(audio: Any, t: Tables, preserved: Preserved) -> Fields | None:
     """An object with data and format, or Mistral's: base64 or a URL as it is."""
     if type(audio) is str:
-        kept.form["bare"] = True
+        preserved.spelling["bare"] = True
         remote = audio.startswith(("http://", "https://"))
         return {"source": Source("url" if remote else "base64", audio)}
     if audio == {}:
         return None
-    source = Source("base64", want(want(audio, dict).get("data"), str, ".data"))
-    word = maybe(audio, "format", str)
+    source = Source("base64", require(require(audio, dict).get("data"), str, ".data"))
+    word = optional(audio, "format", str)
     if word is None:
-        kept.form["no_format"] = True
-        kept.add_inside({"input_audio": audio}, "input_audio", ("data",))
+        preserved.spelling["no_format"] = True
+        preserved.add_inside({"input_audio": audio}, "input_audio", ("data",))
         return {"source": source}
     media_type = _audio_type(word)
     if _audio_format(media_type, t, {}) != word:
-        kept.form["format"] = word
-    kept.add_inside({"input_audio": audio}, "input_audio", ("data", "format"))
+        preserved.spelling["format"] = word
+    preserved.add_inside({"input_audio": audio}, "input_audio", ("data", "format"))
     return {"source": source, "media_type": media_type}
 
 
-def _write_audio(block: model.AudioBlock, to: Target, form: Wire) -> Any:
+def _write_audio(block: model.AudioBlock, to: WriteContext, spelling: Wire) -> Any:
     source, kind = block.source, block.media_type
-    if form.get("bare") and source.kind in ("base64", "url") and kind is None:
+    if spelling.get("bare") and source.kind in ("base64", "url") and kind is None:
         return source.data or ""
-    word = _audio_format(kind, to.t, form)
+    word = _audio_format(kind, to.t, spelling)
     if source.kind != "base64" or word is None:
         return None
-    unnamed = kind is None and form.get("no_format")
+    unnamed = kind is None and spelling.get("no_format")
     return {"data": source.data or "", **({} if unnamed else {"format": word})}
 
 
@@ -172,11 +178,11 @@ def _audio_type(word: str) -> str:
     return AUDIO_FORMATS.read(word) or f"audio/{word}"
 
 
-def _audio_format(media_type: str | None, t: Tables, form: Wire) -> str | None:
+def _audio_format(media_type: str | None, t: Tables, spelling: Wire) -> str | None:
     """The word for a media type; None where the wire has none."""
     if media_type is None:
         return tables.DEFAULT_AUDIO
-    stood: str | None = form.get("format")
+    stood: str | None = spelling.get("format")
     if stood is not None and _audio_type(stood) == media_type:
         return stood
     words, known = t.words["audio"], AUDIO_FORMATS.write(media_type)
@@ -188,40 +194,40 @@ def _audio_format(media_type: str | None, t: Tables, form: Wire) -> str | None:
 # -- documents ------------------------------------------------------------------------------------
 
 
-def _read_file(file: Any, t: Tables, kept: Kept) -> Fields | None:
-    fields = _read_source(want(file, dict), t, kept.form)
+def _read_file(file: Any, t: Tables, preserved: Preserved) -> Fields | None:
+    fields = _read_source(require(file, dict), t, preserved.spelling)
     if fields is None:
         return None
     named = fields["source"].kind == "file_id"
     taken = {"file_id" if named else "file_data"}
-    name = maybe(file, "filename", str)
+    name = optional(file, "filename", str)
     if name is not None:
         taken.add("filename")
         fields["name"] = name
     elif not named:
-        kept.form["filename"] = False
-    kept.add_inside({"file": file}, "file", taken)
+        preserved.spelling["filename"] = False
+    preserved.add_inside({"file": file}, "file", taken)
     return fields
 
 
-def _read_source(file: Wire, t: Tables, form: Wire) -> Fields | None:
-    data = maybe(file, "file_data", str)
+def _read_source(file: Wire, t: Tables, spelling: Wire) -> Fields | None:
+    data = optional(file, "file_data", str)
     if data is None:
-        id = maybe(file, "file_id", str)
+        id = optional(file, "file_id", str)
         return None if id is None else {"source": Source("file_id", id, provider=t.provider)}
-    fields = _read_url(data, form)
+    fields = _read_url(data, spelling)
     if fields["source"].kind == "base64" or data.startswith("data:"):
         return fields
     if not _LINK.match(data):
-        form.pop("url")
-        form["bare"] = True
+        spelling.pop("url")
+        spelling["bare"] = True
         return {"source": Source("base64", data)}
     if not t.file_urls:
-        form["url"] = True
+        spelling["url"] = True
     return fields
 
 
-def _write_file(block: DocumentBlock, to: Target, form: Wire) -> Wire | None:
+def _write_file(block: DocumentBlock, to: WriteContext, spelling: Wire) -> Wire | None:
     source = block.source
     if source.kind == "file_id":
         if source.provider not in (None, to.t.provider):
@@ -230,37 +236,37 @@ def _write_file(block: DocumentBlock, to: Target, form: Wire) -> Wire | None:
             to.recorder.lost(block, "media_type", severity="info")
         file = {"file_id": source.data}
     else:
-        file = {"file_data": _write_data(block, to, form)}
+        file = {"file_data": _write_data(block, to, spelling)}
         if file["file_data"] is None:
             return None
     if block.name is not None:
         file["filename"] = block.name
-    elif form.get("filename", source.kind != "file_id"):
+    elif spelling.get("filename", source.kind != "file_id"):
         file["filename"] = FILENAME
         to.recorder.filled(block, "name", FILENAME)
     return file
 
 
-def _write_data(block: DocumentBlock, to: Target, form: Wire) -> str | None:
+def _write_data(block: DocumentBlock, to: WriteContext, spelling: Wire) -> str | None:
     source = block.source
-    if form.get("bare") and source.kind == "base64" and block.media_type is None:
+    if spelling.get("bare") and source.kind == "base64" and block.media_type is None:
         return source.data
-    linked = to.t.file_urls or form.get("url") or (source.data or "").startswith("data:")
+    linked = to.t.file_urls or spelling.get("url") or (source.data or "").startswith("data:")
     if source.kind == "url" and not linked:
         return None
-    return _write_url(block, tables.DEFAULT_DOCUMENT, to, form)
+    return _write_url(block, tables.DEFAULT_DOCUMENT, to, spelling)
 
 
-def _read_json(document: Any, t: Tables, kept: Kept) -> Fields | None:
+def _read_json(document: Any, t: Tables, preserved: Preserved) -> Fields | None:
     """Groq's document of data (its API reference, read 2026-11)."""
     if type(document) is not dict or type(document.get("data")) is not dict:
         return None
-    kept.add_inside({"document": document}, "document", ("data",))
+    preserved.add_inside({"document": document}, "document", ("data",))
     text = msgspec.json.encode(document["data"]).decode()
     return {"source": Source("text", text), "media_type": "application/json"}
 
 
-def _write_json(block: DocumentBlock, to: Target, form: Wire) -> Wire | None:
+def _write_json(block: DocumentBlock, to: WriteContext, spelling: Wire) -> Wire | None:
     try:
         data = msgspec.json.decode(block.source.data or "")
     except (msgspec.DecodeError, UnicodeError, RecursionError):

@@ -6,25 +6,39 @@ refusal, images, audio, calls, in this order. What a message says in another ord
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from interlingua.dialects.kernel import words
-from interlingua.dialects.kernel.errors import ShapeError, each, maybe, want
-from interlingua.dialects.kernel.kept import Kept, fill, form_in, keep, mine_of, put_back, restore
+from interlingua.dialects.kernel.errors import ShapeError, optional, read_each, require
+from interlingua.dialects.kernel.preserved import (
+    Preserved,
+    fill,
+    keep,
+    raw_of,
+    restore,
+    restore_raw,
+    spelling_in,
+)
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai import is_plain
 from interlingua.dialects.openai_chat import calls, text, thinking
-from interlingua.dialects.openai_chat.tables import AUDIO_ID, EXECUTED, MARKS, ROLES, Tables, Target
+from interlingua.dialects.openai_chat.tables import (
+    AUDIO_ID,
+    EXECUTED,
+    MARKS,
+    ROLES,
+    Tables,
+    WriteContext,
+)
 from interlingua.model import blocks as model
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
-from interlingua.model.changes import EFFORTS, Changes
-from interlingua.model.message import NO_METADATA, Message, Role
+from interlingua.model.message import EFFORTS, NO_METADATA, Changes, Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata
 
 _ASSISTANT, _TOOL = Role.ASSISTANT, Role.TOOL
-_SPEAKERS = {"system": Role.SYSTEM, "developer": Role.DEVELOPER, "user": Role.USER}
+_PLAIN_ROLES = {"system": Role.SYSTEM, "developer": Role.DEVELOPER, "user": Role.USER}
 _THOUGHTS = (ThinkingBlock, model.RedactedThinkingBlock)
 _SIGNED = (TextBlock, ToolUseBlock)
 _IMAGE = frozenset({"image_url"})
@@ -34,12 +48,12 @@ _FILLED = {"content": ""}
 _WORDLESS = ("tool_calls", "function_call", "audio")
 NO_CALL = {"name": "", "arguments": ""}
 """How some servers spell that there is none."""
-PLACES = (
+BLOCK_KEYS = (
     *("executed_tools", "content", "refusal", "images", "audio", "tool_calls", "function_call"),
 )
 """The keys that have blocks, in their order, which thinking comes before; `$form.in` names one. For
 each there is a method of its name that reads it, and one that writes it."""
-_MAY_BE_EMPTY = thinking.KEYS | {"role", "annotations", "name", *PLACES, *MARKS}
+_MAY_BE_EMPTY = thinking.KEYS | {"role", "annotations", "name", *BLOCK_KEYS, *MARKS}
 
 
 def _filler_of(wire: Wire, t: Tables) -> str | None:
@@ -50,37 +64,37 @@ def _filler_of(wire: Wire, t: Tables) -> str | None:
 # -- reading a model's message --------------------------------------------------------------------
 
 
-class Said(NamedTuple):
+class AssistantFields(NamedTuple):
     """An assistant's message, but for who says it."""
 
     content: tuple[Block, ...]
     name: str | None
     protocol: str
-    kept: Kept
+    preserved: Preserved
     diagnostics: tuple[Diagnostic, ...]
 
 
-def read_assistant(wire: Wire, t: Tables, origin: int | str | None) -> Said:
+def read_assistant(wire: Wire, t: Tables, origin: int | str | None) -> AssistantFields:
     """`origin` is the message's position or its response's id; it names calls without an id."""
-    return _Telling(wire, t, origin).read()
+    return AssistantReader(wire, t, origin).read()
 
 
-class _Telling:
+class AssistantReader:
     """An assistant's message while it is read: its blocks so far, and the keys that said them."""
 
     def __init__(self, wire: Wire, t: Tables, origin: int | str | None) -> None:
         self.wire, self.t, self.origin = wire, t, origin
-        self.kept, self.calls = Kept(), calls.CallReader(t, origin)
+        self.preserved, self.calls = Preserved(), calls.CallReader(t, origin)
         self.blocks: list[Block] = []
         self.taken = {"role"} if wire.get("role") == "assistant" else set()
 
-    def read(self) -> Said:
-        wire, kept, taken, protocol = self.wire, self.kept, self.taken, self.t.name
+    def read(self) -> AssistantFields:
+        wire, preserved, taken, protocol = self.wire, self.preserved, self.taken, self.t.name
         if not thinking.KEYS.isdisjoint(wire):
             protocol = self._read_thinking()
         if "content" in wire and wire["content"] == _filler_of(wire, self.t):
             taken.add("content")
-        for key in PLACES:
+        for key in BLOCK_KEYS:
             if wire.get(key):
                 found = getattr(self, key)(wire[key])
                 if found is not None:
@@ -88,12 +102,14 @@ class _Telling:
                     self.blocks += found
         if len(wire) > len(taken):
             self._read_beside()
-            kept.add_others(wire, taken, _MAY_BE_EMPTY)
-        if self.calls.signed or "signature" in kept.form:
+            preserved.add_others(wire, taken, _MAY_BE_EMPTY)
+        if self.calls.signed or "signature" in preserved.spelling:
             protocol = "gemini"
-        kept.miss_any(wire, ("role", "content"))
+        preserved.mark_any_absent(wire, ("role", "content"))
         name = wire.get("name") or None
-        return Said(tuple(self.blocks), name, protocol, kept, tuple(self.calls.diagnostics))
+        return AssistantFields(
+            tuple(self.blocks), name, protocol, preserved, tuple(self.calls.diagnostics)
+        )
 
     def _read_thinking(self) -> str:
         """The thinking beside the content; the protocol of who signed it."""
@@ -102,20 +118,20 @@ class _Telling:
         self.taken.update(places)
         own, calls_tools = protocol == t.name, bool(wire.get("tool_calls"))
         if places and places != thinking.usual_places(self.blocks, t, calls_tools, own):
-            self.kept.form["thinking"] = places
+            self.preserved.spelling["thinking"] = places
         return protocol
 
     def _read_beside(self) -> None:
         """What is said of the message, or of blocks that are read."""
         wire, t, taken = self.wire, self.t, self.taken
         if wire.get("name"):
-            want(wire["name"], str, ".name")
+            require(wire["name"], str, ".name")
             taken.add("name")
         notes = wire.get("annotations")
         if notes and text.read_annotations(notes, self.blocks, t):
             taken.add("annotations")
             if not t.answer:
-                self.kept.form["annotations"] = True
+                self.preserved.spelling["annotations"] = True
         if "extra_content" in wire:
             self._read_signature()
         text.read_message_cache(wire, self.blocks, t, taken)
@@ -124,12 +140,12 @@ class _Telling:
         """Google's signature beside the content belongs to the first text or call."""
         for index, block in enumerate(self.blocks):
             if isinstance(block, _SIGNED) and block.signature is None:
-                signature = calls.read_google(self.wire, self.kept)
+                signature = calls.read_google(self.wire, self.preserved)
                 if signature is not None:
                     self.taken.add("extra_content")
                     if self.wire.get("thought_signature") == signature:
                         self.taken.add("thought_signature")
-                        self.kept.form["signature"] = "twice"
+                        self.preserved.spelling["signature"] = "twice"
                     self.blocks[index] = block.replace(signature=signature)
                 return
 
@@ -141,14 +157,14 @@ class _Telling:
         def read(item: Any) -> None:
             found.extend(calls.read_hosted(item, len(found) // 2, EXECUTED, self.t, self.origin))
 
-        each(items, ".executed_tools", read)
+        read_each(items, ".executed_tools", read)
         return found
 
     def content(self, content: Any) -> list[Block]:
-        return text.read_content(content, self.t.parts["assistant"], self.t, self.kept)
+        return text.read_content(content, self.t.parts["assistant"], self.t, self.preserved)
 
-    def refusal(self, said: Any) -> list[Block]:
-        return [model.RefusalBlock(want(said, str, ".refusal"))]
+    def refusal(self, value: Any) -> list[Block]:
+        return [model.RefusalBlock(require(value, str, ".refusal"))]
 
     def images(self, images: Any) -> list[Block] | None:
         """Pictures that a model made."""
@@ -159,18 +175,20 @@ class _Telling:
             block
             if t.images_out and type(block) is model.ImageBlock
             else text.with_form(block, t, **{"in": "images"})
-            for block in each(images, ".images", lambda image: text.read_part(image, _IMAGE, t))
+            for block in read_each(
+                images, ".images", lambda image: text.read_part(image, _IMAGE, t)
+            )
         ]
 
     def audio(self, audio: Any) -> list[Block]:
         """Speech: whole in a response, by its id when it is sent back."""
         keys = ("id", "data", "transcript")
-        want(audio, dict, ".audio")
-        id, data, transcript = [maybe(audio, key, str, ".audio") for key in keys]
+        require(audio, dict, ".audio")
+        id, data, transcript = [optional(audio, key, str, ".audio") for key in keys]
         if not (id or data or transcript):
-            self.kept.spell("audio", audio)
+            self.preserved.keep_spelling("audio", audio)
             return []
-        inner, used, t = Kept(), {"transcript"} if transcript else set(), self.t
+        inner, used, t = Preserved(), {"transcript"} if transcript else set(), self.t
         if data or not id:
             source = model.Source("base64", data or "")
             used.update(("data",) if data else ())
@@ -179,30 +197,30 @@ class _Telling:
             used.add("id")
         inner.add_others(audio, used, _AUDIO_KEYS)
         if t.answer:
-            inner.miss_any(audio, _AUDIO_KEYS)
+            inner.mark_any_absent(audio, _AUDIO_KEYS)
         elif data or transcript:
-            inner.form["spoken"] = True
+            inner.spelling["spoken"] = True
         return [model.AudioBlock(source, transcript=transcript or None, raw=inner.raw(t.name))]
 
-    def tool_calls(self, wanted: Any) -> list[Block]:
-        return each(wanted, ".tool_calls", self.calls.read)
+    def tool_calls(self, tool_calls: Any) -> list[Block]:
+        return read_each(tool_calls, ".tool_calls", self.calls.read)
 
     def function_call(self, call: Any) -> list[Block]:
         if call != NO_CALL:
             return [self.calls.read_legacy(call)]
-        self.kept.spell("function_call", call)
+        self.preserved.keep_spelling("function_call", call)
         return []
 
 
 # -- writing a model's message --------------------------------------------------------------------
 
 
-def write_assistant(message: Message, to: Target) -> Wire:
+def write_assistant(message: Message, to: WriteContext) -> Wire:
     plain = write_plainly(message, to)
-    return _Turn(message, to).write() if plain is None else plain
+    return AssistantWriter(message, to).write() if plain is None else plain
 
 
-def write_plainly(message: Message, to: Target) -> Wire | None:
+def write_plainly(message: Message, to: WriteContext) -> Wire | None:
     """The usual turn of an agent: one text, then calls, in a response after thinking; None for all
     others."""
     t = to.t
@@ -210,33 +228,33 @@ def write_plainly(message: Message, to: Target) -> Wire | None:
         return None
     content: str | None = None
     thoughts: list[ThinkingBlock] = []
-    wanted: list[Wire] = []
-    said: Any
-    for said in message.content:
-        if said.raw is not None or said.cache is not None:
+    tool_calls: list[Wire] = []
+    block: Any
+    for block in message.content:
+        if block.raw is not None or block.cache is not None:
             return None
-        kind = type(said)
+        kind = type(block)
         if kind is ToolUseBlock:
-            if said.executor != "client" or said.call_type or said.signature:
+            if block.executor != "client" or block.call_type or block.signature:
                 return None
-            wanted.append(calls.write_plain_call(said))
-        elif wanted or content is not None:
+            tool_calls.append(calls.write_plain_call(block))
+        elif tool_calls or content is not None:
             return None
         elif kind is TextBlock:
-            if not said.text or not is_plain(said):
+            if not block.text or not is_plain(block):
                 return None
-            content = said.text
+            content = block.text
         elif kind is ThinkingBlock and t.answer:
-            thoughts.append(said)
+            thoughts.append(block)
         else:
             return None
-    if not wanted and content is None:
+    if not tool_calls and content is None:
         return None
     wire: Wire = {"role": "assistant", "content": content}
     if thoughts:
         thinking.write_answered(wire, thoughts, to, message.metadata.protocol or t.name)
-    if wanted:
-        wire["tool_calls"] = wanted
+    if tool_calls:
+        wire["tool_calls"] = tool_calls
     return wire
 
 
@@ -246,19 +264,19 @@ def _may_be_plain(message: Message, t: Tables) -> bool:
     return message.changes is None and t.host.ids is None and t.host.replay != "calls"
 
 
-class _Turn:
+class AssistantWriter:
     """One assistant message on its way to the wire."""
 
-    def __init__(self, message: Message, to: Target) -> None:
+    def __init__(self, message: Message, to: WriteContext) -> None:
         self.message = message
         self.to = to
         self.t, self.recorder = to
-        self.mine = mine_of(to.t.name, message.metadata.provider_raw)
-        self.form = form_in(self.mine)
+        self.own_raw = raw_of(to.t.name, message.metadata.provider_raw)
+        self.spelling = spelling_in(self.own_raw)
         self.by = message.metadata.protocol or to.t.name
         self.signature: str | None = None
         """Google's, where it stood beside the content."""
-        self.slots: dict[str, list[Any]] = {"thinking": [], **{place: [] for place in PLACES}}
+        self.slots: dict[str, list[Any]] = {"thinking": [], **{place: [] for place in BLOCK_KEYS}}
         self.wire: Wire = {}
 
     def write(self) -> Wire:
@@ -267,36 +285,38 @@ class _Turn:
         thoughts = self.slots["thinking"]
         if thoughts:
             thinking.write_thinking(wire, thoughts, self.thinking_at, self.to, self.by)
-        for key in PLACES:
+        for key in BLOCK_KEYS:
             blocks = self.slots[key]
-            said = getattr(self, key)(blocks) if blocks else None
-            if said is not None:
-                wire[key] = said
+            value = getattr(self, key)(blocks) if blocks else None
+            if value is not None:
+                wire[key] = value
         if not wire and message.content and not self.t.answer:
             wire["content"] = words.placeholder(message, self.recorder, "downgraded")
         if message.changes is not None:
-            words.unsaid_changes(message, self.recorder)
+            words.report_changes(message, self.recorder)
         if message.name is not None:
             wire["name"] = message.name
         return self._finish(wire)
 
     def _finish(self, wire: Wire) -> Wire:
-        raw, t, mine = self.message.metadata.provider_raw, self.t, self.mine
+        raw, t, own_raw = self.message.metadata.provider_raw, self.t, self.own_raw
         if self.signature is not None:
             wire.update(calls.signed(self.signature))
-            if self.form["signature"] == "twice":
+            if self.spelling["signature"] == "twice":
                 wire["thought_signature"] = self.signature
         if t.host.replay == "calls" and "tool_calls" in wire and t.host.thinking:
             wire.setdefault(t.host.thinking, "")
         if raw is not None and (len(raw) > 1 or t.name not in raw):
             self.recorder.unwritten_raw(self.message, raw, "metadata.provider_raw")
         text.write_message_cache(wire, self.message.content, t)
-        if t.answer and ("choice" in mine or "messages" in mine):
-            mine = {key: each for key, each in mine.items() if key not in ("choice", "messages")}
+        if t.answer and ("choice" in own_raw or "messages" in own_raw):
+            own_raw = {
+                key: each for key, each in own_raw.items() if key not in ("choice", "messages")
+            }
         filler = _filler_of(wire, t)
-        if not mine:
+        if not own_raw:
             return {"role": "assistant", "content": filler, **wire}
-        return restore(wire, mine, {"role": "assistant", "content": filler})
+        return restore(wire, own_raw, {"role": "assistant", "content": filler})
 
     # -- every block to its place
 
@@ -327,7 +347,7 @@ class _Turn:
     def _blocks(self) -> Sequence[Block]:
         """The blocks; the one whose signature stands beside the content without it."""
         blocks = self.message.content
-        for index, block in enumerate(blocks if "signature" in self.form else ()):
+        for index, block in enumerate(blocks if "signature" in self.spelling else ()):
             if isinstance(block, _SIGNED) and block.signature is not None:
                 self.signature = block.signature
                 unsigned = block.replace(signature=None)
@@ -337,10 +357,10 @@ class _Turn:
 
     def _place(self, block: Block) -> str | None:
         """The place of a block; None where it has none."""
-        form, slots = form_in(mine_of(self.t.name, block.raw)), self.slots
-        if form.get("in") in slots:
-            return str(form["in"])
-        if "kind" in form:
+        spelling, slots = spelling_in(raw_of(self.t.name, block.raw)), self.slots
+        if spelling.get("in") in slots:
+            return str(spelling["in"])
+        if "kind" in spelling:
             return "content"
         match block:
             case ThinkingBlock() | model.RedactedThinkingBlock():
@@ -365,22 +385,22 @@ class _Turn:
         if places == ["content"]:
             return "content" if type(block) is ThinkingBlock else None
         listed = "thinking_blocks" in places or "reasoning_details" in places
-        said = listed or (type(block) is ThinkingBlock and bool(block.text))
-        return "thinking" if places and said else None
+        is_written = listed or (type(block) is ThinkingBlock and bool(block.text))
+        return "thinking" if places and is_written else None
 
     @cached_property
     def thinking_at(self) -> list[str]:
         """The keys under which thinking is written, or `content`."""
-        places: list[str] | None = self.form.get("thinking")
+        places: list[str] | None = self.spelling.get("thinking")
         if not self.t.answer and self.t.host.replay == "never":
             return []  # as it would be refused, however it was spelled elsewhere
         if places is not None:
             return places
         content = self.message.content
         thoughts = [block for block in content if isinstance(block, _THOUGHTS)]
-        wanted = any(type(block) is ToolUseBlock for block in content)
+        tool_calls = any(type(block) is ToolUseBlock for block in content)
         own = self.message.metadata.protocol == self.t.name
-        return thinking.usual_places(thoughts, self.t, wanted, own)
+        return thinking.usual_places(thoughts, self.t, tool_calls, own)
 
     def _has_refusal_parts(self) -> bool:
         """Several refusals are parts of the content, where it may have such."""
@@ -394,7 +414,7 @@ class _Turn:
             return block.source.provider in (None, self.t.provider)
         if block.source.kind != "base64":
             return False
-        return self.t.answer or "id" in mine_of(self.t.name, block.raw)
+        return self.t.answer or "id" in raw_of(self.t.name, block.raw)
 
     # -- the places, each with what stands there
 
@@ -405,12 +425,12 @@ class _Turn:
     def content(self, blocks: list[Any]) -> Any:
         aside: frozenset[str] = frozenset()
         texts = [block for block in blocks if type(block) is TextBlock]
-        noted = self.t.answer or "annotations" in self.form
+        noted = self.t.answer or "annotations" in self.spelling
         if noted and any(block.citations for block in texts):
             items = text.write_annotations(texts, self.to)
             self.wire.update({"annotations": items} if items else {})
             aside = frozenset({"citations"})
-        return text.write_content(blocks, self.t.parts["assistant"], self.to, self.form, aside)
+        return text.write_content(blocks, self.t.parts["assistant"], self.to, self.spelling, aside)
 
     def refusal(self, refusals: list[model.RefusalBlock]) -> str:
         for block in refusals:
@@ -426,20 +446,20 @@ class _Turn:
     def audio(self, blocks: list[model.AudioBlock]) -> Wire:
         """Speech, whole; but a request names it by its id."""
         block = blocks[0]
-        mine, source = mine_of(self.t.name, block.raw), block.source
+        own_raw, source = raw_of(self.t.name, block.raw), block.source
         audio: Wire = {"id": source.data} if source.kind == "file_id" else {}
-        if not self.t.answer and not form_in(mine).get("spoken"):
+        if not self.t.answer and not spelling_in(own_raw).get("spoken"):
             if source.kind == "base64":
-                audio, mine = {"id": mine["id"]}, {}
+                audio, own_raw = {"id": own_raw["id"]}, {}
                 self.recorder.lost(block, "source", "sent by its id", "approximated", "info")
             self.recorder.unwritten(block, frozenset({"source"}))
-            return restore(audio, mine)
+            return restore(audio, own_raw)
         if source.kind == "base64" and source.data:
             audio["data"] = source.data
         if block.transcript is not None:
             audio["transcript"] = block.transcript
         self.recorder.unwritten(block, frozenset({"source", "transcript"}))
-        return restore(audio, mine, _AUDIO_KEYS if self.t.answer else {})
+        return restore(audio, own_raw, _AUDIO_KEYS if self.t.answer else {})
 
     def tool_calls(self, blocks: list[Any]) -> list[Wire]:
         signs = self.t.answer and self.by == "gemini"
@@ -466,7 +486,7 @@ def read_messages(wires: Any, t: Tables) -> tuple[Message, ...]:
         if type(wire) is dict and len(wire) == 2:
             # A role and a text: most messages that people write, and all that short requests have.
             content, word = wire.get("content"), wire.get("role")
-            role = _SPEAKERS.get(word) if type(word) is str else None
+            role = _PLAIN_ROLES.get(word) if type(word) is str else None
             if role is not None and type(content) is str and content:
                 messages.append(Message(role, (TextBlock(content),)))
                 continue
@@ -477,6 +497,19 @@ def read_messages(wires: Any, t: Tables) -> tuple[Message, ...]:
         except ShapeError as error:
             raise error.inside(f".messages[{len(messages)}]") from None
     return tuple(messages)
+
+
+def read_following(wires: list[Any], messages: list[Message], t: Tables) -> Iterator[None]:
+    """Appends messages that follow others, and yields behind each."""
+    reader = _Reader(t, messages)
+    for wire in wires:
+        messages += read_messages([wire], t) if _is_plain_turn(wire) else [reader.read(wire)]
+        yield None
+
+
+def _is_plain_turn(wire: Any) -> bool:
+    """Whether nothing before a message matters to it: a role and a text."""
+    return type(wire) is dict and len(wire) == 2 and wire.get("role") in _PLAIN_ROLES
 
 
 @cache
@@ -499,7 +532,7 @@ class _Reader:
         self.signed = thinking.signed_by_anthropic(t.name)
 
     def read(self, wire: Any) -> Message:
-        word: Any = want(wire, dict).get("role")
+        word: Any = require(wire, dict).get("role")
         role = ROLES.get(word) if type(word) is str else None
         if role is _TOOL:
             return self._result(wire)
@@ -512,11 +545,15 @@ class _Reader:
 
     def _plain_turn(self, wire: Wire) -> Message | None:
         """The usual turn of an agent: text, calls, perhaps signed thinking; None for all others."""
-        content, wanted = wire.get("content"), wire.get("tool_calls")
+        content, calls_wire = wire.get("content"), wire.get("tool_calls")
         if len(wire) == 2 and type(content) is str and content:
             return Message(_ASSISTANT, (TextBlock(content),), metadata=self.plain)
         thoughts = wire.get("thinking_blocks")
-        if len(wire) != 3 + (thoughts is not None) or not wanted or type(wanted) is not list:
+        if (
+            len(wire) != 3 + (thoughts is not None)
+            or not calls_wire
+            or type(calls_wire) is not list
+        ):
             return None
         blocks: list[Any] = []
         metadata = self.plain
@@ -530,19 +567,21 @@ class _Reader:
             blocks.append(TextBlock(content))
         elif content is not None or "content" not in wire:
             return None
-        for call in wanted:
+        for call in calls_wire:
             blocks.append(calls.read_plain_call(call))
         return None if None in blocks else Message(_ASSISTANT, tuple(blocks), metadata=metadata)
 
     def _assistant(self, wire: Wire) -> Message:
-        said, name = read_assistant(wire, self.t, len(self.messages)), self.t.name
-        kept, found = said.kept, said.diagnostics
-        if kept.rest or found or not kept.form.keys() <= {"thinking"}:
-            raw = kept.raw(name)
-            metadata = MessageMetadata(protocol=said.protocol, diagnostics=found, provider_raw=raw)
+        fields, name = read_assistant(wire, self.t, len(self.messages)), self.t.name
+        preserved, found = fields.preserved, fields.diagnostics
+        if preserved.rest or found or not preserved.spelling.keys() <= {"thinking"}:
+            raw = preserved.raw(name)
+            metadata = MessageMetadata(
+                protocol=fields.protocol, diagnostics=found, provider_raw=raw
+            )
         else:
-            metadata = _known(name, said.protocol, *kept.form.get("thinking", ()))
-        return Message(_ASSISTANT, said.content, said.name, metadata=metadata)
+            metadata = _known(name, fields.protocol, *preserved.spelling.get("thinking", ()))
+        return Message(_ASSISTANT, fields.content, fields.name, metadata=metadata)
 
     def _result(self, wire: Wire) -> Message:
         id, content = wire.get("tool_call_id"), wire.get("content")
@@ -556,19 +595,19 @@ class _Reader:
 
 def _read_turn(wire: Wire, word: str, role: Role, t: Tables) -> Message:
     """A system, developer or user message."""
-    kept, taken, content = Kept(), {"role"}, wire.get("content")
-    blocks = text.read_content(content, t.parts[word], t, kept)
+    preserved, taken, content = Preserved(), {"role"}, wire.get("content")
+    blocks = text.read_content(content, t.parts[word], t, preserved)
     if blocks or content == "":
         taken.add("content")
     name = wire.get("name")
     if name:
-        want(name, str, ".name")
+        require(name, str, ".name")
         taken.add("name")
     text.read_message_cache(wire, blocks, t, taken)
     changes = _read_changes(wire, t, taken) if "configuration_update" in wire else None
-    kept.add_others(wire, taken, ("content", "name", "tool_calls", *MARKS))
-    kept.miss_any(wire, _FILLED)
-    raw = kept.raw(t.name)
+    preserved.add_others(wire, taken, ("content", "name", "tool_calls", *MARKS))
+    preserved.mark_any_absent(wire, _FILLED)
+    raw = preserved.raw(t.name)
     metadata = NO_METADATA if raw is None else MessageMetadata(provider_raw=raw)
     return Message(role, tuple(blocks), name or None, metadata=metadata, changes=changes)
 
@@ -586,27 +625,43 @@ def _read_changes(wire: Wire, t: Tables, taken: set[str]) -> Changes | None:
 # -- writing messages -----------------------------------------------------------------------------
 
 
-def write_messages(messages: tuple[Message, ...], to: Target) -> list[Wire]:
-    wires: list[Wire] = []
+def write_messages(messages: tuple[Message, ...], to: WriteContext) -> list[Wire]:
+    writer = _Writer(to)
+    if (memory := to.recorder.memory) is not None:
+        memory.write(messages, writer.wires, writer)
+        return writer.wires
     for message in messages:
-        role = message.role
+        writer.add(message)
+    return writer.wires
+
+
+class _Writer:
+    """Messages as they are written; none depends on another."""
+
+    role: str | None = None
+
+    def __init__(self, to: WriteContext) -> None:
+        self.wires: list[Wire] = []
+        self._to = to
+
+    def add(self, message: Message) -> None:
+        role, to = message.role, self._to
         if role is _ASSISTANT:
-            wires.append(write_assistant(message, to))
+            self.wires.append(write_assistant(message, to))
         elif role is _TOOL:
-            wires.extend(_write_results(message, to))
-        elif message.content or message.changes is None or _is_said(message.changes, to.t):
-            wires.append(_write_turn(message, to))
+            self.wires.extend(_write_results(message, to))
+        elif message.content or message.changes is None or _has_effort(message.changes, to.t):
+            self.wires.append(_write_turn(message, to))
         else:
-            words.unsaid_changes(message, to.recorder)
-    return wires
+            words.report_changes(message, to.recorder)
 
 
-def _is_said(changes: Changes, t: Tables) -> bool:
+def _has_effort(changes: Changes, t: Tables) -> bool:
     """Whether a message without words says anything here."""
     return changes.effort is not None and "effort" in t.changes
 
 
-def _write_turn(message: Message, to: Target) -> Wire:
+def _write_turn(message: Message, to: WriteContext) -> Wire:
     content, raw, word = message.content, message.metadata.provider_raw, _WORDS[message.role]
     if raw is None and len(content) == 1 and message.name is None and message.changes is None:
         only = content[0]  # a text: what most messages are
@@ -619,44 +674,46 @@ _ALWAYS_KNOWN = frozenset({"user", "system"})
 _WORDS = {role: role.value for role in Role}
 
 
-def _write_any_turn(message: Message, word: str, to: Target) -> Wire:
+def _write_any_turn(message: Message, word: str, to: WriteContext) -> Wire:
     t, recorder = to
     content, raw = message.content, message.metadata.provider_raw
     if word == "developer" and not t.host.developer:
         recorder.lost(message, "role", "there is no such role; sent as system", "downgraded")
         word = "system"
-    mine = mine_of(t.name, raw)
+    own_raw = raw_of(t.name, raw)
     wire: Wire = {"role": word}
     if content:
-        said = text.write_content(content, t.parts[word], to, form_in(mine))
+        written = text.write_content(content, t.parts[word], to, spelling_in(own_raw))
         wire["content"] = (
-            words.placeholder(message, recorder, "downgraded") if said is None else said
+            words.placeholder(message, recorder, "downgraded") if written is None else written
         )
     if message.name is not None:
         wire["name"] = message.name
     if message.changes is not None:
-        words.unsaid_changes(message, recorder, t.changes)
-        if _is_said(message.changes, t):
+        words.report_changes(message, recorder, t.changes)
+        if _has_effort(message.changes, t):
             wire["configuration_update"] = {"reasoning": {"effort": message.changes.effort}}
     if content and content[-1].cache is not None:
         text.write_message_cache(wire, content, t)
-    fill(wire, mine, _FILLED)
-    return wire if raw is None else put_back(wire, message, raw, recorder, "metadata.provider_raw")
+    fill(wire, own_raw, _FILLED)
+    return (
+        wire if raw is None else restore_raw(wire, message, raw, recorder, "metadata.provider_raw")
+    )
 
 
-def _write_results(message: Message, to: Target) -> list[Wire]:
+def _write_results(message: Message, to: WriteContext) -> list[Wire]:
     wires: list[Wire] = []
     raw, recorder = message.metadata.provider_raw, to.recorder
     if message.name is not None:
         recorder.lost(message, "name")
     if message.changes is not None:
-        words.unsaid_changes(message, recorder)
+        words.report_changes(message, recorder)
     if raw is not None:
         recorder.unwritten_raw(message, raw, "metadata.provider_raw")
     for block in message.content:
         if type(block) is ToolResultBlock:
             wire = calls.write_result(block, to)
-            wires.append(wire if raw is None else restore(wire, mine_of(to.t.name, raw)))
+            wires.append(wire if raw is None else restore(wire, raw_of(to.t.name, raw)))
         else:
             recorder.dropped(block)
     return wires

@@ -7,14 +7,14 @@ from functools import lru_cache
 from typing import Any
 
 from interlingua.dialects.kernel import fields as kernel
-from interlingua.dialects.kernel.errors import want
+from interlingua.dialects.kernel.errors import require
 from interlingua.dialects.kernel.fields import NOT_OURS, Attrs, Field, Reading, Table, plain
-from interlingua.dialects.kernel.kept import Kept, form_in
+from interlingua.dialects.kernel.preserved import Preserved, spelling_in
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai import FORMAT_NAME, format_field
 from interlingua.dialects.openai_chat import tables
-from interlingua.dialects.openai_chat.tables import CHOICES, MARKS, NAMES, Tables, Target
+from interlingua.dialects.openai_chat.tables import CHOICES, MARKS, NAMES, Tables, WriteContext
 from interlingua.dialects.openai_chat.text import read_marks, write_cache
 from interlingua.model.exchange import EFFORTS, Options, Reasoning, ToolChoice
 
@@ -23,10 +23,10 @@ from interlingua.model.exchange import EFFORTS, Options, Reasoning, ToolChoice
 
 def _modalities(words: frozenset[str]) -> Field:
     def write(options: Any, recorder: LossRecorder) -> list[str] | None:
-        said = [word for word in options.modalities if word in words]
-        if len(said) < len(options.modalities):
+        known = [word for word in options.modalities if word in words]
+        if len(known) < len(options.modalities):
             recorder.lost(options, "modalities", "not all of them exist here", "approximated")
-        return said if said or not options.modalities else None
+        return known if known or not options.modalities else None
 
     return kernel.strings("modalities", "modalities")._replace(write=write)
 
@@ -35,10 +35,9 @@ def _write_top_k(options: Any, recorder: LossRecorder) -> float:
     return int(options.top_k) if options.top_k == int(options.top_k) else options.top_k
 
 
-def _read_bias(given: Any) -> Reading:
-    for token, value in want(given, dict).items():
-        want(value, float, f".{token}")
-    return {"logit_bias": given}
+def _read_bias(value: Any) -> Reading:
+    is_ours = all(type(each) in (int, float) for each in require(value, dict).values())
+    return {"logit_bias": value} if is_ours else NOT_OURS
 
 
 def _bias(floats: bool) -> Field:
@@ -54,13 +53,13 @@ def _bias(floats: bool) -> Field:
     return Field("logit_bias", ("logit_bias",), _read_bias, write)
 
 
-def _read_logprobs(given: Wire) -> Reading:
+def _read_logprobs(wire: Wire) -> Reading:
     """A boolean with a number beside it; some servers take the number alone."""
-    asked = given.get("logprobs", False)
-    if type(asked) is int:
-        return {"logprobs": asked}
-    most = want(given.get("top_logprobs", 0), int, ".top_logprobs")
-    return {"logprobs": most} if want(asked, bool, ".logprobs") else {}
+    enabled = wire.get("logprobs", False)
+    if type(enabled) is int:
+        return {"logprobs": enabled}
+    most = require(wire.get("top_logprobs", 0), int, ".top_logprobs")
+    return {"logprobs": most} if require(enabled, bool, ".logprobs") else {}
 
 
 def _write_logprobs(options: Any, recorder: LossRecorder) -> Wire:
@@ -100,7 +99,7 @@ def _read_name(tool: Any, servers: str | None) -> str | None:
     return None
 
 
-def _read_legacy(wire: Wire, attrs: Attrs, kept: Kept) -> None:
+def _read_legacy(wire: Wire, attrs: Attrs, preserved: Preserved) -> None:
     """`function_call`; the newer key counts where both are there."""
     choice, found = wire["function_call"], None
     if choice == "auto" or choice == "none":
@@ -108,15 +107,15 @@ def _read_legacy(wire: Wire, attrs: Attrs, kept: Kept) -> None:
     elif type(choice) is dict and len(choice) == 1 and type(choice.get("name")) is str:
         found = ToolChoice("any", (choice["name"],))
     if found is None or "tool_choice" in attrs:
-        kept.add("function_call", choice)
+        preserved.add("function_call", choice)
     else:
         attrs["tool_choice"] = found
-        kept.form["function_call"] = True
+        preserved.spelling["function_call"] = True
 
 
 def _choice(t: Tables) -> Field:
-    def read(given: Any) -> Reading:
-        found = _read_choice(given, t.server_tools)
+    def read(value: Any) -> Reading:
+        found = _read_choice(value, t.server_tools)
         return NOT_OURS if found is None else {"tool_choice": found}
 
     def write(options: Any, recorder: LossRecorder) -> Any:
@@ -127,7 +126,10 @@ def _choice(t: Tables) -> Field:
             recorder.lost(options, "tool_choice.names")
             names = ()
         if not names:
-            return CHOICES.write(mode)
+            word = CHOICES.write(mode)
+            if word is None:
+                recorder.lost(options, "tool_choice")
+            return word
         tools = [_reference(name, t.server_tools) for name in names]
         subset = {"mode": "auto" if mode == "auto" else "required", "tools": tools}
         return tools[0] if alone else {"type": "allowed_tools", "allowed_tools": subset}
@@ -153,17 +155,17 @@ def choose_custom(wire: Wire, custom: frozenset[str]) -> None:
                     tool.update(type="custom", custom=tool.pop("function"))
 
 
-def choose_function(wire: Wire, mine: Wire) -> None:
-    """What was said by a legacy `function_call` still is."""
+def choose_function(wire: Wire, own_raw: Wire) -> None:
+    """Writes a tool choice that was read from the legacy `function_call` back under that key."""
     match wire.get("tool_choice"):
-        case ("auto" | "none") as said:
+        case ("auto" | "none") as choice:
             pass
-        case {"type": "function", "function": said}:
+        case {"type": "function", "function": choice}:
             pass
         case _:
             return
-    if form_in(mine).get("function_call"):
-        wire["function_call"] = said
+    if spelling_in(own_raw).get("function_call"):
+        wire["function_call"] = choice
         del wire["tool_choice"]
 
 
@@ -173,120 +175,131 @@ def choose_function(wire: Wire, mine: Wire) -> None:
 _REASONING = ("reasoning", "reasoning_effort", *tables.SWITCHES)
 
 
-def _read_reasoning(wire: Wire, t: Tables, kept: Kept) -> Reasoning | None:
+def _read_reasoning(wire: Wire, t: Tables, preserved: Preserved) -> Reasoning | None:
     """All that the body says about thinking; None where it says nothing."""
     fields: Attrs | None = None
     taken: set[str] = set()
     effort = wire.get("reasoning_effort")
     if type(wire.get("reasoning")) is dict:
-        fields = _read_object(wire, kept)
+        fields = _read_object(wire, preserved)
         taken.add("reasoning")
         if effort in EFFORTS and fields.get("effort") == effort:
             taken.add("reasoning_effort")
-            kept.form["reasoning"] = "both"
+            preserved.spelling["reasoning"] = "both"
         elif not t.reasoning_object:
-            kept.form["reasoning"] = "object"
+            preserved.spelling["reasoning"] = "object"
     elif effort in EFFORTS or effort == tables.DEFAULT_EFFORT:
         fields = {"effort": effort} if effort in EFFORTS else {"mode": "on"}
         taken.add("reasoning_effort")
         if effort == tables.DEFAULT_EFFORT:
-            kept.form["reasoning"] = tables.DEFAULT_EFFORT
+            preserved.spelling["reasoning"] = tables.DEFAULT_EFFORT
         elif t.reasoning_object:
-            kept.form["reasoning"] = "effort"
+            preserved.spelling["reasoning"] = "effort"
     if "reasoning" not in taken and effort != "none":
-        fields = _read_switches(wire, fields, kept, taken)
-    kept.add_others({key: wire[key] for key in _REASONING if key in wire}, taken, _REASONING)
+        fields = _read_switches(wire, fields, preserved, taken)
+    preserved.add_others({key: wire[key] for key in _REASONING if key in wire}, taken, _REASONING)
     return None if fields is None else Reasoning(**fields)
 
 
-def _read_object(wire: Wire, kept: Kept) -> Attrs:
+def _read_object(wire: Wire, preserved: Preserved) -> Attrs:
     """OpenRouter's object: an effort or a budget, a switch, whether the thinking is left out."""
     inner = wire["reasoning"]
     effort, budget, exclude, enabled = [
         inner.get(key) for key in ("effort", "max_tokens", "exclude", "enabled")
     ]
-    said: dict[str, tuple[str, Any]] = {}
+    attrs: dict[str, tuple[str, Any]] = {}
     if type(effort) is str and effort in EFFORTS:
-        said["effort"] = "effort", effort
+        attrs["effort"] = "effort", effort
     if type(budget) is int:
-        said["max_tokens"] = "budget_tokens", budget
+        attrs["max_tokens"] = "budget_tokens", budget
     if type(exclude) is bool:
-        said["exclude"] = "visible", not exclude
+        attrs["exclude"] = "visible", not exclude
     if type(enabled) is bool and effort != "none":
-        said["enabled"] = "mode", "on" if enabled else "off"
-        kept.form["enabled"] = True
-    kept.add_inside(wire, "reasoning", said)
-    if not said:
-        kept.form["void"] = True
-    return dict(said.values())
+        attrs["enabled"] = "mode", "on" if enabled else "off"
+        preserved.spelling["enabled"] = True
+    preserved.add_inside(wire, "reasoning", attrs)
+    if not attrs:
+        preserved.spelling["void"] = True
+    return dict(attrs.values())
 
 
-def _read_switches(wire: Wire, fields: Attrs | None, kept: Kept, taken: set[str]) -> Attrs | None:
+def _read_switches(
+    wire: Wire, fields: Attrs | None, preserved: Preserved, taken: set[str]
+) -> Attrs | None:
     for key in tables.SWITCHES:
-        given, mode = wire.get(key), None
-        if type(given) is bool and key != "thinking":
-            mode = "on" if given else "off"
-        elif type(given) is dict and key == "thinking":
-            mode = tables.SWITCHED.read(given.get("type", ""))
+        value, mode, flag = wire.get(key), None, "type"
+        if type(value) is dict and key == tables.TEMPLATE:
+            flag = next((name for name in tables.TEMPLATE_FLAGS if name in value), "")
+            value = value.get(flag)
+        if type(value) is bool and key != "thinking":
+            mode = "on" if value else "off"
+        elif type(value) is dict and key == "thinking":
+            mode = tables.SWITCHED.read(value.get("type", ""))
         if mode is not None:
-            if key == "thinking":
-                kept.add_inside(wire, key, ("type",))
+            if type(wire[key]) is dict:
+                preserved.add_inside(wire, key, (flag,))
+            if key == tables.TEMPLATE:
+                preserved.spelling["flag"] = flag
             taken.add(key)
-            kept.form["switch"] = key
+            preserved.spelling["switch"] = key
             return {**(fields or {}), "mode": mode}
     return fields
 
 
-def _write_reasoning(options: Options, to: Target, form: Wire, wire: Wire) -> None:
+def _write_reasoning(options: Options, to: WriteContext, spelling: Wire, wire: Wire) -> None:
     t, recorder = to
-    asked, spelled = options.reasoning or Reasoning(), form.get("reasoning")
-    vague = asked.mode in ("adaptive", "between_tools")
-    if spelled in ("object", "both") or (t.reasoning_object and not (spelled or "switch" in form)):
-        wire["reasoning"] = _write_object(asked, form)
+    reasoning, spelled = options.reasoning or Reasoning(), spelling.get("reasoning")
+    vague = reasoning.mode not in (None, "on", "off")
+    is_usual = t.reasoning_object and not (spelled or "switch" in spelling)
+    if is_usual or spelled in ("object", "both"):
+        wire["reasoning"] = _write_object(reasoning, spelling)
         if vague:
             recorder.lost(options, "reasoning.mode", "it is on, or off", kind="approximated")
         if spelled == "both" and "effort" in wire["reasoning"]:
             wire["reasoning_effort"] = wire["reasoning"]["effort"]
         return
-    if spelled == tables.DEFAULT_EFFORT and asked == Reasoning(mode="on"):
+    if spelled == tables.DEFAULT_EFFORT and reasoning == Reasoning(mode="on"):
         wire["reasoning_effort"] = tables.DEFAULT_EFFORT
         return
-    switch = form.get("switch") or t.host.switch
-    if asked.effort is None and asked.mode != "off" and switch is None:
+    switch, is_off = spelling.get("switch") or t.host.switch, reasoning.mode == "off"
+    if reasoning.effort is None and not is_off and switch is None:
         recorder.lost(options, "reasoning", "thinking is asked for by an effort only")
         return
     for name in ("budget_tokens", "visible"):
-        if getattr(asked, name) is not None:
+        if getattr(reasoning, name) is not None:
             recorder.lost(options, f"reasoning.{name}")
-    if asked.effort is not None and (asked.mode != "off" or switch is not None):
-        wire["reasoning_effort"] = asked.effort
-    if asked.mode == "off" and switch is None:
+    if reasoning.effort is not None and (not is_off or switch is not None):
+        wire["reasoning_effort"] = reasoning.effort
+    if is_off and switch is None:
         wire["reasoning_effort"] = "none"
-        if asked.effort is not None:
+        if reasoning.effort is not None:
             recorder.lost(options, "reasoning.effort", "thinking is off")
-    elif switch is not None and (asked.mode == "off" or not asked.effort or "switch" in form):
-        mode = "off" if asked.mode == "off" else "on"
-        wire[switch] = (
-            {"type": tables.SWITCHED.write(mode)} if switch == "thinking" else mode == "on"
-        )
+    elif switch is not None and (is_off or not reasoning.effort or "switch" in spelling):
+        wire[switch] = _write_switch(switch, not is_off, spelling)
     if vague:
-        reason = "it is on, or off" if asked.effort is None else "the effort says how much"
+        reason = "it is on, or off" if reasoning.effort is None else "the effort says how much"
         recorder.lost(options, "reasoning.mode", reason, kind="approximated")
 
 
-def _write_object(asked: Reasoning, form: Wire) -> Wire:
+def _write_switch(key: str, on: bool, spelling: Wire) -> Any:
+    if key == "thinking":
+        return {"type": tables.SWITCHED.write("on" if on else "off")}
+    return {spelling.get("flag", tables.TEMPLATE_FLAGS[0]): on} if key == tables.TEMPLATE else on
+
+
+def _write_object(reasoning: Reasoning, spelling: Wire) -> Wire:
     inner: Wire = {}
-    void = asked == Reasoning() and not form.get("void")
-    if asked.mode == "off" and asked.effort is None and not form.get("enabled"):
+    void = reasoning == Reasoning() and not spelling.get("void")
+    if reasoning.mode == "off" and reasoning.effort is None and not spelling.get("enabled"):
         inner["effort"] = "none"
-    elif asked.mode is not None or form.get("enabled") or void:
-        inner["enabled"] = asked.mode != "off"
-    if asked.effort is not None:
-        inner["effort"] = asked.effort
-    if asked.budget_tokens is not None:
-        inner["max_tokens"] = asked.budget_tokens
-    if asked.visible is not None:
-        inner["exclude"] = not asked.visible
+    elif reasoning.mode is not None or spelling.get("enabled") or void:
+        inner["enabled"] = reasoning.mode != "off"
+    if reasoning.effort is not None:
+        inner["effort"] = reasoning.effort
+    if reasoning.budget_tokens is not None:
+        inner["max_tokens"] = reasoning.budget_tokens
+    if reasoning.visible is not None:
+        inner["exclude"] = not reasoning.visible
     return inner
 
 
@@ -306,7 +319,7 @@ def _options(t: Tables, limit: str) -> Table:
     fields = [
         *[plain(own, attr, NAMES[attr].kind) for attr, own in named.items()],
         *[plain(name, name, kind) for kind, names in tables.NUMBERS.items() for name in names],
-        Field("top_k", ("top_k",), lambda given: {"top_k": want(given, float)}, _write_top_k),
+        Field("top_k", ("top_k",), lambda value: {"top_k": require(value, float)}, _write_top_k),
         kernel.strings("stop", "stop", alone=True),
         _bias(t.float_bias),
         kernel.together(
@@ -339,8 +352,8 @@ def _other(key: str, attr: str) -> str:
     return second if key == first else first
 
 
-def _is_all_text(given: Wire) -> bool:
-    return all(type(value) is str for value in given.values())
+def _is_all_text(metadata: Wire) -> bool:
+    return all(type(value) is str for value in metadata.values())
 
 
 def _unknown(field: Field) -> Field:
@@ -353,32 +366,32 @@ def _unknown(field: Field) -> Field:
     return field._replace(write=write, kind=None)
 
 
-def read_options(wire: Wire, t: Tables, kept: Kept) -> Attrs:
+def read_options(wire: Wire, t: Tables, preserved: Preserved) -> Attrs:
     keys, own = wire.keys(), t.host.max_tokens
     if (_LIMIT in wire and _LIMIT_NOW in wire) or keys >= _USERS or keys >= _SEEDS:
-        wire = _once(wire, t, kept)
+        wire = _once(wire, t, preserved)
     limit = _LIMIT if _LIMIT in wire else _LIMIT_NOW if _LIMIT_NOW in wire else own
     if limit != own:
-        kept.form["named"] = {own: limit}
-    attrs = _options(t, limit).read(wire, kept)
+        preserved.spelling["named"] = {own: limit}
+    attrs = _options(t, limit).read(wire, preserved)
     if _ASIDE.isdisjoint(wire):
         return attrs
     if wire.get("function_call") is not None:
-        _read_legacy(wire, attrs, kept)
+        _read_legacy(wire, attrs, preserved)
     elif "function_call" in wire:
-        kept.spell("function_call", None)
+        preserved.keep_spelling("function_call", None)
     if any(key in wire for key in _REASONING):
-        reasoning = _read_reasoning(wire, t, kept)
+        reasoning = _read_reasoning(wire, t, preserved)
         if reasoning is not None:
             attrs["reasoning"] = reasoning
     if any(key in wire for key in MARKS):
-        cache = read_marks(wire, t, "body", kept)
+        cache = read_marks(wire, t, "body", preserved)
         if cache is not None:
             attrs["cache"] = cache
     return attrs
 
 
-def _once(wire: Wire, t: Tables, kept: Kept) -> Wire:
+def _once(wire: Wire, t: Tables, preserved: Preserved) -> Wire:
     """The body with one name for each option. Another that says the same, or null beside it, is
     spelling (`$form.twice`); the host's own name counts where they differ."""
     for attr in NAMES:
@@ -386,33 +399,33 @@ def _once(wire: Wire, t: Tables, kept: Kept) -> Wire:
         other = _other(own, attr)
         if own not in wire or other not in wire:
             continue
-        said, again = wire[own], wire[other]
+        first, second = wire[own], wire[other]
         wire = {key: value for key, value in wire.items() if key != other}
-        if again is not None and said is None:
-            wire[own] = again
-            kept.form.setdefault("twice", {})[attr] = "null"
-        elif again is not None and said == again and type(said) is type(again):
-            kept.form.setdefault("twice", {})[attr] = "same"
+        if second is not None and first is None:
+            wire[own] = second
+            preserved.spelling.setdefault("twice", {})[attr] = "null"
+        elif second is not None and first == second and type(first) is type(second):
+            preserved.spelling.setdefault("twice", {})[attr] = "same"
         else:
-            kept.add(other, again)
+            preserved.add(other, second)
     return wire
 
 
-def write_options(options: Options, out: Wire, mine: Wire, to: Target) -> None:
+def write_options(options: Options, out: Wire, own_raw: Wire, to: WriteContext) -> None:
     t, recorder = to
-    form = form_in(mine)
-    _options(t, t.host.max_tokens).write(options, out, mine, recorder)
-    for attr, how in form.get("twice", {}).items():
+    spelling = spelling_in(own_raw)
+    _options(t, t.host.max_tokens).write(options, out, own_raw, recorder)
+    for attr, how in spelling.get("twice", {}).items():
         own = _named(t, attr)
         if own in out:
             out[_other(own, attr)] = out[own]
             out[own] = None if how == "null" else out[own]
     if t.host.user is None and options.user is not None:
         own = _named(t, "user")
-        if own not in form.get("named", ()):
+        if own not in spelling.get("named", ()):
             out.pop(own, None)
             recorder.lost(options, "user")
     if options.reasoning is not None:
-        _write_reasoning(options, to, form, out)
+        _write_reasoning(options, to, spelling, out)
     if options.cache is not None:
-        write_cache(out, options, to, "body", form)
+        write_cache(out, options, to, "body", spelling)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache, lru_cache, partial
 from typing import Any
 
-from interlingua.dialects.kernel.errors import each, maybe, read_whole
-from interlingua.dialects.kernel.kept import Kept, form_in, mine_of, put_back
+from interlingua.dialects.kernel.errors import optional, read_each, read_whole
+from interlingua.dialects.kernel.preserved import Preserved, raw_of, restore_raw, spelling_in
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.openai import FORMAT_KEYS
 from interlingua.dialects.openai_chat import options as how
 from interlingua.dialects.openai_chat import tables
-from interlingua.dialects.openai_chat.messages import read_messages, write_messages
-from interlingua.dialects.openai_chat.tables import LIMITS, TABLES, Host, Tables, Target
+from interlingua.dialects.openai_chat.messages import (
+    read_following,
+    read_messages,
+    write_messages,
+)
+from interlingua.dialects.openai_chat.tables import LIMITS, TABLES, Host, Tables, WriteContext
 from interlingua.dialects.openai_chat.tools import read_legacy_tool, read_tool, write_tools
 from interlingua.model.base import Raw
 from interlingua.model.exchange import Options, Request
+from interlingua.model.message import Message
 from interlingua.model.tools import ToolDefinition
 
 _NO_OPTIONS = Options()
@@ -28,9 +35,16 @@ def read_request(
     return read_whole(f"{t.name} request", _read, wire, t)
 
 
+def read_more(
+    wires: list[Any], messages: list[Message], _: Any, t: Tables = TABLES
+) -> Iterator[Any]:
+    """Appends messages that follow others; what they depend on is in those."""
+    return read_following(wires, messages, t)
+
+
 def _read(wire: Wire, t: Tables) -> Request:
-    kept = Kept()
-    model = maybe(wire, "model", str)
+    preserved = Preserved()
+    model = optional(wire, "model", str)
     messages = read_messages(wire.get("messages"), t)
     if len(wire) == 1 + (model is not None):
         return Request(messages, model)
@@ -38,11 +52,11 @@ def _read(wire: Wire, t: Tables) -> Request:
     if len(wire) == 3 and model is not None and type(limit) is int:
         return Request(messages, model, options=Options(limit), raw=_limited(t))
     if model is None and "model" in wire:
-        kept.spell("model", None)
-    tools = _read_tools(wire, t, kept) if "tools" in wire or "functions" in wire else ()
-    attrs = how.read_options(wire, t, kept)
+        preserved.keep_spelling("model", None)
+    tools = _read_tools(wire, t, preserved) if "tools" in wire or "functions" in wire else ()
+    attrs = how.read_options(wire, t, preserved)
     options = Options(**attrs) if attrs else _NO_OPTIONS
-    return Request(messages, model, tools, options, raw=kept.raw(t.name))
+    return Request(messages, model, tools, options, raw=preserved.raw(t.name))
 
 
 @cache
@@ -52,14 +66,14 @@ def _limited(t: Tables) -> Raw | None:
     return None if own == "max_tokens" else {t.name: {"$form": {"named": {own: "max_tokens"}}}}
 
 
-def _read_tools(wire: Wire, t: Tables, kept: Kept) -> tuple[ToolDefinition, ...]:
+def _read_tools(wire: Wire, t: Tables, preserved: Preserved) -> tuple[ToolDefinition, ...]:
     tools: list[ToolDefinition] = []
     for key, read in (("tools", read_tool), ("functions", read_legacy_tool)):
         listed = wire.get(key)
         if listed:
-            tools += each(listed, f".{key}", partial(read, t=t))
+            tools += read_each(listed, f".{key}", partial(read, t=t))
         elif key in wire:
-            kept.add_others({key: listed}, (), (key,))
+            preserved.add_others({key: listed}, (), (key,))
     return tuple(tools)
 
 
@@ -80,11 +94,11 @@ def _tables_at(host: str | Host) -> Tables:
 def _settle(wire: Wire, request: Request, host: Host, recorder: LossRecorder) -> None:
     """What a host wants of a body that is written: its one word for the longest answer, and to be
     asked for counts. The same number under another word is no loss; another number is."""
-    if host.insists:
-        said = [wire.pop(word) for word in LIMITS & wire.keys()]
+    if host.exact_limit_key:
+        limits = [wire.pop(word) for word in LIMITS & wire.keys()]
         limit = request.options.max_output_tokens
-        if said:
-            wire[host.max_tokens] = said[0] if limit is None else limit
+        if limits:
+            wire[host.max_tokens] = limits[0] if limit is None else limit
     rest = (request.raw or {}).get(recorder.dialect) or {}
     for word in sorted(LIMITS & rest.keys()):  # limits beside the one that was read
         if wire.get(word, wire.get(host.max_tokens)) != rest[word]:
@@ -95,31 +109,38 @@ def _settle(wire: Wire, request: Request, host: Host, recorder: LossRecorder) ->
 
 def write_body(request: Request, t: Tables, recorder: LossRecorder) -> Wire:
     wire: Wire = {}
-    to, options, mine = Target(t, recorder), request.options, mine_of(t.name, request.raw)
+    to, options, own_raw = WriteContext(t, recorder), request.options, raw_of(t.name, request.raw)
     if request.model is not None:
         wire["model"] = request.model
     wire["messages"] = write_messages(request.messages, to)
     if request.tools:
         wire.update(write_tools(request.tools, to))
     if options is not _NO_OPTIONS:
-        how.write_options(options, wire, mine, to)
+        how.write_options(options, wire, own_raw, to)
         if options.tool_choice is not None:
-            _choose(request, wire, mine, t)
+            _choose(request, wire, own_raw, t)
         if options.raw is not None:
-            put_back(wire, options, options.raw, recorder)
+            restore_raw(wire, options, options.raw, recorder)
     if request.continues is not None:
         recorder.lost(request, "continues", severity="error")
     if request.raw is None:
         return wire
-    wanted = wire.get("response_format", {})
-    put_back(wire, request, request.raw, recorder)
-    if "json_schema" not in wanted and "type" in wanted:
-        wire["response_format"] = wanted  # what was kept beside an output schema goes with it
+    response_format = wire.get("response_format", {})
+    restore_raw(wire, request, request.raw, recorder)
+    if "type" in response_format and "json_schema" not in response_format:
+        _drop_schema_rest(wire["response_format"])
     return wire
 
 
-def _choose(request: Request, wire: Wire, mine: Wire, t: Tables) -> None:
+def _drop_schema_rest(response_format: Wire) -> None:
+    """A format that no longer has a schema does without the unknown keys of that schema, too."""
+    rest = response_format.get("json_schema")
+    if type(rest) is dict and all(rest.get(name) is None for name in FORMAT_KEYS):
+        del response_format["json_schema"]
+
+
+def _choose(request: Request, wire: Wire, own_raw: Wire, t: Tables) -> None:
     custom = frozenset([tool.name for tool in request.tools if tool.kind == "custom"])
-    if custom and t.custom_tools and "tool_choice" not in form_in(mine).get("as", ()):
+    if custom and t.custom_tools and "tool_choice" not in spelling_in(own_raw).get("as", ()):
         how.choose_custom(wire, custom)
-    how.choose_function(wire, mine)
+    how.choose_function(wire, own_raw)

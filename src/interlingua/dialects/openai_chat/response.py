@@ -1,26 +1,37 @@
-"""Responses of Chat Completions, two ways; errors have a room of their own."""
+"""Responses of Chat Completions, two ways, and the errors that stand in place of one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
-from interlingua.dialects.kernel import kept as kernel
-from interlingua.dialects.kernel.errors import below, each, maybe, read_whole, want
-from interlingua.dialects.kernel.kept import Kept, form_in, mine_of, put_back, restore
+from interlingua.dialects.kernel import preserved as kernel
+from interlingua.dialects.kernel.errors import at_path, optional, read_each, read_whole, require
+from interlingua.dialects.kernel.preserved import (
+    Preserved,
+    raw_of,
+    restore,
+    restore_raw,
+    spelling_in,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import ended_unsaid, own_word
+from interlingua.dialects.kernel.words import lacks_stop_reason, own_word
 from interlingua.dialects.logprobs import read_tokens, write_tokens
 from interlingua.dialects.openai_chat import calls, messages, tables
-from interlingua.dialects.openai_chat.errors import is_failure, read_failure, write_failure
-from interlingua.dialects.openai_chat.messages import Said, read_assistant, write_assistant
-from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, COUNTS, Tables, Target
+from interlingua.dialects.openai_chat.messages import (
+    AssistantFields,
+    read_assistant,
+    write_assistant,
+)
+from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, COUNTS, Tables, WriteContext
 from interlingua.dialects.openai_chat.text import with_form
+from interlingua.dialects.openai_errors import ErrorBodies
 from interlingua.dialects.openai_usage import read_usage, write_usage
 from interlingua.model.base import JsonObject
 from interlingua.model.blocks import Block, RefusalBlock, ToolResultBlock, ToolUseBlock
-from interlingua.model.exchange import Response
+from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, StopReason
 
@@ -50,21 +61,21 @@ def read_stop(word: Any, content: Sequence[Block]) -> StopReason:
     return reason
 
 
-def write_stop(message: Message, to: Target, mine: Wire) -> str | None:
+def write_stop(message: Message, to: WriteContext, own_raw: Wire) -> str | None:
     """The wire's own word while it still says the reason; else the nearest. `mine` is the choice's;
     it names a word that stood there although the service does not list it."""
     t, recorder = to
     reason, word = message.metadata.stop_reason, own_word(message.metadata, t.name)
     if reason is None:
-        if not t.null_stop and not kernel.did_without(mine, "finish_reason"):
+        if not t.null_stop and not kernel.was_absent(own_raw, "finish_reason"):
             recorder.lost(message, "metadata.stop_reason", "sent as 'stop'", "approximated")
         return None if t.null_stop else "stop"
-    stood = word is not None and (word in t.stops.words or form_in(mine).get("word") == word)
+    stood = word is not None and (word in t.stops.words or spelling_in(own_raw).get("word") == word)
     if stood and read_stop(word, message.content) is reason:
         own: str = word
         return own
     nearest = t.stops.write(reason) or tables.NEAREST_STOP.get(reason, "stop")
-    if reason is StopReason.OTHER and ended_unsaid(message.metadata):
+    if reason is StopReason.OTHER and lacks_stop_reason(message.metadata):
         nearest = "length"
     if read_stop(nearest, message.content) is not reason:
         recorder.lost(message, "metadata.stop_reason", f"sent as {nearest!r}", "approximated")
@@ -75,26 +86,26 @@ def write_stop(message: Message, to: Target, mine: Wire) -> str | None:
 # They are one canonical message; the counts in `raw` say where each of them ended.
 
 
-def _read_run(wires: Any, t: Tables, origin: int | str | None) -> Said:
+def _read_run(wires: Any, t: Tables, origin: int | str | None) -> AssistantFields:
     blocks: list[Block] = []
     pieces: list[Wire] = []
     diagnostics: list[Diagnostic] = []
 
     def read(wire: Any) -> None:
         found: tuple[Block, ...]
-        if want(wire, dict).get("role") == "tool":
+        if require(wire, dict).get("role") == "tool":
             result = calls.read_result(wire, t, (), calls.Unanswered())
-            found, mine = (result.replace(raw=None),), mine_of(t.name, result.raw)
+            found, own_raw = (result.replace(raw=None),), raw_of(t.name, result.raw)
         else:
-            said = read_assistant(wire, t, origin)
-            found, mine = said.content, mine_of(t.name, said.kept.raw(t.name))
-            diagnostics.extend(said.diagnostics)
-        pieces.append({"role": wire.get("role"), "count": len(found), "said": mine})
+            fields = read_assistant(wire, t, origin)
+            found, own_raw = fields.content, raw_of(t.name, fields.preserved.raw(t.name))
+            diagnostics.extend(fields.diagnostics)
+        pieces.append({"role": wire.get("role"), "count": len(found), "said": own_raw})
         blocks.extend(found)
 
-    each(wires, ".messages", read)
-    kept = Kept(rest={"messages": pieces})
-    return Said(tuple(_hosted(blocks, t)), None, t.name, kept, tuple(diagnostics))
+    read_each(wires, ".messages", read)
+    preserved = Preserved(rest={"messages": pieces})
+    return AssistantFields(tuple(_hosted(blocks, t)), None, t.name, preserved, tuple(diagnostics))
 
 
 def _hosted(blocks: list[Block], t: Tables) -> list[Block]:
@@ -108,7 +119,7 @@ def _hosted(blocks: list[Block], t: Tables) -> list[Block]:
     ]
 
 
-def _write_run(message: Message, pieces: list[Wire], to: Target) -> Wire:
+def _write_run(message: Message, pieces: list[Wire], to: WriteContext) -> Wire:
     """`messages`, while the pieces still add up; else one `message`."""
     if sum([piece["count"] for piece in pieces]) != len(message.content):
         return {"message": write_assistant(message, to)}
@@ -121,16 +132,18 @@ def _write_run(message: Message, pieces: list[Wire], to: Target) -> Wire:
     return {"messages": wires}
 
 
-def _write_piece(piece: Wire, content: tuple[Block, ...], message: Message, to: Target) -> Wire:
+def _write_piece(
+    piece: Wire, content: tuple[Block, ...], message: Message, to: WriteContext
+) -> Wire:
     raw = {to.t.name: piece["said"]} if piece["said"] else None
     if piece["role"] == "tool" and len(content) == 1 and type(content[0]) is ToolResultBlock:
         result = content[0].replace(raw={**(content[0].raw or {}), **(raw or {})})
         to.recorder.alias(result, content[0])
         return calls.write_result(result, to)
     metadata = MessageMetadata(protocol=message.metadata.protocol, provider_raw=raw)
-    said = Message(Role.ASSISTANT, content, metadata=metadata)
-    to.recorder.alias(said, message)
-    return write_assistant(said, to)
+    part_message = Message(Role.ASSISTANT, content, metadata=metadata)
+    to.recorder.alias(part_message, message)
+    return write_assistant(part_message, to)
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -143,8 +156,8 @@ def read_answer(wire: Any, t: Tables) -> Response:
 def _read(wire: Wire, t: Tables) -> Response:
     if is_failure(wire):
         return read_failure(wire, t)
-    kept, taken = Kept(), {"choices"}
-    id, model = maybe(wire, "id", str), maybe(wire, "model", str)
+    preserved, taken = Preserved(), {"choices"}
+    id, model = optional(wire, "id", str), optional(wire, "model", str)
     fields: dict[str, Any] = {"response_id": id or None, "response_model": model or None}
     taken.update([key for key, value in (("id", id), ("model", model)) if value])
     for key in ("object", "created", "model"):
@@ -154,26 +167,28 @@ def _read(wire: Wire, t: Tables) -> Response:
         fields["usage"], odd = read_usage(wire["usage"], t.name, COUNTS)
         fields["diagnostics"] = (odd,) if odd else ()
         taken.add("usage")
-    first, *others = _read_choices(wire.get("choices"), t, id, fields, kept)
-    kept.add_others(wire, taken, ("id", "model", "usage", "system_fingerprint", "service_tier"))
-    kept.miss_any(wire, t.fillers)
-    return Response(first, tuple(others), raw=kept.raw(t.name))
+    first, *others = _read_choices(wire.get("choices"), t, id, fields, preserved)
+    preserved.add_others(
+        wire, taken, ("id", "model", "usage", "system_fingerprint", "service_tier")
+    )
+    preserved.mark_any_absent(wire, t.fillers)
+    return Response(first, tuple(others), raw=preserved.raw(t.name))
 
 
 def _read_choices(
-    choices: Any, t: Tables, id: str | None, fields: dict[str, Any], kept: Kept
+    choices: Any, t: Tables, id: str | None, fields: dict[str, Any], preserved: Preserved
 ) -> list[Message]:
     if choices == []:
-        kept.form["choices"] = "none"
+        preserved.spelling["choices"] = "none"
         metadata = MessageMetadata(protocol=t.name, stop_reason=StopReason.CONTENT_FILTER, **fields)
         return [Message(Role.ASSISTANT, metadata=metadata)]
     found: list[Message] = []
 
     def read(choice: Any) -> None:
         about = {} if found else fields
-        found.append(_read_choice(want(choice, dict), len(found), t, id, about))
+        found.append(_read_choice(require(choice, dict), len(found), t, id, about))
 
-    each(choices, ".choices", read)
+    read_each(choices, ".choices", read)
     return found
 
 
@@ -183,40 +198,40 @@ def _read_choice(
     key = "message"
     if choice.get(key) is None and type(choice.get("messages")) is list:
         key = "messages"
-        said = _read_run(choice[key], t, id or index)
+        fields = _read_run(choice[key], t, id or index)
     else:
-        body = want(choice.get(key), dict, ".message")
-        said = below(".message", read_assistant, body, t, id or index)
-    aside, word, taken = Kept(), choice.get("finish_reason"), {key}
+        body = require(choice.get(key), dict, ".message")
+        fields = at_path(".message", read_assistant, body, t, id or index)
+    aside, word, taken = Preserved(), choice.get("finish_reason"), {key}
     if type(word) in (str, int, float, bool):
         taken.add("finish_reason")
-        if word not in t.stops.words or said.protocol != t.name:
-            aside.form["word"] = word
+        if word not in t.stops.words or fields.protocol != t.name:
+            aside.spelling["word"] = word
     else:
         word = None
     if type(choice.get("index")) is int and choice["index"] == index:
         taken.add("index")
     tokens = _read_logprobs(choice, aside, taken)
     aside.add_others(choice, taken, ("index", "message", "finish_reason", "logprobs"))
-    aside.miss_any(choice, ("index", "finish_reason"))
+    aside.mark_any_absent(choice, ("index", "finish_reason"))
     if aside.rest:
-        said.kept.rest["choice"] = aside.rest
-    if aside.form:
-        said.kept.form["choice"] = aside.form
+        fields.preserved.rest["choice"] = aside.rest
+    if aside.spelling:
+        fields.preserved.spelling["choice"] = aside.spelling
     metadata = MessageMetadata(
-        protocol=said.protocol,
-        stop_reason=None if word is None else read_stop(word, said.content),
+        protocol=fields.protocol,
+        stop_reason=None if word is None else read_stop(word, fields.content),
         raw_stop_reason=word,
         logprobs=tokens,
-        provider_raw=said.kept.raw(t.name),
-        **{**about, "diagnostics": (*about.get("diagnostics", ()), *said.diagnostics)},
+        provider_raw=fields.preserved.raw(t.name),
+        **{**about, "diagnostics": (*about.get("diagnostics", ()), *fields.diagnostics)},
     )
-    return Message(Role.ASSISTANT, said.content, said.name, metadata=metadata)
+    return Message(Role.ASSISTANT, fields.content, fields.name, metadata=metadata)
 
 
-def _read_logprobs(choice: Wire, aside: Kept, taken: set[str]) -> tuple[JsonObject, ...]:
-    given = choice.get("logprobs")
-    tokens = read_tokens(given.get("content")) if type(given) is dict else ()
+def _read_logprobs(choice: Wire, aside: Preserved, taken: set[str]) -> tuple[JsonObject, ...]:
+    logprobs = choice.get("logprobs")
+    tokens = read_tokens(logprobs.get("content")) if type(logprobs) is dict else ()
     if tokens:
         taken.add("logprobs")
         aside.add_inside(choice, "logprobs", ("content",))
@@ -231,32 +246,32 @@ def write_answer(response: Response, t: Tables, recorder: LossRecorder) -> Wire:
         return write_failure(response, response.error, t, recorder)
     metadata = response.message.metadata
     raw = response.raw
-    mine = kernel.NOTHING if raw is None else mine_of(t.name, raw)
-    wire = kernel.fill({}, mine, t.fillers) if mine else t.fillers.copy()
+    own_raw = kernel.NOTHING if raw is None else raw_of(t.name, raw)
+    wire = kernel.fill({}, own_raw, t.fillers) if own_raw else t.fillers.copy()
     if metadata.response_id is not None:
         wire["id"] = metadata.response_id
     if metadata.response_model is not None:
         wire["model"] = metadata.response_model
-    wire["choices"] = _write_choices(response, mine, Target(t, recorder))
+    wire["choices"] = _write_choices(response, own_raw, WriteContext(t, recorder))
     if metadata.usage is not None:
         usage = write_usage(metadata.usage, t.name, COUNTS, recorder)
         if usage is not None:
             wire["usage"] = usage
-    return wire if raw is None else put_back(wire, response, raw, recorder)
+    return wire if raw is None else restore_raw(wire, response, raw, recorder)
 
 
-def _write_choices(response: Response, mine: Wire, to: Target) -> list[Wire]:
+def _write_choices(response: Response, own_raw: Wire, to: WriteContext) -> list[Wire]:
     message = response.message
-    if not response.alternatives and not mine:
+    if not response.alternatives and not own_raw:
         choice = _write_plain_choice(message, to)
         return [_write_choice(0, message, to) if choice is None else choice]
-    if form_in(mine).get("choices") == "none" and not message.content:
+    if spelling_in(own_raw).get("choices") == "none" and not message.content:
         return []
     choices = enumerate((message, *response.alternatives))
     return [_write_choice(index, each, to) for index, each in choices]
 
 
-def _write_plain_choice(message: Message, to: Target) -> Wire | None:
+def _write_plain_choice(message: Message, to: WriteContext) -> Wire | None:
     """The only choice of a response, if there is nothing special about it; else None."""
     metadata = message.metadata
     reason = metadata.stop_reason
@@ -264,28 +279,28 @@ def _write_plain_choice(message: Message, to: Target) -> Wire | None:
         return None
     if metadata.protocol == to.t.name and own_word(metadata, to.t.name) in to.t.stops.words:
         return None
-    said = messages.write_plainly(message, to)
-    if said is None:
+    wire = messages.write_plainly(message, to)
+    if wire is None:
         return None
-    if reason is _END_TURN and "tool_calls" not in said:
+    if reason is _END_TURN and "tool_calls" not in wire:
         word: str | None = "stop"
-    elif reason is _TOOL_USE and "tool_calls" in said:
+    elif reason is _TOOL_USE and "tool_calls" in wire:
         word = "tool_calls"
     else:
         word = write_stop(message, to, {})
-    return {"index": 0, "message": said, "finish_reason": word}
+    return {"index": 0, "message": wire, "finish_reason": word}
 
 
-def _write_choice(index: int, message: Message, to: Target) -> Wire:
+def _write_choice(index: int, message: Message, to: WriteContext) -> Wire:
     metadata, recorder = message.metadata, to.recorder
-    mine = mine_of(to.t.name, metadata.provider_raw)
-    rest, form = mine.get("choice", {}), form_in(mine).get("choice")
-    kept = rest if form is None else {**rest, "$form": form}
-    word = write_stop(message, to, kept)
+    own_raw = raw_of(to.t.name, metadata.provider_raw)
+    rest, spelling = own_raw.get("choice", {}), spelling_in(own_raw).get("choice")
+    preserved = rest if spelling is None else {**rest, "$form": spelling}
+    word = write_stop(message, to, preserved)
     choice: Wire = {}
     fillers: Wire = {"index": index}
-    if "messages" in mine:
-        choice.update(_write_run(message, mine["messages"], to))
+    if "messages" in own_raw:
+        choice.update(_write_run(message, own_raw["messages"], to))
     else:
         choice["message"] = write_assistant(message, to)
     (choice if metadata.stop_reason is not None else fillers)["finish_reason"] = word
@@ -295,4 +310,31 @@ def _write_choice(index: int, message: Message, to: Target) -> Wire:
         recorder.lost(message, "metadata.usage", "usage is said once for all choices")
     if metadata.status is not _COMPLETE:
         recorder.lost(message, "metadata.status", severity="info")
-    return restore(choice, kept, fillers) if kept else {**fillers, **choice}
+    return restore(choice, preserved, fillers) if preserved else {**fillers, **choice}
+
+
+# -- errors ---------------------------------------------------------------------------------------
+
+
+def is_failure(wire: Wire) -> bool:
+    """Whether a body is an error, even one that came with status 200."""
+    if wire.get("error"):
+        return True
+    if "choices" in wire:
+        return False
+    return "detail" in wire or type(wire.get("message")) is str or "error" in wire
+
+
+@cache
+def _bodies(name: str, status_codes: bool) -> ErrorBodies:
+    return ErrorBodies(name, status_codes=status_codes)
+
+
+def read_failure(wire: Wire, t: Tables) -> Response:
+    return _bodies(t.name, t.status_codes).read_failure(wire)
+
+
+def write_failure(
+    response: Response, error: ProviderError, t: Tables, recorder: LossRecorder
+) -> Wire:
+    return _bodies(t.name, t.status_codes).write_failure(response, error, recorder)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from interlingua.dialects import signs
 from interlingua.dialects.registry import Kind
-from interlingua.dialects.signs import Holds, Sign, Wire, has_key, messages_of
+from interlingua.dialects.signs import Holds, Sign, Wire, has_key
 
+_is_flat_error = signs.both(signs.is_word("object", "error"), signs.of_type("message", str))
+"""Mistral's and vLLM's errors."""
 
-def _leading_system(data: Wire) -> bool:
-    messages = messages_of(data)
-    return bool(messages) and messages[0].get("role") in ("system", "developer")
-
-
-BODIES: dict[Kind, Holds] = {"request": signs.messages_there, "response": signs.choices_there}
+BODIES: dict[Kind, Holds] = {
+    "request": signs.messages_there,
+    "response": lambda data: signs.choices_there(data) or _is_flat_error(data),
+}
 """Whether there is something that could be the conversation."""
 
 _KEYS = (
@@ -30,9 +30,10 @@ SIGNS = (
     Sign("request", 3, "call arguments as text", signs.call_arguments(str)),
     Sign("request", 2, "tool_call_id", signs.message_keys("tool_call_id")),
     Sign("request", 1, "max_tokens", has_key("max_tokens")),
-    Sign("request", 3, "a leading message of role system", _leading_system),
+    Sign("request", 3, "a leading message of role system", signs.leading_system),
     Sign("response", 6, "choices", signs.of_type("choices", list)),
     Sign("response", 2, "object chat.completion", signs.is_word("object", "chat.completion")),
+    Sign("response", 5, "an error by its object", _is_flat_error),
     Sign("response", 5, "an error with type and message", signs.error_has("type")),
 )
 

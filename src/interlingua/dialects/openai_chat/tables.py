@@ -6,6 +6,7 @@ a remark names another source. What other hosts do is from recorded traffic (rea
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -16,8 +17,8 @@ from interlingua.dialects.kernel.words import IMAGE_STARTS, TwoWay
 from interlingua.dialects.openai import ERROR_STATUS as ERROR_STATUS
 from interlingua.dialects.openai import ERRORS as ERRORS
 from interlingua.dialects.openai_usage import Counts
-from interlingua.dialects.record import Traits
-from interlingua.ids import IdGrammar
+from interlingua.dialects.record import Hosts, Traits
+from interlingua.model.ids import IdGrammar
 from interlingua.model.message import Role
 from interlingua.model.metadata import StopReason
 
@@ -46,8 +47,8 @@ class Host(NamedTuple):
     """The key that turns thinking on and off, where it is not done by the effort."""
     stream_usage: bool = False
     """Tells token counts in a stream only when asked with `stream_options`."""
-    insists: bool = False
-    """Takes no other word for the longest answer than its own, whatever a wire had."""
+    exact_limit_key: bool = False
+    """Takes no other key for the longest answer than its own, whatever a wire had."""
 
 
 OPENAI_IDS = IdGrammar(r"[a-zA-Z0-9_.:|-]", 1, 40)
@@ -81,10 +82,27 @@ HOSTS: dict[str, Host] = {
     ),
     "xai": Host(LONG_IDS, user="user", thinking="reasoning_content", replay="always"),
 }
-ANYBODY = Host(replay="own")
+DEFAULT_HOST = Host(replay="own")
 """A host of which nothing is known."""
 LIMITS = frozenset({"max_tokens", "max_completion_tokens"})
 """The words for the longest answer."""
+
+
+@lru_cache(maxsize=256)
+def host_at(switches: Any) -> Host | None:
+    """The field names of a server with these switches (`providers.Switches`)."""
+    host = DEFAULT_HOST if switches.host is None else HOSTS[switches.host]
+    fields = {name: getattr(switches, name) for name in Host._fields}
+    changes = {name: value for name, value in fields.items() if value is not None}
+    if switches.max_tokens is not None:
+        changes.setdefault("exact_limit_key", True)
+    if switches.ids is not None:
+        changes["ids"] = IdGrammar(*msgspec.structs.astuple(switches.ids))
+    changes |= {name: None for name, value in changes.items() if value == ""}
+    changes["developer"] = host.developer and switches.developer
+    host = host._replace(**changes)
+    return None if host == DEFAULT_HOST else host
+
 
 # -- tables ---------------------------------------------------------------------------------------
 
@@ -240,7 +258,7 @@ class Tables(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What of `Changes` a message of instructions can say."""
 
 
-class Target(NamedTuple):
+class WriteContext(NamedTuple):
     """Where something is written to: what its dialect or host has, and the account of losses."""
 
     t: Tables
@@ -292,9 +310,12 @@ CHOICES: TwoWay[str, str] = TwoWay(
     {"auto": "auto", "none": "none", "required": "any", "any": "any"}
 )
 
-SWITCHES = ("thinking", "enable_thinking")
-"""DeepSeek and Z.ai have an object with a type, Alibaba's and SiliconFlow's models a flag (their
-API references, read 2026-11)."""
+TEMPLATE = "chat_template_kwargs"
+SWITCHES = ("thinking", "enable_thinking", TEMPLATE)
+"""DeepSeek and Z.ai have an object with a type, Alibaba's and SiliconFlow's models a flag; vLLM,
+SGLang and llama.cpp hand a flag to the model's template (their API references, read 2026-11)."""
+TEMPLATE_FLAGS = ("enable_thinking", "thinking")
+"""What templates call it: those of Qwen and GLM, those of DeepSeek, Granite and Kimi."""
 SWITCHED: TwoWay[str, str] = TwoWay({"enabled": "on", "disabled": "off"})
 DEFAULT_EFFORT = "default"
 """Groq's Qwen models think by default, and say so in place of an effort (console docs, 2026-11)."""
@@ -333,7 +354,7 @@ TABLES = Tables(
         {"30m": "30m", "12h": "12h", "5m": "30m", "1h": "30m", "24h": "12h"},
         frozenset({"part"}),
     ),
-    host=ANYBODY,
+    host=DEFAULT_HOST,
     answer_thinking=("reasoning_content", "thinking_blocks"),
     plain_thinking=("reasoning_content",),
     reasoning_object=False,
@@ -345,6 +366,10 @@ TABLES = Tables(
 ANSWER_TABLES = answering(TABLES)
 
 TRAITS = Traits(
+    speaks=True,
+    # "The 'metadata' parameter is only allowed when 'store' is enabled", status 400 (reports to
+    # litellm, qwen-code and others, 2025-08 to 2026-04).
+    stored_metadata=True,
     family=None,
     developer=True,
     system_anywhere=True,
@@ -354,7 +379,7 @@ TRAITS = Traits(
     metadata="metadata",
     free_text_tools=True,
     instruction_roles=True,
-    host_words=True,
+    hosts=Hosts(HOSTS, host_at),
     paths={"request": "/chat/completions"},
     models_path="/models",
 )

@@ -11,29 +11,39 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.kernel import kept as kernel
-from interlingua.dialects.kernel.errors import ShapeError, below, each, maybe, want
-from interlingua.dialects.kernel.kept import NOTHING, Kept, fill, form_in, form_of, mine_of, restore
+from interlingua.dialects.kernel import preserved as kernel
+from interlingua.dialects.kernel.errors import ShapeError, at_path, optional, read_each, require
+from interlingua.dialects.kernel.preserved import (
+    NOTHING,
+    Preserved,
+    fill,
+    raw_of,
+    restore,
+    spelling_in,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.kernel.words import compaction_as_text
 from interlingua.dialects.openai import is_plain
 from interlingua.dialects.openai_chat import media
 from interlingua.dialects.openai_chat.media import Fields, Part, part_of
-from interlingua.dialects.openai_chat.tables import MARKS, Tables, Target
+from interlingua.dialects.openai_chat.tables import MARKS, Tables, WriteContext
 from interlingua.model import blocks as model
 from interlingua.model.blocks import Block, Cache, Citation, DocumentBlock, TextBlock, UnknownBlock
 
 Granted = frozenset[str]
 _MARKED_BY = frozenset(MARKS)
+_MARK_KEYS = ("type", "mode", "ttl")
 _NONE: Granted = frozenset()
 _decode = msgspec.json.Decoder().decode
 
 # -- cache breakpoints ----------------------------------------------------------------------------
 
 
-def read_cache(wire: Wire, t: Tables, place: str, form: Wire, taken: set[str]) -> Cache | None:
-    """The breakpoint of an object; `form` notes how it is spelled unless `t` says it so.
+def read_cache(
+    wire: Wire, t: Tables, place: str, preserved: Preserved, taken: set[str]
+) -> Cache | None:
+    """The breakpoint of an object, its spelling unless it is the one of `t`, and its unknown keys.
 
     Two marks are one breakpoint while they agree; else the second is not taken."""
     if _MARKED_BY.isdisjoint(wire):
@@ -43,37 +53,42 @@ def read_cache(wire: Wire, t: Tables, place: str, form: Wire, taken: set[str]) -
     for key in MARKS:
         mark = wire.get(key)
         if mark is not None:
-            its = maybe(want(mark, dict, f".{key}"), "ttl", str, f".{key}")
+            its = optional(require(mark, dict, f".{key}"), "ttl", str, f".{key}")
             if not spelled or its == ttl:
                 spelled[key], ttl = mark, its
     if not spelled:
         return None
     taken.update(spelled)
+    for key, mark in spelled.items():
+        if more := {w: v for w, v in mark.items() if v is not None and w not in _MARK_KEYS}:
+            preserved.rest[key] = more
+            preserved.spelling.setdefault("part", []).append(key)
+            spelled[key] = {word: item for word, item in mark.items() if word not in more}
     usual = place in t.cache.places and spelled == t.cache.mark(ttl)
     if not usual or (ttl is not None and t.cache.ttls.get(ttl) != ttl):
-        form["cache"] = {  # without the time that the field holds
+        preserved.spelling["cache"] = {  # without the time that the field holds
             key: {word: each for word, each in mark.items() if word != "ttl" or ttl is None}
             for key, mark in spelled.items()
         }
     return Cache(ttl)
 
 
-def read_marks(wire: Wire, t: Tables, place: str, kept: Kept) -> Cache | None:
+def read_marks(wire: Wire, t: Tables, place: str, preserved: Preserved) -> Cache | None:
     """The same where a table has read the rest; what is no breakpoint is kept."""
     taken: set[str] = set()
-    cache = read_cache(wire, t, place, kept.form, taken)
-    kept.add_others({key: wire[key] for key in MARKS if key in wire}, taken, MARKS)
+    cache = read_cache(wire, t, place, preserved, taken)
+    preserved.add_others({key: wire[key] for key in MARKS if key in wire}, taken, MARKS)
     return cache
 
 
-def write_cache(wire: Wire, value: Any, to: Target, place: str, form: Wire) -> None:
+def write_cache(wire: Wire, value: Any, to: WriteContext, place: str, spelling: Wire) -> None:
     """Put the breakpoint of a block, a tool or the options into its wire."""
     cache: Cache | None = value.cache
-    if cache is None or "message_cache" in form:
+    if cache is None or "message_cache" in spelling:
         return
     marks = to.t.cache
-    if "cache" in form:
-        _put_marks(wire, form["cache"], cache)
+    if "cache" in spelling:
+        _put_marks(wire, spelling["cache"], cache)
     elif place not in marks.places:
         to.recorder.lost(value, "cache")
     else:
@@ -94,23 +109,29 @@ def read_message_cache(wire: Wire, blocks: list[Block], t: Tables, taken: set[st
     last = blocks[-1] if blocks and not _MARKED_BY.isdisjoint(wire) else None
     if last is None or last.cache is not None or type(last) is UnknownBlock:
         return
-    form: Wire = {}
-    cache = read_cache(wire, t, "message", form, taken)
+    preserved = Preserved()
+    cache = read_cache(wire, t, "message", preserved, taken)
     if cache is not None:
-        blocks[-1] = with_form(last, t, message_cache=form["cache"]).replace(cache=cache)
+        marks = {"message_cache": preserved.spelling.pop("cache"), **preserved.spelling}
+        own_raw = raw_of(t.name, last.raw)
+        spelling = {**spelling_in(own_raw), **marks}
+        raw = {t.name: {**own_raw, **preserved.rest, "$form": spelling}}
+        blocks[-1] = last.replace(cache=cache, raw=raw)
 
 
 def with_form(block: Any, t: Tables, **words: Any) -> Any:
     """The block, with a note of how it was spelled."""
-    mine = mine_of(t.name, block.raw)
-    return block.replace(raw={t.name: {**mine, "$form": {**form_in(mine), **words}}})
+    own_raw = raw_of(t.name, block.raw)
+    return block.replace(raw={t.name: {**own_raw, "$form": {**spelling_in(own_raw), **words}}})
 
 
 def write_message_cache(wire: Wire, blocks: Sequence[Block], t: Tables) -> None:
     for block in blocks:
         if block.cache is not None and block.raw is not None:
-            marks = form_of(t.name, block.raw).get("message_cache", NOTHING)
-            _put_marks(wire, marks, block.cache)
+            own_raw = raw_of(t.name, block.raw)
+            marks = spelling_in(own_raw).get("message_cache", NOTHING)
+            whole = {key: {**mark, **own_raw.get(key, NOTHING)} for key, mark in marks.items()}
+            _put_marks(wire, whole, block.cache)
 
 
 # -- parts: reading -------------------------------------------------------------------------------
@@ -119,7 +140,7 @@ def write_message_cache(wire: Wire, blocks: Sequence[Block], t: Tables) -> None:
 def read_part(part: Any, granted: Granted, t: Tables) -> Block:
     if type(part) is str:
         return TextBlock(part, raw={t.name: {"$form": {"kind": "string"}}})
-    kind = want(part, dict).get("type")
+    kind = require(part, dict).get("type")
     if kind == "text" and len(part) == 2 and type(part.get("text")) is str and "text" in granted:
         return TextBlock(part["text"])
     return _read_part(part, kind, granted, t)
@@ -129,39 +150,39 @@ def _read_part(part: Wire, kind: Any, granted: Granted, t: Tables) -> Block:
     known = PARTS.get(kind) if type(kind) is str else None
     if kind == "file" and part.get("file") is None:
         known = PARTS["file_id"]
-    given = part.get(known.key) if known is not None else None
-    if known is None or given is None:
+    value = part.get(known.key) if known is not None else None
+    if known is None or value is None:
         return keep_unknown(part, t)
-    kept, taken = Kept(), {"type", known.key}
-    fields = below(f".{known.key}", known.read, given, t, kept)
+    preserved, taken = Preserved(), {"type", known.key}
+    fields = at_path(f".{known.key}", known.read, value, t, preserved)
     if fields is None:
         return keep_unknown(part, t)
     for key, field in known.beside.items():
-        fields[field] = maybe(part, key, str)
+        fields[field] = optional(part, key, str)
         taken.update([key] if fields[field] is not None else [])
     if kind not in granted or kind == "refusal":  # which is a key as a rule
-        kept.form["kind"] = kind
-    cache = read_cache(part, t, "part", kept.form, taken)
-    kept.add_others(part, taken, _MAY_BE_EMPTY)
-    made: Block = known.block(**fields, cache=cache, raw=kept.raw(t.name))
+        preserved.spelling["kind"] = kind
+    cache = read_cache(part, t, "part", preserved, taken)
+    preserved.add_others(part, taken, _MAY_BE_EMPTY)
+    made: Block = known.block(**fields, cache=cache, raw=preserved.raw(t.name))
     return made
 
 
 _MAY_BE_EMPTY = frozenset({"text", "image_url", "refusal", "signature", *MARKS, "document_name"})
 
 
-def keep_unknown(wire: Wire, t: Tables, **form: Any) -> UnknownBlock:
+def keep_unknown(wire: Wire, t: Tables, **spelling: Any) -> UnknownBlock:
     """An object that we know nothing of; `form` says where it stood."""
-    kept = Kept(form=form)
-    kept.add_others(wire, ())
-    return UnknownBlock(kept.raw(t.name) or {t.name: {}})
+    preserved = Preserved(spelling=spelling)
+    preserved.add_others(wire, ())
+    return UnknownBlock(preserved.raw(t.name) or {t.name: {}})
 
 
 # -- parts: writing -------------------------------------------------------------------------------
 
 
 def write_parts(
-    blocks: Iterable[Block], granted: Granted, to: Target, aside: Granted = _NONE
+    blocks: Iterable[Block], granted: Granted, to: WriteContext, aside: Granted = _NONE
 ) -> list[Any]:
     """The parts of blocks; `aside` are fields that the message says elsewhere."""
     parts: list[Any] = []
@@ -173,49 +194,53 @@ def write_parts(
     return parts
 
 
-def write_part(block: Block, granted: Granted, to: Target, aside: Granted = _NONE) -> list[Any]:
+def write_part(
+    block: Block, granted: Granted, to: WriteContext, aside: Granted = _NONE
+) -> list[Any]:
     """The part of a block; several for a document made of blocks, none for what has no place."""
     if type(block) is UnknownBlock:
         return write_unknown(block, to)
-    mine = mine_of(to.t.name, block.raw)
-    form = form_in(mine)
-    stood: Any = "file_id" if "flat" in form else form.get("kind")
+    own_raw = raw_of(to.t.name, block.raw)
+    spelling = spelling_in(own_raw)
+    stood: Any = "file_id" if "flat" in spelling else spelling.get("kind")
     for kind in (stood, _USUAL.get(type(block), "")):
         part = PARTS.get(kind) if kind in granted or kind == stood else None
-        said = None if part is None else part.write(block, to, form)
-        if part is not None and said is not None:
-            to.recorder.unwritten(block, aside | part.said)
-            return [_finish(part, said, block, kind, to, mine)]
+        value = None if part is None else part.write(block, to, spelling)
+        if part is not None and value is not None:
+            to.recorder.unwritten(block, aside | part.attrs)
+            return [_finish(part, value, block, kind, to, own_raw)]
     return _write_other(block, granted, to)
 
 
-def _finish(part: Part, said: Any, block: Any, kind: str, to: Target, mine: Wire) -> Any:
+def _finish(
+    part: Part, written: Any, block: Any, kind: str, to: WriteContext, own_raw: Wire
+) -> Any:
     """The part with its cache mark, and with what else it said when it was read."""
-    form = form_in(mine)
-    if kind == "string" and (block.cache is None or "message_cache" in form):
-        return said
-    wire: Wire = {"type": _NAMED.get(kind, kind), part.key: said}
+    spelling = spelling_in(own_raw)
+    if kind == "string" and (block.cache is None or "message_cache" in spelling):
+        return written
+    wire: Wire = {"type": _NAMED.get(kind, kind), part.key: written}
     for key, field in part.beside.items():
         if getattr(block, field) is not None:
             wire[key] = getattr(block, field)
-    write_cache(wire, block, to, "part" if kind in _MARKED else "", form)
-    if "inner" in mine:
-        mine = {key: value for key, value in mine.items() if key != "inner"}
-    return restore(wire, mine)
+    write_cache(wire, block, to, "part" if kind in _MARKED else "", spelling)
+    if "inner" in own_raw:
+        own_raw = {key: value for key, value in own_raw.items() if key != "inner"}
+    return restore(wire, own_raw)
 
 
-def write_unknown(block: UnknownBlock, to: Target) -> list[Any]:
+def write_unknown(block: UnknownBlock, to: WriteContext) -> list[Any]:
     """What this dialect did not know goes home unchanged."""
-    mine = block.raw.get(to.t.name)
-    if type(mine) is not dict:
+    own_raw = block.raw.get(to.t.name)
+    if type(own_raw) is not dict:
         to.recorder.dropped(block, "only its own dialect understands it")
         return []
     if block.cache is not None:
         to.recorder.lost(block, "cache")
-    return [restore({}, mine)]
+    return [restore({}, own_raw)]
 
 
-def _write_other(block: Block, granted: Granted, to: Target) -> list[Any]:
+def _write_other(block: Block, granted: Granted, to: WriteContext) -> list[Any]:
     """A document of text that has no place is sent as text, and so is compacted history; any other
     block is dropped."""
     if type(block) is model.CompactionBlock:
@@ -236,22 +261,22 @@ def _write_other(block: Block, granted: Granted, to: Target) -> list[Any]:
 def _one(block: type, key: str, field: str) -> Part:
     """A part with one string."""
 
-    def read(said: Any, t: Tables, kept: Kept) -> Fields:
-        return {field: want(said, str)}
+    def read(value: Any, t: Tables, preserved: Preserved) -> Fields:
+        return {field: require(value, str)}
 
-    def write(block: Any, to: Target, form: Wire) -> Any:
+    def write(block: Any, to: WriteContext, spelling: Wire) -> Any:
         return getattr(block, field)
 
     return part_of(block, key, read, write, field)
 
 
-def _read_resource(content: Any, t: Tables, kept: Kept) -> Fields | None:
+def _read_resource(content: Any, t: Tables, preserved: Preserved) -> Fields | None:
     if type(content) is not dict:
         return None
     return {"source": model.Source("blocks", content=(read_part(content, _RESOURCE_PARTS, t),))}
 
 
-def _write_resource(block: DocumentBlock, to: Target, form: Wire) -> Wire | None:
+def _write_resource(block: DocumentBlock, to: WriteContext, spelling: Wire) -> Wire | None:
     content = block.source.content or ()
     if len(content) != 1 or type(content[0]) not in (TextBlock, model.ImageBlock, UnknownBlock):
         return None
@@ -269,15 +294,15 @@ def is_text(part: Any) -> bool:
     return part["type"] == "text" and type(part["text"]) is str
 
 
-def _read_chunk(inner: Any, t: Tables, kept: Kept) -> Fields:
+def _read_chunk(inner: Any, t: Tables, preserved: Preserved) -> Fields:
     """Mistral's thinking, a list of smaller chunks; or Anthropic's block, with a string."""
     if type(inner) is str:
-        kept.form["inner"] = "string"
+        preserved.spelling["inner"] = "string"
         return {"text": inner}
-    each(inner, "", lambda chunk: want(chunk, dict))
+    read_each(inner, "", lambda chunk: require(chunk, dict))
     text = _inner_text(inner)
     if inner != [{"type": "text", "text": text}]:
-        (kept.form if all(map(is_text, inner)) else kept.rest)["inner"] = inner
+        (preserved.spelling if all(map(is_text, inner)) else preserved.rest)["inner"] = inner
     return {"text": text}
 
 
@@ -285,23 +310,23 @@ def _inner_text(chunks: list[Any]) -> str:
     return "".join([chunk["text"] for chunk in chunks if is_text(chunk)])
 
 
-def _write_chunk(block: model.ThinkingBlock, to: Target, form: Wire) -> Any:
+def _write_chunk(block: model.ThinkingBlock, to: WriteContext, spelling: Wire) -> Any:
     """The chunks that were read, as long as they say the text."""
-    text, inner = block.text, form.get("inner", mine_of(to.t.name, block.raw).get("inner"))
+    text, inner = block.text, spelling.get("inner", raw_of(to.t.name, block.raw).get("inner"))
     if inner == "string":
         return text
     still = type(inner) is list and _inner_text(inner) == text
     return inner if still else [{"type": "text", "text": text}]
 
 
-def _read_reference(ids: Any, t: Tables, kept: Kept) -> Fields | None:
+def _read_reference(ids: Any, t: Tables, preserved: Preserved) -> Fields | None:
     """Mistral's `reference`: sources of the text before it, by number."""
     if type(ids) is not list or not all(type(each) is int for each in ids):
         return None
     return {"text": "", "citations": tuple([Citation(document_index=each) for each in ids])}
 
 
-def _write_reference(block: TextBlock, to: Target, form: Wire) -> Any:
+def _write_reference(block: TextBlock, to: WriteContext, spelling: Wire) -> Any:
     ids = [each.document_index for each in block.citations]
     plain = [Citation(document_index=index) for index in ids]
     return None if block.text or None in ids or list(block.citations) != plain else ids
@@ -340,20 +365,20 @@ _NAMED = {"string": "text", "file_id": "file"}
 # -- content: a string where one will do, else a list of parts ------------------------------------
 
 
-def read_content(content: Any, granted: Granted, t: Tables, kept: Kept) -> list[Block]:
+def read_content(content: Any, granted: Granted, t: Tables, preserved: Preserved) -> list[Block]:
     """The blocks of a message's content; no block for an empty string, null or an empty list."""
     if type(content) is str:
         return [TextBlock(content)] if content else []
     if content is None or content == []:
         return []
     if type(content) is dict and t.answer:
-        kept.form["content"] = "object"
+        preserved.spelling["content"] = "object"
         return [TextBlock(encode(content).decode())]
     if type(content) is not list:
         raise ShapeError(".content", "a string or a list", content)
-    blocks = each(content, ".content", lambda part: read_part(part, granted, t))
+    blocks = read_each(content, ".content", lambda part: read_part(part, granted, t))
     if t.answer or is_string(blocks, t):
-        kept.form["content"] = "list"
+        preserved.spelling["content"] = "list"
     return blocks
 
 
@@ -366,30 +391,36 @@ def is_string(blocks: Sequence[Block], t: Tables) -> bool:
         return False
     if block.raw is None:
         return block.cache is None
-    mine = mine_of(t.name, block.raw)
-    at_message = form_in(mine).keys() == {"message_cache"}
-    return (block.cache is None or at_message) and (not mine or (at_message and len(mine) == 1))
+    own_raw = raw_of(t.name, block.raw)
+    spelling = spelling_in(own_raw)
+    at_message = "message_cache" in spelling and spelling.keys() <= {"message_cache", "part"}
+    is_bare = not own_raw or (at_message and own_raw.keys() <= {"$form", *MARKS})
+    return is_bare and (block.cache is None or at_message)
 
 
 def write_content(
-    blocks: Sequence[Block], granted: Granted, to: Target, form: Wire, aside: Granted = _NONE
+    blocks: Sequence[Block],
+    granted: Granted,
+    to: WriteContext,
+    spelling: Wire,
+    aside: Granted = _NONE,
 ) -> Any:
     """A string where one will do, else a list of parts; None where every block was dropped."""
-    if form.get("content") != "list":
+    if spelling.get("content") != "list":
         if is_string(blocks, to.t):
             block: Any = blocks[0]
             if not is_plain(block):
-                to.recorder.unwritten(block, aside | _TEXT.said)
-            return _spelled(block.text, form, to.t)
+                to.recorder.unwritten(block, aside | _TEXT.attrs)
+            return _spelled(block.text, spelling, to.t)
         if to.t.answer and blocks:
             return _write_answer(blocks, granted, to, aside)
     return write_parts(blocks, granted, to, aside) or None
 
 
-def _spelled(text: str, form: Wire, t: Tables) -> Any:
+def _spelled(text: str, spelling: Wire, t: Tables) -> Any:
     """The text; or the object that it is, where a host answers a wish for JSON with that
     (Cloudflare Workers AI, seen 2026-11)."""
-    if not t.answer or form.get("content") != "object":
+    if not t.answer or spelling.get("content") != "object":
         return text
     try:
         found = _decode(text)
@@ -398,7 +429,9 @@ def _spelled(text: str, form: Wire, t: Tables) -> Any:
     return found if type(found) is dict else text
 
 
-def _write_answer(blocks: Sequence[Block], granted: Granted, to: Target, aside: Granted) -> Any:
+def _write_answer(
+    blocks: Sequence[Block], granted: Granted, to: WriteContext, aside: Granted
+) -> Any:
     """In a response content is one string; a list only for parts that this dialect read itself."""
     parts = write_parts(blocks, granted, to, aside)
     if not all(type(part) is dict and part.keys() == {"type", "text"} for part in parts):
@@ -422,7 +455,7 @@ _CITED = {"url": "url", "title": "title", "content": "cited_text", "document_id"
 
 def read_annotations(annotations: Any, blocks: list[Block], t: Tables) -> bool:
     """Put annotations on the text blocks they are about; False where there is no such text."""
-    found = each(annotations, ".annotations", lambda item: read_citation(item, t))
+    found = read_each(annotations, ".annotations", lambda item: read_citation(item, t))
     places = [index for index, block in enumerate(blocks) if type(block) is TextBlock]
     if not places:
         return False
@@ -460,14 +493,14 @@ def _text_at(offset: int | None, blocks: list[Any], places: list[int]) -> tuple[
 
 
 def read_citation(item: Any, t: Tables) -> Citation:
-    kept = Kept()
-    kind: Any = want(item, dict).get("type")
+    preserved = Preserved()
+    kind: Any = require(item, dict).get("type")
     inner = item.get(kind) if type(kind) is str else None
     if type(inner) is not dict:
-        kept.form["item"] = True
-        kept.add_others(item, ())
-        return Citation(raw=kept.raw(t.name))
-    start, end = (maybe(inner, key, int, f".{kind}") for key in _RANGE)
+        preserved.spelling["item"] = True
+        preserved.add_others(item, ())
+        return Citation(raw=preserved.raw(t.name))
+    start, end = (optional(inner, key, int, f".{kind}") for key in _RANGE)
     ranged = start is not None and end is not None
     fields: Fields = {} if not ranged or start == 0 == end else {"start": start, "end": end}
     taken = set(_RANGE) if ranged else set()
@@ -477,18 +510,18 @@ def read_citation(item: Any, t: Tables) -> Citation:
             fields[field] = inner[key]
     fields["title"] = fields.get("title") or None
     if kind != _URL or "url" not in fields:
-        kept.form["type"] = kind
+        preserved.spelling["type"] = kind
     if "cited_text" in fields and not t.cited_content:
-        kept.form["content"] = True
-    beside = Kept()
+        preserved.spelling["content"] = True
+    beside = Preserved()
     beside.add_others(inner, taken, inner)
-    beside.miss_any(inner, ("title", *_RANGE))
-    kept.absorb(kind, beside)
-    kept.add_others(item, ("type", kind))
-    return Citation(**fields, raw=kept.raw(t.name))
+    beside.mark_any_absent(inner, ("title", *_RANGE))
+    preserved.absorb(kind, beside)
+    preserved.add_others(item, ("type", kind))
+    return Citation(**fields, raw=preserved.raw(t.name))
 
 
-def write_annotations(texts: Sequence[TextBlock], to: Target) -> list[Wire]:
+def write_annotations(texts: Sequence[TextBlock], to: WriteContext) -> list[Wire]:
     """The citations of a message's text blocks, which follow each other as one text."""
     items: list[Wire] = []
     offset = 0
@@ -499,26 +532,26 @@ def write_annotations(texts: Sequence[TextBlock], to: Target) -> list[Wire]:
     return items
 
 
-def _write_citation(citation: Citation, offset: int, to: Target) -> list[Wire]:
-    mine = mine_of(to.t.name, citation.raw)
-    form = form_in(mine)
-    kind = form.get("type") or (_URL if citation.url is not None else None)
-    if form.get("item"):
+def _write_citation(citation: Citation, offset: int, to: WriteContext) -> list[Wire]:
+    own_raw = raw_of(to.t.name, citation.raw)
+    spelling = spelling_in(own_raw)
+    kind = spelling.get("type") or (_URL if citation.url is not None else None)
+    if spelling.get("item"):
         to.recorder.unwritten(citation, frozenset())
-        return [restore({}, mine)]
+        return [restore({}, own_raw)]
     if kind is None:
         to.recorder.lost(citation)
         return []
     inner = _write_range(citation, offset, to.recorder)
-    said = {"start", "end", "url", "title"}
-    said |= {"cited_text"} if to.t.cited_content or form.get("content") else set()
-    said |= {"file_id"} if kind != _URL else set()
+    written = {"start", "end", "url", "title"}
+    written |= {"cited_text"} if to.t.cited_content or spelling.get("content") else set()
+    written |= {"file_id"} if kind != _URL else set()
     for key, field in _CITED.items():
-        if field in said and getattr(citation, field) is not None:
+        if field in written and getattr(citation, field) is not None:
             inner[key] = getattr(citation, field)
-    fill(inner, kernel.mine_inside(mine, kind), {"title": "", **dict.fromkeys(_RANGE, offset)})
-    to.recorder.unwritten(citation, frozenset(said))
-    return [restore({"type": kind, kind: inner}, mine)]
+    fill(inner, kernel.raw_inside(own_raw, kind), {"title": "", **dict.fromkeys(_RANGE, offset)})
+    to.recorder.unwritten(citation, frozenset(written))
+    return [restore({"type": kind, kind: inner}, own_raw)]
 
 
 def _write_range(citation: Citation, offset: int, recorder: LossRecorder) -> Wire:

@@ -14,13 +14,19 @@ from typing import Any
 
 from msgspec.structs import astuple
 
-from interlingua.dialects.kernel.errors import each, want
+from interlingua.dialects.kernel.errors import read_each, require
 from interlingua.dialects.kernel.fields import Table, constant, plain, spelling
-from interlingua.dialects.kernel.kept import Kept, did_without, form_in, form_of, mine_of
+from interlingua.dialects.kernel.preserved import (
+    Preserved,
+    raw_of,
+    spelling_in,
+    spelling_of,
+    was_absent,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_chat import calls, tables, text
-from interlingua.dialects.openai_chat.tables import MARKS, SERVER_CALL, Tables, Target
+from interlingua.dialects.openai_chat.tables import MARKS, SERVER_CALL, Tables, WriteContext
 from interlingua.model import blocks as model
 from interlingua.model.base import Raw
 from interlingua.model.blocks import Block, RedactedThinkingBlock, ThinkingBlock, UnknownBlock
@@ -48,9 +54,9 @@ def _item(kind: str, key: str) -> Table:
     if key == "data":
         fields = (type, plain(key, key, str), spelling("index"))
     else:
-        said = plain(key, "text", str, missing="" if of_details else None)
+        text = plain(key, "text", str, missing="" if of_details else None)
         named = (plain("id", "id", str), spelling("index")) if of_details else ()
-        fields = (type, said, plain("signature", "signature", str), *named)
+        fields = (type, text, plain("signature", "signature", str), *named)
     return Table(_BLOCK_OF[kind], *fields, beside=beside, silent=silent)
 
 
@@ -62,7 +68,7 @@ Found = tuple[list[Block], list[str], str]
 
 def read_thinking(wire: Wire, t: Tables, origin: int | str | None) -> Found:
     if wire.get(BLOCKS):
-        blocks = each(wire[BLOCKS], f".{BLOCKS}", lambda item: _read_block(item, t))
+        blocks = read_each(wire[BLOCKS], f".{BLOCKS}", lambda item: _read_block(item, t))
         return blocks, _places(wire, BLOCKS, blocks), _BLOCKS_OF
     if wire.get(KEY):
         blocks, issuer = _read_details(wire[KEY], t, origin)
@@ -70,15 +76,15 @@ def read_thinking(wire: Wire, t: Tables, origin: int | str | None) -> Found:
     texts = [key for key in STRINGS if wire.get(key)]
     if not texts:
         return [], [], t.name
-    said = want(wire[texts[0]], str, f".{texts[0]}")
-    return [ThinkingBlock(said)], [key for key in texts if wire[key] == said], t.name
+    text = require(wire[texts[0]], str, f".{texts[0]}")
+    return [ThinkingBlock(text)], [key for key in texts if wire[key] == text], t.name
 
 
 def _places(wire: Wire, key: str, blocks: list[Block]) -> list[str]:
     if not wire.keys() & STRINGS:
         return [key]
-    said = joined(blocks)
-    return [each for each in STRINGS if said and wire.get(each) == said] + [key]
+    text = joined(blocks)
+    return [each for each in STRINGS if text and wire.get(each) == text] + [key]
 
 
 def joined(blocks: Iterable[Block]) -> str:
@@ -104,8 +110,8 @@ def usual_places(blocks: Sequence[Block], t: Tables, calls: bool, own: bool) -> 
 def _places_of_answer(blocks: Sequence[Block], t: Tables) -> list[str]:
     plain = len(blocks) == 1 and _is_text(blocks[0])
     places = t.plain_thinking if plain else t.answer_thinking
-    said = plain or joined(blocks)
-    return [key for key in places if said or key not in STRINGS]
+    text = plain or joined(blocks)
+    return [key for key in places if text or key not in STRINGS]
 
 
 def _is_text(block: Block) -> bool:
@@ -113,7 +119,7 @@ def _is_text(block: Block) -> bool:
 
 
 def write_thinking(
-    wire: Wire, blocks: Sequence[Block], places: Sequence[str], to: Target, by: str
+    wire: Wire, blocks: Sequence[Block], places: Sequence[str], to: WriteContext, by: str
 ) -> None:
     """Put thinking under the keys `places`; `by` is the protocol of who made it."""
     if BLOCKS in places:
@@ -124,13 +130,13 @@ def write_thinking(
         wire[KEY] = _write_details(blocks, to, by)
     else:
         _account(blocks, bool(places), to.recorder)
-    said = joined(blocks)
+    text = joined(blocks)
     for key in places:
-        if said and key in STRINGS:
-            wire[key] = said
+        if text and key in STRINGS:
+            wire[key] = text
 
 
-def write_answered(wire: Wire, blocks: Sequence[ThinkingBlock], to: Target, by: str) -> None:
+def write_answered(wire: Wire, blocks: Sequence[ThinkingBlock], to: WriteContext, by: str) -> None:
     """The thinking of a response, where it usually stands: as a rule one text under one key."""
     first, keys = blocks[0], to.t.plain_thinking
     if len(blocks) == 1 and keys in _STRING and first.text and astuple(first)[1:] == _TEXT_ALONE:
@@ -159,9 +165,9 @@ def _account(blocks: Sequence[Block], has_place: bool, recorder: LossRecorder) -
 def read_signed(item: Any, raw: Raw) -> ThinkingBlock | None:
     """Thinking with text and signature alone, as it usually is; None for anything else."""
     if type(item) is dict and len(item) == 3 and item.get("type") == "thinking":
-        said, signature = item.get("thinking"), item.get("signature")
-        if type(said) is str and type(signature) is str:
-            return ThinkingBlock(said, signature, None, None, raw)
+        text, signature = item.get("thinking"), item.get("signature")
+        if type(text) is str and type(signature) is str:
+            return ThinkingBlock(text, signature, None, None, raw)
     return None
 
 
@@ -171,26 +177,26 @@ def signed_by_anthropic(name: str) -> Raw:
 
 
 def _read_block(item: Any, t: Tables) -> Block:
-    usual = read_signed(want(item, dict), signed_by_anthropic(t.name))
+    usual = read_signed(require(item, dict), signed_by_anthropic(t.name))
     if usual is not None:
         return usual
     kind: Any = item.get("type")
     if kind not in ("thinking", "redacted_thinking") or type(item.get(_TEXT_OF[kind])) is not str:
         return text.keep_unknown(item, t, **{"in": "thinking"})
-    kept = Kept(form={"issuer": _BLOCKS_OF})
-    cache = text.read_marks(item, t, "thinking", kept)
-    block: Block = _ITEMS[kind].read_value(_BLOCK_OF[kind], item, t.name, kept, cache=cache)
+    preserved = Preserved(spelling={"issuer": _BLOCKS_OF})
+    cache = text.read_marks(item, t, "thinking", preserved)
+    block: Block = _ITEMS[kind].read_value(_BLOCK_OF[kind], item, t.name, preserved, cache=cache)
     return block
 
 
-def _write_block(block: Block, to: Target) -> list[Wire]:
+def _write_block(block: Block, to: WriteContext) -> list[Wire]:
     if type(block) is UnknownBlock:
         return text.write_unknown(block, to)
     if not isinstance(block, (ThinkingBlock, RedactedThinkingBlock)):
         to.recorder.dropped(block)
         return []
     item: Wire = {"type": "thinking" if type(block) is ThinkingBlock else "redacted_thinking"}
-    text.write_cache(item, block, to, "thinking", form_of(to.t.name, block.raw))
+    text.write_cache(item, block, to, "thinking", spelling_of(to.t.name, block.raw))
     return [_ITEMS[item["type"]].write_value(block, to.recorder, item)]
 
 
@@ -200,41 +206,49 @@ def _write_block(block: Block, to: Target) -> list[Wire]:
 def _read_details(items: Any, t: Tables, origin: int | str | None) -> tuple[list[Block], str]:
     """The blocks, and the protocol of who issued them."""
     blocks: list[list[Block]] = []
-    each(items, f".{KEY}", lambda item: blocks.append(read_detail(item, len(blocks), t, origin)))
+    read_each(
+        items, f".{KEY}", lambda item: blocks.append(read_detail(item, len(blocks), t, origin))
+    )
     formats = [item["format"] for item in items if type(item.get("format")) is str]
     issuers = [t.issuers[word] for word in formats if word in t.issuers]
     return [block for some in blocks for block in some], issuers[-1] if issuers else t.name
 
 
 def read_detail(item: Any, ordinal: int, t: Tables, origin: int | str | None) -> list[Block]:
-    kind: Any = want(item, dict).get("type")
+    kind: Any = require(item, dict).get("type")
     if kind == SERVER_CALL.type and type(item.get("tool_name")) is str:
         return calls.read_hosted(item, ordinal, SERVER_CALL, t, origin)
     sealed = kind == _SEALED and type(item.get("data")) is str
     if not sealed and (type(kind) is not str or kind not in TEXTS):
         return [text.keep_unknown(item, t, **{"in": "thinking"})]
-    kept = Kept(form={} if sealed or kind == _USUAL else {"detail": kind})
-    kept.miss_any(item, ("format",))
-    return [_ITEMS[kind].read_value(_BLOCK_OF[kind], item, t.name, kept)]
+    preserved = Preserved(spelling={} if sealed or kind == _USUAL else {"detail": kind})
+    preserved.mark_any_absent(item, ("format",))
+    return [_ITEMS[kind].read_value(_BLOCK_OF[kind], item, t.name, preserved)]
 
 
 def _is_detail(block: Block, name: str) -> bool:
     """Whether a block was read from such a list: it has a format, or a note that it had none."""
-    mine = mine_of(name, block.raw)
-    return "format" in mine or did_without(mine, "format")
+    own_raw = raw_of(name, block.raw)
+    return "format" in own_raw or was_absent(own_raw, "format")
 
 
-def _write_details(blocks: Sequence[Block], to: Target, by: str) -> list[Wire]:
+def _write_details(blocks: Sequence[Block], to: WriteContext, by: str) -> list[Wire]:
     items: list[Wire] = []
     results = {call.id: result for call, result in calls.pairs(blocks, to.recorder)}
     for block in blocks:
         if type(block) is model.ToolUseBlock:
             items.append(calls.write_hosted(block, results.get(block.id), SERVER_CALL, to))
         elif type(block) is ThinkingBlock or type(block) is RedactedThinkingBlock:
-            mine = mine_of(to.t.name, block.raw)
-            kind = form_in(mine).get("detail", _USUAL) if type(block) is ThinkingBlock else _SEALED
+            own_raw = raw_of(to.t.name, block.raw)
+            kind = (
+                spelling_in(own_raw).get("detail", _USUAL)
+                if type(block) is ThinkingBlock
+                else _SEALED
+            )
             item = _ITEMS[kind].write_value(block, to.recorder, {"type": kind})
-            items.append(item if mine else {**item, "format": format_of(by), "index": len(items)})
+            items.append(
+                item if own_raw else {**item, "format": format_of(by), "index": len(items)}
+            )
         elif type(block) is UnknownBlock:
             items.extend(text.write_unknown(block, to))
     return items

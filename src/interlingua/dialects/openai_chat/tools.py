@@ -8,13 +8,13 @@ from typing import Any
 from msgspec.structs import astuple
 
 from interlingua.dialects.kernel import fields
-from interlingua.dialects.kernel.errors import want
+from interlingua.dialects.kernel.errors import require
 from interlingua.dialects.kernel.fields import Table, plain
-from interlingua.dialects.kernel.kept import Kept, form_of
+from interlingua.dialects.kernel.preserved import Preserved, spelling_of
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai import grammar_field
-from interlingua.dialects.openai_chat.tables import MARKS, Tables, Target
+from interlingua.dialects.openai_chat.tables import MARKS, Tables, WriteContext
 from interlingua.dialects.openai_chat.text import read_marks, write_cache
 from interlingua.model.tools import ToolDefinition
 
@@ -47,16 +47,16 @@ def _not_deferred(tool: Any, recorder: LossRecorder) -> None:
 
 
 def read_tool(wire: Any, t: Tables) -> ToolDefinition:
-    kind = want(wire, dict).get("type") or "function"
+    kind = require(wire, dict).get("type") or "function"
     inner = wire.get(kind) if kind == "function" or kind == "custom" else None
     if len(wire) == 2 and type(inner) is dict and wire.get("type") == "function":
         plain = _read_plainly(inner)
         if plain is not None:
             return plain
     if kind == "function" or kind == "custom":
-        want(want(inner, dict, f".{kind}").get("name"), str, f".{kind}.name")
+        require(require(inner, dict, f".{kind}").get("name"), str, f".{kind}.name")
         return _read_function(wire, kind, t)
-    return _read_server_tool(wire, want(kind, str, ".type"), t)
+    return _read_server_tool(wire, require(kind, str, ".type"), t)
 
 
 def _read_plainly(inner: Wire) -> ToolDefinition | None:
@@ -71,42 +71,50 @@ def _read_plainly(inner: Wire) -> ToolDefinition | None:
 
 
 def _read_function(wire: Wire, kind: str, t: Tables) -> ToolDefinition:
-    kept = Kept(form={"stood": True} if kind == "custom" and not t.custom_tools else {})
-    attrs = _table(kind, t.deferred_tools).read(wire, kept)
-    cache = read_marks(wire, t, "tool", kept)
-    return ToolDefinition(kind=kind, cache=cache, raw=kept.raw(t.name), **attrs)
+    preserved = Preserved(
+        spelling={"stood": True} if kind == "custom" and not t.custom_tools else {}
+    )
+    attrs = _table(kind, t.deferred_tools).read(wire, preserved)
+    cache = read_marks(wire, t, "tool", preserved)
+    return ToolDefinition(kind=kind, cache=cache, raw=preserved.raw(t.name), **attrs)
 
 
 def read_legacy_tool(wire: Any, t: Tables) -> ToolDefinition:
     """One of `functions`."""
-    want(want(wire, dict).get("name"), str, ".name")
-    kept = Kept(form={"legacy": True})
-    return ToolDefinition(**LEGACY.read(wire, kept), raw=kept.raw(t.name))
+    require(require(wire, dict).get("name"), str, ".name")
+    preserved = Preserved(spelling={"legacy": True})
+    return ToolDefinition(**LEGACY.read(wire, preserved), raw=preserved.raw(t.name))
 
 
 def _read_server_tool(wire: Wire, kind: str, t: Tables) -> ToolDefinition:
     """A tool that the service runs; all it says is the service's own."""
     stood = not (t.server_tools and kind.startswith(t.server_tools))
-    kept = Kept(form={"stood": True} if stood else {})
-    cache = read_marks(wire, t, "tool", kept)
-    SERVER.read(wire, kept)
-    return ToolDefinition(kind, executor="provider", kind=kind, cache=cache, raw=kept.raw(t.name))
+    preserved = Preserved(spelling={"stood": True} if stood else {})
+    cache = read_marks(wire, t, "tool", preserved)
+    SERVER.read(wire, preserved)
+    return ToolDefinition(
+        kind, executor="provider", kind=kind, cache=cache, raw=preserved.raw(t.name)
+    )
 
 
 # -- writing --------------------------------------------------------------------------------------
 
 
-def write_tools(tools: tuple[ToolDefinition, ...], to: Target) -> Wire:
+def write_tools(tools: tuple[ToolDefinition, ...], to: WriteContext) -> Wire:
     """`tools`, and `functions` for those that were read there."""
     wire: Wire = {}
     for tool in tools:
-        said, key = _write_plainly(tool), "tools"
-        if said is None and tool.kind == "function" and form_of(to.t.name, tool.raw).get("legacy"):
-            said, key = LEGACY.write_value(tool, to.recorder), "functions"
-        elif said is None:
-            said = write_tool(tool, to)
-        if said is not None:
-            wire.setdefault(key, []).append(said)
+        written, key = _write_plainly(tool), "tools"
+        if (
+            written is None
+            and tool.kind == "function"
+            and spelling_of(to.t.name, tool.raw).get("legacy")
+        ):
+            written, key = LEGACY.write_value(tool, to.recorder), "functions"
+        elif written is None:
+            written = write_tool(tool, to)
+        if written is not None:
+            wire.setdefault(key, []).append(written)
     return wire
 
 
@@ -121,25 +129,25 @@ def _write_plainly(tool: ToolDefinition) -> Wire | None:
 _NO_MORE = astuple(ToolDefinition("a"))[3:]
 
 
-def write_tool(tool: ToolDefinition, to: Target) -> Wire | None:
+def write_tool(tool: ToolDefinition, to: WriteContext) -> Wire | None:
     if tool.executor == "provider" or tool.kind not in ("function", "custom"):
         return _write_server_tool(tool, to)
     t, is_custom = to.t, tool.kind == "custom"
-    if is_custom and not (t.custom_tools or form_of(t.name, tool.raw).get("stood")):
+    if is_custom and not (t.custom_tools or spelling_of(t.name, tool.raw).get("stood")):
         to.recorder.lost(tool, None, "there are no tools that take free text")
         return None
     wire = {"type": tool.kind} if tool.raw is None else {}
     return _written(_table(tool.kind, t.deferred_tools), wire, tool, to)
 
 
-def _written(table: Table, wire: Wire, tool: ToolDefinition, to: Target) -> Wire:
-    write_cache(wire, tool, to, "tool", form_of(to.t.name, tool.raw))
+def _written(table: Table, wire: Wire, tool: ToolDefinition, to: WriteContext) -> Wire:
+    write_cache(wire, tool, to, "tool", spelling_of(to.t.name, tool.raw))
     return table.write_value(tool, to.recorder, wire)
 
 
-def _write_server_tool(tool: ToolDefinition, to: Target) -> Wire | None:
+def _write_server_tool(tool: ToolDefinition, to: WriteContext) -> Wire | None:
     own = to.t.server_tools is not None and tool.kind.startswith(to.t.server_tools)
-    if tool.executor != "provider" or not (own or form_of(to.t.name, tool.raw).get("stood")):
+    if tool.executor != "provider" or not (own or spelling_of(to.t.name, tool.raw).get("stood")):
         to.recorder.lost(tool, None, "a tool that only its own service knows")
         return None
     if tool.name != tool.kind:

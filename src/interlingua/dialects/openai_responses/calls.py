@@ -10,29 +10,28 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from interlingua.arguments import to_text
 from interlingua.dialects.kernel.calls import read_arguments, write_arguments
-from interlingua.dialects.kernel.errors import ShapeError, take
+from interlingua.dialects.kernel.errors import ShapeError, require_key
 from interlingua.dialects.kernel.fields import Attrs
-from interlingua.dialects.kernel.kept import NOTHING, Kept
+from interlingua.dialects.kernel.preserved import NOTHING, Preserved
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import ERROR_MARK, placeholder, unmarked
 from interlingua.dialects.openai_responses import tables
-from interlingua.dialects.openai_responses.hosted import MIXED, RESULTS, tell_marked
+from interlingua.dialects.openai_responses.hosted import MIXED, RESULTS, report_error_mark
 from interlingua.dialects.openai_responses.tables import CALLS, FUNCTION, ITEM_KEYS, NAME, CallKind
 from interlingua.dialects.openai_responses.text import (
     BREAKPOINT,
-    form,
     is_string,
     item_raw,
     own,
+    own_spelling,
     put_item_back,
     read_parts,
     write_cache,
     write_part,
 )
-from interlingua.ids import is_synthetic_tool_id, synthetic_tool_id
+from interlingua.model.arguments import to_text
 from interlingua.model.blocks import (
     Executor,
     TextBlock,
@@ -40,9 +39,10 @@ from interlingua.model.blocks import (
     ToolUseBlock,
     UnknownBlock,
 )
+from interlingua.model.ids import is_synthetic_tool_id, synthetic_tool_id
 
-_SAID = frozenset({"id", "name", "input", "raw_arguments", "executor", "call_type"})
-_SEALED = frozenset({*_SAID, "signature"})
+_WRITTEN = frozenset({"id", "name", "input", "raw_arguments", "executor", "call_type"})
+_SEALED = frozenset({*_WRITTEN, "signature"})
 
 # -- calls ----------------------------------------------------------------------------------------
 
@@ -52,13 +52,13 @@ def read_call(item: Wire, seed: object, consumed: tuple[str, ...] = ()) -> tuple
     word: str = item["type"]
     kind = CALLS[word]
     spelling: Wire = {}
-    name, id = kind.name or take(item, "name", str), item.get(kind.id_key)
+    name, id = kind.name or require_key(item, "name", str), item.get(kind.id_key)
     if kind.text:
-        given, text, mode = _read_arguments(item, spelling)
+        input, text, mode = _read_arguments(item, spelling)
         if len(item) == 4 and word == FUNCTION and type(id) is str and id and not spelling:
-            return ToolUseBlock(id, name, given, text), mode
+            return ToolUseBlock(id, name, input, text), mode
     else:
-        given, text, mode = _read_input(item, kind, spelling), None, "strict"
+        input, text, mode = _read_input(item, kind, spelling), None, "strict"
     if type(id) is not str or not id:
         id = _other_id(item, kind.id_key, name, seed, spelling)
     known: Collection[Any] = _KNOWN[word]
@@ -73,7 +73,7 @@ def read_call(item: Wire, seed: object, consumed: tuple[str, ...] = ()) -> tuple
         signature = None
     raw = item_raw(item, known, spelling, _NOTHING if "key" in spelling else ITEM_KEYS)
     executor, call_type = _executor(item, word, kind), tables.CALL_TYPES.read(word)
-    return ToolUseBlock(id, name, given, text, signature, executor, call_type, raw=raw), mode
+    return ToolUseBlock(id, name, input, text, signature, executor, call_type, raw=raw), mode
 
 
 _NOTHING = (*ITEM_KEYS, "call_id")
@@ -87,27 +87,27 @@ _KNOWN = {
 def _read_input(item: Wire, kind: CallKind, spelling: Wire) -> Wire:
     if kind.inside is None:
         if kind.name is None:
-            take(item, "input", str)
+            require_key(item, "input", str)
         return {key: item[key] for key in kind.keys if key in item}
-    given = item.get(kind.inside)
-    if type(given) is dict:
-        return given
+    input = item.get(kind.inside)
+    if type(input) is dict:
+        return input
     spelling["bare"] = True
     return {}
 
 
 def _read_arguments(item: Wire, spelling: Wire) -> tuple[Wire, str | None, str]:
     """Some hosts have an object in place of a text, or nothing."""
-    given = item.get("arguments")
-    if type(given) is str:
-        return read_arguments(given)
-    if type(given) is dict:
+    value = item.get("arguments")
+    if type(value) is str:
+        return read_arguments(value)
+    if type(value) is dict:
         spelling["arguments"] = "object"
-    elif given is None:
+    elif value is None:
         spelling["arguments"] = "null" if "arguments" in item else "absent"
     else:
-        raise ShapeError(".arguments", "a string", given)
-    return given or {}, None, "strict"
+        raise ShapeError(".arguments", "a string", value)
+    return value or {}, None, "strict"
 
 
 def _executor(item: Wire, word: str, kind: CallKind) -> Executor:
@@ -148,8 +148,8 @@ def write_call(block: ToolUseBlock, recorder: LossRecorder) -> Wire | None:
 
 
 def _write_call(block: ToolUseBlock, word: str, recorder: LossRecorder) -> Wire:
-    kind, spelling = CALLS[word], form(block.raw)
-    recorder.unwritten(block, _SEALED if word == "program" else _SAID)
+    kind, spelling = CALLS[word], own_spelling(block.raw)
+    recorder.unwritten(block, _SEALED if word == "program" else _WRITTEN)
     item: Wire = {"type": word}
     where = spelling.get("key", kind.id_key)
     if where is not None or not is_synthetic_tool_id(block.id):
@@ -171,23 +171,23 @@ def _write_call(block: ToolUseBlock, word: str, recorder: LossRecorder) -> Wire:
 
 
 def _write_input(item: Wire, block: ToolUseBlock, kind: CallKind, recorder: LossRecorder) -> None:
-    given, spelling = block.input, form(block.raw)
+    input, spelling = block.input, own_spelling(block.raw)
     if kind.text:
         spelled = spelling.get("arguments")
         if spelled == "object":
-            item["arguments"] = given
-        elif spelled is None or given:
+            item["arguments"] = input
+        elif spelled is None or input:
             item["arguments"] = write_arguments(block)
         elif spelled == "null":
             item["arguments"] = None
     elif kind.inside is not None:
-        if given or "bare" not in spelling:
-            item[kind.inside] = given
-    elif kind.name is None and (len(given) != 1 or type(given.get("input")) is not str):
+        if input or "bare" not in spelling:
+            item[kind.inside] = input
+    elif kind.name is None and (len(input) != 1 or type(input.get("input")) is not str):
         recorder.lost(block, "input", "free text is all that a custom tool takes", "approximated")
-        item["input"] = to_text(given)
+        item["input"] = to_text(input)
     else:
-        for key, value in given.items():
+        for key, value in input.items():
             if key in kind.keys:
                 item[key] = value
             else:
@@ -214,9 +214,9 @@ def read_result(item: Wire, id: str, spelling: Wire) -> ToolResultBlock:
 
 def _read_result(item: Wire, id: str, spelling: Wire) -> ToolResultBlock:
     word: str = item["type"]
-    kept, id_key = Kept(form=spelling), tables.OUTPUTS[word].id_key
+    preserved, id_key = Preserved(spelling=spelling), tables.OUTPUTS[word].id_key
     table = RESULTS[word]
-    attrs = table.read(item, kept)
+    attrs = table.read(item, preserved)
     beside = {key: item[key] for key in ITEM_KEYS if key in item and key not in table.keys}
     if "key" not in spelling:
         beside.pop(id_key, None)
@@ -234,8 +234,8 @@ def _read_result(item: Wire, id: str, spelling: Wire) -> ToolResultBlock:
             attrs["tool_name"] = name
             spelling["named"] = True
         else:
-            kept.add("name", name)
-    return ToolResultBlock(id, **attrs, raw=kept.raw(NAME))
+            preserved.add("name", name)
+    return ToolResultBlock(id, **attrs, raw=preserved.raw(NAME))
 
 
 def _read_mixed(item: Wire, spelling: Wire) -> Attrs:
@@ -288,7 +288,7 @@ def write_result(
 def _write_result(
     block: ToolResultBlock, word: str, id: str, name: str | None, recorder: LossRecorder
 ) -> Wire:
-    spelling, tool = form(block.raw), block.tool_name
+    spelling, tool = own_spelling(block.raw), block.tool_name
     item: Wire = {"type": word}
     if spelling.get("key", "") is not None:
         item[tables.OUTPUTS[word].id_key] = id
@@ -310,7 +310,7 @@ def _write_mixed(
 ) -> None:
     content: tuple[Any, ...] = block.content
     if block.is_error:
-        tell_marked(block, recorder)
+        report_error_mark(block, recorder)
     elif content and type(content[0]) is TextBlock and content[0].text.startswith(ERROR_MARK):
         reason = "its text begins like that of a failed result"
         recorder.lost(block, "is_error", reason, kind="approximated")

@@ -48,11 +48,11 @@ class Repeated(msgspec.Struct):
     prompt_cache_key: str | None = None
 
     def members(self) -> Wire:
-        usual, given = asdict(Repeated()), asdict(self)
-        said = {key: usual[key] if value is None else value for key, value in given.items()}
-        said["text"] = {"format": _PLAIN_TEXT, **(self.text or {})}
-        said["reasoning"] = {"effort": None, "summary": None, **(self.reasoning or {})}
-        return {**said, "output": []}
+        usual, fields = asdict(Repeated()), asdict(self)
+        members = {key: usual[key] if value is None else value for key, value in fields.items()}
+        members["text"] = {"format": _PLAIN_TEXT, **(self.text or {})}
+        members["reasoning"] = {"effort": None, "summary": None, **(self.reasoning or {})}
+        return {**members, "output": []}
 
 
 _repeated = msgspec.json.Decoder(Repeated).decode
@@ -61,10 +61,10 @@ _encode = msgspec.json.Encoder().encode
 
 
 class ResponseFiller(Filler):
-    def __init__(self, asked: bytes) -> None:
+    def __init__(self, request: bytes) -> None:
         self._now = int(time.time())
         try:
-            self._repeated = _repeated(asked).members()
+            self._repeated = _repeated(request).members()
         except msgspec.DecodeError:
             self._repeated = Repeated().members()
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from interlingua.dialects.kernel import fields
 from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, plain
-from interlingua.dialects.kernel.kept import Kept
+from interlingua.dialects.kernel.preserved import Preserved
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import ERROR_MARK, unmarked
@@ -17,12 +17,12 @@ from interlingua.dialects.openai import text_of
 from interlingua.dialects.openai_responses.tables import IMAGE_FORMATS, ITEM_KEYS, NAME, OUTPUTS
 from interlingua.dialects.openai_responses.text import (
     PICTURE,
-    form,
     item_raw,
     own,
-    put_back,
+    own_spelling,
     put_item_back,
     read_image,
+    restore_own,
     write_image,
     written,
 )
@@ -45,9 +45,9 @@ _SHOT = Table(ImageBlock, fields.constant("type", _NO_SHOT["type"]), silent=PICT
 # -- marks of failure -----------------------------------------------------------------------------
 
 
-def tell_marked(block: ToolResultBlock, recorder: LossRecorder) -> None:
+def report_error_mark(block: ToolResultBlock, recorder: LossRecorder) -> None:
     """It is no loss where the wire itself had the mark."""
-    if "mark" not in form(block.raw):
+    if "mark" not in own_spelling(block.raw):
         reason = "the wire has no flag for it; the text says it"
         recorder.lost(block, "is_error", reason, kind="downgraded", severity="info")
 
@@ -55,17 +55,17 @@ def tell_marked(block: ToolResultBlock, recorder: LossRecorder) -> None:
 # -- what results consist of ----------------------------------------------------------------------
 
 
-def _said(text: str) -> tuple[TextBlock, ...]:
+def _texts_of(text: str) -> tuple[TextBlock, ...]:
     return (TextBlock(text),) if text else ()
 
 
 def _text(key: str, demanded: bool = True) -> Field:
     """One text; an empty one says nothing where there need be none."""
 
-    def read(given: Any) -> Reading:
-        if type(given) is not str:
+    def read(value: Any) -> Reading:
+        if type(value) is not str:
             return NOT_OURS
-        return {"content": _said(given)} if given or demanded else {}
+        return {"content": _texts_of(value)} if value or demanded else {}
 
     return Field(key, ("content",), read, text_of, fill=(lambda _: "") if demanded else None)
 
@@ -73,19 +73,19 @@ def _text(key: str, demanded: bool = True) -> Field:
 def _texts(key: str, inner: str, table: Table, more: Callable[[Any], Wire] = lambda _: {}) -> Field:
     """A list of objects with a text each; `more` is what one of another origin has beside it."""
 
-    def read(given: Any) -> Reading:
-        if type(given) is not list or not all(
-            type(wire) is dict and type(wire.get(inner)) is str for wire in given
+    def read(value: Any) -> Reading:
+        if type(value) is not list or not all(
+            type(wire) is dict and type(wire.get(inner)) is str for wire in value
         ):
             return NOT_OURS
-        return {"content": tuple([table.read_value(TextBlock, wire, NAME) for wire in given])}
+        return {"content": tuple([table.read_value(TextBlock, wire, NAME) for wire in value])}
 
     def write(block: Any, recorder: LossRecorder) -> list[Wire]:
         found: list[Wire] = []
         for part in block.content:
             if type(part) is TextBlock:
-                said = written(table, part, recorder)
-                found.append(said if own(part.raw) else {**said, **more(block)})
+                item = written(table, part, recorder)
+                found.append(item if own(part.raw) else {**item, **more(block)})
             else:
                 recorder.dropped(part)
         return found
@@ -93,21 +93,21 @@ def _texts(key: str, inner: str, table: Table, more: Callable[[Any], Wire] = lam
     return Field(key, ("content",), read, write, fill=lambda _: [])
 
 
-def _read_marked(given: Any) -> Reading:
-    if type(given) is not str:
+def _read_marked(value: Any) -> Reading:
+    if type(value) is not str:
         return NOT_OURS
-    text, failed = unmarked(given)
-    return {"content": _said(text), "is_error": failed}
+    text, failed = unmarked(value)
+    return {"content": _texts_of(text), "is_error": failed}
 
 
 def _write_marked(block: Any, recorder: LossRecorder) -> str:
     if block.is_error:
-        tell_marked(block, recorder)
+        report_error_mark(block, recorder)
     return (ERROR_MARK if block.is_error else "") + text_of(block, recorder)
 
 
-def _read_shot(given: Any) -> Reading:
-    shot = read_image(given, _SHOT, "image_url", "file_id") if type(given) is dict else None
+def _read_shot(value: Any) -> Reading:
+    shot = read_image(value, _SHOT, "image_url", "file_id") if type(value) is dict else None
     return NOT_OURS if shot is None else {"content": (shot,)}
 
 
@@ -134,8 +134,8 @@ def _drop_content(block: Any, recorder: LossRecorder) -> None:
 def _failed(key: str, no: object, yes: object) -> Field:
     """Whether the call failed, in two words."""
 
-    def read(given: Any) -> Reading:
-        return {"is_error": given == yes} if given in (no, yes) else {}
+    def read(value: Any) -> Reading:
+        return {"is_error": value == yes} if value in (no, yes) else {}
 
     return Field(
         key, ("is_error",), read, lambda block, _: yes if block.is_error else no, fill=lambda _: no
@@ -149,8 +149,8 @@ MIXED = ("function_call_output", "custom_tool_call_output")
 
 
 def _result(word: str, *keys: Field) -> Table:
-    said = {field.key for field in keys}
-    beside = {"type", OUTPUTS[word].id_key, *ITEM_KEYS} - said
+    own_keys = {field.key for field in keys}
+    beside = {"type", OUTPUTS[word].id_key, *ITEM_KEYS} - own_keys
     silent = ["tool_use_id", "tool_name"]
     if word in MIXED:
         beside |= {"name", "output"} if word == MIXED[0] else {"output"}
@@ -187,11 +187,11 @@ RESULTS = {
 # -- inside the item of their call ----------------------------------------------------------------
 
 
-def _read_outputs(given: Any) -> Reading:
+def _read_outputs(value: Any) -> Reading:
     """What code wrote and drew."""
-    if type(given) is not list or not all(type(each) is dict for each in given):
+    if type(value) is not list or not all(type(each) is dict for each in value):
         return NOT_OURS
-    return {"content": tuple([_read_output(each) for each in given])}
+    return {"content": tuple([_read_output(each) for each in value])}
 
 
 def _read_output(output: Wire) -> ResultBlock:
@@ -219,12 +219,12 @@ def _write_output(part: ResultBlock, recorder: LossRecorder) -> Any:
 
 
 def _write_mcp_error(block: Any, recorder: LossRecorder) -> Wire:
-    said = {"type": "text", "text": text_of(block, fields.QUIET)}
-    return {"type": "mcp_tool_execution_error", "content": [said]}
+    text = {"type": "text", "text": text_of(block, fields.QUIET)}
+    return {"type": "mcp_tool_execution_error", "content": [text]}
 
 
-def _read_list_error(given: Any) -> Reading:
-    return {"content": _said(given), "is_error": True} if type(given) is str else NOT_OURS
+def _read_list_error(value: Any) -> Reading:
+    return {"content": _texts_of(value), "is_error": True} if type(value) is str else NOT_OURS
 
 
 def _write_list_error(block: Any, recorder: LossRecorder) -> str | None:
@@ -262,11 +262,11 @@ def read_inside(item: Wire) -> tuple[ToolResultBlock, tuple[str, ...]] | None:
     call. And the keys of the item that it was in."""
     table = _INSIDE[item["type"]]
     held = {key: item[key] for key in table.keys if item.get(key) is not None}
-    kept = Kept()
-    attrs = table.read(held, kept)
+    preserved = Preserved()
+    attrs = table.read(held, preserved)
     if not attrs and type(held.get("tools")) is not list:
         return None
-    return ToolResultBlock("", **attrs, raw=kept.raw(NAME)), tuple(held)
+    return ToolResultBlock("", **attrs, raw=preserved.raw(NAME)), tuple(held)
 
 
 def write_inside(item: Wire, block: ToolResultBlock, recorder: LossRecorder) -> None:
@@ -274,7 +274,7 @@ def write_inside(item: Wire, block: ToolResultBlock, recorder: LossRecorder) -> 
     _INSIDE[item["type"]].write(block, item, own(block.raw), recorder)
     if block.raw is not None:
         recorder.unwritten_raw(block, block.raw)
-        put_back(item, block.raw)
+        restore_own(item, block.raw)
 
 
 # -- generated images -----------------------------------------------------------------------------

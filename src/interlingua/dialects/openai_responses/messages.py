@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from interlingua.dialects.kernel.calls import recovery
-from interlingua.dialects.kernel.errors import ShapeError, want
-from interlingua.dialects.kernel.kept import NOTHING
+from interlingua.dialects.kernel.errors import ShapeError, require
+from interlingua.dialects.kernel.preserved import NOTHING
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import compaction_as_text, placeholder
@@ -25,18 +25,17 @@ from interlingua.dialects.openai_responses.text import (
     RESERVED,
     add,
     begin,
-    form,
     is_string,
     item_raw,
-    made_id,
     own,
+    own_spelling,
     put_item_back,
     raw_of,
     read_parts,
     spare,
+    synthetic_id,
     write_part,
 )
-from interlingua.ids import synthetic_tool_id
 from interlingua.model.base import JsonObject, Raw
 from interlingua.model.blocks import (
     Block,
@@ -50,12 +49,12 @@ from interlingua.model.blocks import (
     ToolUseBlock,
     UnknownBlock,
 )
-from interlingua.model.changes import Changes
-from interlingua.model.message import Message, Role
+from interlingua.model.ids import synthetic_tool_id
+from interlingua.model.message import Changes, Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata
 from interlingua.model.tools import ToolDefinition
 
-MADE = MessageMetadata(protocol=NAME)
+MODEL_MESSAGE = MessageMetadata(protocol=NAME)
 """The metadata of an assistant message about which nothing else is known."""
 _USER, _ASSISTANT, _TOOL = Role.USER, Role.ASSISTANT, Role.TOOL
 _WORDS = {role: word for word, role in ROLES.items()}
@@ -72,7 +71,7 @@ class Asides:
     for that."""
 
     def __init__(self, raw: Raw | None = None) -> None:
-        self.places: list[Any] = [*form(raw).get("asides", ())]
+        self.places: list[Any] = [*own_spelling(raw).get("asides", ())]
         self.content: list[Wire] = [*own(raw).get("$asides", ())]
 
     def add(self, place: int, *aside: Any, content: Wire | None = None) -> Asides:
@@ -85,17 +84,17 @@ class Asides:
 
     def raw(self, raw: Raw | None = None) -> Raw | None:
         """What a message kept, with these."""
-        mine = {key: value for key, value in own(raw).items() if key != "$form"}
+        own_raw = {key: value for key, value in own(raw).items() if key != "$form"}
         if self.content:
-            mine["$asides"] = self.content
-        return raw_of(mine, {**form(raw), "asides": self.places})
+            own_raw["$asides"] = self.content
+        return raw_of(own_raw, {**own_spelling(raw), "asides": self.places})
 
 
 class Turns:
-    """The messages so far, and the present run; `all_made` where there is nothing but a run."""
+    """The messages so far, and the present run; `is_output` where there is nothing but a run."""
 
-    def __init__(self, all_made: bool) -> None:
-        self.all_made = all_made
+    def __init__(self, is_output: bool) -> None:
+        self.is_output = is_output
         self.messages: list[Message] = []
         self.start = 0
         """How many messages came from elsewhere than the list."""
@@ -114,7 +113,7 @@ class Turns:
     def plain(self, item: Wire) -> bool:
         """The most common items: a role and a text."""
         text, role = item.get("content"), item.get("role")
-        if type(text) is not str or not text or self.all_made:
+        if type(text) is not str or not text or self.is_output:
             return False
         if role == "user":
             if self.blocks or self.asides:
@@ -129,7 +128,7 @@ class Turns:
     def message(self, item: Wire) -> None:
         word = item.get("role")
         role = ROLES.get(word) if type(word) is str else None
-        if role is None or (self.all_made and role is not _ASSISTANT):
+        if role is None or (self.is_output and role is not _ASSISTANT):
             self.made(UnknownBlock({NAME: item}))
         elif role is _ASSISTANT:
             self.answer(item)
@@ -190,9 +189,9 @@ class Turns:
         """The run is over."""
         if not self.blocks and not self.asides:
             return
-        metadata = MADE
+        metadata = MODEL_MESSAGE
         if self.asides and (self.blocks or self.asides.places != _PLAIN_EMPTY):
-            metadata = MADE.replace(provider_raw=self.asides.raw())
+            metadata = MODEL_MESSAGE.replace(provider_raw=self.asides.raw())
         if self.diagnostics:
             metadata = metadata.replace(diagnostics=tuple(self.diagnostics))
         content, changes = tuple(self.blocks), self.changes
@@ -250,11 +249,11 @@ def _in_phase(blocks: list[Any], spelled: Wire) -> list[Any]:
 
 
 class ItemReader(Turns):
-    """Reads a list of items; `all_made` for the output of a response, where all of it is one
+    """Reads a list of items; `is_output` for the output of a response, where all of it is one
     message. `seed` is what ids of calls without one are made from."""
 
-    def __init__(self, all_made: bool = False, seed: object = None) -> None:
-        super().__init__(all_made)
+    def __init__(self, is_output: bool = False, seed: object = None) -> None:
+        super().__init__(is_output)
         self.seed = seed
         self.calls: dict[str, ToolUseBlock] = {}
         self.by_item: dict[str, str] = {}
@@ -268,7 +267,7 @@ class ItemReader(Turns):
 
     def read(self, items: list[Any], place: str) -> None:
         self.start = len(self.messages)
-        read = self.read_made if self.all_made else self.item
+        read = self.read_output_item if self.is_output else self.item
         for index, item in enumerate(items):
             if type(item) is dict and len(item) == 2 and self.plain(item):
                 continue
@@ -277,7 +276,7 @@ class ItemReader(Turns):
             except ShapeError as error:
                 raise error.inside(f"{place}[{index}]") from None
 
-    def read_made(self, item: Any, index: int) -> None:
+    def read_output_item(self, item: Any, index: int) -> None:
         """An item of a response, and which of the keys that we would fill in it does without."""
         before = len(self.blocks)
         self.item(item, index)
@@ -286,11 +285,11 @@ class ItemReader(Turns):
         gone = [key for key in filled if key not in item]
         if gone and len(self.blocks) > before:
             block: Any = self.blocks[before]
-            spelling = {**form(block.raw), "gone": gone}
+            spelling = {**own_spelling(block.raw), "gone": gone}
             self.blocks[before] = block.replace(raw={NAME: {**own(block.raw), "$form": spelling}})
 
     def item(self, item: Any, index: int) -> None:
-        kind = want(item, dict).get("type")
+        kind = require(item, dict).get("type")
         if kind == "message" or (kind is None and "role" in item):
             self.message(item)
             return
@@ -336,7 +335,7 @@ class ItemReader(Turns):
         spelling: Wire = {}
         id = self.answered_id(item, index, spelling)
         call = self.calls.get(id)
-        made = self.all_made or kind.provider or (call is not None and call.executor == "provider")
+        made = self.is_output or kind.provider or (call is not None and call.executor == "provider")
         usual = tables.OUTPUT_OF.get(call.call_type if call else None)
         if usual != word or (made and call is None):
             spelling["item"] = {"type": word}
@@ -371,7 +370,7 @@ class ItemReader(Turns):
 
     def reference(self, item: Wire, index: int) -> None:
         id = item.get("id")
-        if self.all_made or type(id) is not str:
+        if self.is_output or type(id) is not str:
             self.made(UnknownBlock({NAME: item}))
             return
         keys = {key: value for key, value in item.items() if key != "id"}
@@ -380,7 +379,7 @@ class ItemReader(Turns):
 
     def bring(self, item: Wire, index: int) -> None:
         """Tools that are there from here on."""
-        if self.all_made or type(item.get("tools")) is not list:
+        if self.is_output or type(item.get("tools")) is not list:
             self.called(item, index)
             return
         keys = {key: value for key, value in item.items() if key not in ("type", "tools")}
@@ -391,12 +390,12 @@ class ItemReader(Turns):
         self.added += brought
 
     def setting(self, item: Wire, index: int) -> None:
-        if self.all_made:
+        if self.is_output:
             self.made(UnknownBlock({NAME: item}))
             return
         found = tools.read_update(item) if item["type"] == tools.UPDATE else None
-        is_said = found and self.change(found[0], "update", found[1], alone=self.is_between())
-        if not is_said:
+        is_change = found and self.change(found[0], "update", found[1], alone=self.is_between())
+        if not is_change:
             self.beside("item", content=item)
 
     def is_between(self) -> bool:
@@ -456,7 +455,7 @@ class ItemWriter:
             self.recorder.unwritten_raw(message, raw, "metadata.provider_raw")
         if message.changes is not None:
             self.pending = tools.Pending(message, self.tools, self.recorder)
-            self.said(message)
+            self.plain_message(message)
             self.items += self.pending.rest(self.brought)
             self.pending = None
             return
@@ -465,9 +464,9 @@ class ItemWriter:
             if type(block) is TextBlock and is_plain(block) and block.text:
                 self.items.append({"role": _WORDS[role], "content": block.text})
                 return
-        self.said(message)
+        self.plain_message(message)
 
-    def said(self, message: Message) -> None:
+    def plain_message(self, message: Message) -> None:
         role, raw = message.role, message.metadata.provider_raw
         if role is _ASSISTANT:
             self.made(message)
@@ -476,7 +475,7 @@ class ItemWriter:
             self.tool(message)
         elif message.content or message.changes is None:
             self.turn(_WORDS[role], message)
-        for aside in form(raw).get("asides", ()) if raw is not None else ():
+        for aside in own_spelling(raw).get("asides", ()) if raw is not None else ():
             self.aside(aside, raw)
 
     # -- messages that no model made ----------------------------------------------------------
@@ -485,7 +484,7 @@ class ItemWriter:
         content: tuple[Any, ...] = message.content
         raw = message.metadata.provider_raw
         item: Wire = {"role": role}
-        spelled = form(raw).get("content")
+        spelled = own_spelling(raw).get("content")
         if is_string(content) and spelled != "list":
             text = content[0].text if content else ""
             if text or spelled is None:
@@ -499,7 +498,7 @@ class ItemWriter:
         self.items.append(put_item_back(item, raw))
 
     def tool(self, message: Message) -> None:
-        self.tell_own_rest(message)
+        self.report_own_rest(message)
         for block in message.content:
             if type(block) is ToolResultBlock:
                 self.result(block, made=False)
@@ -514,9 +513,9 @@ class ItemWriter:
 
     def made(self, message: Message) -> None:
         content, raw = message.content, message.metadata.provider_raw
-        self.tell_own_rest(message)
+        self.report_own_rest(message)
         self.parts = None
-        asides = form(raw).get("asides", ())
+        asides = own_spelling(raw).get("asides", ())
         before = len(self.items)
         index = done = 0
         while index < len(content):
@@ -552,9 +551,9 @@ class ItemWriter:
                 self.compaction(block)
             case ToolResultBlock():
                 self.result(block, made=True)
-            case ImageBlock() if "type" not in form(block.raw):
+            case ImageBlock() if "type" not in own_spelling(block.raw):
                 self.put(hosted.write_generated(block, self.recorder), block, fill=True)
-            case UnknownBlock() if NAME in block.raw and "part" not in form(block.raw):
+            case UnknownBlock() if NAME in block.raw and "part" not in own_spelling(block.raw):
                 self.unknown(block)
             case _:
                 self.part(block)
@@ -575,11 +574,11 @@ class ItemWriter:
         if item is None:
             return
         if self.whole or fill:
-            gone = form(block.raw).get("gone", ())
+            gone = own_spelling(block.raw).get("gone", ())
             for key in FILLED.get(item["type"], ()):
                 if key not in item and key not in gone:
                     prefix = tables.PREFIXES.get(item["type"], "out")
-                    made = made_id(prefix, self.seed, len(self.items))
+                    made = synthetic_id(prefix, self.seed, len(self.items))
                     item[key] = made if key == "id" else "completed"
         self.items.append(item)
 
@@ -588,7 +587,7 @@ class ItemWriter:
         self.items.append({key: value for key, value in own(block.raw).items() if key != "$form"})
 
     def text(self, block: TextBlock | RefusalBlock) -> None:
-        spelling = form(block.raw)
+        spelling = own_spelling(block.raw)
         phase = block.phase if type(block) is TextBlock else self.phase
         joins = self.parts is not None and phase == self.phase
         begins = "item" in spelling
@@ -607,13 +606,13 @@ class ItemWriter:
         if not block.text:
             self.recorder.dropped(block, "text that is empty is not sent", severity="info")
             return
-        self.recorder.unwritten(block, _STRING_SAID)
+        self.recorder.unwritten(block, _STRING_FIELDS)
         if type(block) is RefusalBlock:
             self.recorder.lost(block, None, "a refusal is sent as text", kind="downgraded")
         item: Wire = {"role": "assistant", "content": block.text}
         if type(block) is TextBlock and block.phase is not None:
             item["phase"] = block.phase
-        add(item, form(block.raw).get("item"))
+        add(item, own_spelling(block.raw).get("item"))
         self.items.append(add(item, own(block.raw).get("$item")))
 
     def part(self, block: Block, start: bool = False) -> None:
@@ -621,14 +620,14 @@ class ItemWriter:
         wire = write_part(block, self.recorder, made=True)
         if wire is None:
             return
-        begun = form(block.raw).get("item")
+        begun = own_spelling(block.raw).get("item")
         if start or self.parts is None or begun is not None:
             item: Wire = {"role": "assistant", **(begun or NOTHING), "content": []}
             phase = item.get("phase")
             self.phase = phase if type(phase) is str else None
             add(item, own(block.raw).get("$item"))
             if self.whole and begun is None:
-                id = made_id("msg", self.seed, len(self.items))
+                id = synthetic_id("msg", self.seed, len(self.items))
                 item |= {"type": "message", "id": id, "status": "completed"}
             self.items.append(item)
             self.parts = item["content"]
@@ -665,9 +664,9 @@ class ItemWriter:
             case [_, "tools", int(number), dict(keys)]:
                 self.bring(number, keys)
             case [_, "update", dict(keys)] if self.pending is not None:
-                said = self.pending.take_settings()
-                if said:
-                    self.items.append({"type": tools.UPDATE, **keys, **said})
+                settings = self.pending.take_settings()
+                if settings:
+                    self.items.append({"type": tools.UPDATE, **keys, **settings})
             case [_, "item", int(number)]:
                 self.items.append(dict(own(raw)["$asides"][number]))
 
@@ -683,7 +682,7 @@ class ItemWriter:
     # -- results ------------------------------------------------------------------------------
 
     def result(self, block: ToolResultBlock, made: bool) -> None:
-        spelling, id = form(block.raw), block.tool_use_id
+        spelling, id = own_spelling(block.raw), block.tool_use_id
         name, call_type, item_id = self.calls.get(id, (None, None, None))
         word = spelling.get("item", NOTHING).get("type")
         if word not in OUTPUTS:
@@ -700,14 +699,14 @@ class ItemWriter:
         else:
             self.items.append(item)
 
-    def tell_own_rest(self, message: Message) -> None:
+    def report_own_rest(self, message: Message) -> None:
         """Own content of a message that is no one item has no place."""
         for key in own(message.metadata.provider_raw):
             if key not in RESERVED:
                 self.recorder.lost(message, f"metadata.provider_raw.{NAME}.{key}")
 
 
-_STRING_SAID = frozenset({"text", "phase"})
+_STRING_FIELDS = frozenset({"text", "phase"})
 
 
 # -- probabilities of tokens: here each text has its own, elsewhere an answer has them all ---------
@@ -730,8 +729,10 @@ def without_tokens(block: Block) -> Block:
     found = _tokens(block)
     if not found:
         return block
-    kept = {key: item for key, item in own(block.raw).items() if key != _TOKENS}
-    return _with_raw(block, {**kept, "$form": {**form(block.raw), _TOKENS: len(found)}})
+    preserved = {key: item for key, item in own(block.raw).items() if key != _TOKENS}
+    return _with_raw(
+        block, {**preserved, "$form": {**own_spelling(block.raw), _TOKENS: len(found)}}
+    )
 
 
 def _tokens(block: Block) -> tuple[JsonObject, ...]:
@@ -753,22 +754,22 @@ def put_logprobs(message: Message, recorder: LossRecorder) -> Message:
     content: list[Block] = []
     for block in message.content:
         count = len(tokens) if block is last else _count(block)
-        said, tokens = tokens[:count], tokens[count:]
-        if said:
-            new = _with_raw(block, {**own(block.raw), _TOKENS: said})
+        own_tokens, tokens = tokens[:count], tokens[count:]
+        if own_tokens:
+            new = _with_raw(block, {**own(block.raw), _TOKENS: own_tokens})
             recorder.alias(new, block)
             block = new
         content.append(block)
-    told = message.replace(content=tuple(content))
-    recorder.alias(told, message)
-    return told
+    updated = message.replace(content=tuple(content))
+    recorder.alias(updated, message)
+    return updated
 
 
 def _count(block: Block) -> int:
-    count = form(block.raw).get(_TOKENS) if type(block) is TextBlock else None
+    count = own_spelling(block.raw).get(_TOKENS) if type(block) is TextBlock else None
     return count if type(count) is int else 0
 
 
-def _with_raw(block: Any, mine: Wire) -> Block:
-    changed: Block = block.replace(raw={**(block.raw or NOTHING), NAME: mine})
+def _with_raw(block: Any, own_raw: Wire) -> Block:
+    changed: Block = block.replace(raw={**(block.raw or NOTHING), NAME: own_raw})
     return changed

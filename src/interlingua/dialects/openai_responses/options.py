@@ -5,28 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.kernel import fields
-from interlingua.dialects.kernel.errors import ShapeError, want
+from interlingua.dialects.kernel.errors import ShapeError, require
 from interlingua.dialects.kernel.fields import NOT_OURS, Attrs, Field, Reading, one_of, plain
-from interlingua.dialects.kernel.kept import NOTHING, Kept, form_in
+from interlingua.dialects.kernel.preserved import NOTHING, Preserved, spelling_in
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai import FORMAT_KEYS, format_field
 from interlingua.dialects.openai_responses import tables
-from interlingua.dialects.openai_responses.text import says_nothing
-from interlingua.losses import LossKind
+from interlingua.dialects.openai_responses.text import is_blank_value
 from interlingua.model.exchange import EFFORTS, Continues, Options, Reasoning
+from interlingua.model.losses import LossKind
 
 
-def _read_metadata(given: Any) -> Reading:
-    is_ours = type(given) is dict and all(type(each) is str for each in given.values())
-    return {"metadata": given} if is_ours else NOT_OURS
+def _read_metadata(value: Any) -> Reading:
+    is_ours = type(value) is dict and all(type(each) is str for each in value.values())
+    return {"metadata": value} if is_ours else NOT_OURS
 
 
-def _read_user(given: Wire) -> Reading:
+def _read_user(wire: Wire) -> Reading:
     """`user` is the old name."""
-    for key in given:
-        want(given[key], str, f".{key}")
-    found = given.get("safety_identifier") or given.get("user")
+    for key in wire:
+        require(wire[key], str, f".{key}")
+    found = wire.get("safety_identifier") or wire.get("user")
     return {"user": found} if found else {}
 
 
@@ -35,16 +35,16 @@ def _read_user(given: Wire) -> Reading:
 FORMAT = format_field("format", inside=False, fillers=tables.FORMAT_FILLERS)
 
 
-def _read_reasoning(given: Any) -> Reading:
-    effort, visible = want(given, dict).get("effort"), None
+def _read_reasoning(value: Any) -> Reading:
+    effort, visible = require(value, dict).get("effort"), None
     effort = effort if type(effort) is str and effort in EFFORTS else None
-    summary = given.get("summary", "")
+    summary = value.get("summary", "")
     if summary is None:
         visible = False
     elif type(summary) is str and summary in tables.SUMMARIES:
         visible = True
     if effort is None and visible is None:
-        return NOT_OURS if any(not says_nothing(each) for each in given.values()) else {}
+        return NOT_OURS if any(not is_blank_value(each) for each in value.values()) else {}
     return {"reasoning": Reasoning(effort, None, visible)}
 
 
@@ -102,18 +102,20 @@ OPTIONS = fields.Table(
 )
 
 
-def read_options(wire: Wire, kept: Kept) -> Attrs:
-    attrs = OPTIONS.read(wire, kept)
-    if "as" in kept.form:
-        _keep_more(wire, "reasoning", ("effort", "summary"), kept.form["as"], kept.rest)
-    if "text" in kept.form.get("inside", NOTHING):
-        spelled = kept.form["inside"]["text"].get("as", NOTHING)
+def read_options(wire: Wire, preserved: Preserved) -> Attrs:
+    attrs = OPTIONS.read(wire, preserved)
+    if "as" in preserved.spelling:
+        _keep_more(
+            wire, "reasoning", ("effort", "summary"), preserved.spelling["as"], preserved.rest
+        )
+    if "text" in preserved.spelling.get("inside", NOTHING):
+        spelled = preserved.spelling["inside"]["text"].get("as", NOTHING)
         more: Wire = {}
         _keep_more(wire["text"], "format", ("type", *FORMAT_KEYS), spelled, more)
         if more:
-            kept.rest["text"] = {**kept.rest.get("text", NOTHING), **more}
+            preserved.rest["text"] = {**preserved.rest.get("text", NOTHING), **more}
     if "include" in wire or "top_logprobs" in wire:
-        _read_logprobs(wire, attrs, kept)
+        _read_logprobs(wire, attrs, preserved)
     return attrs
 
 
@@ -121,64 +123,64 @@ def _keep_more(wire: Wire, key: str, known: tuple[str, ...], spelled: Wire, rest
     """Of an object that is spelled otherwise as a whole, what no field says is content as well."""
     if key in spelled:
         more = {name: each for name, each in wire[key].items() if name not in known}
-        if more := {name: each for name, each in more.items() if not says_nothing(each)}:
+        if more := {name: each for name, each in more.items() if not is_blank_value(each)}:
             rest[key] = more
 
 
 # -- log probabilities ----------------------------------------------------------------------------
 
 
-def _read_logprobs(wire: Wire, attrs: Attrs, kept: Kept) -> None:
+def _read_logprobs(wire: Wire, attrs: Attrs, preserved: Preserved) -> None:
     """They are asked for by a word in a list of others, or by a number, or by both
     (`$form.logprobs_at` is where the word stood, None for nowhere)."""
     include: Any = wire.get("include")
     number = wire.get("top_logprobs")
     asks = type(include) is list and include.count(tables.LOGPROBS) == 1
     if number is not None:
-        attrs["logprobs"] = want(number, int, ".top_logprobs")
+        attrs["logprobs"] = require(number, int, ".top_logprobs")
         if number == 0:
-            kept.form["top_logprobs"] = 0
+            preserved.spelling["top_logprobs"] = 0
     elif "top_logprobs" in wire:
-        kept.spell("top_logprobs", None)
+        preserved.keep_spelling("top_logprobs", None)
     if asks:
         if include[-1] != tables.LOGPROBS:
-            kept.form["logprobs_at"] = include.index(tables.LOGPROBS)
+            preserved.spelling["logprobs_at"] = include.index(tables.LOGPROBS)
         include = [each for each in include if each != tables.LOGPROBS]
         attrs.setdefault("logprobs", 0)
     elif "logprobs" in attrs:
-        kept.form["logprobs_at"] = None
+        preserved.spelling["logprobs_at"] = None
     if include:
-        kept.rest["include"] = include
+        preserved.rest["include"] = include
     elif "include" in wire and not asks:
-        kept.spell("include", include)
+        preserved.keep_spelling("include", include)
 
 
-def _write_logprobs(logprobs: int, out: Wire, mine: Wire) -> None:
-    spelling = form_in(mine)
+def _write_logprobs(logprobs: int, out: Wire, own_raw: Wire) -> None:
+    spelling = spelling_in(own_raw)
     numbered = bool(logprobs) or "top_logprobs" in spelling
     if numbered:
         out["top_logprobs"] = logprobs
     at = spelling.get("logprobs_at", -1)
     if at is not None or not numbered:
-        include = list(mine.get("include", ()))
+        include = list(own_raw.get("include", ()))
         include.insert(len(include) if at is None or at < 0 else at, tables.LOGPROBS)
         out["include"] = include
 
 
-def write_options(options: Options, out: Wire, mine: Wire, recorder: LossRecorder) -> None:
+def write_options(options: Options, out: Wire, own_raw: Wire, recorder: LossRecorder) -> None:
     """Beside the choice of tools; `mine` is what the body kept."""
-    OPTIONS.write(options, out, mine, recorder)
+    OPTIONS.write(options, out, own_raw, recorder)
     if options.logprobs is not None:
-        _write_logprobs(options.logprobs, out, mine)
+        _write_logprobs(options.logprobs, out, own_raw)
 
 
 # -- what the provider keeps ----------------------------------------------------------------------
 
 
-def _read_conversation(given: Any) -> Reading:
-    id = given.get("id") if type(given) is dict else given
+def _read_conversation(value: Any) -> Reading:
+    id = value.get("id") if type(value) is dict else value
     if type(id) is not str:
-        raise ShapeError("", "a string or an object with an id", given)
+        raise ShapeError("", "a string or an object with an id", value)
     return {"conversation_id": id}
 
 
@@ -196,7 +198,7 @@ CONTINUES = fields.Table(
 )
 
 
-def read_continues(wire: Wire, kept: Kept) -> Attrs:
+def read_continues(wire: Wire, preserved: Preserved) -> Attrs:
     if CONTINUES.keys.isdisjoint(wire):
         return {}
-    return CONTINUES.read({key: wire[key] for key in wire if key in CONTINUES.keys}, kept)
+    return CONTINUES.read({key: wire[key] for key in wire if key in CONTINUES.keys}, preserved)

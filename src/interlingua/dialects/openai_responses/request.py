@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.kernel.errors import ShapeError, read_whole, want
-from interlingua.dialects.kernel.kept import NOTHING, Kept
+from interlingua.dialects.kernel.errors import ShapeError, read_whole, require
+from interlingua.dialects.kernel.preserved import NOTHING, Preserved
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai import is_plain
@@ -17,8 +17,9 @@ from interlingua.dialects.openai_responses.options import (
     write_options,
 )
 from interlingua.dialects.openai_responses.tables import NAME, REQUEST
-from interlingua.dialects.openai_responses.text import form, is_string, own, put_back
+from interlingua.dialects.openai_responses.text import is_string, own, own_spelling, restore_own
 from interlingua.dialects.openai_responses.tools import (
+    has_unknown_keys,
     plain_choice,
     read_choice,
     read_tools,
@@ -40,62 +41,67 @@ def read_request(wire: Any, model: str | None = None, stream: bool | None = None
 
 
 def _read(wire: Wire) -> Request:
-    kept, items = Kept(), ItemReader()
-    attrs = read_options(wire, kept)
-    continues = read_continues(wire, kept)
-    _read_messages(wire, items, kept)
-    given = kept.take(wire, "tools", list) if wire.get("tools") is not None else None
-    tools = (*(read_tools(given) if given else ()), *items.added)
+    preserved, items = Preserved(), ItemReader()
+    attrs = read_options(wire, preserved)
+    continues = read_continues(wire, preserved)
+    _read_messages(wire, items, preserved)
+    raw_tools = preserved.take(wire, "tools", list) if wire.get("tools") is not None else None
+    tools = (*(read_tools(raw_tools) if raw_tools else ()), *items.added)
     if None in wire.values():
         for key in ("model", "tools", "tool_choice", "input", "instructions"):
             if key in wire and wire[key] is None:
-                kept.spell(key, None)
+                preserved.keep_spelling(key, None)
     if wire.get("tool_choice") is not None:
-        _read_choice(wire["tool_choice"], tools, attrs, kept)
+        _read_choice(wire["tool_choice"], tools, attrs, preserved)
     model = wire.get("model")
     if model is not None:
-        want(model, str, ".model")
+        require(model, str, ".model")
     if items.lead.places:
-        kept.form["asides"] = items.lead.places
+        preserved.spelling["asides"] = items.lead.places
     if items.lead.content:
-        kept.rest["$asides"] = items.lead.content
+        preserved.rest["$asides"] = items.lead.content
     if items.references:
         continues["items"] = tuple(items.references)
-        kept.form["references"] = len(items.references)
+        preserved.spelling["references"] = len(items.references)
     options = Options(**attrs) if attrs else _NO_OPTIONS
     goes_on = Continues(**continues) if continues else None
-    return Request(tuple(items.messages), model, tools, options, goes_on, kept.raw(NAME))
+    return Request(tuple(items.messages), model, tools, options, goes_on, preserved.raw(NAME))
 
 
-def _read_messages(wire: Wire, items: ItemReader, kept: Kept) -> None:
+def _read_messages(wire: Wire, items: ItemReader, preserved: Preserved) -> None:
     """That the input was no list no message can tell (`$form.input`)."""
-    instructions, given = wire.get("instructions"), wire.get("input")
+    instructions, input = wire.get("instructions"), wire.get("input")
     if instructions:
-        text = TextBlock(want(instructions, str, ".instructions"))
+        text = TextBlock(require(instructions, str, ".instructions"))
         items.messages.append(Message(Role.SYSTEM, (text,)))
     elif instructions is not None:
-        kept.spell("instructions", want(instructions, str, ".instructions"))
-    if type(given) is list:
-        items.read(given, ".input")
+        preserved.keep_spelling("instructions", require(instructions, str, ".instructions"))
+    if type(input) is list:
+        items.read(input, ".input")
         items.flush()
-        if not given:
-            kept.spell("input", [])
-    elif type(given) is str:
-        kept.form["input"] = "string"
-        if given:
-            items.messages.append(Message(Role.USER, (TextBlock(given),)))
-    elif given is not None:
-        raise ShapeError(".input", "a string or a list", given)
+        if not input:
+            preserved.keep_spelling("input", [])
+    elif type(input) is str:
+        preserved.spelling["input"] = "string"
+        if input:
+            items.messages.append(Message(Role.USER, (TextBlock(input),)))
+    elif input is not None:
+        raise ShapeError(".input", "a string or a list", input)
 
 
-def _read_choice(given: Any, tools: tuple[Any, ...], attrs: Wire, kept: Kept) -> None:
-    choice = read_choice(given)
+def _read_choice(value: Any, tools: tuple[Any, ...], attrs: Wire, preserved: Preserved) -> None:
+    choice = read_choice(value)
     if choice is None:
-        kept.hold("tool_choice", given)
+        preserved.hold("tool_choice", value)
         return
     attrs["tool_choice"] = choice
-    if not same(plain_choice(choice, tools), given):
-        kept.respell("tool_choice", given)
+    if same(plain_choice(choice, tools), value):
+        return
+    if has_unknown_keys(value):
+        preserved.rest["tool_choice"] = value
+        preserved.spelling.setdefault("part", []).append("tool_choice")
+    else:
+        preserved.keep_respelled("tool_choice", value)
 
 
 # -- writing --------------------------------------------------------------------------------------
@@ -108,33 +114,35 @@ def write_request(request: Request, recorder: LossRecorder) -> Wire:
     raw, options = request.raw, request.options
     if raw is not None:
         recorder.unwritten_raw(request, raw)
-    mine = _own(raw)
+    own_raw = _own(raw)
     brought = _write_messages(request, out, recorder)
     if request.tools:
         left = [tool for tool in request.tools if id(tool) not in brought] if brought else None
         if tools := write_tools(request.tools if left is None else left, recorder):
             out["tools"] = tools
     if request.continues is not None:
-        CONTINUES.write(request.continues, out, mine, recorder)
+        CONTINUES.write(request.continues, out, own_raw, recorder)
     if options is not _NO_OPTIONS:
-        write_options(options, out, mine, recorder)
+        write_options(options, out, own_raw, recorder)
         if options.tool_choice is not None:
-            spelled = form(raw).get("as", NOTHING).get("tool_choice")
+            spelled = (
+                own_spelling(raw).get("as", NOTHING).get("tool_choice", own_raw.get("tool_choice"))
+            )
             choice = write_choice(options.tool_choice, request.tools, spelled, recorder)
             out["tool_choice"] = choice
         if options.raw is not None:
             recorder.unwritten_raw(options, options.raw)
-            put_back(out, options.raw)
-    return put_back(out, raw if mine is own(raw) else {NAME: mine})
+            restore_own(out, options.raw)
+    return restore_own(out, raw if own_raw is own(raw) else {NAME: own_raw})
 
 
 def _own(raw: Raw | None) -> Wire:
     """What a request kept. The first versions had what a format says of its own apart."""
-    mine = own(raw)
-    if "text_format" not in mine:
-        return mine
-    rest = {key: item for key, item in mine.items() if key != "text_format"}
-    return {**rest, "text": {**rest.get("text", NOTHING), "format": mine["text_format"]}}
+    own_raw = own(raw)
+    if "text_format" not in own_raw:
+        return own_raw
+    rest = {key: item for key, item in own_raw.items() if key != "text_format"}
+    return {**rest, "text": {**rest.get("text", NOTHING), "format": own_raw["text_format"]}}
 
 
 def _write_messages(request: Request, out: Wire, recorder: LossRecorder) -> set[int]:
@@ -149,7 +157,7 @@ def _write_messages(request: Request, out: Wire, recorder: LossRecorder) -> set[
             recorder.lost(first, "name")
         if first.metadata.provider_raw is not None:
             recorder.unwritten_raw(first, first.metadata.provider_raw, "metadata.provider_raw")
-    spelling = form(request.raw)
+    spelling = own_spelling(request.raw)
     if spelling.get("input") == "string" and _is_one_string(messages, start):
         only: Any = messages[start].content[0] if len(messages) > start else None
         out["input"] = only.text if only is not None else ""

@@ -1,17 +1,25 @@
-"""Responses, both ways."""
+"""Responses, both ways, and the errors that stand in place of one."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.kernel.errors import ShapeError, read_whole, want
-from interlingua.dialects.kernel.kept import Kept, fill
+from interlingua.dialects.kernel.errors import ShapeError, read_whole, require
+from interlingua.dialects.kernel.preserved import Preserved, fill
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import own_word
-from interlingua.dialects.openai_responses import errors, messages, tables
+from interlingua.dialects.openai import error_kind
+from interlingua.dialects.openai_errors import ErrorBodies, report_error_kind
+from interlingua.dialects.openai_responses import messages, tables
 from interlingua.dialects.openai_responses.tables import FILLERS, NAME, STOP_REASONS
-from interlingua.dialects.openai_responses.text import form, is_kept, own, put_back, spare
+from interlingua.dialects.openai_responses.text import (
+    is_kept,
+    own,
+    own_spelling,
+    restore_own,
+    spare,
+)
 from interlingua.dialects.openai_usage import read_usage, write_usage
 from interlingua.model.base import same
 from interlingua.model.blocks import Block, RefusalBlock, TextBlock, ToolUseBlock
@@ -19,7 +27,8 @@ from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
 
-_SAID = {"id": "resp_0", "model": "", **FILLERS}
+BODIES = ErrorBodies(tables.NAME, first="code", other=tables.ERROR)
+_DEMANDED = {"id": "resp_0", "model": "", **FILLERS}
 """What every response says, where nobody knows better."""
 
 # -- reading --------------------------------------------------------------------------------------
@@ -31,66 +40,72 @@ def read_response(wire: Any) -> Response:
 
 def read_body(wire: Wire) -> Response:
     """That the text stood there once more, no field can tell (`$form.output_text`)."""
-    if errors.is_failure(wire):
-        return errors.BODIES.read_failure(wire)
+    if is_failure(wire):
+        return BODIES.read_failure(wire)
     message, tokens = messages.take_logprobs(_read_output(wire))
     content, before = message.content, message.metadata
     metadata: Wire = {"diagnostics": before.diagnostics}
-    kept, taken = Kept(), set() if wire.get("output") is None else {"output"}
+    preserved, taken = Preserved(), set() if wire.get("output") is None else {"output"}
     for key, field in (("id", "response_id"), ("model", "response_model")):
         if wire.get(key) is not None:
-            metadata[field] = want(wire[key], str, f".{key}")
+            metadata[field] = require(wire[key], str, f".{key}")
             taken.add(key)
-    error, usage = _read_error(wire, metadata, kept, taken), wire.get("usage")
+    error, usage = _read_error(wire, metadata, preserved, taken), wire.get("usage")
     if type(usage) is dict and usage:
         metadata["usage"], odd = read_usage(usage, NAME, tables.COUNTS)
         metadata["diagnostics"] += () if odd is None else (odd,)
         taken.add("usage")
-    _read_ending(wire, content, metadata, kept, taken)
+    _read_ending(wire, content, metadata, preserved, taken)
     if wire.get("output_text") and wire["output_text"] == _text(content):
         taken.add("output_text")
-        kept.form["output_text"] = True
-    _keep(wire, taken, kept)
-    told = MessageMetadata(
+        preserved.spelling["output_text"] = True
+    _keep(wire, taken, preserved)
+    full_metadata = MessageMetadata(
         protocol=NAME, provider_raw=before.provider_raw, logprobs=tokens, **metadata
     )
-    return Response(message.replace(metadata=told), error=error, raw=kept.raw(NAME))
+    return Response(message.replace(metadata=full_metadata), error=error, raw=preserved.raw(NAME))
 
 
-def _read_error(wire: Wire, metadata: Wire, kept: Kept, taken: set[str]) -> ProviderError | None:
+def _read_error(
+    wire: Wire, metadata: Wire, preserved: Preserved, taken: set[str]
+) -> ProviderError | None:
     """That a failed response is no error in place of one, no field can tell (`$form.failed`)."""
     found = wire.get("error")
     if type(found) is not dict or not found:
         return None
-    error = errors.BODIES.read(found)
+    error = BODIES.read(found)
     metadata["error_message"] = error.message
     taken.add("error")
     if "id" not in taken:
-        kept.form["failed"] = True
+        preserved.spelling["failed"] = True
     return error
 
 
-def _keep(wire: Wire, taken: set[str], kept: Kept) -> None:
+def _keep(wire: Wire, taken: set[str], preserved: Preserved) -> None:
     """What no field has; what every response says by itself is not kept."""
     taken |= {key for key, usual in FILLERS.items() if key in wire and same(wire[key], usual)}
     rest, spelled = spare(wire, taken)
-    kept.rest |= rest
+    preserved.rest |= rest
     if spelled:
-        kept.form["spelled"] = spelled
-    kept.miss_any(wire, _NEEDED)
+        preserved.spelling["spelled"] = spelled
+    preserved.mark_any_absent(wire, _NEEDED)
 
 
-_NEEDED = (*_SAID, "output", "status")
+_NEEDED = (*_DEMANDED, "output", "status")
 
 
 def _read_output(wire: Wire) -> Message:
     output, id = wire.get("output"), wire.get("id")
     if type(output) is not list and not (output is None and _is_response(wire)):
         raise ShapeError(".output", "a list", output)
-    items = messages.ItemReader(all_made=True, seed=id if type(id) is str else None)
+    items = messages.ItemReader(is_output=True, seed=id if type(id) is str else None)
     items.read(output or [], ".output")
     items.flush()
-    return items.messages[0] if items.messages else Message(Role.ASSISTANT, metadata=messages.MADE)
+    return (
+        items.messages[0]
+        if items.messages
+        else Message(Role.ASSISTANT, metadata=messages.MODEL_MESSAGE)
+    )
 
 
 def _is_response(wire: Wire) -> bool:
@@ -100,7 +115,7 @@ def _is_response(wire: Wire) -> bool:
 
 
 def _read_ending(
-    wire: Wire, content: tuple[Block, ...], metadata: Wire, kept: Kept, taken: set[str]
+    wire: Wire, content: tuple[Block, ...], metadata: Wire, preserved: Preserved, taken: set[str]
 ) -> None:
     """The status, and why a response is incomplete. That an unknown word is such a reason and no
     status, no field can tell (`$form.reason`)."""
@@ -113,9 +128,9 @@ def _read_ending(
         reason = details["reason"]
         if len(details) > 1:
             more = {key: item for key, item in details.items() if key != "reason"}
-            kept.rest["incomplete_details"] = more
+            preserved.rest["incomplete_details"] = more
         if reason not in STOP_REASONS.words:
-            kept.form["reason"] = True
+            preserved.spelling["reason"] = True
     metadata["stop_reason"], metadata["status"] = ending(status, reason, content)
     metadata["raw_stop_reason"] = status if reason is None else reason
 
@@ -147,15 +162,15 @@ def _text(content: tuple[Block, ...]) -> str:
 
 def write_response(response: Response, recorder: LossRecorder) -> Wire:
     message, error = response.message, response.error
-    told = message.metadata.error_message
-    if error is None and told is not None:
-        error = ProviderError(ErrorKind.OTHER, told)
+    error_message = message.metadata.error_message
+    if error is None and error_message is not None:
+        error = ProviderError(ErrorKind.OTHER, error_message)
     is_begun = message.content or message.metadata.response_id is not None
-    if error is not None and not (is_begun or "failed" in form(response.raw)):
-        return errors.BODIES.write_failure(response, error, recorder)
+    if error is not None and not (is_begun or "failed" in own_spelling(response.raw)):
+        return BODIES.write_failure(response, error, recorder)
     for other in response.alternatives:
         recorder.lost(other, None, f"{NAME} has one answer only")
-    if error is not None and told not in (None, error.message):
+    if error is not None and error_message not in (None, error.message):
         recorder.lost(message, "metadata.error_message")
     return _write(response, message, error, recorder)
 
@@ -163,7 +178,7 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
 def _write(
     response: Response, message: Message, error: ProviderError | None, recorder: LossRecorder
 ) -> Wire:
-    metadata, mine = message.metadata, own(response.raw)
+    metadata, own_raw = message.metadata, own(response.raw)
     out: Wire = {}
     if metadata.response_id is not None:
         out["id"] = metadata.response_id
@@ -175,15 +190,17 @@ def _write(
     if writer.items or not is_kept(response.raw, "output"):
         out["output"] = writer.items
     if error is not None:
-        out["error"] = errors.write_failed(error, recorder)
+        out["error"] = write_failed(error, recorder)
     if metadata.usage is not None:
-        out["usage"] = write_usage(metadata.usage, NAME, tables.COUNTS, recorder)
-    if "output_text" in form(response.raw):
+        usage = write_usage(metadata.usage, NAME, tables.COUNTS, recorder)
+        if usage is not None:
+            out["usage"] = usage
+    if "output_text" in own_spelling(response.raw):
         out["output_text"] = _text(message.content)
     if response.raw is not None:
         recorder.unwritten_raw(response, response.raw)
-        put_back(out, response.raw)
-    return fill(out, mine, {**_SAID, "tools": []})
+        restore_own(out, response.raw)
+    return fill(out, own_raw, {**_DEMANDED, "tools": []})
 
 
 def _write_ending(out: Wire, response: Response, message: Message, recorder: LossRecorder) -> None:
@@ -194,12 +211,15 @@ def _write_ending(out: Wire, response: Response, message: Message, recorder: Los
     if status is not None:
         out["status"] = status
     if reason is not None:
-        kept = own(response.raw).get("incomplete_details")
-        out["incomplete_details"] = {**(kept if type(kept) is dict else {}), "reason": reason}
+        preserved = own(response.raw).get("incomplete_details")
+        out["incomplete_details"] = {
+            **(preserved if type(preserved) is dict else {}),
+            "reason": reason,
+        }
     again = ending(status, reason, content)
-    for name, said, wanted in zip(("stop_reason", "status"), again, meant, strict=True):
-        if said is not wanted:
-            why = f"reads as {said and said.value}"
+    for name, read_again, expected in zip(("stop_reason", "status"), again, meant, strict=True):
+        if read_again is not expected:
+            why = f"reads as {read_again and read_again.value}"
             recorder.lost(message, f"metadata.{name}", why, kind="approximated", severity="info")
 
 
@@ -208,7 +228,7 @@ def _own_words(response: Response, message: Message) -> list[tuple[str | None, s
     words: list[tuple[str | None, str | None]] = []
     word = own_word(message.metadata, NAME)
     if type(word) is str:
-        is_reason = word in STOP_REASONS.words or "reason" in form(response.raw)
+        is_reason = word in STOP_REASONS.words or "reason" in own_spelling(response.raw)
         words.append(("incomplete", word) if is_reason else (word, None))
     if is_kept(response.raw, "status"):
         words.append((None, None))
@@ -236,3 +256,26 @@ _REASON_WORDS = {
     StopReason.CANCELLED: "cancelled",
     StopReason.OTHER: "incomplete",
 }
+
+
+# -- errors ---------------------------------------------------------------------------------------
+
+
+def is_failure(wire: Wire) -> bool:
+    """Whether a body stands in place of a response."""
+    if "output" in wire or wire.get("object") == "response":
+        return False
+    texts = [wire.get(key) for key in ("error", "detail", "message")]
+    return type(texts[0]) is dict or str in map(type, texts)
+
+
+def write_failed(error: ProviderError, recorder: LossRecorder) -> Wire:
+    """The error of a response that failed: its codes are a closed set."""
+    out = BODIES.write(error, recorder)
+    if not own_spelling(error.raw) and error.code not in tables.ERROR_CODES:
+        if error.code is not None:
+            recorder.lost(error, "code", "no code that a failed response may have")
+        limited = error.kind is ErrorKind.RATE_LIMIT
+        out["code"] = "rate_limit_exceeded" if limited else "server_error"
+        report_error_kind(error, error_kind(error.message, None, out["code"]), recorder)
+    return out

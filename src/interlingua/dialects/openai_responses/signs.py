@@ -14,14 +14,14 @@ def _input_items(data: Wire) -> bool:
 
 
 def _input_there(data: Wire) -> bool:
-    given = data.get("input")
+    input = data.get("input")
     if any(key in data for key in _OTHER_INPUT) or _makes_no_answers(data.get("model")):
         return False
-    if isinstance(given, list):
-        return all_have(given, "type", "role", "content", "id") and not any(
-            item.get("type") == "user_input" for item in given
+    if isinstance(input, list):
+        return all_have(input, "type", "role", "content", "id") and not any(
+            item.get("type") == "user_input" for item in input
         )
-    return given is None or (isinstance(given, str) and any(key in data for key in _BESIDE_INPUT))
+    return input is None or (isinstance(input, str) and any(key in data for key in _BESIDE_INPUT))
 
 
 _OTHER_INPUT = (

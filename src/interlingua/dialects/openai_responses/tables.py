@@ -13,8 +13,8 @@ from interlingua.dialects.openai import FORMAT_NAME
 from interlingua.dialects.openai import FORMATS as FORMATS
 from interlingua.dialects.openai_usage import Counts
 from interlingua.dialects.record import Counting, Traits
-from interlingua.ids import IdGrammar
 from interlingua.model.blocks import Executor
+from interlingua.model.ids import IdGrammar
 from interlingua.model.message import Role
 from interlingua.model.metadata import MessageStatus, StopReason
 

@@ -11,16 +11,16 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Collection
 from functools import partial
-from typing import Any
+from typing import Any, Never, assert_type
 
-from interlingua.dialects.kernel.errors import ShapeError, want
+from interlingua.dialects.kernel.errors import ShapeError, require
 from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, lost, plain
-from interlingua.dialects.kernel.kept import (
+from interlingua.dialects.kernel.preserved import (
     NOTHING,
-    Kept,
-    did_without,
+    Preserved,
     keep,
     restore,
+    was_absent,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
@@ -28,20 +28,26 @@ from interlingua.dialects.kernel.words import compaction_as_text
 from interlingua.dialects.openai import is_plain
 from interlingua.dialects.openai_responses import tables
 from interlingua.dialects.openai_responses.tables import ITEM_KEYS, NAME
-from interlingua.ids import synthetic_tool_id
 from interlingua.model.base import Raw
 from interlingua.model.blocks import (
+    AudioBlock,
     Block,
     Cache,
     Citation,
     CompactionBlock,
     DocumentBlock,
     ImageBlock,
+    RedactedThinkingBlock,
     RefusalBlock,
     Source,
     TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
     UnknownBlock,
+    VideoBlock,
 )
+from interlingua.model.ids import synthetic_tool_id
 
 # -- what is kept of items and parts --------------------------------------------------------------
 
@@ -55,18 +61,18 @@ raw_of = partial(keep, NAME)
 
 def own(raw: Raw | None) -> Wire:
     """What this dialect kept in a `raw`; asked so often that the kernel's way is too long."""
-    mine = raw.get(NAME) if raw is not None else None
-    return mine if type(mine) is dict else NOTHING
+    own_raw = raw.get(NAME) if raw is not None else None
+    return own_raw if type(own_raw) is dict else NOTHING
 
 
-def form(raw: Raw | None) -> Wire:
+def own_spelling(raw: Raw | None) -> Wire:
     """The spelling in it."""
-    mine = raw.get(NAME) if raw is not None else None
-    spelling = mine.get("$form") if type(mine) is dict else None
+    own_raw = raw.get(NAME) if raw is not None else None
+    spelling = own_raw.get("$form") if type(own_raw) is dict else None
     return spelling if type(spelling) is dict else NOTHING
 
 
-def says_nothing(value: Any) -> bool:
+def is_blank_value(value: Any) -> bool:
     return not value and (value is None or type(value) in _HOLLOW)
 
 
@@ -97,39 +103,39 @@ def item_raw(
 
 def begin(block: Any, item: Wire, rest: Wire | None = None, more: Wire | None = None) -> Any:
     """The block as the first of an item with these keys; `more` is the item's other spelling."""
-    mine = own(block.raw)
-    spelling = {**mine.get("$form", NOTHING), "item": item, **(more or NOTHING)}
-    kept = {key: value for key, value in mine.items() if key != "$form"}
+    own_raw = own(block.raw)
+    spelling = {**own_raw.get("$form", NOTHING), "item": item, **(more or NOTHING)}
+    preserved = {key: value for key, value in own_raw.items() if key != "$form"}
     if rest:
-        kept["$item"] = rest
-    return block.replace(raw=raw_of(kept, spelling))
+        preserved["$item"] = rest
+    return block.replace(raw=raw_of(preserved, spelling))
 
 
-def put_back(out: Wire, raw: Raw | None) -> Wire:
+def restore_own(out: Wire, raw: Raw | None) -> Wire:
     """A written part with what was kept of it; what was said wins."""
     return out if raw is None else restore(out, own(raw))
 
 
 def put_item_back(out: Wire, raw: Raw | None) -> Wire:
     """The same for an item."""
-    return out if raw is None else add(restore(out, own(raw)), form(raw).get("item"))
+    return out if raw is None else add(restore(out, own(raw)), own_spelling(raw).get("item"))
 
 
-def add(out: Wire, kept: Wire | None) -> Wire:
+def add(out: Wire, preserved: Wire | None) -> Wire:
     """What was kept, wherever a place is free."""
-    if kept:
-        for key, value in kept.items():
+    if preserved:
+        for key, value in preserved.items():
             out.setdefault(key, value)
     return out
 
 
 def is_kept(raw: Raw | None, key: str) -> bool:
     """Whether `raw` knows what the wire had for a key, which may be nothing at all."""
-    mine = own(raw)
-    return key in mine or did_without(mine, key)
+    own_raw = own(raw)
+    return key in own_raw or was_absent(own_raw, key)
 
 
-def made_id(prefix: str, *parts: object) -> str:
+def synthetic_id(prefix: str, *parts: object) -> str:
     """An id for an item that has to have one; the same for the same parts."""
     return prefix + synthetic_tool_id(*parts)[2:]
 
@@ -141,18 +147,18 @@ def written(table: Table, value: Any, recorder: LossRecorder, out: Wire | None =
     table.write(value, out, own(raw), recorder)
     if raw is not None and (len(raw) > 1 or NAME not in raw):
         recorder.unwritten_raw(value, raw)
-    return put_back(out, raw)
+    return restore_own(out, raw)
 
 
 # -- cache breakpoints ----------------------------------------------------------------------------
 
 
-def _read_cache(given: Any) -> Reading:
+def _read_cache(value: Any) -> Reading:
     """One that says more than a field can hold is content."""
-    match given:
-        case {"mode": "explicit"} if len(given) == 1:
+    match value:
+        case {"mode": "explicit"} if len(value) == 1:
             return {"cache": Cache()}
-        case {"mode": "explicit", "ttl": str(ttl)} if len(given) == 2 and ttl in tables.CACHE_TTLS:
+        case {"mode": "explicit", "ttl": str(ttl)} if len(value) == 2 and ttl in tables.CACHE_TTLS:
             return {"cache": Cache(ttl)}
     return NOT_OURS
 
@@ -195,17 +201,17 @@ def read_citation(note: Wire) -> Citation:
     table = _CITATIONS.get(kind) if type(kind) is str else None
     if table is None:
         return Citation(raw=raw_of(note, None))
-    kept = Kept()
-    citation = Citation(**table.read(note, kept))
+    preserved = Preserved()
+    citation = Citation(**table.read(note, preserved))
     if kind != _default_type(citation):
-        kept.form["type"] = kind
-    raw = kept.raw(NAME)
+        preserved.spelling["type"] = kind
+    raw = preserved.raw(NAME)
     return citation if raw is None else citation.replace(raw=raw)
 
 
 def write_citation(citation: Citation, recorder: LossRecorder) -> Wire | None:
     """None where there is nothing that an annotation could point at."""
-    kind = form(citation.raw).get("type") or _default_type(citation)
+    kind = own_spelling(citation.raw).get("type") or _default_type(citation)
     if kind is None and not own(citation.raw):
         recorder.lost(citation)
         return None
@@ -219,10 +225,10 @@ def _default_type(citation: Citation) -> str | None:
     return "file_citation" if citation.file_id is not None else None
 
 
-def _read_citations(given: Any) -> Reading:
-    if type(given) is not list or not all(type(note) is dict for note in given):
+def _read_citations(value: Any) -> Reading:
+    if type(value) is not list or not all(type(note) is dict for note in value):
         return NOT_OURS
-    return {"citations": tuple([read_citation(note) for note in given])}
+    return {"citations": tuple([read_citation(note) for note in value])}
 
 
 def _write_citations(block: Any, recorder: LossRecorder) -> list[Wire]:
@@ -268,8 +274,8 @@ def read_text(part: Wire, made: bool) -> TextBlock:
 
 def _read_text(part: Wire, made: bool) -> TextBlock:
     kind = part["type"]
-    kept = Kept(form={} if kind == _USUAL[made] else {"type": kind})
-    return _TEXTS[kind, made].read_value(TextBlock, part, NAME, kept)
+    preserved = Preserved(spelling={} if kind == _USUAL[made] else {"type": kind})
+    return _TEXTS[kind, made].read_value(TextBlock, part, NAME, preserved)
 
 
 def is_string(blocks: tuple[Any, ...]) -> bool:
@@ -289,15 +295,15 @@ def write_text(block: TextBlock, recorder: LossRecorder, made: bool) -> Wire:
         or (raw is not None and (len(raw) != 1 or NAME not in raw))
     ):
         return _write_text(block, recorder, made)
-    kind = _USUAL[made] if raw is None else form(raw).get("type") or _USUAL[made]
+    kind = _USUAL[made] if raw is None else own_spelling(raw).get("type") or _USUAL[made]
     out = {"type": kind, "text": block.text}
     if kind == "output_text" and (raw is None or not is_kept(raw, "annotations")):
         out["annotations"] = []
-    return out if raw is None else put_back(out, raw)
+    return out if raw is None else restore_own(out, raw)
 
 
 def _write_text(block: TextBlock, recorder: LossRecorder, made: bool) -> Wire:
-    kind = form(block.raw).get("type") or _USUAL[made]
+    kind = own_spelling(block.raw).get("type") or _USUAL[made]
     return written(_TEXTS[kind, made], block, recorder, {"type": kind})
 
 
@@ -316,11 +322,11 @@ def source_of_url(url: str) -> tuple[Source, str | None]:
 def read_source(wire: Wire, *keys: str) -> tuple[str, Source, str | None] | None:
     """The first of these keys that says where the data is, and what it says."""
     for key in keys:
-        given = wire.get(key)
-        if type(given) is str:
+        value = wire.get(key)
+        if type(value) is str:
             if key == "file_id":
-                return key, Source("file_id", given, provider=tables.FILE_PROVIDER), None
-            return key, *source_of_url(given)
+                return key, Source("file_id", value, provider=tables.FILE_PROVIDER), None
+            return key, *source_of_url(value)
     return None
 
 
@@ -372,7 +378,7 @@ PICTURE = ("source", "media_type")
 _DETAIL = Field(
     "detail",
     ("detail",),
-    lambda given: {"detail": given} if type(given) is str and given in tables.DETAILS else NOT_OURS,
+    lambda value: {"detail": value} if type(value) is str and value in tables.DETAILS else NOT_OURS,
     _write_detail,
     fill=lambda _: "auto",  # typed as required in messages
 )
@@ -387,17 +393,17 @@ def read_image(part: Wire, table: Table, *keys: str, made: bool = False) -> Imag
     if where is None:
         return None
     key, source, media_type = where
-    kept = Kept(form={"type": "input_image"} if made else {})
-    attrs = table.read(part, kept)
-    del kept.rest[key]
-    return ImageBlock(source, media_type, **attrs, raw=kept.raw(NAME))
+    preserved = Preserved(spelling={"type": "input_image"} if made else {})
+    attrs = table.read(part, preserved)
+    del preserved.rest[key]
+    return ImageBlock(source, media_type, **attrs, raw=preserved.raw(NAME))
 
 
 def write_image(
-    block: ImageBlock, table: Table, key: str, recorder: LossRecorder, said: Wire = NOTHING
+    block: ImageBlock, table: Table, key: str, recorder: LossRecorder, keys: Wire = NOTHING
 ) -> Wire | None:
     where = write_source(block, recorder, key, key)
-    return None if where is None else written(table, block, recorder, {**said, **where})
+    return None if where is None else written(table, block, recorder, {**keys, **where})
 
 
 def _read_file(part: Wire, made: bool) -> DocumentBlock | None:
@@ -405,23 +411,25 @@ def _read_file(part: Wire, made: bool) -> DocumentBlock | None:
     if where is None:
         return None
     key, source, media_type = where
-    kept = Kept(form={"type": "input_file"} if made else {})
-    attrs = _FILE.read(part, kept)
-    del kept.rest[key]
-    if key == "file_url":
-        source, media_type = Source("url", part[key]), None
+    preserved = Preserved(spelling={"type": "input_file"} if made else {})
+    attrs = _FILE.read(part, preserved)
+    del preserved.rest[key]
+    if key == "file_url" and source.kind == "base64":
+        preserved.spelling["url"] = True
     elif key == "file_data" and source.kind == "url":  # base64 alone, as some servers take it
         source = Source("base64", part[key])
-        kept.form["bare"] = True
-    if source.kind == "base64" and "filename" not in part:
-        kept.miss("filename")
-    return DocumentBlock(source, media_type, **attrs, raw=kept.raw(NAME))
+        preserved.spelling["bare"] = True
+    if source.kind == "base64" and key != "file_url" and "filename" not in part:
+        preserved.mark_absent("filename")
+    return DocumentBlock(source, media_type, **attrs, raw=preserved.raw(NAME))
 
 
 def _write_file(block: DocumentBlock, recorder: LossRecorder) -> Wire | None:
     kind = block.source.kind
-    if kind == "base64" and block.media_type is None and form(block.raw).get("bare"):
+    if kind == "base64" and block.media_type is None and own_spelling(block.raw).get("bare"):
         where: Wire | None = {"file_data": block.source.data or ""}
+    elif kind == "base64" and block.media_type is not None and own_spelling(block.raw).get("url"):
+        where = {"file_url": f"data:{block.media_type};base64,{block.source.data}"}
     elif kind == "text" or kind == "blocks":
         where = _text_as_file(block, recorder)
     else:
@@ -468,7 +476,7 @@ def read_parts(parts: list[Any], made: bool, place: str) -> list[Block]:
 
 
 def read_part(part: Any, made: bool = False) -> Block:
-    kind = want(part, dict).get("type")
+    kind = require(part, dict).get("type")
     if kind == "input_text" or kind == "output_text":
         return read_text(part, made)
     if kind == "input_image":
@@ -486,9 +494,9 @@ def write_part(block: Block, recorder: LossRecorder, made: bool = False) -> Wire
     match block:
         case TextBlock():
             return write_text(block, recorder, made)
-        case ImageBlock() if not made or form(block.raw).get("type"):
+        case ImageBlock() if not made or own_spelling(block.raw).get("type"):
             return write_image(block, _IMAGE, "image_url", recorder, {"type": "input_image"})
-        case DocumentBlock() if not made or form(block.raw).get("type"):
+        case DocumentBlock() if not made or own_spelling(block.raw).get("type"):
             return _write_file(block, recorder)
         case RefusalBlock() if made:
             return written(_REFUSAL, block, recorder, {"type": "refusal"})
@@ -499,6 +507,11 @@ def write_part(block: Block, recorder: LossRecorder, made: bool = False) -> Wire
             return {key: each for key, each in own(block.raw).items() if key != "$form"}
         case UnknownBlock():
             recorder.dropped(block, "only the dialect that read it can write it")
+        case ImageBlock() | AudioBlock() | VideoBlock() | DocumentBlock() | RefusalBlock():
+            recorder.dropped(block)
+        case ThinkingBlock() | RedactedThinkingBlock() | ToolUseBlock() | ToolResultBlock():
+            recorder.dropped(block)
         case _:
+            assert_type(block, Never)  # type: ignore[unreachable]  # types of later versions
             recorder.dropped(block)
     return None

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from interlingua.dialects.kernel.errors import each, take, want
+from interlingua.dialects.kernel.errors import read_each, require, require_key
 from interlingua.dialects.kernel.fields import Table, constant, plain
-from interlingua.dialects.kernel.kept import NOTHING, Kept
+from interlingua.dialects.kernel.preserved import NOTHING, Preserved
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_responses.tables import NAME
@@ -17,12 +17,12 @@ from interlingua.dialects.openai_responses.text import (
     RESERVED,
     add,
     begin,
-    form,
     item_raw,
-    made_id,
     own,
+    own_spelling,
     put_item_back,
     spare,
+    synthetic_id,
     written,
 )
 from interlingua.model.blocks import Block, CompactionBlock, RedactedThinkingBlock, ThinkingBlock
@@ -45,9 +45,9 @@ def read_reasoning(item: Wire, follows: ThinkingBlock | None) -> list[Block]:
     """`follows` is the thinking right before it, which must not be taken for the same item."""
     id, signature = item.get("id"), item.get("encrypted_content")
     if id is not None:
-        want(id, str, ".id")
+        require(id, str, ".id")
     if signature is not None:
-        want(signature, str, ".encrypted_content")
+        require(signature, str, ".encrypted_content")
     is_bare = item.get("summary") == [] and len(item) == (3 if signature is None else 4)
     if is_bare and id is not None and (follows is None or follows.id != id):
         return [ThinkingBlock("", signature, id)]
@@ -73,7 +73,9 @@ def _read_reasoning(item: Wire, follows: ThinkingBlock | None) -> list[Block]:
 
 def _read_list(item: Wire, key: str, id: str | None) -> list[ThinkingBlock]:
     parts = item.get(key)
-    return [] if parts is None else each(parts, f".{key}", lambda part: _read_part(part, key, id))
+    return (
+        [] if parts is None else read_each(parts, f".{key}", lambda part: _read_part(part, key, id))
+    )
 
 
 def _read_part(part: Any, key: str, id: str | None) -> ThinkingBlock:
@@ -86,9 +88,9 @@ def _read_part(part: Any, key: str, id: str | None) -> ThinkingBlock:
 
 def _read_any_part(part: Any, key: str, id: str | None) -> ThinkingBlock:
     # A part without text stands where we would write none.
-    is_usual = key == "summary" and want(part, dict).get("text")
-    kept = Kept(form={} if is_usual else {"list": key})
-    return _LISTS[key].read_value(ThinkingBlock, want(part, dict), NAME, kept, id=id)
+    is_usual = key == "summary" and require(part, dict).get("text")
+    preserved = Preserved(spelling={} if is_usual else {"list": key})
+    return _LISTS[key].read_value(ThinkingBlock, require(part, dict), NAME, preserved, id=id)
 
 
 def _joins(before: Block | None, block: Block) -> bool:
@@ -98,7 +100,7 @@ def _joins(before: Block | None, block: Block) -> bool:
         and type(block) is ThinkingBlock
         and before.signature is None
         and before.id == block.id
-        and "item" not in form(block.raw)
+        and "item" not in own_spelling(block.raw)
     )
 
 
@@ -120,7 +122,7 @@ def write_reasoning(
     """`seed` is what a made-up id is made from; None where thinking must come from here to have a
     place: then it needs an id or a signature of its own."""
     first, last = parts[0], parts[-1]
-    spelling = form(first.raw)
+    spelling = own_spelling(first.raw)
     begun = spelling.get("item")
     if seed is None and begun is None and first.id is None and last.signature is None:
         for part in parts:
@@ -131,7 +133,7 @@ def write_reasoning(
     if first.id is not None:
         item["id"] = first.id
     elif "id" not in gone and "id" not in (begun or ()):
-        item["id"] = made_id("rs", *((last.signature,) if seed is None else (seed,)))
+        item["id"] = synthetic_id("rs", *((last.signature,) if seed is None else (seed,)))
     _write_lists(item, parts, recorder)
     if not item["summary"] and ("summary" in gone or "summary" in (begun or ())):
         del item["summary"]
@@ -144,7 +146,7 @@ def _write_lists(item: Wire, parts: list[ThinkingBlock], recorder: LossRecorder)
     item["summary"] = []
     for part in parts:
         wire = _write_part(part, recorder)
-        key = form(part.raw).get("list")
+        key = own_spelling(part.raw).get("list")
         is_bare = not part.text and key is None and len(parts) == 1
         if not (is_bare and own(part.raw).keys() <= RESERVED):
             item.setdefault(key or "summary", []).append(wire)
@@ -157,7 +159,7 @@ def _write_part(part: ThinkingBlock, recorder: LossRecorder) -> Wire:
 
 
 def _write_any_part(part: ThinkingBlock, recorder: LossRecorder) -> Wire:
-    return written(_LISTS[form(part.raw).get("list") or "summary"], part, recorder)
+    return written(_LISTS[own_spelling(part.raw).get("list") or "summary"], part, recorder)
 
 
 # -- compacted history ----------------------------------------------------------------------------
@@ -168,13 +170,13 @@ _SEALED = frozenset({"data"})
 
 def read_compaction(item: Wire) -> CompactionBlock:
     """History that its issuer alone can read."""
-    data = take(item, "encrypted_content", str)
+    data = require_key(item, "encrypted_content", str)
     return CompactionBlock(data=data, raw=item_raw(item, _COMPACTION, {}))
 
 
 def is_compaction(block: RedactedThinkingBlock) -> bool:
     """Whether it is one as messages of earlier versions of this package have it."""
-    return bool(form(block.raw).get("item", NOTHING).get("type") == "compaction")
+    return bool(own_spelling(block.raw).get("item", NOTHING).get("type") == "compaction")
 
 
 def write_compaction(

@@ -6,23 +6,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from interlingua.dialects.kernel.errors import ShapeError, take, want
-from interlingua.dialects.kernel.errors import each as each_of
+from interlingua.dialects.kernel.errors import ShapeError, read_each, require, require_key
 from interlingua.dialects.kernel.fields import NOT_OURS, QUIET, Table, plain
-from interlingua.dialects.kernel.kept import NOTHING, Kept, fill
+from interlingua.dialects.kernel.preserved import NOTHING, Preserved, fill
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import unsaid_changes
+from interlingua.dialects.kernel.words import report_changes
 from interlingua.dialects.openai import grammar_field
 from interlingua.dialects.openai_responses import tables
 from interlingua.dialects.openai_responses.options import FORMAT
 from interlingua.dialects.openai_responses.tables import NAME
-from interlingua.dialects.openai_responses.text import form, own, put_back
+from interlingua.dialects.openai_responses.text import own, own_spelling, restore_own
 from interlingua.model.base import same
 from interlingua.model.blocks import Executor
-from interlingua.model.changes import EFFORTS, Changes
 from interlingua.model.exchange import ToolChoice
-from interlingua.model.message import Message
+from interlingua.model.message import EFFORTS, Changes, Message
 from interlingua.model.tools import ToolDefinition
 
 # -- definitions ----------------------------------------------------------------------------------
@@ -45,29 +43,31 @@ _DEMANDED: Wire = {"parameters": None, "strict": None}
 """What a function has to say even where there is nothing to say."""
 
 
-def read_tools(given: Any, number: int | None = None) -> list[ToolDefinition]:
+def read_tools(value: Any, number: int | None = None) -> list[ToolDefinition]:
     """`number` is that of the item in the middle of the input that brings them (`$form.added`)."""
-    tools = each_of(given, ".tools", _read_tool)
+    tools = read_each(value, ".tools", _read_tool)
     return tools if number is None else [_brought(tool, number) for tool in tools]
 
 
 def _read_tool(wire: Any) -> ToolDefinition:
-    kind = want(want(wire, dict).get("type", "function"), str, ".type")
+    kind = require(require(wire, dict).get("type", "function"), str, ".type")
     keys = tables.TOOLS.get(kind, ())
-    kept = Kept()
+    preserved = Preserved()
     if "type" not in wire:
-        kept.miss("type")
+        preserved.mark_absent("type")
     if "name" in keys:
-        take(wire, "name", str)
-    said = wire
+        require_key(wire, "name", str)
+    present = wire
     if kind == "function":
-        kept.miss_any(wire, _DEMANDED)
+        preserved.mark_any_absent(wire, _DEMANDED)
         if None in wire.values():
-            said = {k: each for k, each in wire.items() if each is not None or k not in _DEMANDED}
-    attrs = {"name": kind, **_TABLES.get(kind, _OTHER).read(said, kept)}
+            present = {
+                k: each for k, each in wire.items() if each is not None or k not in _DEMANDED
+            }
+    attrs = {"name": kind, **_TABLES.get(kind, _OTHER).read(present, preserved)}
     if kind not in tables.KINDS:
-        kept.form["kind"] = kind
-    raw = kept.raw(NAME)
+        preserved.spelling["kind"] = kind
+    raw = preserved.raw(NAME)
     if raw is None and kind not in ("function", "custom"):
         raw = {NAME: {}}  # tells the vendor's tool
     return ToolDefinition(**attrs, executor=_executor(wire, kind), kind=kind, raw=raw)
@@ -93,7 +93,7 @@ def write_tools(tools: Sequence[ToolDefinition], recorder: LossRecorder) -> list
 def _write_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
     """None for a tool that another vendor defined; the report says so."""
     kind, raw = tool.kind, tool.raw
-    mine, spelling, keys = own(raw), form(raw), tables.TOOLS.get(kind, ())
+    own_raw, spelling, keys = own(raw), own_spelling(raw), tables.TOOLS.get(kind, ())
     is_own = kind in tables.KINDS and raw is not None and NAME in raw
     if not (is_own or kind in tables.BARE_TOOLS or spelling.get("kind") == kind):
         reason = "tools that a vendor defines do not cross vendors"
@@ -101,14 +101,14 @@ def _write_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
         return None
     is_untyped = kind == "function" and "type" in spelling.get("absent", ())
     wire: Wire = {} if is_untyped else {"type": kind}
-    _TABLES.get(kind, _OTHER).write(tool, wire, mine, recorder)
+    _TABLES.get(kind, _OTHER).write(tool, wire, own_raw, recorder)
     if kind == "function":
-        fill(wire, mine, _DEMANDED)
+        fill(wire, own_raw, _DEMANDED)
     elif "name" not in keys and kind not in ("mcp", tool.name):
         recorder.lost(tool, "name")
     if raw is not None:
         recorder.unwritten_raw(tool, raw)
-        put_back(wire, raw)
+        restore_own(wire, raw)
     if _executor(wire, kind) != tool.executor:
         if kind == "tool_search":
             wire["execution"] = "client" if tool.executor == "client" else "server"
@@ -141,10 +141,23 @@ def _chosen(wire: Any) -> str | None:
     """The name of a tool that is chosen by an object."""
     if type(wire) is not dict:
         return None
-    kind = wire.get("type")
-    key = "name" if kind in ("function", "custom") else "server_label" if kind == "mcp" else "type"
-    name = wire.get(key)
+    name = wire.get(_chosen_by(wire.get("type")))
     return name if type(name) is str else None
+
+
+def _chosen_by(kind: Any) -> str:
+    return "name" if kind in ("function", "custom") else "server_label" if kind == "mcp" else "type"
+
+
+def has_unknown_keys(choice: Any) -> bool:
+    """Whether a choice, or one of the tools in it, has keys that no field holds."""
+    if type(choice) is not dict:
+        return False
+    is_list = choice.get("type") == "allowed_tools"
+    known = ("type", "mode", "tools") if is_list else ("type", _chosen_by(choice.get("type")))
+    if any(item is not None and key not in known for key, item in choice.items()):
+        return True
+    return is_list and any(has_unknown_keys(each) for each in choice["tools"])
 
 
 def write_choice(
@@ -189,14 +202,14 @@ _SETTINGS = frozenset({"reasoning", "text", "type"})
 
 
 def _brought(tool: ToolDefinition, number: int) -> ToolDefinition:
-    mine = own(tool.raw)
-    spelling = {**mine.get("$form", NOTHING), "added": number}
-    return tool.replace(raw={NAME: {**mine, "$form": spelling}})
+    own_raw = own(tool.raw)
+    spelling = {**own_raw.get("$form", NOTHING), "added": number}
+    return tool.replace(raw={NAME: {**own_raw, "$form": spelling}})
 
 
 def added(tool: ToolDefinition) -> int | None:
     """Which item in the middle of the input brought a tool."""
-    number = form(tool.raw).get("added")
+    number = own_spelling(tool.raw).get("added")
     return number if type(number) is int else None
 
 
@@ -223,20 +236,20 @@ def read_update(item: Wire) -> tuple[Changes, Wire] | None:
     attrs: Any = {} if found is NOT_OURS else found
     changes = Changes(effort=effort if effort in EFFORTS else None, **attrs)
     keys = {key: value for key, value in item.items() if key not in _SETTINGS}
-    said = _settings(changes)
-    if not said or not same({"type": UPDATE, **keys, **said}, item):
+    settings = _settings(changes)
+    if not settings or not same({"type": UPDATE, **keys, **settings}, item):
         return None
     return changes, keys
 
 
 def _settings(changes: Changes, recorder: LossRecorder = QUIET) -> Wire:
-    said: Wire = {}
+    settings: Wire = {}
     if changes.effort is not None:
-        said["reasoning"] = {"effort": changes.effort}
-    wanted = changes.response_format
-    if wanted is not None and wanted.kind in ("text", "json_schema"):
-        said["text"] = {"format": FORMAT.write(changes, recorder)}
-    return said
+        settings["reasoning"] = {"effort": changes.effort}
+    response_format = changes.response_format
+    if response_format is not None and response_format.kind in ("text", "json_schema"):
+        settings["text"] = {"format": FORMAT.write(changes, recorder)}
+    return settings
 
 
 class Pending:
@@ -250,7 +263,7 @@ class Pending:
         self.message, self.tools, self.recorder = message, tools, recorder
         self.names = list(changes.tools_added)
         self.settings = _settings(changes, recorder)
-        unsaid_changes(message, recorder, tables.TRAITS.changes)
+        report_changes(message, recorder, tables.TRAITS.changes)
         if changes.response_format is not None and "text" not in self.settings:
             recorder.lost(message, "changes.response_format")
 
@@ -262,8 +275,8 @@ class Pending:
         return found
 
     def take_settings(self) -> Wire:
-        said, self.settings = self.settings, {}
-        return said
+        settings, self.settings = self.settings, {}
+        return settings
 
     def rest(self, brought: set[int]) -> list[Wire]:
         """Items for what no item of the wire has said."""

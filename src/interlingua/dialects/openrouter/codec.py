@@ -3,6 +3,7 @@ own."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from interlingua.dialects.kernel.recorder import LossRecorder
@@ -12,10 +13,15 @@ from interlingua.dialects.openai_chat import stream
 from interlingua.dialects.openai_chat.response import read_answer, write_answer
 from interlingua.dialects.openrouter.tables import ANSWERED, ROUTED
 from interlingua.model.exchange import Request, Response
+from interlingua.model.message import Message
 
 
 def read_request(wire: Any, model: str | None = None, stream: bool | None = None) -> Request:
     return chat.read_request(wire, t=ROUTED)
+
+
+def read_more(wires: list[Any], messages: list[Message], before: Any) -> Iterator[Any]:
+    return chat.read_more(wires, messages, before, ROUTED)
 
 
 def write_request(request: Request, recorder: LossRecorder) -> Wire:

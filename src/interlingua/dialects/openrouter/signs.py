@@ -11,8 +11,8 @@ def _choice_keys(*keys: str) -> Holds:
         choices = data.get("choices")
         listed = choices if isinstance(choices, list) else []
         objects = [each for each in listed if isinstance(each, dict)]
-        said = [each["message"] for each in objects if isinstance(each.get("message"), dict)]
-        return any(key in each for each in (*objects, *said) for key in keys)
+        messages = [each["message"] for each in objects if isinstance(each.get("message"), dict)]
+        return any(key in each for each in (*objects, *messages) for key in keys)
 
     return holds
 

@@ -70,6 +70,8 @@ ROUTED = replace(
 ANSWERED = chat.answering(ROUTED)
 
 TRAITS = Traits(
+    speaks=True,
+    choices=frozenset({"none", "one"}),
     family="openrouter",
     developer=True,
     system_anywhere=True,
@@ -79,7 +81,7 @@ TRAITS = Traits(
     replays_thinking=True,
     changes=ROUTED.changes,
     metadata="metadata",
-    hands_on=True,
+    relays_signatures=True,
     instruction_roles=True,
     paths={"request": "/chat/completions"},
 )

@@ -1,1 +1,1 @@
-"""Who may come in, and what they may spend."""
+"""API keys, their permissions, and spending caps."""

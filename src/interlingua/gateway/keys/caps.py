@@ -15,8 +15,9 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import NamedTuple
 
-from interlingua.bus.payloads.service import QuotaAlert, QuotaExceeded
 from interlingua.client.targets import Target
+from interlingua.costs.table import PriceTable
+from interlingua.events.payloads import QuotaAlert, QuotaExceeded
 from interlingua.gateway.keys.keys import Emit
 from interlingua.gateway.keys.reservation_batch import ReservationBatch
 from interlingua.gateway.keys.tariffs import (
@@ -32,11 +33,10 @@ from interlingua.gateway.shared.principal import KeyPrincipal, picodollars, usd
 from interlingua.gateway.shared.refusals import CodedRefusal
 from interlingua.gateway.shared.sizes import Most
 from interlingua.gateway.shared.state import Arrival, Exchange, Principal
-from interlingua.ids import Ulids
 from interlingua.model.exchange import ErrorKind
+from interlingua.model.ids import Ulids
 from interlingua.model.message import micros
 from interlingua.model.metadata import Usage
-from interlingua.prices.table import PriceTable
 from interlingua.store.base import AsyncStore
 from interlingua.store.cap_rules import Alert, Over, Reserve, Settle
 from interlingua.store.errors import StoreError
@@ -45,20 +45,20 @@ logger = logging.getLogger(__name__)
 
 PATIENCE = 90.0
 """Seconds of silence after which a process is taken for dead, and what it held is given back."""
-_TOLD = 1000
+_MAX_REPORTED = 1000
 
 
 class Reservation(NamedTuple):
     """What is set aside for a request."""
 
-    asked: Reserve
+    reserved: Reserve
     worst: Worst
     is_unbounded: bool = False
     """Whether it may cost more than that, which its owner allows."""
 
 
 class Caps:
-    """The caps of all keys of a store. `emit` hears of alerts and refusals."""
+    """The caps of all keys of a store. `emit` receives alerts and refusals."""
 
     def __init__(
         self,
@@ -84,9 +84,8 @@ class Caps:
     async def reserve(
         self, arrival: Arrival, most: Most, targets: Sequence[Target]
     ) -> Reservation | None:
-        """Set aside what the request may cost at most, with any of the targets that may be asked;
-        `Refusal` with 429 where that is more than is left, and with 403 where nobody can say what
-        it may cost."""
+        """Reserves the most that the request may cost with any of its targets; `Refusal` with 429
+        if that exceeds what is left, with 403 if its cost is unbounded."""
         who = arrival.principal
         if not isinstance(who, KeyPrincipal) or not who.capped:
             return None
@@ -100,7 +99,7 @@ class Caps:
             worst = self.tariffs.worst(targets, most.input, most.output, now, most.answers)
         if who.limits and worst.cost is None and not who.allow_unpriced:
             raise _unpriced(arrival, targets)
-        asked = Reserve(
+        reserve = Reserve(
             arrival.id,
             who.account_id,
             micros(now),
@@ -112,19 +111,19 @@ class Caps:
             who.tokens_per_minute,
             who.concurrent,
         )
-        over = await self._set_aside(arrival, asked)
+        over = await self._set_aside(arrival, reserve)
         if over is not None:
-            self._tell_over(who, over, asked.day)
+            self._tell_over(who, over, reserve.day)
             raise _refusal(arrival, over, worst, now)
-        return Reservation(asked, worst, bool(most.unbounded))
+        return Reservation(reserve, worst, bool(most.unbounded))
 
-    async def _set_aside(self, arrival: Arrival, asked: Reserve) -> Over | None:
+    async def _set_aside(self, arrival: Arrival, reserve: Reserve) -> Over | None:
         """What stands against it; None: it is set aside."""
         try:
             first = self._first
             if first is None or not first.done():
                 await self._tend()
-            return await self._batch.reserve(asked)
+            return await self._batch.reserve(reserve)
         except StoreError as error:
             logger.error("caps_unreadable", extra={"request": arrival.id, "why": error.reason})
             text = "spending caps cannot be checked right now; try again"
@@ -159,21 +158,21 @@ class Caps:
             return None
         outcome.reservation = None
         cost, tokens = self._spent(exchange, reservation)
-        return Settle(arrival.id, cost, tokens, reservation.asked.limits)
+        return Settle(arrival.id, cost, tokens, reservation.reserved.limits)
 
     def _spent(self, exchange: Exchange, reservation: Reservation) -> tuple[int, int]:
-        """Picodollars and tokens. A request that failed before it said anything costs nothing. Of
-        one that broke off, or that does not say what it used, the prompt is paid, and as much of an
-        answer as was heard, or can have been made in that time."""
+        """Picodollars and tokens. A request that failed before any output costs nothing. If it
+        broke off or reports no usage, the prompt is charged, and the part of the answer that
+        arrived or can have been generated in that time."""
         arrival, decision, outcome = exchange.arrival, exchange.decision, exchange.outcome
         usage, model = outcome.usage, decision.target.model if decision.target else ""
         is_begun = outcome.status in (200, 499) or usage is not None
         if outcome.error is not None and not is_begun:
             return 0, 0
         if usage is None and outcome.error is None and reservation.is_unbounded:
-            return reservation.asked.amount, reservation.asked.tokens
+            return reservation.reserved.amount, reservation.reserved.tokens
         if usage is not None and not self._believes(usage, model, exchange, reservation):
-            return reservation.asked.amount, reservation.asked.tokens
+            return reservation.reserved.amount, reservation.reserved.tokens
         if usage is None or outcome.error is not None or usage.output_tokens is None:
             usage = self._guessed(usage, exchange, reservation.worst)
             cost = self.tariffs.cost(model, usage, arrival.at)
@@ -183,7 +182,7 @@ class Caps:
                 cost = outcome.cost = self.tariffs.cost(model, usage, arrival.at)
         tokens = (usage.prompt_tokens or 0) + (usage.output_tokens or 0)
         if cost is None:
-            return reservation.asked.amount, tokens  # nothing, where there was no price at all
+            return reservation.reserved.amount, tokens  # nothing, where there was no price at all
         return picodollars(cost), tokens
 
     def _believes(
@@ -225,16 +224,16 @@ class Caps:
     async def _keep_tending(self, first: asyncio.Future[None]) -> None:
         while True:
             try:
-                given = await self._store.tend_quotas(self.holder, self._patience)
-                if given:
-                    logger.warning("reservations_given_back", extra={"count": given})
+                returned = await self._store.renew_quotas(self.holder, self._patience)
+                if returned:
+                    logger.warning("reservations_returned", extra={"count": returned})
                 if not first.done():
                     first.set_result(None)
             except StoreError as error:
                 if not first.done():
                     first.set_exception(error)
                     return
-                logger.error("caps_not_tended", extra={"why": error.reason})
+                logger.error("caps_not_renewed", extra={"why": error.reason})
             await asyncio.sleep(self._patience / 5)
 
     async def close(self) -> None:
@@ -255,7 +254,7 @@ class Caps:
         which = (over.owner_id, day if over.window == "day" else day[:7])
         if which in self._reported:
             return
-        if len(self._reported) >= _TOLD:
+        if len(self._reported) >= _MAX_REPORTED:
             self._reported.clear()
         self._reported.add(which)
         limit, current = usd(over.limit), usd(over.current)

@@ -14,15 +14,15 @@ from interlingua.errors import InterlinguaError
 from interlingua.gateway.keys.keys import hash_of
 from interlingua.gateway.shared.principal import MOST_USD
 from interlingua.gateway.shared.state import ROUTE
-from interlingua.ids import Ulids
-from interlingua.models.names import model_name
-from interlingua.models.resolving import resolve
+from interlingua.model.ids import Ulids
+from interlingua.profiles.names import model_name
+from interlingua.profiles.resolving import resolve
 from interlingua.store.base import Store
 from interlingua.store.reference import KeyRow, TeamRow, UserRow
 
 TOKEN = "gw_"
 GRACE = timedelta(hours=24)
-"""How long a key that was replaced still opens, unless somebody says otherwise."""
+"""How long a replaced key remains valid by default."""
 _ULIDS = Ulids()
 
 
@@ -31,7 +31,7 @@ class TermsError(InterlinguaError):
 
 
 class NewKey(NamedTuple):
-    """A new key, and its token, which nobody can show again."""
+    """A new key, and its token, which cannot be shown again."""
 
     key: KeyRow
     token: str

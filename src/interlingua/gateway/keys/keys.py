@@ -13,19 +13,18 @@ import hmac
 import ipaddress
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from interlingua.bus.payloads.base import Payload
-from interlingua.bus.payloads.service import AuthFailed
 from interlingua.errors import InterlinguaError
+from interlingua.events.payloads import AuthFailed, Payload
 from interlingua.gateway.shared.principal import principal_of
 from interlingua.gateway.shared.refusals import CODE_HEADER
 from interlingua.gateway.shared.state import ANONYMOUS, Principal, Refusal
 from interlingua.model.exchange import ErrorKind
 from interlingua.store.base import AsyncStore
-from interlingua.store.errors import StoreError
+from interlingua.store.errors import NotFoundError, StoreError
 from interlingua.store.reference import KeyRow
 
 logger = logging.getLogger(__name__)
@@ -33,12 +32,13 @@ logger = logging.getLogger(__name__)
 LIFE = 2.0
 """Seconds for which a lookup is believed."""
 MOST = 10_000
-"""Lookups that are kept at a time."""
+"""Lookups that are cached at a time."""
 SHOWN = 8
 """Hex digits of a hash that a log may have."""
 _NOTHING = "0" * 64
 
 Emit = Callable[[str, Payload], object]
+LookUp = Callable[[str], Coroutine[Any, Any, "Verdict"]]
 
 
 class NoKeysError(InterlinguaError):
@@ -68,12 +68,15 @@ TEXTS = {
     "key_expired": "this API key has expired",
     "owner_disabled": "the user or the team of this API key is disabled",
 }
-"""What a client is told, by code."""
+"""Messages to the client, by code."""
 
 
 def hash_of(token: str) -> str:
-    """What is kept of a token."""
+    """What is cached for a token."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+_NO_TOKEN = hash_of("")
 
 
 class Keys:
@@ -99,18 +102,33 @@ class Keys:
         self._known: dict[str, Verdict] = {}
         self._asking: dict[str, asyncio.Future[Verdict]] = {}
         self._open: tuple[float, bool] = (0.0, False)
+        self.on_void: Callable[[str], None] | None = None
+        """Called with the id of a key that no longer opens anything."""
 
     async def find(self, token: str | None) -> Principal:
         """Who came with this token; `Refusal` with 401 for one that opens nothing."""
-        hashed = hash_of(token or "")
+        hashed = _NO_TOKEN if token is None else hash_of(token)
         verdict = self._known.get(hashed)
         if verdict is None or verdict.until <= self._clock():
-            verdict = await self._ask(hashed)
-        if verdict.principal is not None:
-            return verdict.principal
-        code = verdict.code if token else "missing_key"
-        headers = (("www-authenticate", "Bearer"), (CODE_HEADER, code))
-        raise Refusal(401, ErrorKind.AUTH, TEXTS[code], code, headers)
+            verdict = await self._ask(hashed, self._look_up)
+        if verdict.principal is None:
+            raise _void(verdict.code if token else "missing_key")
+        return verdict.principal
+
+    async def current(self, principal: Principal, *, looked_up: bool = False) -> Principal:
+        """The same principal with the rights its key has now; `Refusal` if the key is void.
+
+        Work that outlives its request asks this before each step; where a step costs money or runs
+        a tool, the store is `looked_up` every time."""
+        if principal.key_id is None:
+            return await self.find(None)
+        id = principal.key_id  # `gk_…`: never the form of a hash
+        verdict = None if looked_up else self._known.get(id)
+        if verdict is None or verdict.until <= self._clock():
+            verdict = await self._ask(id, self._look_up_id)
+        if verdict.principal is None:
+            raise _void(verdict.code)
+        return verdict.principal
 
     async def open_to_all(self) -> bool:
         """Whether there are no keys, and everybody may come in."""
@@ -127,13 +145,13 @@ class Keys:
         self._known.clear()
         self._open = (0.0, False)
 
-    async def _ask(self, hashed: str) -> Verdict:
-        """Look a hash up, once for all who ask for it at this moment."""
-        under_way = self._asking.get(hashed)
+    async def _ask(self, name: str, look_up: LookUp) -> Verdict:
+        """Look a name up, once for all who ask for it at this moment."""
+        under_way = self._asking.get(name)
         if under_way is None:
-            under_way = asyncio.ensure_future(self._look_up(hashed))
-            self._asking[hashed] = under_way
-            under_way.add_done_callback(lambda done: self._asked(hashed, done))
+            under_way = asyncio.ensure_future(look_up(name))
+            self._asking[name] = under_way
+            under_way.add_done_callback(lambda done: self._on_verdict(name, done))
         try:
             return await asyncio.shield(under_way)
         except StoreError as error:
@@ -141,12 +159,12 @@ class Keys:
             text = "API keys cannot be checked right now; try again"
             raise Refusal(503, ErrorKind.SERVER_ERROR, text, "store_unavailable") from None
 
-    def _asked(self, hashed: str, done: asyncio.Future[Verdict]) -> None:
-        del self._asking[hashed]
+    def _on_verdict(self, name: str, done: asyncio.Future[Verdict]) -> None:
+        del self._asking[name]
         if done.cancelled() or done.exception() is not None:
             return
-        self._known.pop(hashed, None)
-        self._known[hashed] = done.result()
+        self._known.pop(name, None)
+        self._known[name] = done.result()
         while len(self._known) > MOST:
             del self._known[next(iter(self._known))]
 
@@ -162,6 +180,16 @@ class Keys:
             verdict = Verdict(self._clock() + self._life)
         if verdict.principal is None:
             self._note(verdict, hashed)
+        return verdict
+
+    async def _look_up_id(self, id: str) -> Verdict:
+        try:
+            row = await self._store.key(id)
+        except NotFoundError:
+            return Verdict(self._clock() + self._life, key_id=id)
+        verdict = self._judged(row)
+        if verdict.principal is None:
+            self._note(verdict, row.secret_hash)
         return verdict
 
     def _judged(self, row: KeyRow) -> Verdict:
@@ -186,11 +214,18 @@ class Keys:
 
     def _note(self, verdict: Verdict, hashed: str) -> None:
         """A log entry and an event, neither with more of the hash than may be seen."""
+        if self.on_void is not None and verdict.key_id is not None:
+            self.on_void(verdict.key_id)
         extra = {"code": verdict.code, "key": verdict.key_id, "hash": hashed[:SHOWN]}
         logger.warning("auth_failed", extra=extra)
         if self._emit is not None:
             payload = AuthFailed(verdict.code, None, verdict.key_id, hashed[:SHOWN])
             self._emit("gateway.auth_failed", payload)
+
+
+def _void(code: str) -> Refusal:
+    headers = (("www-authenticate", "Bearer"), (CODE_HEADER, code))
+    return Refusal(401, ErrorKind.AUTH, TEXTS[code], code, headers)
 
 
 def is_loopback(host: str) -> bool:

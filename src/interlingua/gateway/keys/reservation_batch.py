@@ -25,8 +25,6 @@ PAUSE = 0.5
 """Seconds before a store that failed is asked again."""
 LONGEST = 2.0
 """Seconds that the end of an answer waits until what it cost is written."""
-AWAY = frozenset({"busy", "full", "read_only", "io", "replaced", "unreachable", "closed"})
-"""Why a store takes nothing at all, whatever it is given."""
 
 Answers = tuple[list[Over | StoreError | None], list[list[Alert]]]
 
@@ -51,7 +49,7 @@ class ReservationBatch:
         self._working: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def reserve(self, asked: Reserve) -> Over | None:
+    async def reserve(self, reserve: Reserve) -> Over | None:
         """What stands against it; None: it is set aside. Who is cancelled while waiting has
         nothing set aside in the end."""
         if len(self._reserves) >= WAITING:
@@ -61,13 +59,13 @@ class ReservationBatch:
         if self._loop is None:  # once: it costs a system call
             self._loop = asyncio.get_running_loop()
         future: asyncio.Future[Over | None] = self._loop.create_future()
-        self._reserves.append((asked, future))
+        self._reserves.append((reserve, future))
         self._start()
         try:
             return await future
         except (asyncio.CancelledError, StoreError):
             # Whether it was set aside nobody knows: settling what is not there does nothing.
-            self.put(Settle(asked.id, 0, 0))
+            self.put(Settle(reserve.id, 0, 0))
             raise
 
     async def settle(self, settle: Settle, hears: Hears = _nobody) -> None:
@@ -86,7 +84,7 @@ class ReservationBatch:
         await written
 
     def _wait_for(self, written: asyncio.Future[None], loop: asyncio.AbstractEventLoop) -> None:
-        """One timer for all who wait: as a rule nobody does when it rings."""
+        """One timer for all that wait; mostly none does when it fires."""
         if not self._ends:
             loop.call_later(LONGEST, self._let_go, loop)
         self._ends.append((loop.time() + LONGEST, written))
@@ -101,8 +99,8 @@ class ReservationBatch:
             loop.call_at(self._ends[0][0], self._let_go, loop)
 
     def put(self, settle: Settle, hears: Hears = _nobody) -> None:
-        """The same for who does not wait: `hears` is called when it is written, before anything
-        that is asked for after it."""
+        """The same without waiting: `hears` is called when it is written, before anything that is
+        requested later."""
         if len(self._settles) >= WAITING:
             logger.error("settlement_dropped", extra={"request": settle.id})
             hears([])
@@ -121,7 +119,7 @@ class ReservationBatch:
             reserves = [each for each in reserves if not each[1].done()]
             try:
                 overs, alerts = await self._written(
-                    [asked for asked, _ in reserves], [settle for settle, _ in settles]
+                    [reserve for reserve, _ in reserves], [settle for settle, _ in settles]
                 )
             except StoreError as error:
                 for _, future in reserves:
@@ -152,13 +150,13 @@ class ReservationBatch:
                 await asyncio.sleep(GATHERING)
 
     async def _written(self, reserves: list[Reserve], settles: list[Settle]) -> Answers:
-        """All of them in one transaction. Where one of them cannot be written, the others are:
-        nobody waits for ever for what somebody else was told."""
+        """Writes all in one transaction. If one of them cannot be written, the others still are, so
+        that none waits forever."""
         try:
-            overs, alerts = await self._store.work_quotas(self._holder, reserves, settles)
+            overs, alerts = await self._store.settle_and_reserve(self._holder, reserves, settles)
             return [*overs], alerts
         except StoreError as error:
-            if error.reason in AWAY:
+            if error.is_away:
                 raise
             if len(reserves) + len(settles) == 1:
                 return self._unwritable(reserves, settles, error)

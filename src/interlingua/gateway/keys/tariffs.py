@@ -3,19 +3,88 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from math import ceil
 from typing import NamedTuple
 
 from interlingua.client.targets import Target
+from interlingua.costs.cost import EXACT, cost_of
+from interlingua.costs.table import PriceTable, Rates, bundled
 from interlingua.errors import InterlinguaError
-from interlingua.gateway.keys.pricing import Pricer
 from interlingua.gateway.shared.principal import picodollars
 from interlingua.gateway.shared.sizes import window
 from interlingua.model.metadata import Usage
-from interlingua.models.capabilities import capabilities
-from interlingua.prices.table import PriceTable, Rates, bundled
+from interlingua.profiles.capabilities import capabilities
+
+_DIGITS = 24
+"""Of a dollar: a rate has eighteen places, and is for a million tokens."""
+
+
+class _Known(NamedTuple):
+    """Rates of one model in one minute, in 10⁻²⁴ dollars a token."""
+
+    since: datetime
+    until: datetime
+    input: int
+    cached: int
+    written: int
+    output: int
+
+
+class Pricer:
+    """Costs by one table."""
+
+    def __init__(self, table: PriceTable | None = None) -> None:
+        self.table = table or bundled()
+        self._known: dict[str, _Known | None] = {}
+
+    @property
+    def version(self) -> str:
+        return self.table.version
+
+    def cost(self, usage: Usage, model: str, at: datetime) -> Decimal | None:
+        """In US dollars; None where it cannot be known."""
+        if usage.plausible() is not usage:
+            return None
+        known = self._known.get(model)
+        if known is None or not known.since <= at < known.until:
+            known = self._look_up(model, at.astimezone(UTC))
+        fresh, output = usage.input_tokens, usage.output_tokens
+        if known is None or fresh is None or output is None:
+            try:
+                return cost_of(usage, model, self.table, at).total
+            except (InterlinguaError, ValueError):
+                return None
+        total = fresh * known.input + output * known.output
+        total += (usage.cached_input_tokens or 0) * known.cached
+        total += (usage.cache_creation_input_tokens or 0) * known.written
+        return EXACT.scaleb(Decimal(total), -_DIGITS).normalize(EXACT)
+
+    def _look_up(self, model: str, at: datetime) -> _Known | None:
+        try:
+            period = self.table[model].period(at.date())
+        except InterlinguaError:
+            return None
+        if period is None or period.tiers:
+            return None
+        now = at.time()
+        rates: Rates = next((hours for hours in period.hours if hours.holds(now)), period)
+        cached = rates.input if rates.cached_read is None else rates.cached_read
+        written = rates.input if rates.cache_write is None else rates.cache_write
+        figures = [_exact_rate(rate) for rate in (rates.input, cached, written, rates.output)]
+        minute = at.replace(second=0, microsecond=0)
+        known = _Known(minute, minute + timedelta(minutes=1), *figures)
+        # Within a minute the hour does not change: prices begin and end at whole minutes.
+        if len(self._known) >= _MODELS:
+            self._known.clear()
+        self._known[model] = known
+        return known
+
+
+def _exact_rate(rate: Decimal) -> int:
+    return int(EXACT.scaleb(rate, _DIGITS - 6))
+
 
 MARGIN = 1.2
 """Estimates of a prompt's tokens are taken to be this much too small."""
@@ -23,7 +92,7 @@ FEW_TOKENS = 16
 MOST_OUTPUT = 65_536
 """Of an answer for which neither the request nor the model has a limit."""
 TOKENS_A_SECOND = 250
-"""What a fast model makes; tells what an answer cost of which nobody heard the end."""
+"""Assumed output speed, to estimate the cost of an answer whose end was not received."""
 BYTES_A_TOKEN = 3
 """Of an answer that does not say what it used; most tokens are longer."""
 LOOPS = 2
@@ -38,7 +107,7 @@ class Worst(NamedTuple):
     """The worst case of a request: its cost, and the tokens of prompt and answer."""
 
     cost: int | None
-    """In picodollars; None where nobody knows the price."""
+    """In picodollars; None if the price is unknown."""
     input_tokens: int
     output_tokens: int
 
@@ -97,8 +166,8 @@ class Tariffs:
         return self._pricer.cost(usage, model, at)
 
     def credible(self, model: str, usage: Usage, worst: Worst, loops: int = LOOPS) -> bool:
-        """Whether an answer can have used so much. What is beyond a model's limits tells nothing of
-        what was used, and would lock its owner out for the rest of a window."""
+        """Whether the reported usage is possible. A count beyond the model's limits is not
+        believed: it would lock its owner out for the rest of a window."""
         prompt = max(window(model), worst.input_tokens)
         answer = max(self._output(model, None), worst.output_tokens)
         claimed = (usage.prompt_tokens or 0, usage.output_tokens or 0)

@@ -1,1 +1,1 @@
-"""What is kept between requests: signatures, responses, answers to repeat."""
+"""State between requests: signatures, and responses that clients continue."""

@@ -11,14 +11,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from interlingua.client.targets import Target
-from interlingua.dialects.registry import dialect as dialect_of
-from interlingua.gateway.memory.hidden import (
+from interlingua.gateway.memory.signatures import (
     Turn,
     asked_before,
     calls_in,
@@ -28,14 +28,15 @@ from interlingua.gateway.memory.hidden import (
     turn_of,
     words_of,
 )
-from interlingua.gateway.shared.principal import KeyPrincipal
-from interlingua.gateway.shared.state import Arrival, Principal, Recall
+from interlingua.gateway.shared.fronts import codec_of
+from interlingua.gateway.shared.state import Arrival, Recall
+from interlingua.model.blocks import TextBlock
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message, Role
-from interlingua.models.capabilities import expected_capabilities
+from interlingua.profiles.capabilities import expected_capabilities
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
-from interlingua.store.remembered import Place, RememberedRow
+from interlingua.store.idempotency import MemoryRow, MemoryScope
 
 logger = logging.getLogger(__name__)
 
@@ -44,11 +45,11 @@ MOST = 64 * 1024 * 1024
 """Bytes for one tenant."""
 MOST_OF_ALL = 1024 * 1024 * 1024
 LONGEST = 4 * 1024 * 1024
-"""Bytes of one turn; a longer one is not kept."""
+"""Bytes of one turn; a longer one is not stored."""
 RECENT = 1000
 RECENT_BYTES = 16 * 1024 * 1024
 TIDY_EVERY = 256
-"""Turns that are kept before the next look at how much there is."""
+"""Turns stored between two sweeps."""
 TURNS = 1000
 """Of a history, from its end, that are looked for."""
 
@@ -80,7 +81,7 @@ class Memory:
         self._most = most
         self._most_of_all = most_of_all
         self._recent = Recent(self._seconds)
-        self._kept = 0
+        self._unswept = 0
         self._tenants: set[str] = set()
         self._tidying: asyncio.Task[None] | None = None
 
@@ -89,39 +90,47 @@ class Memory:
     async def put_back(self, request: Request, arrival: Arrival, target: Target) -> Recall:
         """The request with all that its issuer will want of earlier turns. When the store is away,
         the request goes as it is: what is missing is then in the report of losses."""
-        messages, place = request.messages, _place(arrival, target)
-        if place is not None:
-            request = asking(request, target)
-            found = await self._wanted_by(request, arrival, place)
+        messages, issuer = request.messages, _issuer(arrival.front, target)
+        if issuer is None:
+            return Recall(request, None, messages)
+        who = arrival.principal
+        place = MemoryScope(who.account_id or who.key_id or "", issuer, target.model)
+        raw = _asked_for(target)
+        if raw is not None:
+            request = request.replace(raw={**(request.raw or {}), target.dialect.name: dict(raw)})
+        if any(message.role is Role.ASSISTANT for message in messages):
+            found = await self._turns_for(request, arrival, place)
+            changed = list(messages)
+            for index, turn in found.items():
+                changed[index] = (
+                    merged(messages[index], turn, target.dialect.name) or changed[index]
+                )
             if found:
-                changed = list(messages)
-                for index, turn in found.items():
-                    changed[index] = (
-                        merged(messages[index], turn, target.dialect.name) or changed[index]
-                    )
                 request = request.replace(messages=tuple(changed))
         return Recall(request, place, messages)
 
-    async def _wanted_by(self, request: Request, arrival: Arrival, place: Place) -> dict[int, Turn]:
+    async def _turns_for(
+        self, request: Request, arrival: Arrival, place: MemoryScope
+    ) -> dict[int, Turn]:
         """Turns that have lost something, by their places in the request."""
-        optional_ids = dialect_of(arrival.front).traits.optional_ids
-        wanted = _wanted(request.messages, place, optional_ids)
+        optional_ids = codec_of(arrival.front).traits.optional_ids
+        lookups = _lookups(request.messages, place, optional_ids)
         try:
-            return await self._find(place, wanted) if wanted else {}
+            return await self._find(place, lookups)
         except StoreError as error:
             logger.error("memory_unreadable", extra={"request": arrival.id, "why": error.reason})
             return {}
 
-    async def _find(self, place: Place, wanted: dict[int, _Keys]) -> dict[int, Turn]:
-        found = {index: self._recent.get(keys) for index, keys in wanted.items()}
-        missing = [keys for index, keys in wanted.items() if found[index] is None]
+    async def _find(self, place: MemoryScope, lookups: dict[int, _Keys]) -> dict[int, Turn]:
+        found = {index: self._recent.get(keys) for index, keys in lookups.items()}
+        missing = [keys for index, keys in lookups.items() if found[index] is None]
         if missing:
             calls = [key for keys in missing for key in keys.calls]
             turns = [keys.turn for keys in missing if keys.turn is not None]
             rows = await self._store.remembered(place, calls, turns)
             by_call = {row.call_key: row.turn for row in rows if row.call_key is not None}
             by_turn = {row.turn_key: row.turn for row in rows}
-            for index, keys in wanted.items():
+            for index, keys in lookups.items():
                 if found[index] is None:
                     data = next((by_call[key] for key in keys.calls if key in by_call), None)
                     if data is None and keys.turn is not None:
@@ -132,29 +141,29 @@ class Memory:
     # The way down
 
     async def keep(self, response: Response, arrival: Arrival, recall: Recall) -> None:
-        """Keep what the client's dialect cannot carry of an answer. It is durable when this
-        returns; the answer goes on to the client even where it could not be kept."""
+        """Stores the parts of an answer that the client's dialect cannot carry. They are durable
+        when this returns; if storing fails, the client still gets its answer."""
         place = recall.place
-        if place is None:
+        if place is None or _is_plain(response):
             return
-        rows = self._rows(response, arrival, recall.asked, place)
+        rows = self._rows(response, arrival, recall.prompt, place)
         if not rows:
             return
         try:
             await self._store.remember(place, rows, self._seconds)
         except StoreError as error:
-            logger.error("turn_not_kept", extra={"request": arrival.id, "why": error.reason})
+            logger.error("turn_not_stored", extra={"request": arrival.id, "why": error.reason})
             return
         self._tenants.add(place.tenant)
-        self._kept += len(rows)
-        if self._kept >= TIDY_EVERY and (self._tidying is None or self._tidying.done()):
+        self._unswept += len(rows)
+        if self._unswept >= TIDY_EVERY and (self._tidying is None or self._tidying.done()):
             self._tidying = asyncio.ensure_future(self.tidy())
 
     def _rows(
-        self, response: Response, arrival: Arrival, asked: tuple[Message, ...], place: Place
-    ) -> list[RememberedRow]:
-        front = dialect_of(arrival.front)
-        rows: list[RememberedRow] = []
+        self, response: Response, arrival: Arrival, prompt: tuple[Message, ...], place: MemoryScope
+    ) -> list[MemoryRow]:
+        front = codec_of(arrival.front)
+        rows: list[MemoryRow] = []
         for message in (response.message, *response.alternatives):
             turn = turn_of(message, front)
             if turn is None:
@@ -164,15 +173,15 @@ class Memory:
                 logger.warning("turn_too_long_to_keep", extra={"request": arrival.id})
                 continue
             calls = [call_key(place, id) for id in client_ids(message, front)]
-            before = asked_before(asked, len(asked))
+            before = asked_before(prompt, len(prompt))
             words = turn_key(place, before, message)
-            rows.append(RememberedRow(calls[0] if calls else None, words, data))
+            rows.append(MemoryRow(calls[0] if calls else None, words, data))
             self._recent.put([*calls[:1], words], turn, len(data))
         return rows
 
     async def tidy(self) -> None:
         """Let go of what has expired, and of the oldest where there is too much."""
-        tenants, self._tenants, self._kept = self._tenants, set(), 0
+        tenants, self._tenants, self._unswept = self._tenants, set(), 0
         try:
             await self._store.forget_remembered(sorted(tenants), self._most, self._most_of_all)
         except StoreError as error:
@@ -184,8 +193,16 @@ class Memory:
             await asyncio.wait({self._tidying}, timeout=5)
 
 
+def _is_plain(response: Response) -> bool:
+    """Whether an answer is nothing but text, which every client carries."""
+    if response.alternatives:
+        return False
+    content: Any = response.message.content
+    return all(type(block) is TextBlock and block.signature is None for block in content)
+
+
 class Recent:
-    """The last turns that this process has kept itself, so that it need not ask for them."""
+    """The last turns that this process stored, so that it need not read them from the store."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -209,48 +226,42 @@ class Recent:
         return None
 
 
-def asking(request: Request, target: Target) -> Request:
-    """A request that asks for what is to be remembered, where that is not given unasked: the
-    Responses API gives its sealed reasoning to those who keep the history themselves."""
-    dialect = target.dialect
-    wanted = dialect.traits.asks_for_thinking
-    if wanted is None or not _thinks(target.model, dialect.name):
-        return request
-    return request.replace(raw={**(request.raw or {}), dialect.name: dict(wanted)})
+@lru_cache(maxsize=1000)
+def _asked_for(target: Target) -> Mapping[str, Any] | None:
+    """What a request has to say to get what is to be remembered, where that is not given unasked:
+    the Responses API gives its sealed reasoning to those who keep the history themselves. Models
+    that do not think refuse to be asked for it."""
+    thinking = target.dialect.traits.asks_for_thinking
+    if thinking is None:
+        return None
+    thinks = expected_capabilities(target.model, target.dialect.name).supports_thinking
+    return thinking if thinks else None
 
 
 @lru_cache(maxsize=1000)
-def _thinks(model: str, dialect: str) -> bool:
-    """Models that do not think refuse to be asked for their thinking."""
-    return expected_capabilities(model, dialect).supports_thinking
-
-
-def _place(arrival: Arrival, target: Target) -> Place | None:
-    """Whose turns these are, and who may have them back; None where there is no need to keep any:
-    the host takes no thinking, or the client's dialect carries that family's itself."""
-    if target.dialect.name == arrival.front:
-        return None
-    family = target.dialect.traits.family
-    if family is not None and family == dialect_of(arrival.front).traits.family:
-        return None
-    if family is None and not _takes_thinking(target):
-        return None
-    return Place(_tenant(arrival.principal), family or target.dialect.name, target.model)
+def _issuer(front: str, target: Target) -> str | None:
+    """Who may have its turns back; None where there is no need to keep any: the host takes no
+    thinking, or the client's dialect carries that family's itself."""
+    dialect = target.dialect
+    family = dialect.traits.family
+    if family is None:
+        carried = not _takes_thinking(target)
+    else:
+        carried = family == codec_of(front).traits.family
+    return None if carried or dialect.name == front else family or dialect.name
 
 
 def _takes_thinking(target: Target) -> bool:
     """Whether a host that signs nothing wants its own thinking back."""
-    if not target.dialect.traits.host_words:
+    if target.dialect.traits.hosts is None:
         return False
     return target.host is None or target.host.replay != "never"
 
 
-def _tenant(who: Principal) -> str:
-    return who.account_id if isinstance(who, KeyPrincipal) else who.key_id or ""
-
-
-def _wanted(messages: tuple[Message, ...], place: Place, optional_ids: bool) -> dict[int, _Keys]:
-    wanted: dict[int, _Keys] = {}
+def _lookups(
+    messages: tuple[Message, ...], place: MemoryScope, optional_ids: bool
+) -> dict[int, _Keys]:
+    keys: dict[int, _Keys] = {}
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
         if message.role is not Role.ASSISTANT:
@@ -259,15 +270,15 @@ def _wanted(messages: tuple[Message, ...], place: Place, optional_ids: bool) -> 
         words = None
         if optional_ids or not ids:
             words = turn_key(place, asked_before(messages, index), message)
-        wanted[index] = _Keys(tuple([call_key(place, id) for id in ids]), words)
-        if len(wanted) >= TURNS:
+        keys[index] = _Keys(tuple([call_key(place, id) for id in ids]), words)
+        if len(keys) >= TURNS:
             break
-    return wanted
+    return keys
 
 
-def call_key(place: Place, id: str) -> str:
+def call_key(place: MemoryScope, id: str) -> str:
     return digest(*place, "call", id)
 
 
-def turn_key(place: Place, asked: str, message: Message) -> str:
-    return digest(*place, "turn", asked, *words_of(message))
+def turn_key(place: MemoryScope, prompt_digest: str, message: Message) -> str:
+    return digest(*place, "turn", prompt_digest, *words_of(message))

@@ -14,11 +14,10 @@ import logging
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from interlingua.gateway.shared.callers import tenant_of
 from interlingua.gateway.shared.state import Principal
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
-from interlingua.store.remembered import Place, RememberedRow
+from interlingua.store.idempotency import MemoryRow, MemoryScope
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +25,7 @@ RECENT = 10_000
 """Responses that are known without asking the store."""
 WAITING = 10_000
 PAUSE = 0.05
-_PLACE = Place("response-owners", "responses", "")
+_PLACE = MemoryScope("response-owners", "responses", "")
 
 
 class Owners:
@@ -36,12 +35,12 @@ class Owners:
         self._store = store
         self._seconds = seconds
         self._known: OrderedDict[str, str] = OrderedDict()
-        self._waiting: list[RememberedRow] = []
+        self._waiting: list[MemoryRow] = []
         self._writing: asyncio.Task[None] | None = None
 
     def note(self, response_id: str, principal: Principal) -> None:
         """This tenant has got this response."""
-        tenant = tenant_of(principal)
+        tenant = principal.tenant
         if tenant is None:
             return  # a gateway without keys has one tenant
         key = _key(response_id)
@@ -51,13 +50,13 @@ class Owners:
         if len(self._waiting) >= WAITING:
             logger.error("response_owner_dropped")
             return
-        self._waiting.append(RememberedRow(key, tenant, b"{}"))
+        self._waiting.append(MemoryRow(key, tenant, b"{}"))
         if self._writing is None or self._writing.done():
             self._writing = asyncio.ensure_future(self._write(PAUSE))
 
     async def anothers(self, ids: Sequence[str], principal: Principal) -> str | None:
         """The first of these that another tenant has got; any where the store cannot be asked."""
-        tenant, keys = tenant_of(principal), {_key(id): id for id in ids if id}
+        tenant, keys = principal.tenant, {_key(id): id for id in ids if id}
         unknown = [key for key in keys if key not in self._known]
         found: dict[str, str] = {}
         if unknown:
@@ -85,7 +84,7 @@ class Owners:
             try:
                 await self._store.remember(_PLACE, rows, self._seconds)
             except StoreError as error:
-                logger.error("response_owners_not_kept", extra={"why": error.reason})
+                logger.error("response_owners_not_stored", extra={"why": error.reason})
 
     async def close(self) -> None:
         """Write what waits."""

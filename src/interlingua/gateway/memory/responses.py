@@ -18,19 +18,19 @@ import msgspec
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
+from interlingua.adapt.history.retell import retell
 from interlingua.client.targets import Target
 from interlingua.dialects.front import Front, Stored
 from interlingua.gateway.memory.owners import Owners
-from interlingua.gateway.shared.callers import JSON, ApiError, answer, tenant_of
+from interlingua.gateway.shared.callers import JSON, ApiError, answer
 from interlingua.gateway.shared.fronts import INTERACTIONS, RESPONSES, front_of
 from interlingua.gateway.shared.state import Arrival, Principal, Refusal
 from interlingua.model.codec import dumps, loads
 from interlingua.model.exchange import ErrorKind, Request, Response
 from interlingua.model.message import Message, Role
-from interlingua.retell import retell
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
-from interlingua.store.remembered import Place, RememberedRow
+from interlingua.store.idempotency import MemoryRow, MemoryScope
 
 if TYPE_CHECKING:
     from interlingua.gateway.service import Service
@@ -40,19 +40,19 @@ logger = logging.getLogger(__name__)
 DAYS = 30
 """As long as OpenAI keeps them."""
 LONGEST = 8 * 1024 * 1024
-"""Bytes of one; a longer one is not kept."""
+"""Bytes of one response; a longer one is not stored."""
 MOST_OF_ALL = 1024 * 1024 * 1024
 DEEPEST = 1000
 """Responses that one may go back by."""
 TIDY_EVERY = 256
 
 
-class KeptResponse(msgspec.Struct):
-    """One response: what it went on from, what was said, and the answer."""
+class StoredResponse(msgspec.Struct):
+    """A stored response: the one it continues, its input messages, and the answer."""
 
     id: str
     previous: str | None
-    said: tuple[Message, ...]
+    messages: tuple[Message, ...]
     answer: Response
     source: str
     """The dialect that the answer was read from."""
@@ -98,12 +98,12 @@ def ids_named(body: bytes, front: str) -> list[str]:
     """What a request names that its provider keeps: the response that it goes on from (or nothing),
     its conversation, and the items of its input, for which a provider takes its own of that id."""
     try:
-        said: _Named | _Odd = _named(body)
+        named: _Named | _Odd = _named(body)
     except msgspec.ValidationError:
-        said = _odd(body)
-    conversation, before = said.conversation, getattr(said, _stored(front).previous)
+        named = _odd(body)
+    conversation, before = named.conversation, getattr(named, _stored(front).previous)
     ids = [before, conversation.get("id") if isinstance(conversation, dict) else conversation]
-    for each in said.input if isinstance(said.input, list) else ():
+    for each in named.input if isinstance(named.input, list) else ():
         ids.append(each.get("id") if isinstance(each, dict) else getattr(each, "id", None))
     if not isinstance(before, str):
         ids[0] = ""  # it goes on from nothing
@@ -119,8 +119,8 @@ def ids_in(response: Response) -> Iterator[str]:
         for id in (getattr(block, "id", None), form.get("item", {}).get("id")):
             if isinstance(id, str):
                 yield id
-    for mine in (response.raw or {}).values():
-        conversation = mine.get("conversation") if isinstance(mine, dict) else None
+    for fields in (response.raw or {}).values():
+        conversation = fields.get("conversation") if isinstance(fields, dict) else None
         id = conversation.get("id") if isinstance(conversation, dict) else conversation
         if isinstance(id, str):
             yield id
@@ -128,8 +128,8 @@ def ids_in(response: Response) -> Iterator[str]:
 
 def _form(raw: Any) -> dict[str, Any]:
     """How a value was spelled in the one dialect that it was read from."""
-    for mine in (raw or {}).values():
-        form = mine.get("$form") if isinstance(mine, dict) else None
+    for fields in (raw or {}).values():
+        form = fields.get("$form") if isinstance(fields, dict) else None
         if isinstance(form, dict):
             return form
     return {}
@@ -141,7 +141,7 @@ class Responses:
     def __init__(self, store: AsyncStore, days: float = DAYS) -> None:
         self._store = store
         self._seconds = days * 86400
-        self._kept = 0
+        self._stored_count = 0
         self.owners = Owners(store, self._seconds)
 
     async def require_own(self, ids: Sequence[str], arrival: Arrival) -> None:
@@ -174,35 +174,35 @@ class Responses:
         return request.replace(messages=messages, continues=None if is_empty else rest)
 
     async def _history(self, id: str, arrival: Arrival) -> list[Message]:
-        chain: list[KeptResponse] = []
-        wanted: str | None = id
-        while wanted is not None:
-            kept = await self._find(wanted, arrival.principal)
-            if kept is None or len(chain) >= DEEPEST:
-                raise _not_found(wanted, arrival)
-            chain.append(kept)
-            wanted = kept.previous
+        chain: list[StoredResponse] = []
+        next_id: str | None = id
+        while next_id is not None:
+            stored = await self._find(next_id, arrival.principal)
+            if stored is None or len(chain) >= DEEPEST:
+                raise _not_found(next_id, arrival)
+            chain.append(stored)
+            next_id = stored.previous
         history: list[Message] = []
-        for kept in reversed(chain):
-            history += [*kept.said, kept.answer.message]
+        for stored in reversed(chain):
+            history += [*stored.messages, stored.answer.message]
         return history
 
     async def keep(
         self, request: Request, response: Response, arrival: Arrival, source: str
     ) -> bool:
-        """Keep a response, if the client and its key want that. `request` is as the client sent
-        it, not expanded, `source` the dialect that answered. False if it was not kept."""
+        """Stores a response if the client and its key allow it; returns whether it was stored.
+        `request` is as the client sent it, not expanded, `source` the dialect that answered."""
         id = response.message.metadata.response_id
         wants = (request.raw or {}).get(arrival.front, {}).get("store") is not False
         if not (wants and arrival.principal.keep_content and id) or response.error is not None:
             return False
         previous = None if request.continues is None else request.continues.response_id
-        said = request.messages[_instructions(request) :]
+        new_messages = request.messages[_instructions(request) :]
         data = msgspec.json.encode(
             {
                 "id": id,
                 "previous": previous,
-                "said": [msgspec.Raw(dumps(message)) for message in said],
+                "said": [msgspec.Raw(dumps(message)) for message in new_messages],
                 "answer": msgspec.Raw(dumps(response)),
                 "source": source,
             }
@@ -212,24 +212,22 @@ class Responses:
             return False
         place = _place(id, arrival.principal)
         try:
-            await self._store.remember(
-                place, [RememberedRow(None, place.tenant, data)], self._seconds
-            )
+            await self._store.remember(place, [MemoryRow(None, place.tenant, data)], self._seconds)
         except StoreError as error:
-            logger.error("response_not_kept", extra={"request": arrival.id, "why": error.reason})
+            logger.error("response_not_stored", extra={"request": arrival.id, "why": error.reason})
             return False
-        self._kept += 1
-        if self._kept % TIDY_EVERY == 0:
+        self._stored_count += 1
+        if self._stored_count % TIDY_EVERY == 0:
             await self._store.forget_remembered([], 0, MOST_OF_ALL)
         return True
 
-    async def _find(self, id: str, principal: Principal) -> KeptResponse | None:
+    async def _find(self, id: str, principal: Principal) -> StoredResponse | None:
         place = _place(id, principal)
         rows = await self._store.remembered(place, [], [place.tenant])
         if not rows:
             return None
         plain: dict[str, Any] = msgspec.json.decode(rows[-1].turn)
-        return KeptResponse(
+        return StoredResponse(
             plain["id"],
             plain["previous"],
             tuple([loads(msgspec.json.encode(each), Message) for each in plain["said"]]),
@@ -238,19 +236,19 @@ class Responses:
         )
 
     async def wire(self, id: str, principal: Principal, front: Front = RESPONSES) -> bytes | None:
-        """An answer as the client was told it; None if there is none."""
-        kept = await self._find(id, principal)
-        if kept is None:
+        """A stored answer as it was sent to the client, or None."""
+        stored = await self._find(id, principal)
+        if stored is None:
             return None
-        retold = retell(kept.answer, front.dialect, source=kept.source)
+        retold = retell(stored.answer, front.dialect, source=stored.source)
         from interlingua.dialects.registry import dialect
 
-        written = dialect(front.dialect).write_response(retold.value, retold.scribe)
+        written = dialect(front.dialect).write_response(retold.value, retold.recorder)
         wire: dict[str, Any] = dict(written.wire)
         if front is RESPONSES:  # which promises both in any case
             wire = {"previous_response_id": None, "store": True, **wire}
-        if kept.previous is not None:
-            wire[_stored(front.dialect).previous] = kept.previous
+        if stored.previous is not None:
+            wire[_stored(front.dialect).previous] = stored.previous
         return msgspec.json.encode(wire)
 
     async def remove(self, id: str, principal: Principal) -> bool:
@@ -280,10 +278,10 @@ def _instructions(request: Request) -> int:
     return 0 if "place" in _form(first.metadata.provider_raw) else 1
 
 
-def _place(id: str, principal: Principal) -> Place:
+def _place(id: str, principal: Principal) -> MemoryScope:
     """Each response has a place of its own, which no other tenant's key leads to."""
-    whole = f"{tenant_of(principal) or ''}\0{id}".encode("utf-8", "surrogatepass")
-    return Place(f"response:{hashlib.sha256(whole).hexdigest()}", "responses", "")
+    whole = f"{principal.tenant or ''}\0{id}".encode("utf-8", "surrogatepass")
+    return MemoryScope(f"response:{hashlib.sha256(whole).hexdigest()}", "responses", "")
 
 
 # GET and DELETE

@@ -1,1 +1,1 @@
-"""The page for people at `/`: its files, and what only it asks for."""
+"""Serves the page at `/`, and the conversions that only it asks for."""

@@ -13,14 +13,14 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from interlingua import formats
+from interlingua.adapt import formats
+from interlingua.adapt.convert import Kind, convert
 from interlingua.dialects.record import Written
 from interlingua.errors import DetectError, InterlinguaError
 from interlingua.gateway.shared.bodies import read
 from interlingua.gateway.shared.callers import ApiError, answer
 from interlingua.gateway.shared.state import Principal
-from interlingua.losses import planning
-from interlingua.translate import Kind, convert
+from interlingua.model.losses import planning
 
 if TYPE_CHECKING:
     from interlingua.gateway.service import Service
@@ -47,9 +47,9 @@ async def formats_known(service: Service, request: Request, principal: Principal
 
 async def convert_body(service: Service, request: Request, principal: Principal) -> Response:
     limits = replace(service.limits, body=min(service.limits.body, MOST_BYTES))
-    said = await read(request, NewConversion, limits)
+    body = await read(request, NewConversion, limits)
     try:
-        return answer(await asyncio.to_thread(_converted, said))
+        return answer(await asyncio.to_thread(_converted, body))
     except DetectError as error:
         details = {"candidates": list(error.candidates)}
         raise ApiError(400, "format_unknown", str(error), details) from None
@@ -59,19 +59,19 @@ async def convert_body(service: Service, request: Request, principal: Principal)
         raise ApiError(400, "not_convertible", "the body is too deep") from None
 
 
-def _converted(said: NewConversion) -> dict[str, Any]:
-    source, kind, evidence, others = _known(said)
+def _converted(body: NewConversion) -> dict[str, Any]:
+    source, kind, evidence, others = _known(body)
     with planning():
-        written = convert(said.text, source, said.target, kind, said.model)
+        written = convert(body.text, source, body.target, kind, body.model)
     return {
         "source": source,
         "kind": kind,
         "evidence": evidence,
         "others": others,
-        "target": said.target,
+        "target": body.target,
         "text": msgspec.json.format(written.json(), indent=2).decode(),
         "losses": written.report.losses,
-        **({"back": _back(said.target, kind, written)} if said.back else {}),
+        **({"back": _back(body.target, kind, written)} if body.back else {}),
     }
 
 
@@ -87,10 +87,10 @@ def _back(target: str, kind: Kind, written: Written) -> str | None:
     return msgspec.json.format(again.json(), indent=2).decode()
 
 
-def _known(said: NewConversion) -> tuple[str, Kind, list[str], list[str]]:
+def _known(body: NewConversion) -> tuple[str, Kind, list[str], list[str]]:
     """What the body is, why we think so, and what else it could be."""
-    if said.source is not None:
-        return said.source, said.kind or "request", [], []
-    found = formats.detect(said.text, said.kind)
+    if body.source is not None:
+        return body.source, body.kind or "request", [], []
+    found = formats.detect(body.text, body.kind)
     others = [str(each) for each in found.others]
     return found.dialect, found.kind, list(found.evidence), others

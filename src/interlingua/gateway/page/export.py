@@ -1,5 +1,5 @@
-"""`POST /sessions/{id}/export`: a session as one file, and before it what redaction would take out
-of it, so that people see it first. Nothing is kept."""
+"""`POST /sessions/{id}/export`: a session as one file, and before that a preview of what redaction
+removes. Nothing is stored."""
 
 from __future__ import annotations
 
@@ -12,28 +12,29 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from interlingua.exports.session import (
+from interlingua.errors import MissingExtraError
+from interlingua.gateway.page.files import HEADERS
+from interlingua.gateway.sessions.api import own_sessions, session_row
+from interlingua.gateway.sessions.search import summary
+from interlingua.gateway.shared.bodies import read
+from interlingua.gateway.shared.callers import ApiError, answer
+from interlingua.gateway.shared.state import Principal
+from interlingua.store.rows import SessionRow
+from interlingua.transcripts.exports.session import (
     KINDS,
     ExportFormat,
     RedactedExport,
     SessionExport,
     redact_export,
 )
-from interlingua.gateway.page.files import HEADERS
-from interlingua.gateway.sessions.api import own_sessions, session_row
-from interlingua.gateway.sessions.summary import summary
-from interlingua.gateway.shared.bodies import read
-from interlingua.gateway.shared.callers import ApiError, answer
-from interlingua.gateway.shared.state import Principal
-from interlingua.redaction import Finding, OwnPattern, PatternError, Rules
-from interlingua.store.rows import SessionRow
+from interlingua.transcripts.redaction import Finding, OwnPattern, PatternError, Rules
 
 if TYPE_CHECKING:
     from interlingua.gateway.service import Service
 
 MOST_PATTERNS = 20
 MOST_PLACES = 5
-"""Of one secret that are told."""
+"""Places shown per secret."""
 AROUND = 40
 """Characters on both sides of it that are shown."""
 
@@ -53,6 +54,8 @@ class NewRedaction(msgspec.Struct, forbid_unknown_fields=True):
             own = [OwnPattern(name, pattern) for name, pattern in self.patterns.items()]
             kinds = None if self.kinds is None else frozenset(self.kinds)
             return Rules(kinds, tuple(own))
+        except MissingExtraError as error:
+            raise ApiError(501, "missing_extra", str(error)) from None
         except (PatternError, ValueError) as error:
             raise ApiError(400, "invalid_pattern", str(error)) from None
 
@@ -67,20 +70,20 @@ class NewExport(NewRedaction, forbid_unknown_fields=True):
 async def look(service: Service, request: Request, principal: Principal) -> Response:
     """What redaction takes out: each thing once, with some of its places."""
     row = await session_row(service, request.path_params["id"], principal)
-    said = await read(request, NewRedaction, service.limits)
+    body = await read(request, NewRedaction, service.limits)
     session = await _session(service, row, principal)
-    made = await _cleaned(session, said)
-    return answer({"findings": _told(made), "messages": len(session.messages)})
+    made = await _cleaned(session, body)
+    return answer({"findings": _grouped(made), "messages": len(session.messages)})
 
 
 async def export(service: Service, request: Request, principal: Principal) -> Response:
     row = await session_row(service, request.path_params["id"], principal)
-    said = await read(request, NewExport, service.limits)
+    body = await read(request, NewExport, service.limits)
     session = await _session(service, row, principal)
-    if said.redact:
-        session, _ = await _cleaned(session, said)
-    data = await asyncio.to_thread(session.written, said.format)
-    ending, kind = KINDS[said.format]
+    if body.redact:
+        session, _ = await _cleaned(session, body)
+    data = await asyncio.to_thread(session.written, body.format)
+    ending, kind = KINDS[body.format]
     name = re.sub(r"[^A-Za-z0-9]+", "-", session.row.name or "")[:40].strip("-")
     file = f"{name or 'session'}-{session.row.id[-6:].lower()}.{ending}"
     # A browser that opened it here would show it as this gateway's own page.
@@ -91,21 +94,21 @@ async def export(service: Service, request: Request, principal: Principal) -> Re
 async def _session(service: Service, row: SessionRow, principal: Principal) -> SessionExport:
     store, own = service.store, own_sessions(service, principal)
     messages = await store.messages(row.id)
-    told = await summary(store, row, own, service.tracer.pricer.table)
+    details = await summary(store, row, own, service.tracer.pricer.table)
     calls = await store.tool_calls(row.id)
     ids = {call.id: call.provider_id for call in calls if call.provider_id is not None}
-    alone = {**told, "branches": [], "copied_until": None}  # the others are not in the file
+    alone = {**details, "branches": [], "copied_until": None}  # the others are not in the file
     return SessionExport(row, tuple(messages), alone, ids)
 
 
-async def _cleaned(session: SessionExport, said: NewRedaction) -> RedactedExport:
+async def _cleaned(session: SessionExport, options: NewRedaction) -> RedactedExport:
     try:
-        return await asyncio.to_thread(redact_export, session, said.rules(), said.keep)
+        return await asyncio.to_thread(redact_export, session, options.rules(), options.keep)
     except PatternError as error:
         raise ApiError(400, "invalid_pattern", str(error)) from None
 
 
-def _told(made: RedactedExport) -> list[dict[str, Any]]:
+def _grouped(made: RedactedExport) -> list[dict[str, Any]]:
     """Findings of one thing together; those of fields that went with their text by their kind."""
     groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in made.findings:

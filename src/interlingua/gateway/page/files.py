@@ -45,8 +45,8 @@ KINDS = {"css": "text/css", "html": "text/html", "js": "text/javascript", "svg":
 def contents() -> dict[str, bytes]:
     """Every file of the page by its name."""
     found = [each for each in files("interlingua.web").iterdir() if each.is_file()]
-    kept = [each for each in found if each.name.rpartition(".")[2] in KINDS]
-    return {each.name: each.read_bytes() for each in kept}
+    served = [each for each in found if each.name.rpartition(".")[2] in KINDS]
+    return {each.name: each.read_bytes() for each in served}
 
 
 def wants_page(request: Request) -> bool:

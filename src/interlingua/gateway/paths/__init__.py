@@ -1,1 +1,1 @@
-"""The gateway's own paths."""
+"""The other paths of the gateway: models, health, metrics, OpenAPI."""

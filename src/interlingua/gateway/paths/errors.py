@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from interlingua.agents.tasks.events import NothingToDoError, TaskBusyError
 from interlingua.client.errors import CallError
 from interlingua.errors import InterlinguaError, ReadError
 from interlingua.gateway.sessions.turns import BusyError, FullError
 from interlingua.gateway.shared.callers import ApiError
-from interlingua.models.names import UnknownModelError
+from interlingua.profiles.names import UnknownModelError
 from interlingua.providers.errors import ProviderSetupError
-from interlingua.routing.errors import (
+from interlingua.routing.decision import (
     NoModelError,
     OverrideError,
     RoutingError,
     SwapError,
 )
-from interlingua.sessions.errors import SessionError, TurnError
+from interlingua.sessions.effects import SessionError, TurnError
 from interlingua.store.errors import ConflictError, NotFoundError, StoreError
-from interlingua.tasks.errors import NothingToDoError, TaskBusyError
-from interlingua.tools.errors import WorkspaceError
+from interlingua.tools.handlers import WorkspaceError
 
 Kinds = type[InterlinguaError] | tuple[type[InterlinguaError], ...]
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from interlingua.gateway.keys.keys import is_loopback
 from interlingua.gateway.settings import Listen
-from interlingua.gateway.shared.asgi import Asgi, Receive, Scope, Send
+from interlingua.gateway.shared.fronts import Asgi, Receive, Scope, Send
 
 _MOST = 256
 """Names that were looked at and found good, and are not looked at again."""
@@ -27,8 +27,9 @@ _VERSIONS = frozenset({"1.0", "1.1"})
 class Guard:
     """Stands before an application. It costs one look through the headers."""
 
-    def __init__(self, app: Asgi, listen: Listen) -> None:
+    def __init__(self, app: Asgi, listen: Listen, sockets: Asgi | None = None) -> None:
         self._app = app
+        self._sockets = sockets
         self.allow(listen)
 
     def allow(self, listen: Listen) -> None:
@@ -45,6 +46,12 @@ class Guard:
             problem = self._problem(scope)
             if problem is not None:
                 return _refuse(send, *problem)
+        elif scope["type"] == "websocket":
+            problem = self._problem(scope)
+            if problem is not None:
+                return _refuse(send, *problem, start="websocket.http.response")
+            if self._sockets is not None:
+                return self._sockets(scope, receive, send)
         return self._app(scope, receive, send)
 
     def _problem(self, scope: Scope) -> tuple[int, str, str] | None:
@@ -121,7 +128,7 @@ def host_of(value: bytes) -> str | None:
 
 
 def _is_address(host: str) -> bool:
-    """A number is nobody's name: no page can make it lead elsewhere."""
+    """An IP address cannot be rebound by any page."""
     try:
         ip_address(host)
     except ValueError:
@@ -129,12 +136,14 @@ def _is_address(host: str) -> bool:
     return True
 
 
-async def _refuse(send: Send, status: int, code: str, text: str) -> None:
+async def _refuse(
+    send: Send, status: int, code: str, text: str, start: str = "http.response"
+) -> None:
     body = f'{{"error":{{"code":"{code}","message":"{text}"}}}}'.encode()
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(body)),
         (b"connection", b"close"),
     ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    await send({"type": f"{start}.start", "status": status, "headers": headers})
+    await send({"type": f"{start}.body", "body": body})

@@ -1,4 +1,4 @@
-"""The gateway's other paths: what it tells of itself, its models in each dialect, loss reports."""
+"""The gateway's other paths: about itself, its models in each dialect, loss reports."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ async def here(service: Service, request: Request, principal: Principal) -> Resp
     """Browsers get the page; clients look whether anybody is there before they ask for anything."""
     if wants_page(request):
         return page()
-    said = {"name": "interlingua", "api": "/openapi.json", "models": "/v1/models"}
-    return answer(said, headers={"vary": "accept"})
+    links = {"name": "interlingua", "api": "/openapi.json", "models": "/v1/models"}
+    return answer(links, headers={"vary": "accept"})
 
 
 async def live(service: Service, request: Request, principal: Principal) -> Response:
@@ -40,8 +40,8 @@ async def live(service: Service, request: Request, principal: Principal) -> Resp
 
 
 async def ready(service: Service, request: Request, principal: Principal) -> Response:
-    good, said = await service.health.ready()
-    return answer(said, 200 if good else 503)
+    good, checks = await service.health.ready()
+    return answer(checks, 200 if good else 503)
 
 
 async def metrics(service: Service, request: Request, principal: Principal) -> Response:
@@ -55,11 +55,11 @@ async def metrics(service: Service, request: Request, principal: Principal) -> R
 
 
 async def losses(service: Service, request: Request, principal: Principal) -> Response:
-    kept = await service.losses.find(request.path_params["id"], principal)
-    if kept is None:
+    report = await service.losses.find(request.path_params["id"], principal)
+    if report is None:
         text = "no report for this request; a request without losses has none"
         raise ApiError(404, "report_not_found", text)
-    return answer(kept.as_json())
+    return answer(report.as_json())
 
 
 async def version(service: Service, request: Request, principal: Principal) -> Response:
@@ -94,10 +94,10 @@ def _scope(scope: Scope) -> dict[str, Any]:
 
 async def check_rules(service: Service, request: Request, principal: Principal) -> Response:
     """Whether the text of a rules file could be used. Nothing is changed."""
-    said = await read(request, Rules, service.limits)
+    body = await read(request, Rules, service.limits)
     reader = PolicyReader(service.turns.registry)
     try:
-        reader.read(said.rules.encode())
+        reader.read(body.rules.encode())
     except UnicodeEncodeError:
         raise ApiError(400, "invalid_request", "rules: expected Unicode text") from None
     problems = [{"path": each.path, "message": each.message} for each in reader.problems[:100]]
@@ -111,12 +111,12 @@ async def models(service: Service, request: Request, principal: Principal) -> Re
     front = listing.front_of(request.url.path, request.headers)
     try:
         listed = await listing.models(service.gateway, principal)
-        said = listing.page(front, listed, request.query_params)
+        body = listing.page(front, listed, request.query_params)
         if request.url.path == "/models":
-            for each, row in zip(listed, said["data"], strict=True):
+            for each, row in zip(listed, body["data"], strict=True):
                 row["model"] = each.model
                 row["capabilities"] = None if each.can is None else msgspec.to_builtins(each.can)
-        return answer(said)
+        return answer(body)
     except Refusal as refused:
         return _in_dialect(front, refused)
 
@@ -136,9 +136,9 @@ async def ollama_version(service: Service, request: Request, principal: Principa
 
 
 async def ollama_show(service: Service, request: Request, principal: Principal) -> Response:
-    said = await read(request, ShownModel, service.limits)
+    body = await read(request, ShownModel, service.limits)
     try:
-        name = said.model or said.name
+        name = body.model or body.name
         if name is None:
             raise Refusal(400, ErrorKind.INVALID_REQUEST, "the request body does not name a model")
         listed = await listing.models(service.gateway, principal)

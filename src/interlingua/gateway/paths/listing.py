@@ -8,18 +8,19 @@ from contextlib import suppress
 from typing import Any
 
 from interlingua import __version__
-from interlingua.client.reach import askable
+from interlingua.client.targets import askable
 from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.shared.bodies import whole_number
 from interlingua.gateway.shared.fronts import ANTHROPIC, CHAT, GEMINI, INTERACTIONS, OLLAMA
 from interlingua.gateway.shared.state import ROUTE, Principal, Refusal
 from interlingua.model.exchange import ErrorKind
-from interlingua.models.capabilities import Capabilities, capabilities
-from interlingua.models.names import model_name
+from interlingua.profiles.capabilities import Capabilities, capabilities
+from interlingua.profiles.names import model_name
 
 LONG_AGO = "1970-01-01T00:00:00Z"
-"""Nobody has told us when models were made; this is what Anthropic's own list says of such."""
+"""The dates of models are unknown; this is what Anthropic's own list has for such."""
 MOST = 1000
 """On one page."""
 OLLAMA_VERSION = "0.12.0"
@@ -139,8 +140,8 @@ def find(gateway: Gateway, listed: Sequence[ListedModel], name: str, front: Fron
 
 
 def shown(listed: ListedModel) -> dict[str, Any]:
-    """What `/api/show` tells clients of Ollama, which ask it how long a prompt may be and whether
-    tools can be offered."""
+    """The `/api/show` answer for clients of Ollama, which look up context length and tool
+    support."""
     can = listed.can
     able = {
         "completion": True,
@@ -163,16 +164,17 @@ def shown(listed: ListedModel) -> dict[str, Any]:
 
 
 def version() -> dict[str, Any]:
-    """What `/api/version` tells clients of Ollama."""
+    """The `/api/version` answer for clients of Ollama."""
     return {"version": OLLAMA_VERSION, "interlingua": __version__}
 
 
 def _size(query: Mapping[str, str], name: str, usual: int) -> int:
-    said = query.get(name, str(usual))
-    if not (said.isascii() and said.isdigit()) or not 1 <= int(said[:9]) <= MOST:
+    value = query.get(name, str(usual))
+    found = whole_number(value)
+    if found is None or not 1 <= found <= MOST:
         text = f"{name}: expected a number from 1 to {MOST}"
         raise Refusal(400, ErrorKind.INVALID_REQUEST, text)
-    return int(said)
+    return found
 
 
 def _anthropic_page(listed: Sequence[ListedModel], query: Mapping[str, str]) -> dict[str, Any]:
@@ -199,9 +201,9 @@ def _anthropic_page(listed: Sequence[ListedModel], query: Mapping[str, str]) -> 
 
 def _gemini_page(listed: Sequence[ListedModel], query: Mapping[str, str]) -> dict[str, Any]:
     size = _size(query, "pageSize", 50)
-    said = query.get("pageToken", "0")
-    start = int(said[:9]) if said.isascii() and said.isdigit() else -1
-    if not 0 <= start <= len(listed):
+    token = query.get("pageToken", "0")
+    start = whole_number(token)
+    if start is None or start > len(listed):
         raise Refusal(400, ErrorKind.INVALID_REQUEST, "pageToken: invalid page token")
     body: dict[str, Any] = {"models": [one(GEMINI, each) for each in listed[start : start + size]]}
     if start + size < len(listed):

@@ -12,8 +12,15 @@ import msgspec
 from interlingua import __version__
 from interlingua.gateway.page.conversion import NewConversion
 from interlingua.gateway.page.export import NewExport, NewRedaction
-from interlingua.gateway.shared.bodies import ChangedSession, NewSession, NewTurn, Rules, ShownModel
-from interlingua.gateway.tasks.bodies import NewAnswer, NewMessage, NewTask
+from interlingua.gateway.shared.bodies import (
+    ChangedSession,
+    NewRating,
+    NewSession,
+    NewTurn,
+    Rules,
+    ShownModel,
+)
+from interlingua.gateway.tasks.output import NewAnswer, NewMessage, NewTask
 
 _ID = re.compile(r"\{(\w+)(?::path)?\}")
 Json = dict[str, Any]
@@ -337,6 +344,9 @@ DOCS: dict[tuple[str, str], Doc] = {
         errors=(403, 404, 409, 429, 503),
     ),
     ("POST", "/sessions/{id}/cancel"): Doc("Stop the turn under way.", status=202, errors=(404,)),
+    ("POST", "/sessions/{id}/rating"): Doc(
+        "Rate an answer `up` or `down`: the one named, or the last.", body=NewRating, errors=(404,)
+    ),
     ("GET", "/sessions/{id}/messages"): Doc(
         "Messages, in order: the last ones, or those before, after or around one.",
         _page("messages", _ANY),
@@ -460,14 +470,14 @@ def document() -> Json:
 
     schemas: Json = {"Error": ERROR, "Session": SESSION, "Task": TASK}
     schemas |= {"Queued": QUEUED, "Confirmation": CONFIRMATION, "Request": REQUEST, "Key": KEY}
-    bodies = [said.body for said in DOCS.values() if said.body is not None]
+    bodies = [doc.body for doc in DOCS.values() if doc.body is not None]
     made, parts = msgspec.json.schema_components(bodies, ref_template="#/components/schemas/{name}")
     schemas.update(parts)
     refs = dict(zip(bodies, made, strict=True))
     paths: Json = {}
     for row in rows():
-        said = DOCS.get((row.method, row.path)) or DOCS[row.method, row.path.removeprefix("/v1")]
-        operation = _operation(said, row.path, row.open, row.dialect, refs)
+        doc = DOCS.get((row.method, row.path)) or DOCS[row.method, row.path.removeprefix("/v1")]
+        operation = _operation(doc, row.path, row.open, row.dialect, refs)
         paths.setdefault(_ID.sub(r"{\1}", row.path), {})[row.method.lower()] = operation
     return {
         "openapi": "3.1.0",
@@ -480,16 +490,14 @@ def document() -> Json:
     }
 
 
-def _operation(said: Doc, path: str, open: bool, dialect: bool, refs: Refs) -> Json:
-    inside: Json = {} if said.kind != "application/json" else {"schema": said.answer}
+def _operation(doc: Doc, path: str, open: bool, dialect: bool, refs: Refs) -> Json:
+    inside: Json = {} if doc.kind != "application/json" else {"schema": doc.answer}
     operation: Json = {
-        "summary": said.summary,
-        "responses": {
-            str(said.status): {"description": "As asked.", "content": {said.kind: inside}}
-        },
+        "summary": doc.summary,
+        "responses": {str(doc.status): {"description": "As asked.", "content": {doc.kind: inside}}},
         "security": [] if open else [{"key": []}],
     }
-    if said.live or path.endswith("/events"):
+    if doc.live or path.endswith("/events"):
         operation["responses"]["200"]["content"]["text/event-stream"] = {}
     if path == "/":
         operation["responses"]["200"]["content"]["text/html"] = {}
@@ -497,20 +505,20 @@ def _operation(said: Doc, path: str, open: bool, dialect: bool, refs: Refs) -> J
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in _ID.findall(path)
     ]
-    if parameters or said.parameters:
-        operation["parameters"] = [*parameters, *said.parameters]
-    errors = set(said.errors)
-    if said.body is not None:
+    if parameters or doc.parameters:
+        operation["parameters"] = [*parameters, *doc.parameters]
+    errors = set(doc.errors)
+    if doc.body is not None:
         operation["requestBody"] = {
             "required": True,
-            "content": {"application/json": {"schema": refs[said.body]}},
+            "content": {"application/json": {"schema": refs[doc.body]}},
         }
         errors |= {400, 408, 413}
     if not open:
         errors |= {401, 503}
     schema = _ANY if dialect or path.startswith(("/health", "/v1/health")) else _ERROR_REF
     for status in sorted(errors):
-        shown = schema if status != 409 or said.there is None else {"anyOf": [schema, said.there]}
+        shown = schema if status != 409 or doc.there is None else {"anyOf": [schema, doc.there]}
         what = {"description": "Not so.", "content": {"application/json": {"schema": shown}}}
         operation["responses"][str(status)] = what
     return operation

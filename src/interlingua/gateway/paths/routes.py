@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from starlette.applications import Starlette
@@ -15,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
+from starlette.types import Receive, Scope, Send
 
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.memory import responses as responses_store
@@ -27,6 +29,7 @@ from interlingua.gateway.requests import api as requests_api
 from interlingua.gateway.sessions import api as sessions_api
 from interlingua.gateway.shared.callers import ApiError, answer, error_answer, principal_of
 from interlingua.gateway.shared.fronts import RESPONSES, error_body
+from interlingua.gateway.shared.open_requests import OpenRequests
 from interlingua.gateway.shared.state import ANONYMOUS, Principal, Refusal
 from interlingua.gateway.tasks import api as tasks_api
 from interlingua.model.exchange import ErrorKind, ProviderError
@@ -94,6 +97,7 @@ ROWS: tuple[Row, ...] = (
     Row("DELETE", "/sessions/{id}", sessions_api.remove, both=True),
     Row("POST", "/sessions/{id}/turns", sessions_api.turn, both=True),
     Row("POST", "/sessions/{id}/cancel", sessions_api.cancel, both=True),
+    Row("POST", "/sessions/{id}/rating", sessions_api.rate, both=True),
     Row("GET", "/sessions/{id}/messages", sessions_api.messages, both=True),
     Row("GET", "/sessions/{id}/summary", sessions_api.summed, both=True),
     Row("POST", "/sessions/{id}/redaction", export.look, both=True),
@@ -138,7 +142,7 @@ def _endpoint(service: Service, row: Row) -> Callable[[Request], Awaitable[Respo
             principal = ANONYMOUS
             if not row.open:
                 principal = await principal_of(service.gateway.keys, request)
-            return await row.handler(service, request, principal)
+            return await _held(service.gateway.open_requests, row, request, principal, service)
         except ApiError as error:
             return _error_response(row, request, error)
         except Refusal as refused:
@@ -161,6 +165,36 @@ def _endpoint(service: Service, row: Row) -> Callable[[Request], Awaitable[Respo
     return endpoint
 
 
+class _HeldResponse(Response):
+    """A response whose key has it open until its last byte was sent."""
+
+    def __init__(self, inner: Response, release: Callable[[], None]) -> None:
+        super().__init__(status_code=inner.status_code)
+        self._inner = inner
+        self._release = release
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._inner(scope, receive, send)
+        finally:
+            self._release()
+
+
+async def _held(
+    open: OpenRequests, row: Row, request: Request, principal: Principal, service: Service
+) -> Response:
+    """What the handler answers; until that was sent, it counts among the key's open requests."""
+    open.take(principal, "")
+    try:
+        made = await row.handler(service, request, principal)
+    except BaseException:
+        open.release(principal)
+        raise
+    return (
+        made if principal.key_id is None else _HeldResponse(made, partial(open.release, principal))
+    )
+
+
 def _error_response(row: Row, request: Request, error: ApiError) -> Response:
     """An error in our words, or in those of the dialect whose path it is."""
     if not row.dialect:
@@ -170,9 +204,12 @@ def _error_response(row: Row, request: Request, error: ApiError) -> Response:
     kind = ErrorKind.AUTH if error.status in (401, 403) else ErrorKind.INVALID_REQUEST
     if error.status >= 500:
         kind = ErrorKind.SERVER_ERROR
-    said = ProviderError(kind, error.message, error.code, error.status)
+    provider_error = ProviderError(kind, error.message, error.code, error.status)
     return Response(
-        error_body(front, said), error.status, error.headers, media_type="application/json"
+        error_body(front, provider_error),
+        error.status,
+        error.headers,
+        media_type="application/json",
     )
 
 
@@ -188,5 +225,7 @@ async def _not_here(request: Request, error: Exception) -> Response:
     front = whose(request.url.path, request.headers)
     if front is None:
         return answer({"error": {"code": code, "message": text}}, status, allowed)
-    said = ProviderError(ErrorKind.INVALID_REQUEST, text, code, status)
-    return Response(error_body(front, said), status, allowed, media_type="application/json")
+    provider_error = ProviderError(ErrorKind.INVALID_REQUEST, text, code, status)
+    return Response(
+        error_body(front, provider_error), status, allowed, media_type="application/json"
+    )

@@ -1,1 +1,1 @@
-"""One request on its way: read, sent on, answered in the client's dialect."""
+"""One request: read, sent on, answered in the dialect of the client."""

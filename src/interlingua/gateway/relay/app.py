@@ -6,18 +6,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
+
+import msgspec
 
 from interlingua.client.errors import CallError
 from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.memory.repeat import KEY, Repeat
-from interlingua.gateway.memory.repeats import Repeats
-from interlingua.gateway.relay.client import ClientLeft, Line, with_client
+from interlingua.gateway.idempotency.keys import IdempotencyKeys
+from interlingua.gateway.idempotency.request import KEY, IdempotentRequest
 from interlingua.gateway.relay.counting import count
-from interlingua.gateway.relay.errors_down import ATTEMPTS
-from interlingua.gateway.relay.headers import answer_headers
+from interlingua.gateway.relay.headers import ATTEMPTS, answer_headers
 from interlingua.gateway.relay.inbound import (
     JSON,
     HttpAnswer,
@@ -26,13 +27,20 @@ from interlingua.gateway.relay.inbound import (
     read_request,
     with_history,
 )
-from interlingua.gateway.relay.stream import Stream, error_frames, more, open_stream
-from interlingua.gateway.relay.unavailable import UNAVAILABLE, unavailable
+from interlingua.gateway.relay.stream import Line, Stream, error_frames, more, open_stream
 from interlingua.gateway.relay.whole import error_answer, relay
-from interlingua.gateway.shared.asgi import Asgi, Receive, Scope, Send
 from interlingua.gateway.shared.direct_client import DIRECT_CLIENT, DirectClient
-from interlingua.gateway.shared.fronts import Match, error_body, match, token_of
-from interlingua.gateway.shared.refusals import coded
+from interlingua.gateway.shared.fronts import (
+    Asgi,
+    Match,
+    Receive,
+    Scope,
+    Send,
+    error_body,
+    match,
+    token_of,
+)
+from interlingua.gateway.shared.refusals import UNAVAILABLE, coded, unavailable
 from interlingua.gateway.shared.sizes import Most, most_of
 from interlingua.gateway.shared.state import ANONYMOUS, Arrival, Exchange, Refusal
 from interlingua.model.exchange import ErrorKind, ProviderError
@@ -40,26 +48,31 @@ from interlingua.model.exchange import ErrorKind, ProviderError
 logger = logging.getLogger(__name__)
 
 
-class _Client:
+class ClientLeft(Exception):  # noqa: N818  # nobody is there to be told of an error
+    """The client has gone."""
+
+
+class _Client(msgspec.Struct, eq=False):
     """Whom a request is from: what it sends, and how it is answered."""
 
-    __slots__ = ("receive", "repeat", "scope", "send")
+    scope: Scope
+    receive: Receive
+    send: Send
+    idempotent: IdempotentRequest | None = None
+    holds_place: bool = False
+    """Whether it counts among the open requests of its key."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self.scope = scope
-        self.receive = receive
-        self.send = send
-        self.repeat: Repeat | None = None
-
-    async def is_repeat(
-        self, repeats: Repeats, exchange: Exchange, key: bytes, body: bytes
+    async def is_replayed(
+        self, keys: IdempotencyKeys, exchange: Exchange, key: bytes, body: bytes
     ) -> bool:
-        """Whether it has asked before, and has its answer now; else the answer is recorded."""
-        repeat = self.repeat = Repeat(repeats, exchange, self.scope["path"], key, body, self.send)
-        await with_client(self.scope, self.receive, repeat.begin())
-        if not repeat.answered:
-            self.send = repeat.send
-        return repeat.answered
+        """Whether a stored answer was replayed; otherwise the answer is recorded from now on."""
+        idempotent = self.idempotent = IdempotentRequest(
+            keys, exchange, self.scope["path"], key, body, self.send
+        )
+        await with_client(self.scope, self.receive, idempotent.begin())
+        if not idempotent.answered:
+            self.send = idempotent.send
+        return idempotent.answered
 
 
 class App:
@@ -69,22 +82,21 @@ class App:
         self.gateway = gateway
         self._others = others
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] == "http" and scope["method"] == "POST":
             found = match(scope["path"])
             if found is not None:
-                await self._serve(found, scope, receive, send)
-                return
+                return self._serve(found, scope, receive, send)
         if self._others is not None:
-            await self._others(scope, receive, send)
-        elif scope["type"] == "lifespan":
-            await _lifespan(receive, send, self.gateway)
-        else:
-            await _plain(send, HttpAnswer(404, [JSON], b'{"error":{"code":"not_found"}}'))
+            return self._others(scope, receive, send)
+        if scope["type"] == "lifespan":
+            return _lifespan(receive, send, self.gateway)
+        return _plain(send, HttpAnswer(404, [JSON], b'{"error":{"code":"not_found"}}'))
 
     async def _serve(self, found: Match, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whatever happens, and tell the trace of it."""
-        arrival = Arrival(self.gateway.new_id(), found.front.dialect, action=found.action)
+        id = f"req_{self.gateway.ids.new()}"
+        arrival = Arrival(id, found.front.dialect, action=found.action)
         exchange, client = Exchange(arrival), _Client(scope, receive, send)
         outcome = exchange.outcome
         try:
@@ -111,8 +123,10 @@ class App:
             if self.gateway.settings.raises:
                 raise
         finally:
-            if client.repeat is not None:
-                client.repeat.end()
+            if client.holds_place:
+                self.gateway.open_requests.release(exchange.arrival.principal)
+            if client.idempotent is not None:
+                client.idempotent.end()
             try:
                 if exchange.arrival.principal.capped:
                     self.gateway.caps.settle_soon(exchange)
@@ -125,6 +139,8 @@ class App:
         principal = await gateway.keys.find(token_of(headers, scope["query_string"]))
         if principal is not ANONYMOUS:
             exchange.arrival = exchange.arrival.by(principal)
+            gateway.open_requests.take(principal, found.front.dialect)
+            client.holds_place = True
         if found.action == "nothing":
             raise Refusal(404, ErrorKind.INVALID_REQUEST, "no such endpoint", "not_found")
         direct: DirectClient | None = scope.get(DIRECT_CLIENT)
@@ -139,16 +155,17 @@ class App:
         inbound = parse_inbound(gateway, exchange, found, body, headers)
         if KEY in headers:
             direct = None  # the answer is recorded on its way
-            if await client.is_repeat(gateway.repeats, exchange, headers[KEY], body):
+            if await client.is_replayed(gateway.idempotency, exchange, headers[KEY], body):
                 return
-        inbound = await with_history(gateway, exchange.arrival, inbound)
+        if found.front.stored is not None:
+            inbound = await with_history(gateway, exchange.arrival, inbound, found.front.stored)
         work = self._work(exchange, inbound, client.send, direct)
         await with_client(scope, client.receive, work)
 
     async def _refuse_model(
         self, exchange: Exchange, front: Front, error: InterlinguaError, send: Send
     ) -> None:
-        """A model that cannot be asked here, though perhaps a stream was said to begin."""
+        """Answers for a model that this gateway cannot call, perhaps after a stream has begun."""
         refused = unavailable(exchange.arrival.id, exchange.decision.target, error)
         if exchange.outcome.status:
             frames = error_frames(front, refused.error)
@@ -160,8 +177,8 @@ class App:
     async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes:
         """The whole body; one that is too long is refused before it is read."""
         limits = self.gateway.settings.limits
-        said = headers.get(b"content-length", b"")
-        if said.isdigit() and int(said) > limits.body:
+        content_length = headers.get(b"content-length", b"")
+        if content_length.isdigit() and int(content_length) > limits.body:
             raise too_long(limits.body)
         pieces: list[bytes] = []
         size = 0
@@ -188,7 +205,7 @@ class App:
         return b"".join(pieces)
 
     async def _reserve(self, exchange: Exchange, inbound: Inbound) -> None:
-        """Set aside what the request may cost at most, if that can be said."""
+        """Reserves the most that the request may cost, if that is bounded."""
         targets, dialect = inbound.route.targets, inbound.front.dialect
         most = Most(0, 0)
         if exchange.arrival.principal.metered:
@@ -247,7 +264,7 @@ class App:
         raw: list[HttpAnswer],
         send: Send,
     ) -> None:
-        """A plain error, or the end of a stream that the client was told had begun."""
+        """Sends a plain error, or ends a stream that has already begun."""
         begun = bool(exchange.outcome.status)
         answer = error_answer(exchange, inbound, error, raw)
         if not begun:
@@ -284,9 +301,9 @@ class App:
             await asyncio.wait({waiting}, timeout=limits.keep_alive)
 
     async def _pump(self, exchange: Exchange, inbound: Inbound, stream: Stream, send: Send) -> None:
-        """Bytes as they come. Sending waits for a slow client, and so does reading upstream. What
-        the answer cost is written before its end is told: a process that dies then has told nobody
-        of anything that was not counted."""
+        """Sends bytes as they arrive; a slow client slows down reading upstream. The cost is stored
+        before the end is sent, so a process that dies has not finished any answer that was not
+        counted."""
         limits = self.gateway.settings.limits
         line = Line(send, inbound.front.keep_alive, limits.keep_alive)
         out: bytes | None = stream.first
@@ -319,6 +336,49 @@ def _unwanted(opening: asyncio.Future[Stream]) -> None:
         stream = opening.result()
         stream.outgoing.end()
         stream.opened.reply.close()
+
+
+async def with_client(scope: Scope, receive: Receive, work: Coroutine[Any, Any, None]) -> None:
+    """Runs the work while the client is connected, and cancels it when it leaves. Our own server
+    reports that by itself; any other has to be polled."""
+    direct: DirectClient | None = scope.get(DIRECT_CLIENT)
+    if direct is not None and direct.has_left:
+        work.close()
+        raise ClientLeft
+    task = asyncio.current_task(None if direct is None else direct.loop)
+    assert task is not None
+    left = over = False
+
+    def leave() -> None:
+        nonlocal left
+        if not over:  # a call that is on its way cannot be taken back
+            left = True
+            task.cancel()
+
+    asking = None
+    if direct is None:
+        asking = task.get_loop().create_task(_gone(receive, leave))
+    else:
+        direct.tell(leave)
+    try:
+        await work
+    except asyncio.CancelledError:
+        if not left or task.uncancel() > 0:
+            raise
+    finally:
+        over = True
+        if direct is not None:
+            direct.forget()
+        if asking is not None:
+            asking.cancel()
+    if left:
+        raise ClientLeft
+
+
+async def _gone(receive: Receive, leave: Callable[[], None]) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    leave()
 
 
 def too_long(limit: int) -> Refusal:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from interlingua.client import counting, failures
 from interlingua.client.attempts import Clock
@@ -13,7 +14,6 @@ from interlingua.client.errors import CallError
 from interlingua.client.fetching import MediaCache
 from interlingua.client.targets import Target
 from interlingua.errors import WriteError
-from interlingua.estimate.estimator import estimate_input_tokens
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.headers import answer_headers
 from interlingua.gateway.relay.inbound import HttpAnswer, Inbound, parse_inbound, read_request
@@ -23,6 +23,7 @@ from interlingua.gateway.shared.fronts import Match
 from interlingua.gateway.shared.sizes import Most
 from interlingua.gateway.shared.state import Exchange, Refusal
 from interlingua.model.exchange import ErrorKind, Request
+from interlingua.profiles.estimate.estimator import estimate_input_tokens
 
 NOTHING = Most(0, 0)
 DOES_NOT_COUNT = frozenset({404, 405, 501})
@@ -36,7 +37,7 @@ async def count(
     request like others."""
     body = request_of(match, body)
     inbound = parse_inbound(gateway, exchange, match, body, headers)
-    arrival = exchange.arrival = exchange.arrival.asking_for(inbound.envelope.model, stream=False)
+    arrival = exchange.arrival = replace(exchange.arrival, stream=False)
     request = inbound.request or read_request(match, body)
     target = inbound.route.targets[0]
     if arrival.principal.capped:
@@ -48,12 +49,12 @@ async def count(
     except CallError as error:
         return error_answer(exchange, inbound, error, [])
     exchange.outcome.status = 200
-    headers_down = [
+    response_headers = [
         (b"content-type", b"application/json"),
         (b"x-interlingua-count", source.encode()),
         *answer_headers(exchange, {}, match.front, target.dialect.name),
     ]
-    return HttpAnswer(200, headers_down, msgspec.json.encode({match.front.counted: tokens}))
+    return HttpAnswer(200, response_headers, msgspec.json.encode({match.front.counted: tokens}))
 
 
 def request_of(match: Match, body: bytes) -> bytes:
@@ -74,13 +75,16 @@ async def _count(
     if not counting.can_count(target):
         return estimate(), "estimate"
 
-    principal, fetched = exchange.arrival.principal, MediaCache()
+    fetched, asker = MediaCache(), gateway.asker_for(exchange.arrival.principal)
 
     async def once(model: str, clock: Clock) -> int:
         await gateway.targets.start(target)
-        given = await gateway.inlined(request, inbound.route, target, principal, fetched)
+        whole = request
+        if inbound.fetches_media:
+            inlined = await gateway.fetcher.inlined(request, target.profile, cache=fetched)
+            whole = inlined.request
         try:
-            return await gateway.asker.count_of(given.request, target, clock)
+            return await asker.count_of(whole, target, clock)
         except WriteError as error:
             raise Refusal(400, ErrorKind.INVALID_REQUEST, str(error)) from None
 

@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from interlingua.client.failures import redact
+from interlingua.client.failures import redact, request_id
 from interlingua.dialects.front import Front
-from interlingua.gateway.shared.fronts import front_of
 from interlingua.gateway.shared.state import Exchange
 
 DOWN_PREFIXES = ("x-ratelimit-", "anthropic-ratelimit-")
 DOWN = frozenset({"retry-after", "retry-after-ms", "openai-processing-ms"})
-"""What a provider may tell the client. Ids come under a name of ours."""
+"""Headers of a provider that are passed to the client; ids get a name of ours."""
 
 
-def forwarded(headers: Mapping[bytes, bytes], front: str, upstream_dialect: str) -> dict[str, str]:
-    if front != upstream_dialect:
-        return {}
+def forwarded(headers: Mapping[bytes, bytes], front: Front) -> dict[str, str]:
+    """The client's headers that go to a provider of its own dialect."""
     return {
         name.decode("latin-1"): headers[name].decode("latin-1")
-        for name in front_of(front).headers_up
+        for name in front.headers_up
         if name in headers and _is_plain(headers[name])
     }
 
@@ -68,3 +66,35 @@ def _down(name: str) -> bytes | None:
 def _is_plain(value: bytes) -> bool:
     error = b"\n" in value or b"\r" in value or b"\0" in value
     return not error and len(value) <= 4096
+
+
+ATTEMPTS = b"x-interlingua-attempts"
+"""The number of attempts, if there was more than one."""
+UPSTREAM_ID = b"x-interlingua-upstream-id"
+
+
+def client_headers(
+    upstream: Mapping[str, str], secrets: Iterable[str]
+) -> list[tuple[bytes, bytes]]:
+    """The rate-limit headers, and the provider's id of the request."""
+    secrets = tuple(secrets)
+    out = []
+    for name, value in upstream.items():
+        low = name.lower()
+        if low.startswith(DOWN_PREFIXES) and _is_printable(value):
+            out.append((low.encode("latin-1"), redact(value, secrets).encode("latin-1")))
+    id = request_id(upstream, secrets)
+    if id is not None and _is_printable(id):
+        out.append((UPSTREAM_ID, id.encode("latin-1")))
+    return out
+
+
+def client_body(body: bytes, secrets: Iterable[str]) -> bytes:
+    """The provider's body, byte for byte unless it contains a key of ours."""
+    if not any(secret.encode() in body for secret in secrets if secret):
+        return body
+    return redact(body.decode("utf-8", "replace"), secrets).encode()
+
+
+def _is_printable(value: str) -> bool:
+    return len(value) <= 4096 and all(" " <= mark <= "\xff" and mark != "\x7f" for mark in value)

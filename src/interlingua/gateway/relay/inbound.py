@@ -2,22 +2,54 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
+from interlingua.adapt.remembered import Conversation
 from interlingua.client.targets import Target
 from interlingua.dialects.front import Front, Stored
-from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.errors import ReadError
 from interlingua.gateway.gateway import Gateway, Route
 from interlingua.gateway.memory.responses import ids_in, ids_named, keeps
-from interlingua.gateway.relay.patching import ESCAPED, members_of
-from interlingua.gateway.shared.fronts import Match
-from interlingua.gateway.shared.sizes import Most, plainly, said_once
-from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Refusal
+from interlingua.gateway.shared.fronts import Match, codec_of
+from interlingua.gateway.shared.sizes import Most, plainly, without_duplicate_keys
+from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Principal, Refusal
+from interlingua.model.arguments import recover
+from interlingua.model.blocks import ToolUseBlock
 from interlingua.model.exchange import ErrorKind, Request, Response
+from interlingua.model.message import Role
+
+_LIMITED = re.compile(rb'"(model|n|max_tokens|max_completion_tokens|max_output_tokens)"\s*:')
+"""Members that a key may be limited by."""
+ESCAPED = re.compile(rb'\\u00[0-7][0-9a-fA-F][^"\\]{0,24}"\s*:')
+"""A member whose name is not written plainly."""
+
+
+def repeats_field(body: bytes) -> bool:
+    """Whether a member that a key is limited by may stand in a body twice. We go by the last one,
+    and a provider may go by the first: then only the last one is sent."""
+    names = _LIMITED.findall(body)
+    if len(set(names)) < len(names):
+        return True
+    return b"\\u00" in body and ESCAPED.search(body) is not None
+
+
+members_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+"""The members of a JSON object, each as it stands."""
+_encode = msgspec.json.Encoder().encode
+
+
+def patched(body: bytes | Mapping[str, Any], changes: Mapping[str, Any]) -> bytes:
+    """A JSON object, or its members, with some changed, or taken out where they are `UNSET`, and
+    all others byte for byte as they were."""
+    members: dict[str, Any] = dict(members_of(body) if isinstance(body, bytes) else body)
+    members.update(changes)
+    return _encode({name: value for name, value in members.items() if value is not msgspec.UNSET})
+
 
 JSON = (b"content-type", b"application/json")
 
@@ -77,13 +109,18 @@ class Inbound(NamedTuple):
     request: Request | None
     """None where the body goes on as it is."""
     ours: bool = False
-    """Whether the conversation is kept here, so that nothing of it can go on as it is."""
+    """Whether the conversation is stored here, so that the body cannot be passed through."""
     most: Most | None = None
     """What a plain request asks for at most, where that has to be known."""
     respelled: bool = False
-    """Whether the body was written anew, without what it said twice."""
+    """Whether the body was rewritten without its duplicate keys."""
     to_keep: Request | None = None
-    """The request as the client sent it, where its answer may have to be kept."""
+    """The request as the client sent it, if its answer may have to be stored."""
+    fetches_media: bool = False
+    """Whether media by URL is fetched where its model takes none: as its key says, else its
+    route, else the settings."""
+    conversation: Conversation | None = None
+    """What is remembered of the turns before this one."""
 
     @property
     def members(self) -> dict[str, msgspec.Raw] | None:
@@ -92,31 +129,26 @@ class Inbound(NamedTuple):
 
 
 def envelope_of(match: Match, body: bytes) -> Envelope:
+    """The members of a body, and those that we have to know, read. Most bodies have none of those
+    that are rare."""
     try:
-        return _opened(match, body)
+        members = members_of(body)
+        model = _read_model(members["model"]) if "model" in members else None
+        stream = _read_stream(members["stream"]) if "stream" in members else None
+        rare: dict[str, Any] = {}
+        if not _RARE_NAMES.isdisjoint(members):
+            rare = {name: read(members[name]) for name, read in _RARE.items() if name in members}
     except (msgspec.DecodeError, UnicodeError) as error:
         text = f"invalid request body: {_problem(body) or error}"
         raise Refusal(400, ErrorKind.INVALID_REQUEST, text) from None
     except RecursionError:
         text = "request body nested too deeply"
         raise Refusal(400, ErrorKind.INVALID_REQUEST, text) from None
-
-
-def _opened(match: Match, body: bytes) -> Envelope:
-    """The members of a body, and those that we have to know, read. Most bodies have none of those
-    that are rare."""
-    members = members_of(body)
-    model = _read_model(members["model"]) if "model" in members else None
-    stream = _read_stream(members["stream"]) if "stream" in members else None
     if match.stream is not None:
         stream = match.stream
     elif stream is None:
         stream = match.front.streams_by_default
-    model = match.model or model
-    if _RARE_NAMES.isdisjoint(members):
-        return Envelope(model, stream, members=members)
-    rare = {name: read(members[name]) for name, read in _RARE.items() if name in members}
-    return Envelope(model, stream, **rare, members=members)
+    return Envelope(match.model or model, stream, members=members, **rare)
 
 
 def _problem(body: bytes) -> str | None:
@@ -136,54 +168,78 @@ def parse_inbound(
     headers: Mapping[bytes, bytes],
 ) -> Inbound:
     """Who is to answer, and what is asked, as far as that has to be known."""
-    said = envelope_of(match, body)
-    arrival = exchange.arrival = exchange.arrival.asking_for(said.model, bool(said.stream))
-    route = gateway.allow(arrival, gateway.route(said.model, match.front))
+    envelope = envelope_of(match, body)
+    model, stream = envelope.model, bool(envelope.stream)
+    arrival = exchange.arrival = replace(exchange.arrival, client_model=model, stream=stream)
+    principal, route = arrival.principal, gateway.route(model, match.front)
+    if principal.allowed_models is not None:
+        route = gateway.allow(arrival, route)
     exchange.decision = Decision(route.targets[0])
-    request = most = None
-    respelled = False
-    dialect = match.front.dialect
-    if arrival.principal.metered:
+    request = most = conversation = None
+    respelled, dialect = False, match.front.dialect
+    if principal.metered:
         most = plainly(dialect, body)
         if most is None:
-            whole, body = body, said_once(body)
+            whole, body = body, without_duplicate_keys(body)
             respelled = body is not whole
-            request = read_request(match, body)
+            request, conversation = _read(gateway, principal, match, body)
     if request is None and route.common_dialect != dialect:
-        request = read_request(match, body)
-    front = match.front
-    return Inbound(match, front, body, headers, said, route, request, False, most, respelled)
+        request, conversation = _read(gateway, principal, match, body)
+    fetches = route.fetch_media if principal.fetch_media is None else principal.fetch_media
+    return Inbound(
+        match,
+        match.front,
+        body,
+        headers,
+        envelope,
+        route,
+        request,
+        most=most,
+        respelled=respelled,
+        fetches_media=fetches,
+        conversation=conversation,
+    )
+
+
+def _read(
+    gateway: Gateway, principal: Principal, match: Match, body: bytes
+) -> tuple[Request, Conversation | None]:
+    """The request of a body, and what is remembered of the conversation before it."""
+    dialect = codec_of(match.front.dialect)
+    found = gateway.conversations.read(body, dialect, match.model, match.stream, principal.key_id)
+    return (read_request(match, body), None) if found is None else (found.request, found)
 
 
 def read_request(match: Match, body: bytes) -> Request:
     try:
-        return dialect_of(match.front.dialect).read_request(body, match.model, match.stream)
+        return codec_of(match.front.dialect).read_request(body, match.model, match.stream)
     except ReadError as error:
         raise Refusal(400, ErrorKind.INVALID_REQUEST, str(error)) from None
 
 
-async def with_history(gateway: Gateway, arrival: Arrival, inbound: Inbound) -> Inbound:
+async def with_history(
+    gateway: Gateway, arrival: Arrival, inbound: Inbound, stored: Stored
+) -> Inbound:
     """A request of an API that keeps its answers, with the history that we keep for it. A provider
     that keeps them itself is asked itself."""
-    stored = inbound.front.stored
-    if stored is None or gateway.responses is None:
+    if gateway.responses is None:
         return inbound
     if keeps(inbound.route.targets[0], inbound.front.dialect):
         return await _own_only(gateway, arrival, inbound, stored)
     goes_on = getattr(inbound.envelope, stored.previous) is not None
     if not arrival.principal.keep_content and not goes_on:
         return inbound
-    said = inbound.request or read_request(inbound.match, inbound.body)
-    request = await gateway.responses.expand(said, arrival)
-    ours = arrival.principal.keep_content or request is not said
-    return inbound._replace(request=request, ours=ours, to_keep=said)
+    as_sent = inbound.request or read_request(inbound.match, inbound.body)
+    request = await gateway.responses.expand(as_sent, arrival)
+    ours = arrival.principal.keep_content or request is not as_sent
+    return inbound._replace(request=request, ours=ours, to_keep=as_sent)
 
 
 async def _own_only(
     gateway: Gateway, arrival: Arrival, inbound: Inbound, stored: Stored
 ) -> Inbound:
-    """A request to a provider that keeps responses itself: nobody goes on from another's, nor
-    brings up items of it."""
+    """Checks a request to a provider that stores responses itself: a tenant can only continue its
+    own responses and refer to its own items."""
     if arrival.principal.key_id is None or gateway.responses is None:
         return inbound
     ids = ids_named(inbound.body, inbound.front.dialect)
@@ -191,12 +247,29 @@ async def _own_only(
         await gateway.responses.require_own(ids, arrival)
     twice = any(inbound.body.count(name) > 1 for name in stored.names)
     if twice or ESCAPED.search(inbound.body) is not None:
-        body = said_once(inbound.body)  # only what was looked at
+        body = without_duplicate_keys(inbound.body)  # only what was looked at
         return inbound._replace(body=body, respelled=True)
     return inbound
 
 
-def note_kept(gateway: Gateway, arrival: Arrival, target: Target, response: Response) -> None:
+def note_owner(gateway: Gateway, arrival: Arrival, target: Target, response: Response) -> None:
     """Whose an answer is that its provider keeps."""
     if gateway.responses is not None and keeps(target, arrival.front):
         gateway.responses.note(ids_in(response), arrival.principal)
+
+
+def require_convertible(request: Request) -> None:
+    """`Refusal` with 400 if there are no messages, or if arguments of a call are not JSON: other
+    dialects need an object there, and an empty one would be a different call."""
+    if not request.messages and request.continues is None:
+        raise Refusal(400, ErrorKind.INVALID_REQUEST, "the request has no messages")
+    for message in request.messages:
+        if message.role is not Role.ASSISTANT:
+            continue
+        for block in message.content:
+            if not isinstance(block, ToolUseBlock) or block.call_type == "custom":
+                continue
+            text = block.raw_arguments
+            if text is not None and recover(text).mode == "invalid":
+                why = f"the arguments of the call {block.id[:100]!r} are not valid JSON"
+                raise Refusal(400, ErrorKind.INVALID_REQUEST, why, "invalid_arguments")

@@ -3,18 +3,24 @@ way, and the chunk that we asked for in the client's place is taken out again.""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 
+import msgspec
+
+from interlingua.dialects.framing import decoder
+from interlingua.dialects.front import Peek
+from interlingua.dialects.kernel.errors import ShapeError
 from interlingua.dialects.record import Dialect
 from interlingua.errors import InterlinguaError, ReadError
-from interlingua.gateway.relay.ends import BROKEN_OFF
-from interlingua.gateway.relay.errors_down import body_down
+from interlingua.gateway.relay.headers import client_body
 from interlingua.gateway.shared.fronts import front_of
 from interlingua.model.events import Event, MessageComplete, Stop, StreamError, UsageUpdate
-from interlingua.model.exchange import ProviderError, Response
+from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.metadata import StopReason, Usage
-from interlingua.streams.framing import decoder
+
+BROKEN_OFF = ProviderError(ErrorKind.NETWORK, "stream ended before the message was complete")
 
 _ENDS = {"sse": (b"\n\n", b"\r\n\r\n", b"\r\r"), "ndjson": (b"\n",)}
 """How a frame may end, the usual one first."""
@@ -32,9 +38,9 @@ _LONGEST = 16 * 1024 * 1024
 
 
 class Passthrough:
-    """Bytes in, the same bytes out, frame by frame, or all but one frame. `usage` is the last that
-    was told. A frame goes on when it is whole, so that a stream that breaks can still be ended in
-    good order."""
+    """Passes bytes through frame by frame, or all but one frame. `usage` is the last that was
+    reported. A frame is passed on once it is complete, so that a broken stream can still be ended
+    properly."""
 
     def __init__(
         self,
@@ -43,7 +49,8 @@ class Passthrough:
         answers: int = 1,
         secrets: Iterable[str] = (),
     ) -> None:
-        """`answers` are to come, and no frame that tells an error goes on with a secret in it."""
+        """`answers` is the number of choices to expect; secrets are redacted in frames that report
+        an error."""
         self.usage: Usage | None = None
         self.stop_reason: StopReason | None = None
         self.response: Response | None = None
@@ -64,8 +71,8 @@ class Passthrough:
         self._reader.marks = False
         self._begun = False
         self._speaks = front.speaks
-        self._said = front.speaks is None
-        """Whether anything was said: a Chat stream of `[DONE]` alone is no answer."""
+        self._has_content = front.speaks is None
+        """Whether any content has arrived: a Chat stream of `[DONE]` alone is no answer."""
         self._held: list[bytes] = []
         """The beginning of a frame whose end has not come yet, in the pieces that it came in."""
         self._size = 0
@@ -82,8 +89,8 @@ class Passthrough:
             self._held = []
         if not self._begun:
             self._look(data)
-        if not self._said and self._speaks is not None:
-            self._said = self._speaks in data
+        if not self._has_content and self._speaks is not None:
+            self._has_content = self._speaks in data
         if not data.endswith(ends[0]):
             cut = max([at + len(end) for end in ends if (at := data.rfind(end)) >= 0], default=0)
             if not cut and len(data) > _LONGEST:
@@ -118,16 +125,16 @@ class Passthrough:
 
     def _marked(self, data: bytes) -> bytes:
         """The frames with a mark in them are read; all others are not even looked for."""
-        kept: list[bytes] = []
+        pieces: list[bytes] = []
         copied = 0
         for start, stop in self._places(data):
             frame = data[start:stop]
             self._read(frame)
             shown = self._shown(frame)
             if shown is not frame:
-                kept += [data[copied:start], shown]
+                pieces += [data[copied:start], shown]
                 copied = stop
-        return b"".join((*kept, data[copied:])) if copied else data
+        return b"".join((*pieces, data[copied:])) if copied else data
 
     def _shown(self, frame: bytes) -> bytes:
         """The frame as the client may see it."""
@@ -135,7 +142,7 @@ class Passthrough:
             return b""
         if self._without_usage and b'"choices":[]' in frame.replace(b" ", b""):
             return b""
-        return body_down(frame, self._secrets) if b'"error"' in frame else frame
+        return client_body(frame, self._secrets) if b'"error"' in frame else frame
 
     def _places(self, data: bytes) -> Iterator[tuple[int, int]]:
         """Where the frames with a mark begin and end."""
@@ -159,8 +166,8 @@ class Passthrough:
         return min([near for mark in self._marks if (near := data.find(mark, at)) >= 0], default=-1)
 
     def close(self) -> bytes:
-        """What was held back, if it is a whole frame of an answer that came to its end. Otherwise
-        there is an error, which the client has to be told."""
+        """The rest, if it is a complete frame of a finished answer; otherwise sets the error that
+        the client has to get."""
         rest, self._held = b"".join(self._held), []
         if rest:
             reached = self.end.is_reached
@@ -175,12 +182,13 @@ class Passthrough:
         return self._shown(rest if rest.endswith(ends) else rest.rstrip() + ends[0])
 
     def _read(self, frame: bytes) -> None:
-        """A frame that may tell usage or the end; what we cannot read is the client's business."""
+        """Reads a frame that may contain usage or the end; a frame that we cannot read is left to
+        the client."""
         is_silent = not any(mark in frame for mark in self._telling)
         try:
             for each in decoder(self._dialect.name).feed(frame):
-                self.end.look(each.data)
-                if self.end.is_last and not self._said:
+                self.end.look(each.data, each.event)
+                if self.end.is_last and not self._has_content:
                     self.error = BROKEN_OFF
                 if not is_silent:
                     for event in self._reader.feed(each):
@@ -205,3 +213,59 @@ class Passthrough:
 def _is_whole(rest: bytes) -> bool:
     """Whether a last frame lacks nothing but what follows it."""
     return rest.rstrip().endswith((b"}", b"[DONE]"))
+
+
+class ModelRenamer:
+    """Replaces the provider's model name, or a dated version of it, by the client's, in whole
+    frames."""
+
+    def __init__(self, client_model: str, name: str) -> None:
+        # Quotes inside of generated text are escaped, so only the frame's own member matches.
+        self._pattern = re.compile(rb'("model"\s*:\s*)"%b[^"\\]*"' % re.escape(_inside(name)))
+        self._replacement = b'\\g<1>"' + _inside(client_model).replace(b"\\", b"\\\\") + b'"'
+
+    def __call__(self, data: bytes) -> bytes:
+        return self._pattern.sub(self._replacement, data) if b'"model"' in data else data
+
+
+def _inside(text: str) -> bytes:
+    """The text as it stands between the quotes of a JSON string."""
+    return json.dumps(text, ensure_ascii=False)[1:-1].encode()
+
+
+HELD = 64 * 1024
+"""Bytes of a stream that are buffered before they are parsed, which mostly is not needed."""
+_TEXT = rb'"(?:%b)"\s*:\s*"((?:[^"\\]|\\.)*)"'
+
+
+class TextCounter:
+    """Takes whole frames; the bytes of text in them are counted on demand."""
+
+    def __init__(self, dialect: str) -> None:
+        self._text = re.compile(_TEXT % front_of(dialect).texts)
+        self._frames: list[bytes] = []
+        self._size = 0
+        self._counted = 0
+
+    def add(self, frames: bytes) -> None:
+        self._frames.append(frames)
+        self._size += len(frames)
+        if self._size > HELD:
+            self.count()
+
+    def count(self) -> int:
+        """Bytes of text so far."""
+        data, self._frames, self._size = b"".join(self._frames), [], 0
+        self._counted += sum([len(text) for text in self._text.findall(data)])
+        return self._counted
+
+
+def peek_usage(dialect: str, body: bytes) -> Peek | None:
+    """Of the usual answer of a dialect; None for all others."""
+    peek = front_of(dialect).peek
+    if peek is None:
+        return None
+    try:
+        return peek(body)
+    except (msgspec.DecodeError, UnicodeError, RecursionError, ShapeError):
+        return None

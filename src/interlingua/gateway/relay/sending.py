@@ -8,26 +8,29 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from interlingua.adapt.fit.keys import shows_media, touches
+from interlingua.adapt.request import adapt, write
+from interlingua.client.answer import Call
 from interlingua.client.attempt import ErrorReply, OpenReply
 from interlingua.client.attempts import Clock, with_retries
 from interlingua.client.errors import CallError
-from interlingua.client.fetching import MediaCache
-from interlingua.client.middleware import Call
+from interlingua.client.fetching import InlinedRequest, MediaCache
 from interlingua.client.targets import Prepared, Target
 from interlingua.client.transport import HttpRequest
 from interlingua.errors import LossError, WriteError
-from interlingua.fitting.hosts import says_otherwise
-from interlingua.fitting.keys import shows_media, touches
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.relay.errors_down import body_down, headers_down
-from interlingua.gateway.relay.headers import forwarded
-from interlingua.gateway.relay.inbound import HttpAnswer, Inbound, read_request
-from interlingua.gateway.relay.patching import patched, says_twice
-from interlingua.gateway.relay.sayable import require_sayable
+from interlingua.gateway.relay.headers import client_body, client_headers, forwarded
+from interlingua.gateway.relay.inbound import (
+    HttpAnswer,
+    Inbound,
+    patched,
+    read_request,
+    repeats_field,
+    require_convertible,
+)
 from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Recall, Refusal
-from interlingua.losses import Report
 from interlingua.model.exchange import ErrorKind, Request
-from interlingua.outbound import fitted_only, written_for
+from interlingua.model.losses import Report
 
 T = TypeVar("T")
 
@@ -80,7 +83,7 @@ async def prepare(
     is the media that earlier attempts have got."""
     if exchange.decision.target is not target:
         exchange.decision = Decision(target, exchange.decision.report)
-    if gateway.targets.starts(target):
+    if target.provider.key in gateway.targets.started:
         await gateway.targets.start(target)
     arrival, recall, prepared = exchange.arrival, None, None
     if target.dialect.name == inbound.front.dialect and not (inbound.ours or is_wrapped(target)):
@@ -94,8 +97,11 @@ async def prepare(
     if arrival.principal.refuse_losses and prepared.report:
         text = f"this key rejects lossy translations: {prepared.report.losses[0]}"
         raise Refusal(400, ErrorKind.INVALID_REQUEST, text, "lossy_request")
-    extra = forwarded(inbound.headers, inbound.front.dialect, prepared.target.dialect.name)
-    extra |= gateway.trace.headers(exchange, inbound.headers)
+    extra: dict[str, str] = {}
+    if inbound.front.headers_up and prepared.target.dialect.name == inbound.front.dialect:
+        extra = forwarded(inbound.headers, inbound.front)
+    if gateway.trace.spans is not None or b"traceparent" in inbound.headers:
+        extra |= gateway.trace.headers(exchange, inbound.headers)
     return Upward(prepared.with_headers(extra) if extra else prepared, recall)
 
 
@@ -103,7 +109,7 @@ def _may_need_fitting(inbound: Inbound, target: Target) -> bool:
     """Whether a body of the target's own dialect has something in it that a rule speaks of."""
     if inbound.route.passthrough:
         return False
-    if target.host is not None and says_otherwise(target.host, inbound.body):
+    if target.host is not None and target.dialect.host_differs(target.host, inbound.body):
         return True
     if not target.images and shows_media(inbound.body):
         return True
@@ -123,14 +129,17 @@ async def _fitted(
         return None
     if not target.images and shows_media(inbound.body):
         return None
-    given = await gateway.inlined(request, inbound.route, target, arrival.principal, fetched)
-    request = given.request.replace(model=target.name)
-    fitted = fitted_only(request, target)
-    own = target.host is not None and says_otherwise(target.host, inbound.body)
-    if fitted.value is request and not given.notes and not own:
+    inlined = InlinedRequest(request)
+    if inbound.fetches_media:
+        inlined = await gateway.fetcher.inlined(request, target.profile, cache=fetched)
+    request = inlined.request.replace(model=target.name)
+    adapted = adapt(request, target, history=False)
+    host = target.host
+    own = host is not None and target.dialect.host_differs(host, inbound.body)
+    if adapted.value is request and not inlined.notes and not own:
         return untouched(gateway, arrival, inbound, target)
-    done = written_for(fitted, target)
-    given.tell(done.report)
+    done = write(adapted)
+    inlined.tell(done.report)
     return gateway.targets.ready(done, target, arrival.stream)
 
 
@@ -143,18 +152,24 @@ async def translated(
     gateway: Gateway, arrival: Arrival, inbound: Inbound, target: Target, fetched: MediaCache
 ) -> Upward:
     request = inbound.request or read_request(inbound.match, inbound.body)
-    require_sayable(request)
+    require_convertible(request)
     recall = await gateway.memory.put_back(request, arrival, target)
-    target = gateway.targets.for_request(target, recall.request)
-    given = await gateway.inlined(recall.request, inbound.route, target, arrival.principal, fetched)
+    request, inlined = recall.request, None
+    if inbound.fetches_media:
+        target = gateway.targets.for_request(target, request)
+        inlined = await gateway.fetcher.inlined(request, target.profile, cache=fetched)
+        request = inlined.request
     source = inbound.front.dialect
     try:
-        prepared = gateway.targets.prepare(given.request, target, arrival.stream, source)
+        prepared = gateway.targets.prepare(
+            request, target, arrival.stream, source, inbound.conversation
+        )
     except LossError as error:
         raise Refusal(400, ErrorKind.INVALID_REQUEST, str(error), "lossy_request") from None
     except WriteError as error:
         raise Refusal(400, ErrorKind.INVALID_REQUEST, str(error)) from None
-    given.tell(prepared.report)
+    if inlined is not None:
+        inlined.tell(prepared.report)
     return Upward(prepared, recall)
 
 
@@ -174,7 +189,7 @@ def untouched(gateway: Gateway, arrival: Arrival, inbound: Inbound, target: Targ
             **(inbound.envelope.stream_options or {}),
             "include_usage": True,
         }
-    if changes or (arrival.principal.limited and says_twice(body)):
+    if changes or (arrival.principal.limited and repeats_field(body)):
         body = patched(inbound.members or body, changes)
     address = gateway.targets.address(target, {}, "request", arrival.stream)
     http = HttpRequest(address.url, address.headers, body, address.secrets)
@@ -188,20 +203,23 @@ def asks_usage(inbound: Inbound) -> bool:
     return not (inbound.envelope.stream_options or {}).get("include_usage")
 
 
-async def send(
+def send(
     gateway: Gateway,
+    exchange: Exchange,
     inbound: Inbound,
     prepared: Prepared,
     clock: Clock,
     stream: bool,
     raw: list[HttpAnswer],
-) -> OpenReply:
-    """A reply of success; else the error that it tells. What the provider said itself is kept in
-    `raw`, for clients that speak its dialect."""
+) -> Awaitable[OpenReply]:
+    """Returns a successful reply, or raises the error in it. The provider's own error goes to
+    `raw`, for clients of the same dialect."""
 
-    def hear(said: ErrorReply) -> None:
-        kind = said.headers.get("content-type", "application/json").encode("latin-1")
-        down = [(b"content-type", kind), *headers_down(said.headers, said.secrets)]
-        raw[:] = [HttpAnswer(said.status, down, body_down(said.body, said.secrets))]
+    def hear(reply: ErrorReply) -> None:
+        kind = reply.headers.get("content-type", "application/json").encode("latin-1")
+        down = [(b"content-type", kind), *client_headers(reply.headers, reply.secrets)]
+        raw[:] = [HttpAnswer(reply.status, down, client_body(reply.body, reply.secrets))]
 
-    return await gateway.asker.open(prepared, clock, stream, hear, not inbound.route.passthrough)
+    asker = gateway.asker_for(exchange.arrival.principal)
+    lessons = None if inbound.route.passthrough else asker.lessons
+    return asker.open(prepared, clock, stream, hear, lessons)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from interlingua.adapt.stream_convert import StreamConverter
 from interlingua.client.attempt import OpenReply
 from interlingua.client.attempts import Clock
 from interlingua.client.errors import CallError
@@ -12,15 +15,12 @@ from interlingua.client.failures import redact
 from interlingua.client.fetching import MediaCache
 from interlingua.client.targets import Prepared
 from interlingua.client.transport import TransportError
+from interlingua.dialects.framing import encoder
 from interlingua.dialects.front import Front
-from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.errors import ReadError
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.relay.echo import Echo
-from interlingua.gateway.relay.ends import BROKEN_OFF
-from interlingua.gateway.relay.inbound import HttpAnswer, Inbound, note_kept
-from interlingua.gateway.relay.passthrough import Passthrough
-from interlingua.gateway.relay.promised_members import promised_members
+from interlingua.gateway.relay.inbound import HttpAnswer, Inbound, note_owner
+from interlingua.gateway.relay.passthrough import BROKEN_OFF, ModelRenamer, Passthrough, TextCounter
 from interlingua.gateway.relay.sending import (
     asks_usage,
     is_wrapped,
@@ -28,8 +28,8 @@ from interlingua.gateway.relay.sending import (
     send,
     try_targets,
 )
-from interlingua.gateway.relay.text_counter import TextCounter
-from interlingua.gateway.relay.whole import echoed, given_id
+from interlingua.gateway.relay.whole import echoed, fallback_id
+from interlingua.gateway.shared.fronts import Send, codec_of
 from interlingua.gateway.shared.state import Arrival, Exchange, Outcome, Principal, Recall
 from interlingua.model.codec import dumps
 from interlingua.model.events import (
@@ -43,8 +43,49 @@ from interlingua.model.events import (
 from interlingua.model.exchange import ErrorKind, ProviderError, Request, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import StopReason
-from interlingua.streams.convert import StreamConverter
-from interlingua.streams.framing import encoder
+
+
+class Line:
+    """The way to a client while a stream runs: when it has been silent for too long, it gives a
+    sign of life. One timer does, however many pieces there are."""
+
+    def __init__(self, send: Send, sign: bytes | None, silence: float) -> None:
+        self._send = send
+        self._sign = sign
+        self._silence = silence
+        self._last = time.monotonic()
+        self._busy = asyncio.Lock()
+        self._loop = asyncio.get_running_loop()
+        self._task: asyncio.Task[None] | None = None
+        self._timer = None if sign is None else self._loop.call_later(silence, self._look)
+
+    async def say(self, data: bytes) -> None:
+        if self._busy.locked():
+            async with self._busy:
+                pass
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+        self._last = time.monotonic()
+
+    def _look(self) -> None:
+        quiet = time.monotonic() - self._last
+        if quiet >= self._silence and self._task is None:
+            self._task = self._loop.create_task(self._live())
+        self._timer = self._loop.call_later(max(self._silence - quiet, 0.05), self._look)
+
+    async def _live(self) -> None:
+        async with self._busy:
+            sign = {"type": "http.response.body", "body": self._sign, "more_body": True}
+            await self._send(sign)
+        self._last, self._task = time.monotonic(), None
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._task is not None:
+            self._task.cancel()
+
+    async def end(self) -> None:
+        await self._send({"type": "http.response.body", "body": b""})
 
 
 class Stream(NamedTuple):
@@ -55,7 +96,7 @@ class Stream(NamedTuple):
     first: bytes
     recall: Recall | None = None
     to_keep: Request | None = None
-    """The request, where its answer may have to be kept."""
+    """The request, if its answer may have to be stored."""
 
 
 class TranslatedStream:
@@ -75,7 +116,8 @@ class TranslatedStream:
         self.complete: Response | None = None
         self.began = False
         self.is_whole = False
-        """Whether the answer has come to its end: what happens after that is nobody's business."""
+        """Whether the answer is complete; what happens to the connection after that does not
+        matter."""
         self.over = False
         """Whether nothing can follow."""
         self._secrets = tuple(secrets)
@@ -83,15 +125,15 @@ class TranslatedStream:
         self._outcome = outcome
         self._report = prepared.report
         self._tells_usage = tells_usage
-        self._filler = promised_members(front.dialect, request_body) if front.fills_frames else None
-        upstream_dialect, back = prepared.target.dialect.name, prepared.back
+        self._filler = front.filler(request_body) if front.fills_frames else None
+        upstream_dialect, back = prepared.target.dialect.name, prepared.answer_adapter
         self._converter = StreamConverter(upstream_dialect, front.dialect, None, self._watch, back)
 
     def _watch(self, event: Event) -> Event | None:
         kind, arrival, outcome = type(event), self._arrival, self._outcome
         if kind is MessageStart:
             self.began = True
-            id = event.response_id or given_id(arrival)  # type: ignore[union-attr]  # by its kind
+            id = event.response_id or fallback_id(arrival)  # type: ignore[union-attr]  # by its kind
             return event.replace(model=arrival.client_model, response_id=id)
         if kind is UsageUpdate:
             outcome.usage = event.usage  # type: ignore[union-attr]  # by its kind
@@ -141,7 +183,7 @@ class TranslatedStream:
 
     @property
     def is_last(self) -> bool:
-        """Whether nothing more can be told of what the answer used."""
+        """Whether no more usage can arrive."""
         return self.is_whole
 
     def note(self) -> None:
@@ -162,11 +204,11 @@ class PassthroughStream:
         outcome: Outcome,
         front: Front,
         passthrough: Passthrough,
-        echo: Echo | None = None,
+        rename: ModelRenamer | None = None,
         secrets: Iterable[str] = (),
     ) -> None:
         self._outcome = outcome
-        self._echo = echo
+        self._rename = rename
         self._front = front
         self._passthrough = passthrough
         self._secrets = tuple(secrets)
@@ -195,17 +237,17 @@ class PassthroughStream:
         if self._passthrough.error is BROKEN_OFF and not self.over:
             self.over = True
             return out + error_frames(self._front, BROKEN_OFF) if self.began else b""
-        return out if self._echo is None else self._echo(out)
+        return out if self._rename is None else self._rename(out)
 
     def close(self) -> bytes:
-        """The end; one that came too early is told to the client."""
+        """Ends the stream; a premature end is reported to the client."""
         before = self._passthrough.error
         out = self._passthrough.close()
         error = self._passthrough.error
         if error is not None and before is None:
             self.over = True
             return error_frames(self._front, shown(error, self._secrets)) if self.began else b""
-        return out if self._echo is None else self._echo(out)
+        return out if self._rename is None else self._rename(out)
 
     def fail(self, error: CallError) -> bytes:
         self.over = True
@@ -240,7 +282,7 @@ def shown(error: ProviderError, secrets: tuple[str, ...]) -> ProviderError:
 
 def error_frames(front: Front, error: ProviderError) -> bytes:
     """The end of a stream that cannot go on, in the client's dialect."""
-    writer = dialect_of(front.dialect).stream_writer()
+    writer = codec_of(front.dialect).stream_writer()
     encode = encoder(front.dialect)
     frames = [*writer.feed(StreamError(error)), *writer.close()]
     return b"".join([encode(frame) for frame in frames])
@@ -249,8 +291,8 @@ def error_frames(front: Front, error: ProviderError) -> bytes:
 async def open_stream(
     gateway: Gateway, exchange: Exchange, inbound: Inbound, raw: list[HttpAnswer]
 ) -> Stream:
-    """The stream, once its first bytes are there. What fails before that may be tried again, since
-    nobody has seen anything of it."""
+    """Opens the stream and waits for its first bytes. Failures before that may be retried, since
+    the client has not received anything."""
 
     fetched: MediaCache = {}
 
@@ -258,7 +300,7 @@ async def open_stream(
         target = inbound.route.target(model)
         raw.clear()
         prepared, recall = await prepare(gateway, exchange, inbound, target, fetched)
-        opened = await send(gateway, inbound, prepared, clock, True, raw)
+        opened = await send(gateway, exchange, inbound, prepared, clock, True, raw)
         exchange.outcome.upstream_id = opened.request_id
         outgoing = outgoing_of(exchange, inbound, prepared, opened.secrets)
         try:
@@ -298,16 +340,16 @@ async def _first(opened: OpenReply, outgoing: TranslatedStream | PassthroughStre
 def outgoing_of(
     exchange: Exchange, inbound: Inbound, prepared: Prepared, secrets: tuple[str, ...] = ()
 ) -> TranslatedStream | PassthroughStream:
-    front, target, back = inbound.front, prepared.target, prepared.back
+    front, target, adapter = inbound.front, prepared.target, prepared.answer_adapter
     plain = not (inbound.ours or is_wrapped(target))
-    if target.dialect.name == front.dialect and plain and back is None:
-        said = inbound.envelope.model
-        renamed = said is not None and said != target.name and inbound.match.model is None
-        echo = Echo(said, target.name) if renamed and said is not None else None
+    if target.dialect.name == front.dialect and plain and adapter is None:
+        client_model, rename = inbound.envelope.model, None
+        if client_model not in (None, target.name) and inbound.match.model is None:
+            rename = ModelRenamer(client_model, target.name)
         answers = inbound.envelope.answers()
         passthrough = Passthrough(target.dialect, asks_usage(inbound), answers, secrets)
         principal = exchange.arrival.principal
-        return PassthroughStream(principal, exchange.outcome, front, passthrough, echo, secrets)
+        return PassthroughStream(principal, exchange.outcome, front, passthrough, rename, secrets)
     tells_usage = not asks_usage(inbound)
     arrival, outcome = exchange.arrival, exchange.outcome
     return TranslatedStream(arrival, outcome, prepared, front, tells_usage, inbound.body, secrets)
@@ -343,7 +385,7 @@ async def remember(gateway: Gateway, arrival: Arrival, stream: Stream) -> None:
     if isinstance(outgoing, PassthroughStream):
         response = outgoing.take_response()
         if response is not None:
-            note_kept(gateway, arrival, target, response)
+            note_owner(gateway, arrival, target, response)
         return
     if outgoing.complete is None:
         return

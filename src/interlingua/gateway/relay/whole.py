@@ -5,26 +5,24 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
+from interlingua.adapt.history.retell import retell
 from interlingua.client.attempt import OpenReply
 from interlingua.client.attempts import Clock
 from interlingua.client.errors import CallError
 from interlingua.client.fetching import MediaCache
 from interlingua.client.targets import LOCAL, Target
-from interlingua.dialects.registry import dialect as dialect_of
+from interlingua.dialects.front import Front, Wire
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.relay.errors_down import ATTEMPTS
-from interlingua.gateway.relay.headers import answer_headers
-from interlingua.gateway.relay.inbound import JSON, HttpAnswer, Inbound, note_kept
-from interlingua.gateway.relay.patching import patched
-from interlingua.gateway.relay.peek_usage import peek_usage
-from interlingua.gateway.relay.promised_members import promised_members, with_promised_members
+from interlingua.gateway.relay.headers import ATTEMPTS, answer_headers
+from interlingua.gateway.relay.inbound import JSON, HttpAnswer, Inbound, note_owner, patched
+from interlingua.gateway.relay.passthrough import peek_usage
 from interlingua.gateway.relay.sending import prepare, send, try_targets
-from interlingua.gateway.shared.fronts import STATUSES, error_body, front_of
+from interlingua.gateway.shared.fronts import STATUSES, codec_of, error_body, front_of
 from interlingua.gateway.shared.state import Arrival, Exchange, Recall
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.metadata import StopReason, Usage
-from interlingua.retell import retell
 
+_decode = msgspec.json.Decoder(Wire).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -37,8 +35,8 @@ async def relay(gateway: Gateway, exchange: Exchange, inbound: Inbound) -> HttpA
         raw.clear()
         target = inbound.route.target(model)
         prepared, recall = await prepare(gateway, exchange, inbound, target, fetched)
-        opened = await send(gateway, inbound, prepared, clock, False, raw)
-        body = await opened.body(gateway.asker.max_bytes)
+        opened = await send(gateway, exchange, inbound, prepared, clock, False, raw)
+        body = await opened.body(gateway.settings.limits.answer)
         exchange.outcome.upstream_id = opened.request_id
         return await answer_of(gateway, exchange, inbound, opened, body, recall)
 
@@ -48,7 +46,7 @@ async def relay(gateway: Gateway, exchange: Exchange, inbound: Inbound) -> HttpA
         return error_answer(exchange, inbound, error, raw)
     outcome = exchange.outcome
     outcome.status = answer.status
-    if outcome.attempts > 1:
+    if len(outcome.tries) > 1:
         answer.headers.append((ATTEMPTS, b"%d" % outcome.attempts))
     return answer
 
@@ -64,7 +62,11 @@ async def answer_of(
     """A provider's answer as one for the client."""
     prepared, arrival, front = opened.prepared, exchange.arrival, inbound.front
     target, principal = prepared.target, arrival.principal
-    same = target.dialect.name == front.dialect and not inbound.ours and prepared.back is None
+    same = (
+        target.dialect.name == front.dialect
+        and not inbound.ours
+        and prepared.answer_adapter is None
+    )
     peek = peek_usage(front.dialect, body) if same and not principal.keep_content else None
     if peek is not None:
         _note_usage(gateway, exchange, target, *peek)
@@ -78,7 +80,7 @@ async def answer_of(
         echo = echoed(response, arrival)
         await gateway.responses.keep(inbound.to_keep, echo, arrival, target.dialect.name)
     if front.stored is not None:
-        note_kept(gateway, arrival, target, response)
+        note_owner(gateway, arrival, target, response)
     if same:
         return _passed_on(exchange, inbound, opened, body)
     if recall is not None:
@@ -88,7 +90,7 @@ async def answer_of(
 
 def _answer(exchange: Exchange, inbound: Inbound, opened: OpenReply, body: bytes) -> HttpAnswer:
     dialect, secrets = opened.prepared.target.dialect.name, opened.prepared.http.secrets
-    headers = answer_headers(exchange, opened.headers, inbound.front, dialect, secrets)
+    headers = answer_headers(exchange, opened.reply.headers, inbound.front, dialect, secrets)
     return HttpAnswer(200, [JSON, *headers], body)
 
 
@@ -109,23 +111,32 @@ def _passed_on(exchange: Exchange, inbound: Inbound, opened: OpenReply, body: by
     """The provider's own bytes, but for the model's name."""
     front, target = inbound.front, opened.prepared.target
     if target.provider.key == LOCAL:  # it is ours, and leaves out what others promise
-        body = with_promised_members(front.dialect, inbound.body, body)
+        body = _with_promised_members(front, inbound.body, body)
     if inbound.envelope.model != target.name and inbound.match.model is None:
         body = patched(body, {"model": inbound.envelope.model})
     return _answer(exchange, inbound, opened, body)
 
 
+def _with_promised_members(front: Front, request_body: bytes, body: bytes) -> bytes:
+    """An answer with the members that its API promises although there is nothing to say in them."""
+    try:
+        return _encode(front.filler(request_body).whole(_decode(body)))
+    except msgspec.DecodeError:
+        return body
+
+
 def written(response: Response, exchange: Exchange, target: Target, inbound: Inbound) -> bytes:
     front = inbound.front
     response = echoed(response, exchange.arrival)
-    retold = retell(response, front.dialect, source=target.dialect.name)
-    said = dialect_of(front.dialect).write_response(retold.value, retold.scribe)
-    if said.report and exchange.decision.report is not None:
-        exchange.decision.report.extend(said.report)
-    return _encode(promised_members(front.dialect, inbound.body).whole(said.wire))
+    codec = codec_of(front.dialect)
+    retold = retell(response, codec, source=target.dialect.name)
+    done = codec.write_response(retold.value, retold.recorder)
+    if done.report.losses and exchange.decision.report is not None:
+        exchange.decision.report.extend(done.report)
+    return _encode(front.filler(inbound.body).whole(done.wire))
 
 
-def given_id(arrival: Arrival) -> str | None:
+def fallback_id(arrival: Arrival) -> str | None:
     """An id for an answer whose provider has none, where a client may expect one and the dialect
     makes none of its own."""
     return arrival.id if front_of(arrival.front).needs_id else None
@@ -138,7 +149,7 @@ def echoed(response: Response, arrival: Arrival) -> Response:
     metadata = replace(
         message.metadata,
         response_model=arrival.client_model,
-        response_id=message.metadata.response_id or given_id(arrival),
+        response_id=message.metadata.response_id or fallback_id(arrival),
         raw_stop_reason=None,
     )
     return replace(response, message=replace(message, metadata=metadata))
@@ -164,13 +175,13 @@ def error_answer(
         outcome.status = own.status
         return HttpAnswer(own.status, [*own.headers, *headers], own.body)
     outcome.status = _status(error)
-    said = ProviderError(error.kind, error.problem, error.code, outcome.status)
+    provider_error = ProviderError(error.kind, error.problem, error.code, outcome.status)
     headers = [JSON, *headers, *(raw[0].headers[1:] if raw else ())]
-    return HttpAnswer(outcome.status, headers, error_body(front, said))
+    return HttpAnswer(outcome.status, headers, error_body(front, provider_error))
 
 
 def _status(error: CallError) -> int:
-    """What a client is told of an error of its provider."""
+    """The part of a provider's error that is shown to the client."""
     usual = STATUSES[error.kind]
     if error.kind is ErrorKind.AUTH or not error.status:
         return usual

@@ -1,1 +1,1 @@
-"""What passes the gateway, to look at: a list, one request, all live; and keys with caps."""
+"""The request log over HTTP: a list, one request, live; keys and caps, read-only."""

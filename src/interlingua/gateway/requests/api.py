@@ -4,29 +4,30 @@ a gateway without keys, sees them all. Nothing can be changed here."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from interlingua.bus.event import NO_SESSION
+from interlingua.events.event import NO_SESSION
 from interlingua.gateway.requests.caps import visible_keys
 from interlingua.gateway.sessions.live import frame
 from interlingua.gateway.shared.bodies import number, text_of
-from interlingua.gateway.shared.callers import ApiError, answer, tenant_of
-from interlingua.gateway.shared.patient_response import PatientResponse
+from interlingua.gateway.shared.callers import ApiError, PatientResponse, answer, while_valid
 from interlingua.gateway.shared.principal import KeyPrincipal
 from interlingua.gateway.shared.state import Principal
-from interlingua.ids import is_ulid
+from interlingua.model.ids import is_ulid
+from interlingua.store.base import AsyncStore
 from interlingua.store.errors import NotFoundError, StoreError
 from interlingua.store.request_rows import (
+    RequestFilter,
     RequestRow,
     StatusError,
-    Wanted,
     request_details,
     request_dict,
     with_status,
@@ -35,6 +36,7 @@ from interlingua.store.requests import PREFIX
 
 if TYPE_CHECKING:
     from interlingua.gateway.service import Service
+
 
 logger = logging.getLogger(__name__)
 
@@ -47,14 +49,14 @@ async def listing(service: Service, request: Request, principal: Principal) -> R
     """A page of them, the newest first; for who accepts `text/event-stream`, those that end from
     now on, or behind a number."""
     query = request.query_params
-    wanted = _wanted(query, principal)
+    filter = _filter_of(query, principal)
     if STREAM in request.headers.get("accept", ""):
-        return await _live(service, request, wanted)
+        return await _live(service, request, principal, filter)
     limit = number(query, "limit", PAGE, 1, MOST)
     before = query.get("before")
     last = None if before is None else await _row(service, before, principal)
     upto = await service.store.last_request()
-    found = await service.store.requests(wanted, limit + 1, last)
+    found = await service.store.requests(filter, limit + 1, last)
     rows = [request_dict(row) for row in found[:limit]]
     return answer({"requests": rows, "has_more": len(found) > limit, "last": upto})
 
@@ -73,11 +75,11 @@ def _whose(principal: Principal) -> str | None:
     """The tenant whose requests the caller sees; None for all of them."""
     if isinstance(principal, KeyPrincipal) and principal.read_requests:
         return None
-    return tenant_of(principal)
+    return principal.tenant
 
 
-def _wanted(query: Mapping[str, str], principal: Principal) -> Wanted:
-    wanted = Wanted(
+def _filter_of(query: Mapping[str, str], principal: Principal) -> RequestFilter:
+    filter = RequestFilter(
         tenant=_whose(principal),
         key_id=_text(query, "key"),
         model=_text(query, "model"),
@@ -86,22 +88,22 @@ def _wanted(query: Mapping[str, str], principal: Principal) -> Wanted:
     )
     status = query.get("status")
     try:
-        return wanted if status is None else with_status(wanted, status)
+        return filter if status is None else with_status(filter, status)
     except StatusError as error:
         raise ApiError(400, "invalid_filter", str(error)) from None
 
 
 def _text(query: Mapping[str, str], name: str) -> str | None:
-    said = query.get(name)
-    return None if said is None else text_of(said, name)
+    value = query.get(name)
+    return None if value is None else text_of(value, name)
 
 
 def _time(query: Mapping[str, str], name: str) -> datetime | None:
-    said = query.get(name)
-    if said is None:
+    value = query.get(name)
+    if value is None:
         return None
     try:
-        time = datetime.fromisoformat(said)
+        time = datetime.fromisoformat(value)
         return (time if time.tzinfo is not None else time.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         text = f"{name}: expected a time like 2026-11-16T08:30Z"
@@ -109,7 +111,7 @@ def _time(query: Mapping[str, str], name: str) -> datetime | None:
 
 
 async def _row(service: Service, id: str, principal: Principal) -> RequestRow:
-    """The caller's request; somebody else's is told of like one that does not exist."""
+    """The caller's request; another tenant's looks like one that does not exist."""
     if id.startswith(PREFIX) and is_ulid(id.removeprefix(PREFIX)):
         try:
             row = await service.store.request(id)
@@ -122,26 +124,32 @@ async def _row(service: Service, id: str, principal: Principal) -> RequestRow:
     raise ApiError(404, "request_not_found", "no such request")
 
 
-async def _live(service: Service, request: Request, wanted: Wanted) -> Response:
+async def _live(
+    service: Service, request: Request, principal: Principal, filter: RequestFilter
+) -> Response:
     last = await service.store.last_request()
     after = number(request.query_params, "after", last, 0, LARGEST)
-    said = request.headers.get("last-event-id")
-    if said is not None:
-        if not (said.isascii() and said.isdigit()) or len(said) > 15:
+    header = request.headers.get("last-event-id")
+    if header is not None:
+        if not (header.isascii() and header.isdigit()) or len(header) > 15:
             text = "Last-Event-ID: expected the number of a request"
             raise ApiError(400, "invalid_cursor", text)
-        after = int(said)
+        after = int(header)
     if after > last:
         raise ApiError(410, "cursor_expired", "there is no request of this number")
     return PatientResponse(
-        _told(service.watching.read(wanted, after)),
+        while_valid(
+            service.gateway.keys,
+            principal,
+            _until_store_fails(service.watching.read(filter, after)),
+        ),
         service.limits.stalled,
         headers={"cache-control": "no-store", "x-accel-buffering": "no"},
         media_type=STREAM,
     )
 
 
-async def _told(source: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
+async def _until_store_fails(source: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
     """The stream; where the store does not answer it ends, and the client comes back."""
     try:
         async with aclosing(source):
@@ -150,3 +158,88 @@ async def _told(source: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
     except StoreError as error:
         logger.warning("requests_not_read", extra={"why": error.reason})
         yield frame("error", {"code": "store_unavailable"})
+
+
+POLL = 0.5
+"""Seconds between two looks at what other workers have written."""
+GATHER = 0.05
+"""Seconds in which requests are gathered before the store is asked again."""
+BEAT = 15.0
+LIVE_PAGE = 100
+NAME = "request"
+
+
+class RequestWatchers:
+    """Who watches in this process, and how far the store is."""
+
+    def __init__(self, store: AsyncStore) -> None:
+        self.closed = asyncio.Event()
+        self._store = store
+        self._last = 0
+        self._readers = 0
+        self._more = asyncio.Event()
+        """Set, and put away, when there is more to read."""
+        self._poked = asyncio.Event()
+        self._polling: asyncio.Task[None] | None = None
+
+    def __len__(self) -> int:
+        return self._readers
+
+    def poke(self) -> None:
+        """This process has written some."""
+        self._poked.set()
+
+    async def read(self, filter: RequestFilter, after: int) -> AsyncGenerator[bytes, None]:
+        """What is written behind a number, until the reader or the gateway goes."""
+        self._readers += 1
+        self._last = max(self._last, after)
+        if self._polling is None or self._polling.done():
+            self._polling = asyncio.ensure_future(self._poll())
+        try:
+            yield b": watching\n\n"
+            while not self.closed.is_set():
+                more = self._more
+                while after < self._last:
+                    after, piece = await self._page(filter, after, self._last)
+                    if piece:
+                        yield piece
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(BEAT):
+                        await more.wait()
+                    continue
+                yield b": ping\n\n"
+        finally:
+            self._readers -= 1
+
+    async def _page(self, filter: RequestFilter, after: int, upto: int) -> tuple[int, bytes]:
+        """What of it has room in a page, and how far that goes."""
+        rows = await self._store.requests_after(after, upto, filter, LIVE_PAGE)
+        piece = b"".join([frame(NAME, request_dict(row), row.seq) for row in rows])
+        return (rows[-1].seq if len(rows) == LIVE_PAGE else upto), piece
+
+    async def _poll(self) -> None:
+        while self._readers and not self.closed.is_set():
+            self._poked.clear()
+            try:
+                self._reach(await self._store.last_request())
+            except StoreError as error:
+                logger.warning("requests_not_read", extra={"why": error.reason})
+            await asyncio.sleep(GATHER)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(POLL):
+                    await self._poked.wait()
+
+    def _reach(self, last: int) -> None:
+        if last > self._last:
+            self._last = last
+            self._wake()
+
+    def _wake(self) -> None:
+        more, self._more = self._more, asyncio.Event()
+        more.set()
+
+    def close(self) -> None:
+        self.closed.set()
+        self._wake()
+        if self._polling is not None:
+            self._polling.cancel()

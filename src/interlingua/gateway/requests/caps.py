@@ -39,7 +39,7 @@ async def visible_keys(store: AsyncStore, tenant: str | None) -> list[dict[str, 
         (each.owner_id, "day" if each.period == today else "month"): usd(each.spent + each.reserved)
         for each in (await store.spent(owners, today) if owners else [])
     }
-    return [_told(row, caps[row.id], spent) for row in rows]
+    return [_key_json(row, caps[row.id], spent) for row in rows]
 
 
 async def _all(store: AsyncStore) -> list[KeyRow]:
@@ -66,7 +66,9 @@ def caps_of(row: KeyRow) -> Iterator[Cap]:
                 yield Cap(scope, owner_id, window, limit)
 
 
-def _told(row: KeyRow, caps: list[Cap], spent: dict[tuple[str, str], Decimal]) -> dict[str, Any]:
+def _key_json(
+    row: KeyRow, caps: list[Cap], spent: dict[tuple[str, str], Decimal]
+) -> dict[str, Any]:
     return {
         "id": row.id,
         "name": row.name,

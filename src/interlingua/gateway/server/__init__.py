@@ -1,1 +1,1 @@
-"""Processes and sockets: how clients' connections come in, and how a gateway starts and goes."""
+"""Processes, sockets and client connections: how a gateway starts, serves and stops."""

@@ -7,14 +7,103 @@ Each request comes through here, so every method calls uvicorn's own at most onc
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
-from typing import Any
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from interlingua.gateway.server.connections import CoalescingTransport, StallLimit
 from interlingua.gateway.settings import Limits
 from interlingua.gateway.shared.direct_client import DIRECT_CLIENT, DirectClient
+
+logger = logging.getLogger(__name__)
+
+if TYPE_CHECKING:
+    Protocol = asyncio.Protocol
+else:
+    Protocol = object  # it comes before one of uvicorn's
+
+
+class StallLimit(Protocol):
+    """A slow client may take as long as it likes, as long as it takes something: after `stalled`
+    seconds without that, the connection is ended, and with it the request upstream. It is looked
+    after only while too much waits to be sent."""
+
+    stalled = 60.0
+    transport: Any
+    loop: Any
+    _looking: asyncio.TimerHandle | None = None
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self._looking is None:
+            self._look_later()
+
+    def resume_writing(self) -> None:
+        self._stop_looking()
+        super().resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_looking()
+        super().connection_lost(exc)
+
+    def _look_later(self) -> None:
+        waits = self.transport.get_write_buffer_size()
+        self._looking = self.loop.call_later(self.stalled, self._look, waits)
+
+    def _look(self, before: int) -> None:
+        self._looking = None
+        if self.transport.get_write_buffer_size() < before:
+            self._look_later()
+            return
+        logger.info("client_stalled", extra={"bytes": before})
+        self.transport.abort()
+
+    def _stop_looking(self) -> None:
+        if self._looking is not None:
+            self._looking.cancel()
+            self._looking = None
+
+
+class CoalescingTransport:
+    """A transport that keeps the beginning of an answer until there is more of it, but no longer
+    than to the next round of the event loop: one write is cheaper than two."""
+
+    __slots__ = ("_first", "_loop", "_transport")
+
+    def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._first: bytes | None = None
+
+    def write(self, data: bytes) -> None:
+        first = self._first
+        if first is None:
+            self._first = data
+            self._loop.call_soon(self._flush)
+            return
+        if first:
+            data, self._first = first + data, b""
+        self._transport.write(data)
+
+    def at_once(self, data: bytes) -> None:
+        """A whole answer, with nothing before it."""
+        self._transport.write(data)
+
+    def close(self) -> None:
+        self._flush()
+        self._transport.close()
+
+    def _flush(self) -> None:
+        first = self._first
+        if first:
+            self._first = b""
+            self._transport.write(first)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
 
 TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
@@ -22,8 +111,14 @@ TOO_LARGE = (
 )
 _BODY = b'{"error":{"code":"headers_too_large","message":"request headers too large"}}'
 TOO_LARGE = TOO_LARGE.replace(b"80", b"%d" % len(_BODY), 1) + _BODY
+BUSY = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+"""For a WebSocket when all connections are in use."""
 FEW = 4
 """Requests that may wait behind another; beyond these, nothing more is read."""
+CROWDED = 3 / 4
+"""Beyond this share of the connections, each is closed after its answer."""
+HEALTH = "/health/"
+"""Paths that are answered even when all connections are in use."""
 
 
 class ClientConnection(StallLimit, HttpToolsProtocol):
@@ -38,6 +133,8 @@ class ClientConnection(StallLimit, HttpToolsProtocol):
     several, the one that is under way has to hear it as well."""
 
     limits = Limits()
+    idle: ClassVar[OrderedDict[ClientConnection, None]] = OrderedDict()
+    """Connections without a request in flight, longest idle first; each subclass has its own."""
     leftover_seconds = 5.0
     _timer: asyncio.TimerHandle | None = None
     _is_head = True
@@ -51,9 +148,17 @@ class ClientConnection(StallLimit, HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         HttpToolsProtocol.connection_made(self, transport)
+        most = self.limit_concurrency
+        while most is not None and len(self.connections) >= most and self.idle:
+            oldest, _ = self.idle.popitem(last=False)
+            # uvicorn does so when the socket is closed, and would refuse this request before that.
+            self.connections.discard(oldest)
+            oldest.transport.close()
+        self.idle[self] = None
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.idle.pop(self, None)
         self._stop_waiting()
         self._stop_ending()
         super().connection_lost(exc)
@@ -70,7 +175,7 @@ class ClientConnection(StallLimit, HttpToolsProtocol):
     # Headers
 
     def data_received(self, data: bytes) -> None:
-        if b"pgrade" in data and self._is_next():
+        if b"pgrade" in data and self._is_next() and not opens_websocket(data):
             data = without_upgrade(data)
         if self._is_head and self._unread + len(data) > self.limits.headers and self._is_long(data):
             self.transport.write(TOO_LARGE)
@@ -100,6 +205,7 @@ class ClientConnection(StallLimit, HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._is_head, self._unread, self._last = False, 0, b""
+        self.idle.pop(self, None)
         if self._timer is not None:
             self._stop_waiting()
         HttpToolsProtocol.on_headers_complete(self)
@@ -126,16 +232,33 @@ class ClientConnection(StallLimit, HttpToolsProtocol):
 
     # Requests
 
+    def handle_websocket_upgrade(self) -> None:
+        """A socket counts among the connections as a request does."""
+        most = self.limit_concurrency
+        if most is not None and len(self.connections) > most:
+            self.transport.write(BUSY)
+            self.transport.close()
+            return
+        HttpToolsProtocol.handle_websocket_upgrade(self)
+
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         self._under_way = cycle
         cycle.scope[DIRECT_CLIENT] = DirectClient(cycle, self.loop)
         cycle.transport = CoalescingTransport(cycle.transport, self.loop)
+        most = self.limit_concurrency
+        if most is not None and len(self.connections) > CROWDED * most:
+            cycle.keep_alive = False
+            if cycle.scope["path"].startswith(HEALTH):
+                app = self.app
         HttpToolsProtocol._start_asgi_task(self, cycle, app)
 
     def on_response_complete(self) -> None:
         HttpToolsProtocol.on_response_complete(self)
         cycle: Any = self.cycle
-        if cycle.more_body and cycle.response_complete and not self.transport.is_closing():
+        if not cycle.response_complete or self.transport.is_closing():
+            return
+        self.idle[self] = None
+        if cycle.more_body:
             self._thrown = 0
             self._ending = self.loop.call_later(self.leftover_seconds, self.transport.close)
 
@@ -159,7 +282,16 @@ class ClientConnection(StallLimit, HttpToolsProtocol):
             self._ending = None
 
 
+_WEBSOCKET = re.compile(rb"\r\nupgrade:[ \t]*websocket[ \t]*\r\n", re.IGNORECASE)
+_WEBSOCKET_KEY = re.compile(rb"\r\nsec-websocket-key:", re.IGNORECASE)
 _UPGRADE = re.compile(rb"\r\nupgrade:", re.IGNORECASE)
+
+
+def opens_websocket(data: bytes) -> bool:
+    """Whether a request is a WebSocket handshake; any other offer of a protocol is ignored."""
+    if not (data.startswith(b"GET ") and _WEBSOCKET.search(data)):
+        return False
+    return _WEBSOCKET_KEY.search(data) is not None
 
 
 def without_upgrade(data: bytes) -> bytes:

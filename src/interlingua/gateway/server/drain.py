@@ -20,6 +20,7 @@ from typing import Any
 import uvicorn
 
 from interlingua.gateway.relay.stream import error_frames
+from interlingua.gateway.server.websocket_connection import WebSocketConnection
 from interlingua.gateway.settings import Listen
 from interlingua.gateway.shared.direct_client import DIRECT_CLIENT
 from interlingua.gateway.shared.fronts import error_body, match
@@ -31,6 +32,11 @@ TICK = 0.05
 LAST_WORDS = 2.0
 """Seconds for the last bytes to clients, and for their requests to end."""
 GOING = "the gateway is shutting down; try again"
+LAST_EVENT = (
+    '{"type":"error","status":503,"error":{"type":"server_error","code":"shutting_down",'
+    f'"message":"{GOING}","param":null}}}}'
+)
+"""To a WebSocket whose response does not end in time."""
 
 
 class Server(uvicorn.Server):
@@ -119,7 +125,7 @@ class Server(uvicorn.Server):
             await asyncio.sleep(TICK)
 
     async def _cut(self) -> None:
-        """Tell every client whose request is under way that there will be no more."""
+        """Tells every client with a request in flight that there will be no more."""
         tasks = list(self.server_state.tasks)
         logger.warning("cut_short", extra={"requests": len(tasks)})
         cycles = [getattr(each, "cycle", None) for each in self.server_state.connections]
@@ -127,6 +133,9 @@ class Server(uvicorn.Server):
         if open:
             words = [asyncio.ensure_future(last_words(cycle)) for cycle in open]
             await asyncio.wait(words, timeout=LAST_WORDS)
+        for each in self.server_state.connections:
+            if isinstance(each, WebSocketConnection):
+                each.cut(LAST_EVENT)
         for task in tasks:
             task.cancel()
         if tasks:
@@ -134,8 +143,8 @@ class Server(uvicorn.Server):
 
 
 async def last_words(cycle: Any) -> None:
-    """The end of one answer, whatever it has said so far. `cycle` is uvicorn's, with an ASGI
-    `send`; what the application sends after this goes nowhere, as if the client had left."""
+    """Ends one answer, wherever it is. `cycle` is uvicorn's, with an ASGI `send`; what the
+    application sends after this is dropped, as if the client had left."""
     found = match(cycle.scope["path"]) if cycle.scope["method"] == "POST" else None
     shown = ProviderError(ErrorKind.SERVER_ERROR, GOING, "shutting_down", 503)
     try:

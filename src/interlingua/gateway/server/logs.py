@@ -43,7 +43,7 @@ class JsonLines(logging.Formatter):
     """One object per line. Tracebacks name places in the code, and no values."""
 
     def format(self, record: logging.LogRecord) -> str:
-        said: dict[str, Any] = {
+        line: dict[str, Any] = {
             "at": round(record.created, 3),
             "level": record.levelname.lower(),
             "event": hidden(record.getMessage()),
@@ -51,9 +51,9 @@ class JsonLines(logging.Formatter):
             **fields_of(record),
         }
         if record.exc_info and record.exc_info[0] is not None:
-            said["exception"] = record.exc_info[0].__name__
-            said["where"] = _place(record.exc_info[2])
-        return msgspec.json.encode(said).decode()
+            line["exception"] = record.exc_info[0].__name__
+            line["where"] = _place(record.exc_info[2])
+        return msgspec.json.encode(line).decode()
 
 
 class Lines(logging.Formatter):

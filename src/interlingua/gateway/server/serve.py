@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import logging
 import os
@@ -11,22 +12,81 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any, ClassVar
 
 import msgspec
 
-from interlingua.errors import InterlinguaError
-from interlingua.gateway.config import ConfigError
+from interlingua.errors import InterlinguaError, MissingExtraError
+from interlingua.gateway.config import ConfigError, check
 from interlingua.gateway.keys.keys import NoKeysError, is_loopback
-from interlingua.gateway.server.sockets import bound, place_of
 from interlingua.gateway.server.welcome import Welcome
 from interlingua.gateway.server.worker import Overrides, WorkerArguments, work
-from interlingua.gateway.settings import Settings
-from interlingua.gateway.table import check
+from interlingua.gateway.settings import Limits, Settings
 from interlingua.store.open import open_store
+
+try:
+    from interlingua.gateway.server.client_connection import ClientConnection
+    from interlingua.gateway.server.websocket_connection import WebSocketConnection
+except ImportError:  # pragma: no cover  # the extra is there where the tests run
+    raise MissingExtraError("the gateway", "gateway") from None
+
+UNSENT = 64 * 1024
+"""Bytes that the system holds for a client that does not take them. It would hold megabytes, and
+upstream be read for as long. Connections have this from the socket that listens."""
+
+
+def protocol(limits: Limits) -> type[asyncio.Protocol]:
+    """The class of connections with these limits."""
+    configured = limits
+
+    class Connection(ClientConnection):
+        limits = configured
+        idle: ClassVar[OrderedDict[ClientConnection, None]] = OrderedDict()
+        stalled = configured.stalled
+        leftover_seconds = min(5.0, configured.body_seconds)
+
+    return Connection
+
+
+def websocket_options(limits: Limits) -> dict[str, Any]:
+    """The part of uvicorn's configuration that is about WebSockets. Messages have the limit of
+    bodies; they are not compressed, which would cost each connection its own buffers."""
+    configured = limits
+
+    class Connection(WebSocketConnection):
+        stalled = configured.stalled
+
+    return {"ws": Connection, "ws_max_size": limits.body, "ws_per_message_deflate": False}
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that listens there; workers share it."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # Named as TCP, or asyncio leaves Nagle's delay on: 40 ms for every answer.
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if hasattr(socket, "TCP_NOTSENT_LOWAT"):
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT)
+        made.bind((host.strip("[]"), port))
+        made.listen(2048)
+        made.set_inheritable(True)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def place_of(listening: socket.socket) -> str:
+    """Its address as a client writes it."""
+    host, port = listening.getsockname()[:2]
+    shown: Any = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{port}"
+
 
 logger = logging.getLogger(__name__)
 
@@ -40,8 +100,9 @@ class ListenError(InterlinguaError):
     """The address cannot be had."""
 
 
-def serve(said: Overrides, settings: Settings, tell: Callable[[Welcome], None]) -> int:
-    """Serve until a signal comes; gives the exit code. `tell` gets what to say when it is ready."""
+def serve(overrides: Overrides, settings: Settings, tell: Callable[[Welcome], None]) -> int:
+    """Serves until a signal comes; returns the exit code. `tell` is called with the welcome when it
+    is ready."""
     problems = check(settings)
     if problems:
         raise ConfigError(str(settings.path or "settings"), problems)
@@ -58,8 +119,8 @@ def serve(said: Overrides, settings: Settings, tell: Callable[[Welcome], None]) 
             tell(Welcome(place_of(listening), settings, keyed, where))
 
         if listen.workers == 1:
-            return work(said, settings, listening, ready)
-        return Workers(said, settings, listening).run(ready)
+            return work(overrides, settings, listening, ready)
+        return Workers(overrides, settings, listening).run(ready)
 
 
 def asks_for_keys(settings: Settings) -> tuple[bool, str]:
@@ -89,12 +150,15 @@ def taken(host: str, port: int, error: OSError) -> ListenError:
 class Workers:
     """Starts processes, starts them again when they die, and hands signals on."""
 
-    def __init__(self, said: Overrides, settings: Settings, listening: socket.socket) -> None:
-        self._said = msgspec.structs.replace(said, is_one_of_several=True)
+    def __init__(self, overrides: Overrides, settings: Settings, listening: socket.socket) -> None:
+        self._overrides = msgspec.structs.replace(overrides, is_one_of_several=True)
         self._settings = settings
         self._listening = listening
         self._workers: list[subprocess.Popen[bytes]] = []
         self._signals = 0
+        self._ready, self._ready_fd = os.pipe()
+        """A worker writes to it once it answers requests."""
+        os.set_blocking(self._ready, False)
         self._deaths: deque[float] = deque(maxlen=RESTARTS + 1)
 
     def run(self, ready: Callable[[], None]) -> int:
@@ -107,28 +171,42 @@ class Workers:
             try:
                 for _ in range(self._settings.listen.workers):
                     self._start(environ)
-                ready()
-                return self._watch(environ, folder)
+                return self._watch(environ, folder, ready)
             finally:
                 self._kill()
+                os.close(self._ready)
+                os.close(self._ready_fd)
+
+    def _is_ready(self) -> bool:
+        """Whether a worker has reported that it answers requests."""
+        try:
+            return bool(os.read(self._ready, 1))
+        except BlockingIOError:
+            return False
 
     def _start(self, environ: dict[str, str]) -> None:
-        arguments = WorkerArguments(self._listening.fileno(), self._said)
+        arguments = WorkerArguments(self._listening.fileno(), self._ready_fd, self._overrides)
         command = [sys.executable, "-m", "interlingua.gateway.server.worker"]
         command.append(msgspec.json.encode(arguments).decode())
         # A session of its own: Ctrl-C in a terminal comes to us, and we hand it on, once.
         with _signals_held():
             made = subprocess.Popen(
-                command, env=environ, pass_fds=(arguments.fd,), start_new_session=True
+                command,
+                env=environ,
+                pass_fds=(arguments.fd, arguments.ready_fd),
+                start_new_session=True,
             )
             self._workers.append(made)
         if self._signals:  # which another thread may have taken meanwhile
             made.send_signal(signal.SIGTERM)
 
-    def _watch(self, environ: dict[str, str], folder: str) -> int:
-        ended = 0.0
+    def _watch(self, environ: dict[str, str], folder: str, ready: Callable[[], None]) -> int:
+        ended, is_ready = 0.0, False
         while self._workers:
             time.sleep(0.05)
+            if not is_ready and self._is_ready():
+                is_ready = True
+                ready()
             for worker in [each for each in self._workers if each.poll() is not None]:
                 self._workers.remove(worker)
                 forget(worker.pid, folder)

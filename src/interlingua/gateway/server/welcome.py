@@ -50,15 +50,15 @@ class Welcome:
     def tries(self) -> list[Try]:
         """One request for each front, and one stream."""
         place, model = self.place, self.model
-        said = {"model": model, "messages": [{"role": "user", "content": WORDS}]}
+        body = {"model": model, "messages": [{"role": "user", "content": WORDS}]}
         path = f"/v1beta/models/{quote(model, safe=':/@')}:generateContent"
         return [
-            Try("openai-chat", f"{place}/v1/chat/completions", said),
+            Try("openai-chat", f"{place}/v1/chat/completions", body),
             Try("openai-responses", f"{place}/v1/responses", {"model": model, "input": WORDS}),
-            Try("anthropic", f"{place}/v1/messages", {**said, "max_tokens": 100}),
+            Try("anthropic", f"{place}/v1/messages", {**body, "max_tokens": 100}),
             Try("gemini", place + path, {"contents": [{"parts": [{"text": WORDS}]}]}),
-            Try("ollama", f"{place}/api/chat", {**said, "stream": False}),
-            Try("openai-chat", f"{place}/v1/chat/completions", {**said, "stream": True}, True),
+            Try("ollama", f"{place}/api/chat", {**body, "stream": False}),
+            Try("openai-chat", f"{place}/v1/chat/completions", {**body, "stream": True}, True),
         ]
 
     def sdks(self) -> dict[str, dict[str, str]]:

@@ -9,7 +9,9 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,8 +42,8 @@ class Overrides(msgspec.Struct, frozen=True):
         return None if self.path is None else Path(self.path)
 
     def over(self, settings: Settings) -> Settings:
-        given = {"host": self.host, "port": self.port, "workers": self.workers}
-        changes: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
+        overrides = {"host": self.host, "port": self.port, "workers": self.workers}
+        changes: dict[str, Any] = {k: v for k, v in overrides.items() if v is not None}
         return replace(settings, listen=replace(settings.listen, **changes))
 
     def settings(self) -> Settings:
@@ -49,16 +51,16 @@ class Overrides(msgspec.Struct, frozen=True):
 
 
 def work(
-    said: Overrides, settings: Settings, listening: socket.socket, ready: Callable[[], None]
+    overrides: Overrides, settings: Settings, listening: socket.socket, ready: Callable[[], None]
 ) -> int:
     """Serve until a signal comes; gives the exit code. `ready` is called when requests are
     taken."""
     with asyncio.Runner(loop_factory=_loop()) as runner:
-        return runner.run(_serve(said, settings, listening, ready))
+        return runner.run(_serve(overrides, settings, listening, ready))
 
 
 async def _serve(
-    said: Overrides, settings: Settings, listening: socket.socket, ready: Callable[[], None]
+    overrides: Overrides, settings: Settings, listening: socket.socket, ready: Callable[[], None]
 ) -> int:
     try:
         import uvicorn  # noqa: F401  # needed soon; without it nothing is to be opened
@@ -69,7 +71,7 @@ async def _serve(
     service = await Service.open(settings)
     try:
         await service.require_keys()
-        server = _server(service, said, settings)
+        server = _server(service, overrides, settings)
         serving = asyncio.ensure_future(server.serve(sockets=[listening]))
         while not server.started and not serving.done():
             await asyncio.sleep(0.01)
@@ -82,19 +84,19 @@ async def _serve(
     return 0
 
 
-def _server(service: Service, said: Overrides, settings: Settings) -> Server:
-    """uvicorn's server, which tells the service what it has to know."""
+def _server(service: Service, overrides: Overrides, settings: Settings) -> Server:
+    """uvicorn's server, connected to the service."""
     from interlingua.gateway.server.drain import Server
 
     parent = os.getppid()
 
     def tick(under_way: int) -> None:
         service.count_in_flight(under_way)
-        if said.is_one_of_several and os.getppid() != parent:
+        if overrides.is_one_of_several and os.getppid() != parent:
             server.handle_exit(0, None)  # whoever started us is gone
 
     async def reload() -> None:
-        await service.reload(said.file(), said.over)
+        await service.reload(overrides.file(), overrides.over)
 
     config, listen = _config(service, settings), settings.listen
     server = Server(config, listen, service.going, reload, tick, lambda: service.behind)
@@ -105,12 +107,13 @@ def _server(service: Service, said: Overrides, settings: Settings) -> Server:
 def _config(service: Service, settings: Settings) -> uvicorn.Config:
     import uvicorn
 
-    from interlingua.gateway.server.sockets import protocol
+    from interlingua.gateway.server.serve import protocol, websocket_options
+    from interlingua.gateway.shared.open_requests import most_connections
 
     return uvicorn.Config(
         service.app,
         http=protocol(settings.limits),
-        ws="none",
+        **websocket_options(settings.limits),
         lifespan="off",
         interface="asgi3",
         log_config=None,
@@ -118,7 +121,7 @@ def _config(service: Service, settings: Settings) -> uvicorn.Config:
         server_header=False,
         proxy_headers=False,
         timeout_keep_alive=75,
-        limit_concurrency=settings.limits.connections,
+        limit_concurrency=most_connections(settings.limits.connections),
         h11_max_incomplete_event_size=settings.limits.headers,
     )
 
@@ -146,19 +149,29 @@ def main() -> None:
     arguments = msgspec.json.decode(sys.argv[1], type=WorkerArguments)
     listening = socket.socket(fileno=arguments.fd)
     try:
-        settings = arguments.said.settings()
+        settings = arguments.overrides.settings()
         logs.set_up(settings.telemetry)
-        code = work(arguments.said, settings, listening, lambda: None)
+        code = work(
+            arguments.overrides, settings, listening, partial(_tell_ready, arguments.ready_fd)
+        )
     except InterlinguaError as error:
         sys.exit(f"interlingua: {error}")
     sys.exit(code)
 
 
+def _tell_ready(fd: int) -> None:
+    """Reports that requests are answered; the parent may have stopped listening."""
+    with suppress(OSError):
+        os.write(fd, b"1")
+        os.close(fd)
+
+
 class WorkerArguments(msgspec.Struct):
-    """What a worker is told when it is started."""
+    """The arguments of a worker process."""
 
     fd: int
-    said: Overrides
+    ready_fd: int
+    overrides: Overrides
 
 
 if __name__ == "__main__":

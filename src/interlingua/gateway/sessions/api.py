@@ -3,20 +3,26 @@ there. On a gateway without keys they are the user's own, those of the command l
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from posixpath import normpath
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from interlingua.bus.catalogue import CATALOGUE
-from interlingua.gateway.sessions.live import event_json, frame, plain, watch_session
-from interlingua.gateway.sessions.other_workers import turn_of
-from interlingua.gateway.sessions.search import OwnSessions, filter_of, messages_with
-from interlingua.gateway.sessions.summary import place_of, summary
+from interlingua.events.catalogue import ALIASES, CATALOGUE
+from interlingua.gateway.sessions.live import event_json, frame, plain, turn_of, watch_session
+from interlingua.gateway.sessions.search import (
+    OwnSessions,
+    filter_of,
+    messages_with,
+    place_of,
+    purge_session,
+    summary,
+)
 from interlingua.gateway.shared.bodies import (
     ChangedSession,
+    NewRating,
     NewSession,
     NewTurn,
     flag,
@@ -26,12 +32,14 @@ from interlingua.gateway.shared.bodies import (
     text_of,
     user_message,
 )
-from interlingua.gateway.shared.callers import ApiError, answer, tenant_of
-from interlingua.gateway.shared.patient_response import PatientResponse
+from interlingua.gateway.shared.callers import ApiError, PatientResponse, answer, while_valid
 from interlingua.gateway.shared.state import Principal
-from interlingua.ids import is_ulid
 from interlingua.model.events import WIRE_NAMES
-from interlingua.sessions.aio import AsyncSession
+from interlingua.model.ids import is_ulid
+from interlingua.sessions.core import Core
+from interlingua.sessions.effects import SessionError
+from interlingua.sessions.session import AsyncSession
+from interlingua.sessions.setting import setting_of
 from interlingua.store.errors import NotFoundError
 from interlingua.store.rows import SessionRow
 
@@ -41,7 +49,7 @@ if TYPE_CHECKING:
 OWNER = "owner"
 """Where a session's policy says whose it is."""
 KIND = "kind"
-"""There too: what a row is kept for, where it is no conversation of this API."""
+"""There too: what a row is for, if it is no conversation of this API."""
 TASK = "task"
 """There too: an agent works in the session."""
 PAGE, MOST = 50, 200
@@ -49,40 +57,40 @@ LIVE = frozenset([*WIRE_NAMES.values(), "usage_update", "error"])
 
 
 async def create(service: Service, request: Request, principal: Principal) -> Response:
-    said = await read(request, NewSession, service.limits)
-    path = text_of(said.workspace_path, "workspace_path")
+    body = await read(request, NewSession, service.limits)
+    path = text_of(body.workspace_path, "workspace_path")
     _require_inside(path, principal)
     session = await AsyncSession.create(
         service.store,
         path,
-        model=said.active_model,
-        name=None if said.name is None else text_of(said.name, "name"),
-        system=None if said.system is None else text_of(said.system, "system"),
+        model=body.active_model,
+        name=None if body.name is None else text_of(body.name, "name"),
+        system=None if body.system is None else text_of(body.system, "system"),
         **service.turns.known(principal),
     )
-    policy = {**(session.row.routing_policy or {}), OWNER: tenant_of(principal)}
+    policy = {**(session.row.routing_policy or {}), OWNER: principal.tenant}
     row = await service.store.update_session(session.id, routing_policy=policy)
-    return answer(_told(row, False), 201, {"location": f"/sessions/{row.id}"})
+    return answer(_session_json(row, False), 201, {"location": f"/sessions/{row.id}"})
 
 
 async def listing(service: Service, request: Request, principal: Principal) -> Response:
     limit = number(request.query_params, "limit", PAGE, 1, MOST)
     before = request.query_params.get("before")
     last = None if before is None else await session_row(service, before, principal)
-    wanted = filter_of(request.query_params)
-    found = await service.store.sessions_of(tenant_of(principal), limit + 1, last, wanted)
-    said = [_told(row, _in_flight(service, row)) for row in found[:limit]]
-    return answer({"sessions": said, "has_more": len(found) > limit})
+    filter = filter_of(request.query_params)
+    found = await service.store.sessions_of(principal.tenant, limit + 1, last, filter)
+    sessions = [_session_json(row, _in_flight(service, row)) for row in found[:limit]]
+    return answer({"sessions": sessions, "has_more": len(found) > limit})
 
 
 async def show(service: Service, request: Request, principal: Principal) -> Response:
     row = await session_row(service, request.path_params["id"], principal)
-    return answer(_told(row, _in_flight(service, row)))
+    return answer(_session_json(row, _in_flight(service, row)))
 
 
 async def change(service: Service, request: Request, principal: Principal) -> Response:
     row = await session_row(service, request.path_params["id"], principal)
-    said = await read(request, ChangedSession, service.limits)
+    body = await read(request, ChangedSession, service.limits)
     running = service.turns.running(row.id)
     if running is not None and running.turn is not None:
         session: AsyncSession = running.session
@@ -90,9 +98,9 @@ async def change(service: Service, request: Request, principal: Principal) -> Re
         known = service.turns.known(principal)
         session = await AsyncSession.open(service.store, row.id, **known)
     in_flight = _in_flight(service, row)
-    queued = await session.swap(said.active_model)
+    queued = await session.swap(body.active_model)
     row = await service.store.session(row.id)
-    return answer({**_told(row, in_flight), "swap_queued": queued or in_flight})
+    return answer({**_session_json(row, in_flight), "swap_queued": queued or in_flight})
 
 
 async def remove(service: Service, request: Request, principal: Principal) -> Response:
@@ -102,7 +110,7 @@ async def remove(service: Service, request: Request, principal: Principal) -> Re
         await service.tasks.end(await service.store.task(row.id))
     await service.turns.cancel(row.id)
     if purge:
-        await service.store.delete_session(row.id)
+        await purge_session(service.store, row.id)
     else:
         known = service.turns.known(principal)
         await (await AsyncSession.open(service.store, row.id, **known)).end()
@@ -114,10 +122,10 @@ async def turn(service: Service, request: Request, principal: Principal) -> Resp
     if is_task(row):
         text = "an agent is working in this session: send messages to /task/{id}/message"
         raise ApiError(409, "session_is_task", text)
-    said = await read(request, NewTurn, service.limits)
-    message = user_message(said.content)
-    options = options_of(said.options)
-    override = said.per_message_override
+    body = await read(request, NewTurn, service.limits)
+    message = user_message(body.content)
+    options = options_of(body.options)
+    override = body.per_message_override
     if service.gateway.draining:
         raise ApiError(503, "shutting_down", "the gateway is shutting down; try again")
     running = await service.turns.start(row.id, principal, message, override, options)
@@ -147,6 +155,17 @@ async def search(service: Service, request: Request, principal: Principal) -> Re
     return answer({"messages": found})
 
 
+async def rate(service: Service, request: Request, principal: Principal) -> Response:
+    row = await session_row(service, request.path_params["id"], principal)
+    rating = await read(request, NewRating, service.limits)
+    core = Core(row, setting_of(**service.turns.known(principal)))
+    try:
+        await AsyncSession(service.store, core).rate(rating.rating, rating.message_id)
+    except SessionError as error:
+        raise ApiError(404, "message_not_found", str(error)) from None
+    return answer({"session_id": row.id, "rating": rating.rating})
+
+
 async def summed(service: Service, request: Request, principal: Principal) -> Response:
     row = await session_row(service, request.path_params["id"], principal)
     prices = service.tracer.pricer.table
@@ -158,29 +177,31 @@ async def messages(service: Service, request: Request, principal: Principal) -> 
     row = await session_row(service, request.path_params["id"], principal)
     query = request.query_params
     limit = number(query, "limit", PAGE, 1, MOST)
-    asked = [name for name in ("before", "after", "around") if query.get(name) is not None]
-    if len(asked) > 1:
-        text = f"{' and '.join(asked)} cannot be combined"
+    directions = [name for name in ("before", "after", "around") if query.get(name) is not None]
+    if len(directions) > 1:
+        text = f"{' and '.join(directions)} cannot be combined"
         raise ApiError(400, "invalid_request", text)
-    place = await _place(service, row, query[asked[0]]) if asked else row.message_count + 1
-    start, end = _window(asked[0] if asked else "before", place, limit, row.message_count)
+    place = (
+        await _place(service, row, query[directions[0]]) if directions else row.message_count + 1
+    )
+    start, end = _window(directions[0] if directions else "before", place, limit, row.message_count)
     part = await service.store.messages(row.id, start, end - start) if end > start else []
     earlier, later = start > 0, end < row.message_count
     return answer(
         {
             "messages": [plain(message) for message in part],
-            "has_more": later if asked == ["after"] else earlier,
+            "has_more": later if directions == ["after"] else earlier,
             "has_earlier": earlier,
             "has_later": later,
         }
     )
 
 
-def _window(asked: str, place: int, limit: int, count: int) -> tuple[int, int]:
+def _window(direction: str, place: int, limit: int, count: int) -> tuple[int, int]:
     """From which number on, and up to which: counted from 0, the end not with it."""
-    if asked == "before":
+    if direction == "before":
         return max(0, place - 1 - limit), place - 1
-    start = place if asked == "after" else max(0, place - 1 - limit // 2)
+    start = place if direction == "after" else max(0, place - 1 - limit // 2)
     return start, min(count, start + limit)
 
 
@@ -196,7 +217,7 @@ async def events(service: Service, request: Request, principal: Principal) -> Re
     happens from a number on."""
     row = await session_row(service, request.path_params["id"], principal)
     query = request.query_params
-    types = [name for name in query.get("types", "").split(",") if name]
+    types = [ALIASES.get(name, name) for name in query.get("types", "").split(",") if name]
     for name in types:
         if name not in CATALOGUE and name not in LIVE:
             raise ApiError(400, "invalid_filter", f"unknown event {name[:80]!r}")
@@ -214,7 +235,7 @@ async def events(service: Service, request: Request, principal: Principal) -> Re
     after = await _cursor(service, request, row, after)
     first = await _snapshot(service, row) if flag(query, "snapshot") else b""
     return PatientResponse(
-        _stream(service, row.id, after, types, first),
+        while_valid(service.gateway.keys, principal, _stream(service, row.id, after, types, first)),
         service.limits.stalled,
         headers={"cache-control": "no-store", "x-accel-buffering": "no"},
         media_type="text/event-stream",
@@ -222,12 +243,12 @@ async def events(service: Service, request: Request, principal: Principal) -> Re
 
 
 async def _cursor(service: Service, request: Request, row: SessionRow, after: int) -> int:
-    said = request.headers.get("last-event-id")
-    if said is None:
+    header = request.headers.get("last-event-id")
+    if header is None:
         return after
-    if not (said.isascii() and said.isdigit()) or len(said) > 15:
+    if not (header.isascii() and header.isdigit()) or len(header) > 15:
         raise ApiError(400, "invalid_cursor", "Last-Event-ID: expected the number of an event")
-    cursor = int(said)
+    cursor = int(header)
     if cursor and not await service.store.events(row.id, cursor - 1, 1):
         raise ApiError(410, "cursor_expired", "the session has no event of this number")
     return cursor
@@ -235,14 +256,14 @@ async def _cursor(service: Service, request: Request, row: SessionRow, after: in
 
 async def _snapshot(service: Service, row: SessionRow) -> bytes:
     tail = await service.store.tail(row.id, PAGE)
-    shown = _told(row, _in_flight(service, row))
-    said = {"session": shown, "messages": [plain(message) for message in tail]}
-    return frame("snapshot", said)
+    shown = _session_json(row, _in_flight(service, row))
+    data = {"session": shown, "messages": [plain(message) for message in tail]}
+    return frame("snapshot", data)
 
 
 async def _stream(
     service: Service, session_id: str, after: int, types: list[str], first: bytes
-) -> AsyncIterator[bytes]:
+) -> AsyncGenerator[bytes, None]:
     yield first or b": watching\n\n"
     source = watch_session(service.store, service.turns.hub, session_id, after, types)
     async for piece in source:
@@ -250,7 +271,7 @@ async def _stream(
 
 
 async def session_row(service: Service, id: str, principal: Principal) -> SessionRow:
-    """The caller's session; somebody else's is told of like one that does not exist."""
+    """The caller's session; another tenant's looks like one that does not exist."""
     if is_ulid(id):
         try:
             row = await service.store.session(id)
@@ -264,7 +285,7 @@ async def session_row(service: Service, id: str, principal: Principal) -> Sessio
 
 def _is_own(row: SessionRow, principal: Principal) -> bool:
     policy = row.routing_policy or {}
-    return policy.get(OWNER) == tenant_of(principal) and KIND not in policy
+    return policy.get(OWNER) == principal.tenant and KIND not in policy
 
 
 def own_sessions(service: Service, principal: Principal) -> OwnSessions:
@@ -291,7 +312,7 @@ def _in_flight(service: Service, row: SessionRow) -> bool:
     return here or turn_of(row) is not None
 
 
-def _told(row: SessionRow, in_flight: bool) -> dict[str, Any]:
+def _session_json(row: SessionRow, in_flight: bool) -> dict[str, Any]:
     return {
         "id": row.id,
         "workspace_path": row.workspace_path,

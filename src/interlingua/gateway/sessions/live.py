@@ -9,26 +9,107 @@ An event of the trace has an id, its number in the session, from which a client 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
-from interlingua.gateway.sessions.other_workers import turn_of
 from interlingua.model import events as ev
 from interlingua.model.blocks import TextBlock, ThinkingBlock
 from interlingua.model.codec import dumps
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageStatus
+from interlingua.sessions.holding import holder, is_under_way
 from interlingua.store.base import AsyncStore
-from interlingua.store.errors import NotFoundError
-from interlingua.store.rows import EventRow
+from interlingua.store.errors import NotFoundError, StoreError
+from interlingua.store.idempotency import MemoryRow, MemoryScope
+from interlingua.store.rows import EventRow, Hold, SessionRow
+
+logger = logging.getLogger(__name__)
+
+TOUCH = 5.0
+"""Seconds between two signs of life of a turn."""
+LOOK = 0.25
+"""Seconds between two polls for requests to stop a turn."""
+PATIENCE = 10.0
+"""Seconds that a turn in another worker gets to stop."""
+ENDS = ("turn.completed", "turn.cancelled")
+EVENTS_PAGE = 1000
+_STOP_REQUESTS = MemoryScope("gateway", "turns", "stop")
+_MARK_SECONDS = 60.0
+_ROOM = 1024 * 1024 * 1024
+
+
+def turn_of(row: SessionRow) -> str | None:
+    """The turn that is under way in any worker; None if there is none."""
+    return row.turn.id if row.turn is not None and is_under_way(row.turn) else None
+
+
+class OtherWorkers:
+    """One worker's view of all turns, and the requests to stop them."""
+
+    def __init__(self, store: AsyncStore) -> None:
+        self._store = store
+        self._touched = time.monotonic()
+
+    async def stop(self, session_id: str) -> bool:
+        """Asks the worker that has the turn to stop it, and waits until it has. False if there is
+        none, or if it ended by itself."""
+        try:
+            turn = turn_of(await self._store.session(session_id))
+        except NotFoundError:
+            return False
+        if turn is None:
+            return False
+        await self._store.remember(
+            _STOP_REQUESTS, [MemoryRow(turn, session_id, b"{}")], _MARK_SECONDS
+        )
+        ended = await self._ended(session_id, turn)
+        await self._store.forget_remembered([], 0, _ROOM)
+        return ended is not None and ended.type == "turn.cancelled"
+
+    async def _ended(self, session_id: str, turn: str) -> EventRow | None:
+        end, after = time.monotonic() + PATIENCE, 0
+        while time.monotonic() < end:
+            page = await self._store.events(session_id, after, EVENTS_PAGE, ENDS)
+            for event in page:
+                if event.turn_id == turn:
+                    return event
+                after = event.seq
+            if len(page) < EVENTS_PAGE:
+                await asyncio.sleep(LOOK / 2)
+        return None
+
+    async def tend(self, turns: Mapping[str, str]) -> list[str]:
+        """Polls once, with the ids of the sessions and turns that run here; returns the sessions
+        whose turn is to stop."""
+        if not turns:
+            return []
+        try:
+            if time.monotonic() - self._touched >= TOUCH:
+                self._touched = time.monotonic()
+                for id, turn in turns.items():
+                    await self._touch(id, turn)
+            rows = await self._store.remembered(_STOP_REQUESTS, sorted(turns.values()), [])
+        except StoreError as error:
+            logger.warning("turns_not_tended", extra={"why": error.reason})
+            return []
+        stopped = {row.call_key for row in rows}
+        return [id for id, turn in turns.items() if turn in stopped]
+
+    async def _touch(self, id: str, turn: str) -> None:
+        try:
+            await self._store.hold_turn(id, Hold(turn, holder(), turn, firm=False))
+        except NotFoundError:
+            return  # it was deleted; its turn will find out
+
 
 WAITING = 1000
 """Pieces that one watcher may be behind; who is slower is sent away, and can come back."""
 POLL = 0.5
-"""Seconds between two looks at the trace while nothing is heard: turns of other workers."""
+"""Seconds between two polls of the trace while nothing arrives: turns of other workers."""
 POLL_SAYING = 0.2
 """The same while another worker gets an answer."""
 BEAT = 15.0
@@ -118,7 +199,7 @@ class Hub:
         return sum(len(watchers) for watchers in self._watchers.values())
 
 
-class Teller:
+class SessionFeed:
     """Events of answers as the pieces that watchers get. A message has an id from its first stored
     piece on, so what comes before that is held back. Blocks are numbered as they appear."""
 
@@ -132,10 +213,10 @@ class Teller:
         if isinstance(event, ev.MessageStart):
             self._start, self._calls, self._numbers = event, {}, {}
             return []
-        said = self._said(event)
-        if said is None:
+        piece = self._piece_of(event)
+        if piece is None:
             return []
-        self._held.append(said)
+        self._held.append(piece)
         if message_id is None and not is_last(event):
             return []
         if self._start is not None:
@@ -148,7 +229,7 @@ class Teller:
     def _number(self, index: int) -> int:
         return self._numbers.setdefault(index, len(self._numbers))
 
-    def _said(self, event: Any) -> tuple[str, dict[str, Any]] | None:
+    def _piece_of(self, event: Any) -> tuple[str, dict[str, Any]] | None:
         match event:
             case ev.UsageUpdate():
                 return "usage_update", {"usage": plain(event.usage)}
@@ -160,8 +241,8 @@ class Teller:
         of_block = self._of_block(event)
         if of_block is None:
             return None
-        name, said = of_block
-        return name, {"content_block_index": self._number(event.index), **said}
+        name, data = of_block
+        return name, {"content_block_index": self._number(event.index), **data}
 
     def _of_block(self, event: Any) -> tuple[str, dict[str, Any]] | None:
         """What an event says of one block; None if it says nothing that is shown."""
@@ -344,7 +425,7 @@ class _SessionWatch:
 
 
 class RemoteAnswer:
-    """An answer of another worker, as far as it was told: what is stored of it grows."""
+    """An answer of another worker, as far as it has been sent; its stored part grows."""
 
     def __init__(self) -> None:
         self.id: str | None = None

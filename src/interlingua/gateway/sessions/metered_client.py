@@ -3,10 +3,11 @@ request of any other client of the gateway."""
 
 from __future__ import annotations
 
-from interlingua.client.answer import Answer
+from msgspec.structs import replace
+
+from interlingua.client.answer import Answer, Call, Middleware
 from interlingua.client.client import AsyncClient
-from interlingua.client.errors import AuthError, CallError, RateLimitError
-from interlingua.client.middleware import Call, Middleware
+from interlingua.client.errors import AuthError, CallError, RateLimitError, ServerError
 from interlingua.client.targets import Prepared
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
@@ -33,7 +34,16 @@ class MeteredClient(AsyncClient):
             budget=gateway.budget,
             transport=gateway.transport,
         )
-        self.asker = gateway.asker
+        self.asker = gateway.asker_for(principal)
+
+    async def act_for(self, key_id: str) -> Principal:
+        """Ask with the authority of this key from now on; `Refusal` if the key is void."""
+        gateway = self.meter._gateway
+        principal = await gateway.keys.current(Principal(key_id), looked_up=True)
+        await self.release()
+        self.meter.principal = principal
+        self.asker = gateway.asker_for(principal)
+        return principal
 
     async def hold(self, model: str, request: Request) -> None:
         """Set aside what the first call may cost; `Refusal` where that is too much."""
@@ -56,7 +66,13 @@ class Meter(Middleware):
         self._held: Exchange | None = None
         self._under_way: dict[str, Exchange] = {}
 
+    async def renew(self) -> Principal:
+        """The principal with the rights its key has now; `Refusal` if the key is void."""
+        self.principal = await self._gateway.keys.current(self.principal, looked_up=True)
+        return self.principal
+
     async def hold(self, model: str, request: Request) -> None:
+        await self.renew()
         exchange = self._exchange(model)
         self._allow(exchange)
         if self.principal.capped:
@@ -72,7 +88,7 @@ class Meter(Middleware):
     def _exchange(self, model: str) -> Exchange:
         gateway = self._gateway
         arrival = Arrival(
-            gateway.new_id(),
+            f"req_{gateway.ids.new()}",
             SESSIONS,
             self.principal,
             client_model=model,
@@ -96,15 +112,15 @@ class Meter(Middleware):
 
     async def _started(self, model: str, request: Request) -> Exchange:
         """A call that may be made, with what it may cost set aside."""
-        held, self._held = self._held, None
-        if held is not None:
-            if held.decision.target is not None and held.decision.target.model == model:
-                return held
-            self._held = held
-            await self.release()
-        exchange = self._exchange(model)
         try:
+            await self.renew()
+            exchange = self._exchange(model)
             self._allow(exchange)
+            held = self._held
+            if held is not None and held.decision.target == exchange.decision.target:
+                self._held = None
+                return held
+            await self.release()
             if self.principal.capped:
                 await self._reserve(exchange, request)
         except Refusal as refused:
@@ -116,7 +132,7 @@ class Meter(Middleware):
     async def request(self, call: Call) -> Call:
         exchange = await self._started(call.models[0], call.request)
         if call.stream:
-            exchange.arrival = exchange.arrival.asking_for(exchange.arrival.client_model, True)
+            exchange.arrival = replace(exchange.arrival, stream=True)
         self._under_way[call.id] = exchange
         return call
 
@@ -166,6 +182,12 @@ class Meter(Middleware):
 
 def call_error(refused: Refusal) -> InterlinguaError:
     """A refusal of ours as a call that failed."""
-    said = refused.error
-    kind = RateLimitError if said.kind is ErrorKind.RATE_LIMIT else AuthError
-    return kind(said.message, status=refused.status, code=said.code)
+    error = refused.error
+    kind = _CALL_ERRORS.get(error.kind, AuthError)
+    return kind(error.message, status=refused.status, code=error.code)
+
+
+_CALL_ERRORS: dict[ErrorKind, type[CallError]] = {
+    ErrorKind.RATE_LIMIT: RateLimitError,
+    ErrorKind.SERVER_ERROR: ServerError,
+}

@@ -6,25 +6,30 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 from contextlib import aclosing
-from typing import Any, cast
+from typing import Any
 
 from interlingua import config
-from interlingua.chat.chat import Chat
-from interlingua.chat.setup import DialectByModel, OwnRegistry
+from interlingua.agents.chat.chat import Chat
+from interlingua.agents.chat.setup import DialectByModel, OwnRegistry
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.sessions.live import TURN_END, Hub, Teller
+from interlingua.gateway.sessions.live import (
+    LOOK,
+    TURN_END,
+    Hub,
+    OtherWorkers,
+    SessionFeed,
+    turn_of,
+)
 from interlingua.gateway.sessions.metered_client import MeteredClient
-from interlingua.gateway.sessions.other_workers import LOOK, OtherWorkers, turn_of
 from interlingua.gateway.shared.state import Principal
 from interlingua.model.events import MessageStart
 from interlingua.model.exchange import Options, Request
 from interlingua.model.message import Message
-from interlingua.routing.files import PolicyFile
-from interlingua.routing.router import Router
-from interlingua.sessions.aio import AsyncCall, AsyncSession, AsyncTurn
-from interlingua.sessions.defaults import LOCAL
-from interlingua.sessions.defaults import registry as known_registry
+from interlingua.routing.router import PolicyFile, Router
+from interlingua.sessions.session import AsyncCall, AsyncSession, AsyncTurn
+from interlingua.sessions.setting import LOCAL
+from interlingua.sessions.setting import registry as known_registry
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import ConflictError
 
@@ -39,8 +44,8 @@ class FollowedTurn(AsyncTurn):
 
     current: AsyncCall | None = None
 
-    async def call(self, *given: Any, **named: Any) -> AsyncCall:
-        self.current = await super().call(*given, **named)
+    async def call(self, *args: Any, **kwargs: Any) -> AsyncCall:
+        self.current = await super().call(*args, **kwargs)
         return self.current
 
 
@@ -49,8 +54,8 @@ class FollowedSession(AsyncSession):
 
     begun: asyncio.Future[FollowedTurn] | None = None
 
-    async def begin(self, *given: Any, **named: Any) -> AsyncTurn:
-        turn = await super().begin(*given, **named)
+    async def begin(self, *args: Any, **kwargs: Any) -> AsyncTurn:
+        turn = await super().begin(*args, **kwargs)
         followed = FollowedTurn(self.store, turn._core)
         if self.begun is not None and not self.begun.done():
             self.begun.set_result(followed)
@@ -73,8 +78,8 @@ class RunningTurn:
 
     @property
     def user_message_id(self) -> str | None:
-        asked = None if self.turn is None else self.turn._core.asked
-        return None if asked is None else asked.id
+        user_message = None if self.turn is None else self.turn._core.question
+        return None if user_message is None else user_message.id
 
 
 class BusyError(InterlinguaError):
@@ -109,7 +114,7 @@ class Turns:
         self.model_lookup = self.gateway.targets.model_lookup
         can = self.model_lookup.capabilities
         self.router = Router(self.registry, can, rules=self.rules, global_default=chosen)
-        self.spoken = DialectByModel(providers)
+        self.dialects = DialectByModel(providers)
 
     def model_id(self, name: str) -> str:
         """The model that a name of the gateway stands for."""
@@ -120,7 +125,7 @@ class Turns:
         """What a session is opened with."""
         return {
             "router": self.router,
-            "dialects": self.spoken,
+            "dialects": self.dialects,
             "profiles": self.model_lookup,
             "user_id": principal.user_id,
             "team_id": principal.team_id,
@@ -169,8 +174,8 @@ class Turns:
     async def _open(
         self, running: RunningTurn, session_id: str, principal: Principal
     ) -> FollowedSession:
-        opened = await FollowedSession.open(self.store, session_id, **self.known(principal))
-        session = running.session = cast(FollowedSession, opened)
+        session = await FollowedSession.open(self.store, session_id, **self.known(principal))
+        running.session = session
         session._core.setting.gateway_key_id = principal.key_id
         if turn_of(session.row) is not None:
             raise BusyError(f"session {session_id} has a turn in progress in another worker")
@@ -204,24 +209,24 @@ class Turns:
         if id is None:
             return  # beginning the turn says what is wrong with it
         history = await session.messages() if client.meter.principal.capped else []
-        said = Request(messages=(*history, message), options=options or Options())
-        await client.hold(id, said)
+        request = Request(messages=(*history, message), options=options or Options())
+        await client.hold(id, request)
 
     async def _run(
         self, running: RunningTurn, message: Message, override: str | None, options: Options | None
     ) -> None:
-        session, hub, teller = running.session, self.hub, Teller()
+        session, hub, feed = running.session, self.hub, SessionFeed()
         chat = Chat(session, running.client)
         try:
             async with aclosing(chat.say(message, override=override, options=options)) as parts:
-                async for said in parts:
+                async for event in parts:
                     turn = running.turn
                     call = None if turn is None else turn.current
                     stored = None if call is None else call.message
                     id = None if stored is None else stored.id
-                    if call is not None and isinstance(said, MessageStart):
+                    if call is not None and isinstance(event, MessageStart):
                         hub.expect(session.id, call.id)
-                    for piece in teller.pieces(said, id, None if call is None else call.id):
+                    for piece in feed.pieces(event, id, None if call is None else call.id):
                         hub.tell(session.id, piece)
         except (Exception, asyncio.CancelledError) as error:
             if running.turn is None:
@@ -236,8 +241,8 @@ class Turns:
             hub.tell(session.id, TURN_END)
 
     async def cancel(self, session_id: str) -> bool:
-        """Stop the turn under way, in whichever worker it is; what arrived is kept. False if there
-        is none."""
+        """Stops the turn under way, in whichever worker it is; what arrived is stored. False if
+        there is none."""
         running = self._running.get(session_id)
         if running is None or running.task is None:
             return await self.other_workers.stop(session_id)

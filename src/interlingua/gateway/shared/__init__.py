@@ -1,1 +1,1 @@
-"""Words that several rooms of the gateway share; it knows none of them."""
+"""Used by several packages of the gateway: exchanges, fronts, refusals, bodies."""

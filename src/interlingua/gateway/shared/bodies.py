@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
@@ -14,9 +14,8 @@ from interlingua.gateway.settings import Limits
 from interlingua.gateway.shared.callers import ApiError
 from interlingua.model.codec import convert
 from interlingua.model.exchange import Options
-from interlingua.model.message import Message
+from interlingua.model.message import Message, walk
 from interlingua.model.rules import validate
-from interlingua.model.walk import walk
 
 T = TypeVar("T", bound=msgspec.Struct)
 TEXT = 100_000
@@ -44,6 +43,13 @@ class NewTurn(msgspec.Struct, forbid_unknown_fields=True):
     content: Any
     per_message_override: str | None = None
     options: dict[str, Any] | None = None
+
+
+class NewRating(msgspec.Struct, forbid_unknown_fields=True):
+    """`POST /sessions/{id}/rating`: of an answer, or of the last one."""
+
+    rating: Literal["up", "down"]
+    message_id: str | None = None
 
 
 class Rules(msgspec.Struct, forbid_unknown_fields=True):
@@ -77,8 +83,8 @@ def _decoded(data: bytes, kind: Any) -> Any:
 
 
 async def _bytes(request: Request, limits: Limits) -> bytes:
-    said = request.headers.get("content-length", "")
-    if said.isascii() and said.isdigit() and int(said) > limits.body:
+    content_length = request.headers.get("content-length", "")
+    if content_length.isascii() and content_length.isdigit() and int(content_length) > limits.body:
         raise _too_long(limits)
     pieces, size = [], 0
     try:
@@ -146,19 +152,25 @@ def text_of(value: str, name: str) -> str:
     return value
 
 
+def whole_number(text: str) -> int | None:
+    """A number of at most 18 digits, so that every store takes it; None for all other texts."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
+
+
 def number(query: Mapping[str, str], name: str, usual: int, least: int, most: int) -> int:
     """A number of a query."""
-    said = query.get(name)
-    if said is None:
+    value = query.get(name)
+    if value is None:
         return usual
-    if not (said.isascii() and said.isdigit()) or not least <= int(said[:12]) <= most:
+    found = whole_number(value)
+    if found is None or not least <= found <= most:
         text = f"{name}: expected a number from {least} to {most}"
         raise ApiError(400, "invalid_request", text)
-    return int(said)
+    return found
 
 
 def flag(query: Mapping[str, str], name: str) -> bool:
-    said = query.get(name, "false")
-    if said not in ("true", "false"):
+    value = query.get(name, "false")
+    if value not in ("true", "false"):
         raise ApiError(400, "invalid_request", f"{name}: expected true or false")
-    return said == "true"
+    return value == "true"

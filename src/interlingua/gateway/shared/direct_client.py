@@ -1,4 +1,4 @@
-"""What our own connections tell whoever works on a request: that its client has left."""
+"""A shortcut from our own connections to request handlers: the client has left."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class DirectClient:
         return body
 
     def answer(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> bool:
-        """Send an answer whole, as uvicorn does in two steps. False where that has to be left to
-        it: somebody has to be waited for, or the headers are not what they should be."""
+        """Sends a complete answer, as uvicorn does in two steps. False if that has to be left to
+        uvicorn: the client is slow, or the headers are unusual."""
         cycle = self._cycle
         if cycle.response_started or cycle.disconnected or cycle.flow.write_paused:
             return False

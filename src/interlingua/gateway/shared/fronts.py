@@ -1,11 +1,10 @@
-"""The fronts: which paths speak which dialect, where a client says who it is, and in which words it
-is told what went wrong."""
+"""The fronts: which paths belong to which dialect, where a client's key is, and how errors look."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
 from interlingua.dialects.front import Action, Front
@@ -13,6 +12,9 @@ from interlingua.dialects.registry import dialect, dialects
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
+
+codec_of = cache(dialect)
+"""The dialect of a front, by its name."""
 
 
 @cache
@@ -65,17 +67,17 @@ def match(path: str) -> Match | None:
     if found is not None:
         return found
     for front in _readers():
-        asked = front.path(path) if front.path is not None else None
-        if asked is not None:
-            return Match(front, *asked)
+        matched = front.path(path) if front.path is not None else None
+        if matched is not None:
+            return Match(front, *matched)
     return None
 
 
 def token_of(headers: Mapping[bytes, bytes], query: bytes) -> str | None:
     """The key or token that a client came with, wherever its SDK puts it."""
-    said = headers.get(b"authorization")
-    if said is not None:
-        style, _, token = said.decode("latin-1").partition(" ")
+    authorization = headers.get(b"authorization")
+    if authorization is not None:
+        style, _, token = authorization.decode("latin-1").partition(" ")
         return token.strip() if style.lower() == "bearer" and token.strip() else None
     for name in (b"x-api-key", b"x-goog-api-key", b"api-key"):
         if name in headers:
@@ -106,3 +108,11 @@ def error_body(front: Front, error: ProviderError) -> bytes:
     )
     message = Message.assistant((), metadata)
     return dialect(front.dialect).write_response(Response(message, error=error)).json()
+
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
+DRAIN = "interlingua.drain"
+"""Where the scope of a WebSocket has the event that is set when the gateway shuts down."""

@@ -20,8 +20,6 @@ _WIDE = Context(prec=80)
 class KeyPrincipal(Principal):
     """The principal of a key, with its limits."""
 
-    account_id: str = ""
-    """What the key's spending is counted under: keys that replaced each other share it."""
     limits: tuple[Limit, ...] = ()
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None

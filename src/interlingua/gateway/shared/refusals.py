@@ -5,11 +5,16 @@ where that dialect's clients keep what they do not know; a header has it for eve
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
+from interlingua.client.targets import Target
+from interlingua.errors import InterlinguaError, MissingExtraError
 from interlingua.gateway.shared.fronts import fronts
 from interlingua.gateway.shared.state import Refusal
+from interlingua.local.model import LocalModelError
 from interlingua.model.exchange import ErrorKind, ProviderError
+from interlingua.providers.errors import MissingSettingError, ProviderSetupError
 
 CODE_HEADER = "x-interlingua-code"
 
@@ -41,3 +46,29 @@ class CodedRefusal(Refusal):
     ) -> None:
         super().__init__(status, kind, message, code, ((CODE_HEADER, code), *headers))
         self.error = coded(dialect, self.error, facts)
+
+
+logger = logging.getLogger(__name__)
+
+UNAVAILABLE = (ProviderSetupError, MissingExtraError, LocalModelError)
+CODE = "model_not_available"
+
+
+def unavailable(request_id: str, target: Target | None, error: InterlinguaError) -> Refusal:
+    """The refusal for the client. Details go to the log only, since they may name files of this
+    machine."""
+    logger.warning("cannot_ask", extra={"request": request_id, "why": str(error)})
+    model = target.model if target is not None else "the model"
+    text = f"{model} is not available: {_why(error)}"
+    if isinstance(error, LocalModelError):
+        return Refusal(503, ErrorKind.SERVER_ERROR, text, CODE)
+    return Refusal(404, ErrorKind.INVALID_REQUEST, text, CODE)
+
+
+def _why(error: InterlinguaError) -> str:
+    if isinstance(error, MissingSettingError):
+        ways = f" ({' or '.join(error.variables)})" if error.variables else ""
+        return f"no {error.what} configured for {error.provider}{ways}"
+    if isinstance(error, LocalModelError):
+        return "the local model failed to start; see the gateway's log"
+    return str(error)

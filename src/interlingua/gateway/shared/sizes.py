@@ -6,28 +6,106 @@ that has no room for anything else, which costs next to nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jiter
 import msgspec
 
 from interlingua.client.targets import Target
 from interlingua.dialects.front import PlainRequest
+from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.errors import InterlinguaError
-from interlingua.estimate.estimator import estimate_input_tokens
 from interlingua.gateway.shared.fronts import front_of
-from interlingua.gateway.shared.unbounded import INLINE, unbounded
-from interlingua.model.blocks import AudioBlock, DocumentBlock, ImageBlock, VideoBlock
+from interlingua.model.blocks import (
+    AudioBlock,
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    UnknownBlock,
+    VideoBlock,
+)
 from interlingua.model.exchange import Request
-from interlingua.model.walk import walk
-from interlingua.models.capabilities import capabilities
+from interlingua.model.message import walk
+from interlingua.profiles.capabilities import capabilities
+from interlingua.profiles.estimate.estimator import estimate_input_tokens
+
+INLINE = frozenset({"base64", "text", "blocks"})
+"""Sources that are in the request itself."""
+TIERS = frozenset({"auto", "default", "standard", "standard_only", "flex", "unspecified"})
+"""Tiers of service that cost no more than the table says."""
+_HARMLESS: tuple[Any, ...] = (None, False, [], "standard", "global")
+_NAMES = ("url", "uri", "file")
+
+
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_value = msgspec.json.Decoder().decode
+
+
+def unbounded(request: Request, dialect: str, body: bytes = b"") -> tuple[str, ...]:
+    """What the request asks for that cannot be limited, in words for people. `body` is what it was
+    read from, if it is at hand: members may have become fields."""
+    return tuple(dict.fromkeys(_found(request, dialect, body)))
+
+
+def _found(request: Request, dialect: str, body: bytes) -> Iterator[str]:
+    raw = (request.raw or {}).get(dialect)
+    front = dialect_of(dialect).front
+    words = front.unbounded if front is not None else {}
+    yield from _of_members(raw, words)
+    if body and words:
+        members = {name: value for name, value in _members(body).items() if name in words}
+        yield from _of_members({name: _value(value) for name, value in members.items()}, words)
+    if front is not None and front.repeats_field is not None and front.repeats_field(raw):
+        yield "a limit given twice"
+    if request.continues is not None:
+        yield "a conversation stored at the provider"
+    if any(tool.executor == "provider" for tool in request.tools):
+        yield "tools run by the provider"
+    options = request.options
+    if options.service_tier is not None and options.service_tier not in TIERS:
+        yield "a service tier that may cost more"
+    if any(kind != "text" for kind in options.modalities or ()):
+        yield "output other than text"
+    if any(_is_unseen(block) for _, _, block in walk(request.messages)):
+        yield "documents, audio or video given by reference"
+
+
+def _of_members(raw: Any, words: Mapping[str, str]) -> Iterator[str]:
+    for name, value in raw.items() if isinstance(raw, dict) else ():
+        if name in words and value not in _HARMLESS and not _only_clears(name, value):
+            yield words[name]
+
+
+def _only_clears(name: str, value: Any) -> bool:
+    """Whether a context is only made smaller, which every coding agent asks Anthropic for."""
+    edits = value.get("edits") if name == "context_management" and isinstance(value, dict) else None
+    return isinstance(edits, list) and all(
+        isinstance(edit, dict) and str(edit.get("type")).startswith("clear_") for edit in edits
+    )
+
+
+def _is_unseen(block: Block) -> bool:
+    if isinstance(block, (AudioBlock, DocumentBlock, VideoBlock)):
+        return block.source.kind not in INLINE
+    return isinstance(block, UnknownBlock) and _names_something(block.raw)
+
+
+def _names_something(raw: Any) -> bool:
+    """Whether what we do not know has an address or a file in it."""
+    if isinstance(raw, dict):
+        return any(
+            any(word in str(key).lower() for word in _NAMES) or _names_something(value)
+            for key, value in raw.items()
+        )
+    return isinstance(raw, list) and any(_names_something(each) for each in raw)
+
 
 SHORT = 16 * 1024
 """Bytes of a request whose tokens need not be estimated: there are fewer of them than bytes."""
 WINDOW = 1_000_000
-"""Tokens that a model takes at most, where nobody knows."""
+"""The assumed context size of a model if it is unknown."""
 PICTURE = 5_000
 """Tokens of a picture at most; providers make larger ones smaller."""
 _MEDIA = (AudioBlock, DocumentBlock, ImageBlock, VideoBlock)
@@ -43,7 +121,7 @@ class Most(NamedTuple):
     """Tokens of an answer; None: as many as the model can make."""
     answers: int = 1
     unbounded: tuple[str, ...] = ()
-    """What nobody can limit, in words for people."""
+    """What cannot be limited, in words for people."""
 
     @property
     def is_nothing(self) -> bool:
@@ -57,11 +135,11 @@ def plainly(dialect: str, body: bytes) -> Most | None:
     if decoder is None or len(body) > SHORT:
         return None
     try:
-        said: PlainRequest = decoder.decode(body)
+        request: PlainRequest = decoder.decode(body)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
-    answers = 1 if said.n is None else said.n
-    limits = [limit for limit in said.limits() if limit is not None]
+    answers = 1 if request.n is None else request.n
+    limits = [limit for limit in request.limits() if limit is not None]
     if answers < 1 or any(limit < 1 for limit in limits):
         return None
     return Most(len(body) // 2, max(limits, default=None), answers)
@@ -93,12 +171,13 @@ def most_of(
 
 
 def _output(request: Request, dialect: str) -> int | None:
-    """A limit that is no positive number is none. Where several are said, any may be the one."""
+    """The output limit; one that is no positive number is none. Of several, any may be the one that
+    counts."""
     raw = (request.raw or {}).get(dialect)
     others = [raw[name] for name in _LIMITS if name in raw] if isinstance(raw, dict) else []
-    said = [request.options.max_output_tokens, *[each for each in others if each is not None]]
-    counts = [each for each in said if isinstance(each, (int, float)) and each >= 1]
-    return int(max(counts)) if counts and len(counts) == len(said) else None
+    limits = [request.options.max_output_tokens, *[each for each in others if each is not None]]
+    counts = [each for each in limits if isinstance(each, (int, float)) and each >= 1]
+    return int(max(counts)) if counts and len(counts) == len(limits) else None
 
 
 def _input(request: Request, model: str, body: bytes) -> int:
@@ -111,7 +190,7 @@ def _input(request: Request, model: str, body: bytes) -> int:
     return max(tokens, len(body) // 2) if len(body) <= SHORT else tokens
 
 
-def said_once(body: bytes) -> bytes:
+def without_duplicate_keys(body: bytes) -> bytes:
     """The body with one member of each name, the one that is read here. A provider may go by the
     first where we go by the last."""
     try:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
@@ -15,11 +15,11 @@ import msgspec
 from interlingua.client.answer import Attempt
 from interlingua.client.targets import Target
 from interlingua.gateway.shared.sizes import Most
-from interlingua.losses import Report
 from interlingua.model.exchange import ErrorKind, ProviderError, Request, Response
+from interlingua.model.losses import Report
 from interlingua.model.message import Message
 from interlingua.model.metadata import StopReason, Usage
-from interlingua.store.remembered import Place
+from interlingua.store.idempotency import MemoryScope
 from interlingua.telemetry import trace_headers
 
 ROUTE = "route:"
@@ -33,19 +33,28 @@ class Principal:
     key_id: str | None = None
     user_id: str | None = None
     team_id: str | None = None
+    account_id: str = ""
+    """What the key's spending is counted under: keys that replaced each other share it."""
     workspace_path: str | None = None
     allowed_models: frozenset[str] | None = None
     """Ids of models, and names of routes behind their mark; None: all of them."""
     refuse_losses: bool = False
-    """A request that cannot be said without a loss is refused."""
+    """Whether a request is refused if its conversion loses anything."""
     keep_content: bool = False
-    """Whether what is said may be stored."""
+    """Whether message content may be stored."""
     fetch_media: bool | None = None
     """Whether media by URL is fetched for models that want its data; None: as settings say."""
     capped: bool = False
     """Whether there is any cap to look at."""
     metered: bool = False
     """Whether it matters what a request may cost, or how many tokens it may take."""
+    tenant: str | None = field(init=False)
+    """Whose things are whose: a user's, over all keys of that user; else those of the key and of
+    the keys that replace it. None on a gateway without keys."""
+
+    def __post_init__(self) -> None:
+        tenant = self.user_id or self.account_id or self.key_id
+        object.__setattr__(self, "tenant", tenant)
 
     @property
     def limited(self) -> bool:
@@ -54,7 +63,7 @@ class Principal:
 
 
 ANONYMOUS = Principal()
-"""Whoever asks a gateway without keys, which listens on loopback only."""
+"""The caller of a gateway without keys, which listens on loopback only."""
 
 
 class Arrival(msgspec.Struct, frozen=True):
@@ -65,7 +74,7 @@ class Arrival(msgspec.Struct, frozen=True):
     """The client's dialect."""
     principal: Principal = ANONYMOUS
     client_model: str | None = None
-    """The model as the client calls it, which is what it is told again."""
+    """The model as the client names it; answers repeat this name."""
     stream: bool = False
     action: str = "generate"
     session_id: str | None = None
@@ -77,21 +86,16 @@ class Arrival(msgspec.Struct, frozen=True):
         """The same, once it is known who asks."""
         return msgspec.structs.replace(self, principal=principal)
 
-    def asking_for(self, client_model: str | None, stream: bool) -> Arrival:
-        """The same, once its body was read."""
-        return msgspec.structs.replace(self, client_model=client_model, stream=stream)
-
     def elapsed_ms(self) -> float:
         return (time.perf_counter() - self.began) * 1000
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """What was decided: who is to answer, and what of the request could not be said there. Another
-    attempt is another decision."""
+    """The decision for one attempt: the target, and the losses of converting the request for it."""
 
     target: Target | None = None
     report: Report | None = None
-    """It grows by what of the answer could not be said to the client."""
+    """Losses of converting the answer are added to it."""
 
 
 UNDECIDED = Decision()
@@ -114,13 +118,13 @@ class Outcome(msgspec.Struct):
     heard: int = 0
     """Bytes of what was answered, where it may have to be paid for by its length."""
     is_last: bool = False
-    """Whether nothing of a stream is to come but what is told next."""
+    """Whether the next bytes are the last of a stream."""
     replayed: bool = False
     """Whether it was given an answer that another request has got."""
     reservation: Any = None
     """What is set aside for it, until it is settled."""
     span: Any = None
-    """Its span, once somebody was asked, where spans are made."""
+    """Its span, from the first call to a provider on, if spans are enabled."""
 
     @property
     def attempts(self) -> int:
@@ -131,8 +135,8 @@ class Outcome(msgspec.Struct):
 
 
 class Exchange(msgspec.Struct):
-    """One request, from its arrival to the last byte of its answer. Of what came in and what was
-    decided there are values, which nobody changes: who knows more puts another one here."""
+    """One request, from its arrival to the last byte of its answer. Arrival and decision are
+    immutable values that are replaced as more becomes known."""
 
     arrival: Arrival
     decision: Decision = UNDECIDED
@@ -144,10 +148,10 @@ class Recall(NamedTuple):
     in turn."""
 
     request: Request
-    place: Place | None
+    place: MemoryScope | None
     """None: nowhere."""
-    asked: tuple[Message, ...]
-    """What was said before the answer, by which it is found again."""
+    prompt: tuple[Message, ...]
+    """The messages before the answer, by which it is found again."""
 
 
 class Refusal(Exception):  # noqa: N818  # it is an answer, not a fault
@@ -170,8 +174,13 @@ class Refusal(Exception):  # noqa: N818  # it is an answer, not a fault
 class Keys(Protocol):
     """Finds out who is asking."""
 
+    on_void: Callable[[str], None] | None
+
     async def find(self, token: str | None) -> Principal:
         """`Refusal` with 401 for a token that opens nothing."""
+
+    async def current(self, principal: Principal, *, looked_up: bool = False) -> Principal:
+        """The same principal with the rights its key has now; `Refusal` if the key is void."""
 
 
 class Caps(Protocol):
@@ -203,7 +212,7 @@ class Memory(Protocol):
 
 
 class Responses(Protocol):
-    """Answers that are kept for clients of APIs that keep them."""
+    """Answers that are stored for clients of APIs that store them."""
 
     async def expand(self, request: Request, arrival: Arrival) -> Request:
         """The request with the history that it goes on from; `Refusal` where there is none."""
@@ -211,8 +220,8 @@ class Responses(Protocol):
     async def keep(
         self, request: Request, response: Response, arrival: Arrival, source: str
     ) -> bool:
-        """Durable when it returns; False if it was not to be kept. `source` is the dialect that the
-        response was read from."""
+        """Durable when it returns; False if it was not to be stored. `source` is the dialect that
+        the response was read from."""
 
     async def require_own(self, ids: Sequence[str], arrival: Arrival) -> None:
         """`Refusal` where one of what its provider keeps is another tenant's."""
@@ -222,10 +231,13 @@ class Responses(Protocol):
 
 
 class Trace(Protocol):
-    """Hears of every exchange once, when it is over."""
+    """Called with every exchange once, when it is over."""
+
+    spans: Any
+    """What makes a span of each request; None if spans are not enabled."""
 
     def headers(self, exchange: Exchange, incoming: Mapping[bytes, bytes]) -> dict[str, str]:
-        """What tells the provider which trace the exchange belongs to."""
+        """Trace-context headers for the provider."""
 
     def finished(self, exchange: Exchange) -> None: ...
 
@@ -251,8 +263,13 @@ class NoCaps:
 class NoKeys:
     """Everybody may come in: for loopback alone."""
 
+    on_void: Callable[[str], None] | None = None
+
     async def find(self, token: str | None) -> Principal:
         return ANONYMOUS
+
+    async def current(self, principal: Principal, *, looked_up: bool = False) -> Principal:
+        return principal
 
 
 class NoMemory:
@@ -266,7 +283,9 @@ class NoMemory:
 
 
 class NoTrace:
-    """Nobody listens."""
+    """Ignores everything."""
+
+    spans = None
 
     def headers(self, exchange: Exchange, incoming: Mapping[bytes, bytes]) -> dict[str, str]:
         return trace_headers(incoming)

@@ -1,4 +1,4 @@
-"""Tasks over HTTP: agents that run in the background of the gateway, and who watches them.
+"""Tasks over HTTP: agents that run in the background, their events, questions to users.
 
 `api.py` has the paths, `running.py` the runs of this process, `live.py` what is being said right
 now, `feeds.py` and `overview.py` the two event streams, `asking.py` the questions whether a tool

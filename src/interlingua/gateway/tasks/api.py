@@ -4,30 +4,35 @@ it were not there."""
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from interlingua.agents.tasks import events
+from interlingua.agents.tasks.core import new_message_id
 from interlingua.errors import InterlinguaError
+from interlingua.gateway.sessions.search import purge_session
 from interlingua.gateway.shared.bodies import flag, number, text_of
-from interlingua.gateway.shared.callers import JSON, ApiError, answer
-from interlingua.gateway.shared.patient_response import PatientResponse
+from interlingua.gateway.shared.callers import JSON, ApiError, PatientResponse, answer, while_valid
 from interlingua.gateway.shared.state import Principal, Refusal
 from interlingua.gateway.tasks import output
-from interlingua.gateway.tasks.bodies import new_answer, new_message, new_task
-from interlingua.gateway.tasks.folders import folder_of
+from interlingua.gateway.tasks.output import new_answer, new_message, new_task
 from interlingua.gateway.tasks.overview import all_tasks
 from interlingua.gateway.tasks.runs import owner_of
-from interlingua.ids import is_ulid
-from interlingua.model.codec import dumps
+from interlingua.gateway.tasks.task_tools import folder_of, require_folder
+from interlingua.model.ids import is_ulid
 from interlingua.model.message import Message
-from interlingua.store.errors import ConflictError, NotFoundError, StoreError
-from interlingua.store.task_rows import Decision, QueueResult, TaskRow
-from interlingua.tasks import events
-from interlingua.tasks.core import new_message_id
+from interlingua.store.errors import (
+    ConflictError,
+    NotFoundError,
+    QueueFullError,
+    ReusedIdError,
+    StoreError,
+)
+from interlingua.store.task_rows import Decision, QueueLimit, QueueResult, TaskRow
 
 if TYPE_CHECKING:
     from interlingua.gateway.service import Service
@@ -48,14 +53,17 @@ _SSE_TYPE = "text/event-stream"
 
 
 async def create(service: Service, request: Request, principal: Principal) -> Response:
-    said, message = await new_task(request, service.limits)
-    name = None if said.name is None else text_of(said.name, "name")
-    model = None if said.model is None else text_of(said.model, "model")
-    cwd = folder_of(said.cwd, principal, service.gateway.settings)
+    body, message = await new_task(request, service.limits)
+    name = None if body.name is None else text_of(body.name, "name")
+    model = None if body.model is None else text_of(body.model, "model")
+    cwd = folder_of(body.cwd, principal, service.gateway.settings)
+    if body.delegate and not service.gateway.settings.tasks.delegate:
+        text = "delegate: this gateway lets no task delegate; see [tasks] delegate"
+        raise ApiError(403, "delegation_off", text)
     _require_open(service)
     runs = service.tasks
     try:
-        row = await runs.create(principal, cwd, model, name, said.web_search)
+        row = await runs.create(principal, cwd, model, name, body.web_search, body.delegate)
     except ConflictError:
         there = await service.store.task_at(owner_of(principal), cwd)
         if there is None:
@@ -103,12 +111,12 @@ async def status(service: Service, request: Request, principal: Principal) -> Re
 
 
 async def end(service: Service, request: Request, principal: Principal) -> Response:
-    """Its folder is free for another task; with `purge=true` nothing of it is kept."""
+    """Frees its folder for another task; with `purge=true` the task is deleted."""
     row = await _row(service, request, principal)
     purge = flag(request.query_params, "purge")
     await service.tasks.end(row)
     if purge:
-        await service.store.delete_session(row.id)
+        await purge_session(service.store, row.id)
         service.tasks.changed(row.id)
     return answer({"id": row.id, "ended": True, "purged": purge})
 
@@ -118,23 +126,21 @@ async def end(service: Service, request: Request, principal: Principal) -> Respo
 
 async def message(service: Service, request: Request, principal: Principal) -> Response:
     row = await _row(service, request, principal)
-    said = await new_message(request, service.limits)
+    new = await new_message(request, service.limits)
     _require_open(service)
     if row.ended_at is not None:
         raise ApiError(409, "task_ended", "the task has ended")
-    await _require_queue(service, row)
     id = new_message_id(row.id, request.headers.get("idempotency-key"))
-    done: QueueResult = await service.tasks.give(row, principal, said, id)
+    most = QueueLimit(MOST_WAITING, MOST_WAITING_BYTES)
+    try:
+        done: QueueResult = await service.tasks.give(row, principal, new, id, most)
+    except QueueFullError as full:
+        text = f"the queue of this task is full: {full.messages} messages, {full.size} bytes"
+        raise ApiError(429, "queue_full", text) from None
+    except ReusedIdError:
+        text = "this idempotency key was already used for a different message"
+        raise ApiError(422, "idempotency_key_reused", text) from None
     return answer({"id": id, "queued": done.state == "queued"})
-
-
-async def _require_queue(service: Service, row: TaskRow) -> None:
-    """There is room for another message."""
-    waiting = await service.store.task_queue(row.id) if row.queued else []
-    size = sum(len(dumps(each.message)) for each in waiting)
-    if len(waiting) >= MOST_WAITING or size >= MOST_WAITING_BYTES:
-        text = f"the queue of this task is full: {len(waiting)} messages, {size} bytes"
-        raise ApiError(429, "queue_full", text)
 
 
 async def unqueue(service: Service, request: Request, principal: Principal) -> Response:
@@ -181,25 +187,27 @@ async def resume(service: Service, request: Request, principal: Principal) -> Re
 
 async def confirmations(service: Service, request: Request, principal: Principal) -> Response:
     row = await _row(service, request, principal)
-    asked = await service.store.confirmations(row.id)
-    return answer({"confirmations": [output.confirmation(each) for each in asked]})
+    confirmations = await service.store.confirmations(row.id)
+    return answer({"confirmations": [output.confirmation(each) for each in confirmations]})
 
 
 async def confirm(service: Service, request: Request, principal: Principal) -> Response:
     """The first answer counts, if it comes in time."""
     row = await _row(service, request, principal)
-    said = await new_answer(request, service.limits)
-    decision: Decision = "approved" if said.approved else "denied"
+    body = await new_answer(request, service.limits)
+    decision: Decision = "approved" if body.approved else "denied"
+    if body.approved:
+        require_folder(row.cwd, principal, service.gateway.settings)
     try:
-        asked, counts = await service.store.answer_confirmation(row.id, said.id, decision)
+        confirmation, counts = await service.store.answer_confirmation(row.id, body.id, decision)
     except NotFoundError:
         raise ApiError(404, "confirmation_not_found", "no such confirmation") from None
     if not counts:
-        text = f"already decided: {asked.status}"
-        raise ApiError(409, "already_decided", text, {"status": asked.status})
-    service.tasks.asking.heard(row.id, said.id)
+        text = f"already decided: {confirmation.status}"
+        raise ApiError(409, "already_decided", text, {"status": confirmation.status})
+    service.tasks.asking.heard(row.id, body.id)
     service.tasks.changed(row.id)
-    return answer(output.confirmation(asked))
+    return answer(output.confirmation(confirmation))
 
 
 # Events
@@ -216,7 +224,7 @@ async def events_of_task(service: Service, request: Request, principal: Principa
         more = b"true" if (rows[-1].seq if rows else after) < row.event_count else b"false"
         body = b'{"events":[%b],"has_more":%b}' % (part, more)
         return Response(body, headers={"cache-control": "no-store"}, media_type=JSON)
-    return await _stream(service, request, service.tasks.feeds.read(row, after))
+    return await _stream(service, request, principal, service.tasks.feeds.read(row, after))
 
 
 async def events_of_all(service: Service, request: Request, principal: Principal) -> Response:
@@ -224,21 +232,23 @@ async def events_of_all(service: Service, request: Request, principal: Principal
     if _wants_json(request):
         return await listing(service, request, principal)
     reading = service.tasks.overview.read(owner_of(principal), _port(request))
-    return await _stream(service, request, reading)
+    return await _stream(service, request, principal, reading)
 
 
 async def _stream(
-    service: Service, request: Request, pieces: AsyncGenerator[bytes, None]
+    service: Service, request: Request, principal: Principal, pieces: AsyncGenerator[bytes, None]
 ) -> Response:
-    """What keeps it from beginning is told as an error of its own."""
+    """Streams the pieces; an error before the first one becomes a plain error answer."""
     if request.method == "HEAD":
         return Response(headers=_SSE, media_type=_SSE_TYPE)
     first = await anext(pieces)
-    body = _after_first(first, pieces)
+    body = while_valid(service.gateway.keys, principal, _after_first(first, pieces))
     return PatientResponse(body, service.limits.stalled, headers=_SSE, media_type=_SSE_TYPE)
 
 
-async def _after_first(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
+async def _after_first(
+    first: bytes, rest: AsyncGenerator[bytes, None]
+) -> AsyncGenerator[bytes, None]:
     async with aclosing(rest):
         yield first
         try:
@@ -256,13 +266,13 @@ def _wants_json(request: Request) -> bool:
 def _after(request: Request, row: TaskRow) -> int:
     """The last event that the reader has: what the header says comes before the address, since a
     browser that comes back sends both."""
-    said = request.headers.get("last-event-id")
-    if said:
-        if not (said.isascii() and said.isdigit()) or len(said) > 15:
+    header = request.headers.get("last-event-id")
+    if header:
+        if not (header.isascii() and header.isdigit()) or len(header) > 15:
             raise ApiError(400, "invalid_cursor", "Last-Event-ID: expected the number of an event")
-        if int(said) > row.event_count:
+        if int(header) > row.event_count:
             raise ApiError(410, "cursor_expired", "the task has no event of this number")
-        return int(said)
+        return int(header)
     query = request.query_params
     tail = number(query, "tail", -1, 0, 2**53)
     if tail >= 0:
@@ -278,7 +288,7 @@ async def _row(service: Service, request: Request, principal: Principal) -> Task
 
 
 async def _row_of(service: Service, id: str, principal: Principal) -> TaskRow:
-    """The caller's task; somebody else's is told of like one that does not exist."""
+    """The caller's task; another tenant's looks like one that does not exist."""
     if is_ulid(id):
         try:
             row = await service.store.task(id)
@@ -293,8 +303,8 @@ async def _row_of(service: Service, id: str, principal: Principal) -> TaskRow:
 async def _detail(service: Service, request: Request, row: TaskRow) -> dict[str, Any]:
     """The task under its name, and for who does not look there, beside it."""
     queue = await service.store.task_queue(row.id)
-    asked = await service.store.confirmations(row.id) if row.waiting else []
-    shown = output.detail(row, _port(request), queue, asked)
+    confirmations = await service.store.confirmations(row.id) if row.waiting else []
+    shown = output.detail(row, _port(request), queue, confirmations)
     return {**shown, "task": shown}
 
 

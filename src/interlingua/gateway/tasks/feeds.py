@@ -24,26 +24,26 @@ from interlingua.store.task_rows import TaskEventRow, TaskRow
 logger = logging.getLogger(__name__)
 
 POLL = 0.5
-"""Seconds between two looks at what other processes have told."""
+"""Seconds between two polls for events of other processes."""
 POLL_SAYING = 0.2
 """The same while one of them gets an answer: who reads wants to see it grow."""
 SOON = 0.03
-"""Seconds in which pieces of an answer are gathered before readers are told of them."""
+"""Seconds in which pieces of an answer are gathered before readers get them."""
 BEAT = 15.0
-KEPT, KEPT_BYTES = 256, 1024 * 1024
+MAX_RECENT, MAX_RECENT_BYTES = 256, 1024 * 1024
 """Of the last events of a task, for all of its readers together."""
 PAGE = 100
 CHUNK = 64 * 1024
 _QUEUE_EVENTS = (b'{"msg":"MessageQueued"', b'{"msg":"MessageUnqueued"')
 
 
-class KeptEvent(NamedTuple):
+class RecentEvent(NamedTuple):
     seq: int
     data: bytes
 
 
 class Feed:
-    """One task that somebody reads."""
+    """The events of one task that is being read."""
 
     def __init__(self, store: AsyncStore, row: TaskRow, live: Live) -> None:
         self.id = row.id
@@ -57,10 +57,10 @@ class Feed:
         self.woken = asyncio.Event()
         self._store = store
         self._row = row
-        self._kept: deque[KeptEvent] = deque()
+        self._recent: deque[RecentEvent] = deque()
         self._size = 0
         self._first = row.event_count
-        """The number before the first event that is kept."""
+        """The number before the first event in memory."""
         self._busy = asyncio.Lock()
         self._again = False
         self._soon: asyncio.TimerHandle | None = None
@@ -73,7 +73,7 @@ class Feed:
         woken.set()
 
     def wake_soon(self) -> None:
-        """Something was said; there will be more in a moment."""
+        """Wakes readers in a moment, when more pieces have arrived."""
         if self._soon is None and self.readers:
             self._soon = asyncio.get_running_loop().call_later(SOON, self._wake_now)
 
@@ -118,32 +118,34 @@ class Feed:
     async def _events(self) -> list[TaskEventRow]:
         out: list[TaskEventRow] = []
         after = self.seq
-        while len(out) < KEPT:
+        while len(out) < MAX_RECENT:
             page = await self._store.task_events(self.id, after, PAGE)
             if not page:
                 break
             out += page
             after = page[-1].seq
-        self._again = self._again or len(out) >= KEPT
+        self._again = self._again or len(out) >= MAX_RECENT
         return out
 
     async def _snapshots(self) -> None:
         queue = output.queued(await self._store.task_queue(self.id))
         self.queue = output.frame(output.QUEUE, queue)
-        asked = await self._store.confirmations(self.id)
+        rows = await self._store.confirmations(self.id)
         self.questions = output.frame(
-            output.CONFIRMATIONS, [output.confirmation(row) for row in asked]
+            output.CONFIRMATIONS, [output.confirmation(row) for row in rows]
         )
 
     def _keep(self, row: TaskEventRow) -> None:
         data = output.event_frame(row)
         if is_of_queue(row):
             data += self.queue
-        self._kept.append(KeptEvent(row.seq, data))
+        self._recent.append(RecentEvent(row.seq, data))
         self._size += len(data)
         self.seq = row.seq
-        while len(self._kept) > KEPT or (self._size > KEPT_BYTES and len(self._kept) > 1):
-            old = self._kept.popleft()
+        while len(self._recent) > MAX_RECENT or (
+            self._size > MAX_RECENT_BYTES and len(self._recent) > 1
+        ):
+            old = self._recent.popleft()
             self._size -= len(old.data)
             self._first = old.seq
 
@@ -156,25 +158,25 @@ class Feed:
             self.live.done = True
 
     @property
-    def is_said_elsewhere(self) -> bool:
+    def is_generating_elsewhere(self) -> bool:
         """Whether another process gets an answer now."""
         return self._row.generating and not self.is_local()
 
     def behind(self, count: int, changed_at: int) -> bool:
         """Whether the store has more than is known here."""
         changed = changed_at != self._row.changed_at
-        return count > self.seq or changed or self.is_said_elsewhere
+        return count > self.seq or changed or self.is_generating_elsewhere
 
     # What readers ask
 
-    def since(self, seq: int) -> list[KeptEvent] | None:
-        """Kept events behind a number; None if older ones are missing here."""
+    def since(self, seq: int) -> list[RecentEvent] | None:
+        """Recent events after a number; None if older ones are needed from the store."""
         if seq < self._first:
             return None
-        return [each for each in self._kept if each.seq > seq]
+        return [each for each in self._recent if each.seq > seq]
 
     async def page(self, after: int) -> list[TaskEventRow]:
-        """Events behind a number that are kept no longer."""
+        """Events after a number that are no longer in memory."""
         page = await self._store.task_events(self.id, after, PAGE)
         return [row for row in page if row.seq <= self._first]
 
@@ -190,7 +192,7 @@ def is_of_queue(row: TaskEventRow) -> bool:
 
 
 class Feeds:
-    """The tasks that are read in this process, and what is being said in those that run here."""
+    """Feeds of the tasks read in this process, with the unfinished answers of those run here."""
 
     def __init__(self, store: AsyncStore) -> None:
         self.closed = asyncio.Event()
@@ -206,8 +208,8 @@ class Feeds:
     def live(self, id: str) -> Live:
         return self._lives.setdefault(id, Live())
 
-    def said(self, id: str) -> None:
-        """Something was said in a task that runs here."""
+    def on_delta(self, id: str) -> None:
+        """Wake the readers of a task that runs here: its answer has grown."""
         feed = self._feeds.get(id)
         if feed is not None:
             feed.wake_soon()
@@ -246,7 +248,7 @@ class Feeds:
 
     async def _poll(self) -> None:
         while self._feeds and not self.closed.is_set():
-            saying = any(feed.is_said_elsewhere for feed in self._feeds.values())
+            saying = any(feed.is_generating_elsewhere for feed in self._feeds.values())
             await asyncio.sleep(POLL_SAYING if saying else POLL)
             try:
                 await self._look()
@@ -293,10 +295,10 @@ class _Reader:
             yield b": ping\n\n"
 
     async def _pieces(self) -> AsyncIterator[bytes]:
-        """All that is new: events in order, and what is being said where it belongs."""
+        """All that is new: events in order, with the unfinished answer in its place."""
         while self._after < self._feed.seq:
-            kept = self._feed.since(self._after)
-            parts = self._kept(kept) if kept is not None else await self._stored()
+            recent = self._feed.since(self._after)
+            parts = self._frames(recent) if recent is not None else await self._stored()
             for piece in gathered(parts):
                 yield piece
         if self._feed.live.after <= self._after:
@@ -305,9 +307,9 @@ class _Reader:
             self._questions = self._feed.questions
             yield self._questions
 
-    def _kept(self, kept: list[KeptEvent]) -> list[bytes]:
+    def _frames(self, events: list[RecentEvent]) -> list[bytes]:
         out = []
-        for each in kept:
+        for each in events:
             if self._listening.is_before(each.seq):
                 out.append(self._listening.growth())
             out.append(each.data)

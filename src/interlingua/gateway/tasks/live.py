@@ -3,12 +3,21 @@ far as it has arrived. There is one copy for all who read; each remembers how fa
 
 from __future__ import annotations
 
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
+from interlingua.agents.chat.chat import to_the_end
 from interlingua.gateway.tasks import output
 from interlingua.model import events as ev
 from interlingua.model.blocks import TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.message import Message
+from interlingua.store.base import AsyncStore
+from interlingua.store.errors import StoreError
+from interlingua.store.task_rows import Decision
+from interlingua.tools.confirm import Confirmation
 
 _KINDS = {ev.TextDelta: "TextDelta", ev.ThinkingDelta: "ThinkingDelta"}
 _LAST = (ev.MessageComplete, ev.StreamError)
@@ -24,8 +33,8 @@ class Block:
 
 
 class Live:
-    """The answer that arrives. `after` is how many events were told before it, `number` which
-    answer it is; both tell readers where it belongs."""
+    """The unfinished answer. `after` is the number of events before it, `number` which answer it
+    is; readers place it by both."""
 
     def __init__(self) -> None:
         self.number = 0
@@ -34,19 +43,19 @@ class Live:
         self.done = True
         self.blocks: dict[int, Block] = {}
 
-    def take(self, said: Any, message_id: str | None, after: int) -> None:
+    def take(self, event: Any, message_id: str | None, after: int) -> None:
         """One event of an answer."""
-        if isinstance(said, ev.MessageStart):
+        if isinstance(event, ev.MessageStart):
             self._begin(after)
-        elif isinstance(said, _LAST):
+        elif isinstance(event, _LAST):
             self.done = True
-        elif isinstance(said, (ev.TextDelta, ev.ThinkingDelta)):
-            self._block(said.index, _KINDS[type(said)]).pieces.append(said.text)
-        elif isinstance(said, ev.ToolUseStart):
-            call = {"id": said.id, "name": said.name}
-            self.blocks[said.index] = Block("ToolCallDelta", call)
-        elif isinstance(said, ev.ToolUseInputDelta):
-            self._block(said.index, "ToolCallDelta").pieces.append(said.text)
+        elif isinstance(event, (ev.TextDelta, ev.ThinkingDelta)):
+            self._block(event.index, _KINDS[type(event)]).pieces.append(event.text)
+        elif isinstance(event, ev.ToolUseStart):
+            call = {"id": event.id, "name": event.name}
+            self.blocks[event.index] = Block("ToolCallDelta", call)
+        elif isinstance(event, ev.ToolUseInputDelta):
+            self._block(event.index, "ToolCallDelta").pieces.append(event.text)
         self.message_id = message_id if self.message_id is None else self.message_id
 
     def see(self, message: Message, after: int) -> None:
@@ -85,12 +94,12 @@ class ReadPosition:
     def __init__(self, live: Live) -> None:
         self._live = live
         self._past = live.number if live.done else -1
-        """The answer that was whole before: it is told otherwise."""
+        """The answer that was already complete: readers get it as an event, not as deltas."""
         self._number = -1
         self._read: dict[int, tuple[int, int]] = {}
 
     def is_before(self, seq: int) -> bool:
-        """Whether what is being said now comes before the event of this number."""
+        """Whether the unfinished answer comes before the event of this number."""
         return self._live.after < seq
 
     def growth(self) -> bytes:
@@ -111,11 +120,75 @@ class ReadPosition:
             return b""
         text = "".join(new)
         self._read[index] = (len(block.pieces), offset + len(text))
-        said: dict[str, Any] = {
+        delta: dict[str, Any] = {
             "msg": block.msg,
             "message_id": self._live.message_id,
             "index": number,
         }
         if block.call is not None:
-            said["tool_call"] = block.call
-        return output.frame(output.DELTA, {**said, "offset": offset, "text": text})
+            delta["tool_call"] = block.call
+        return output.frame(output.DELTA, {**delta, "offset": offset, "text": text})
+
+
+POLL = 0.5
+"""Seconds between two looks whether another process was given the answer."""
+MARGIN = 1.0
+"""Seconds before the run's own timeout in which answers are refused, so that an accepted one always
+reaches the run."""
+
+Changed = Callable[[str], None]
+
+
+class Questions:
+    """Questions of the runs of this process. `changed` is called with each task whose questions
+    have changed."""
+
+    def __init__(self, store: AsyncStore, changed: Changed) -> None:
+        self._store = store
+        self._changed = changed
+        self._waiting: dict[tuple[str, str], asyncio.Event] = {}
+
+    def heard(self, task_id: str, call_id: str) -> None:
+        """An answer has arrived in this process."""
+        waiting = self._waiting.get((task_id, call_id))
+        if waiting is not None:
+            waiting.set()
+
+    def asker(self, task_id: str, holder: str) -> Callable[[Confirmation], Awaitable[bool]]:
+        """For one run."""
+
+        async def confirm(question: Confirmation) -> bool:
+            return await self._ask(task_id, holder, question)
+
+        return confirm
+
+    async def _ask(self, task_id: str, holder: str, question: Confirmation) -> bool:
+        call = question.tool_use_id
+        details = (question.tool.name, question.side_effects.value, question.input)
+        seconds = max(question.timeout - MARGIN, question.timeout / 2)
+        end = time.monotonic() + seconds
+        heard = self._waiting[task_id, call] = asyncio.Event()
+        try:
+            await self._store.ask_confirmation(task_id, call, details, holder, seconds)
+            self._changed(task_id)
+            return await self._answered(task_id, call, heard)
+        finally:
+            self._waiting.pop((task_id, call), None)
+            await to_the_end(self._over(task_id, call, time.monotonic() >= end))
+
+    async def _answered(self, task_id: str, call: str, heard: asyncio.Event) -> bool:
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(POLL):
+                    await heard.wait()
+            status = (await self._store.confirmation(task_id, call)).status
+            if status != "waiting":
+                return status == "approved"
+            heard.clear()
+
+    async def _over(self, task_id: str, call: str, late: bool) -> None:
+        """Closes the question, so that later answers no longer count."""
+        with suppress(StoreError):
+            decision: Decision = "timeout" if late else "cancelled"
+            await self._store.answer_confirmation(task_id, call, decision)
+        self._changed(task_id)

@@ -25,20 +25,20 @@ OVERLAP = 10_000_000
 """Microseconds that are looked at again: of two changes, the earlier one may be stored later."""
 PAGE = 1000
 GONE_EVERY = 4
-"""Looks between two at whether tasks are still there: one that is deleted tells nobody."""
+"""Polls between two checks for deleted tasks, which cause no event."""
 GATHER = 0.05
 """Seconds in which changes are gathered before the store is asked again."""
 
 
 class Reader:
-    """One who reads. `known` is when each of its tasks last changed, as far as it was told."""
+    """One reader. `known` is when each of its tasks last changed, as far as it has been sent."""
 
     def __init__(self, owner: str) -> None:
         self.owner = owner
         self.pending: dict[str, TaskRow] = {}
         self.known: dict[str, int] = {}
         self.rows: dict[str, TaskRow] = {}
-        """Its tasks as they were told last."""
+        """Its tasks as last sent."""
         self.woken = asyncio.Event()
 
     def gone(self, there: Container[str], at: int) -> None:
@@ -94,7 +94,7 @@ class Overview:
         self._poked.set()
 
     def put(self, row: TaskRow) -> None:
-        """A task that the store will not tell of any more."""
+        """Sends a task to all readers that the store no longer has."""
         for reader in self._readers:
             reader.put(row)
 
@@ -162,7 +162,7 @@ class Overview:
         self._seen = {id: at for id, at in self._seen.items() if at > old}
 
     async def _look_for_gone(self) -> None:
-        """Another process may have deleted a task before anybody here heard that it ended."""
+        """Another process may have deleted a task before its end was seen here."""
         known = sorted({id for reader in self._readers for id in reader.rows})
         if known:
             there, at = await self._store.watch_tasks(known), await self._store.tasks_clock()

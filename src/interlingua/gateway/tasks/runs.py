@@ -5,34 +5,34 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
-from interlingua.chat.chat import Chat, ChatEvent, to_the_end
+from interlingua.agents.chat.chat import DELEGATE, Chat, ChatEvent, to_the_end
+from interlingua.agents.tasks import events
+from interlingua.agents.tasks.agent import AsyncAgent
+from interlingua.agents.tasks.core import LEASE, Heartbeat, is_lost, new_holder, queue
+from interlingua.agents.tasks.events import TaskBusyError
+from interlingua.agents.tasks.runner import Runner, error_words
+from interlingua.client.errors import AuthError
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.sessions.api import OWNER, TASK
-from interlingua.gateway.sessions.metered_client import MeteredClient
+from interlingua.gateway.sessions.metered_client import Meter, MeteredClient, call_error
 from interlingua.gateway.sessions.turns import MOST, FullError, Turns
-from interlingua.gateway.shared.callers import tenant_of
-from interlingua.gateway.shared.state import Principal
-from interlingua.gateway.tasks.equipment import Equipment
+from interlingua.gateway.shared.callers import ApiError
+from interlingua.gateway.shared.state import Principal, Refusal
 from interlingua.gateway.tasks.feeds import Feeds
+from interlingua.gateway.tasks.live import Questions
 from interlingua.gateway.tasks.overview import Overview
-from interlingua.gateway.tasks.questions import Questions
+from interlingua.gateway.tasks.task_tools import TaskTools, delegating, require_folder
 from interlingua.model.message import Message, Role
 from interlingua.sessions.effects import run_async
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import ConflictError, NotFoundError, StoreError
-from interlingua.store.task_rows import QueuedRow, QueueResult, TaskRow, TaskUpdate
-from interlingua.tasks import events
-from interlingua.tasks.aio import AsyncAgent
-from interlingua.tasks.core import LEASE, is_lost, new_holder, queue
-from interlingua.tasks.errors import TaskBusyError
-from interlingua.tasks.heartbeat import Heartbeat
-from interlingua.tasks.runner import Runner, error_words
-from interlingua.tools.context import Timeouts
+from interlingua.store.task_rows import QueuedRow, QueueLimit, QueueResult, TaskRow, TaskUpdate
 from interlingua.tools.dispatch import Dispatcher
-from interlingua.tools.errors import WorkspaceError
+from interlingua.tools.handlers import Timeouts, WorkspaceError
 from interlingua.tools.workspace import Workspace
 
 logger = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ PATIENCE = 10.0
 
 
 def owner_of(principal: Principal) -> str:
-    return tenant_of(principal) or ""
+    return principal.tenant or ""
 
 
 class Run:
@@ -67,7 +67,7 @@ class TaskRuns:
         self.feeds.is_local = self._running_here
         self.overview = Overview(store)
         self.asking = Questions(store, self.changed)
-        self.equipment = Equipment(gateway.settings)
+        self.task_tools = TaskTools(gateway.settings)
         self._tender = Heartbeat(store)
         self._running: dict[str, Run] = {}
         self._sweeping: asyncio.Task[None] | None = None
@@ -86,9 +86,16 @@ class TaskRuns:
     # Made and given messages
 
     async def create(
-        self, principal: Principal, cwd: str, model: str | None, name: str | None, web_search: bool
+        self,
+        principal: Principal,
+        cwd: str,
+        model: str | None,
+        name: str | None,
+        web_search: bool,
+        delegate: bool = False,
     ) -> TaskRow:
         """A new task; `ConflictError` where the caller has one in this folder."""
+        wants = {DELEGATE: True} if delegate else {}
         agent = await AsyncAgent.create(
             self.store,
             cwd,
@@ -96,25 +103,30 @@ class TaskRuns:
             name=name,
             owner=owner_of(principal),
             web_search=web_search,
-            policy={OWNER: tenant_of(principal), TASK: True},
+            policy={OWNER: principal.tenant, TASK: True, **wants},
             **self.turns.known(principal),
         )
         self.changed(agent.id)
         return agent.row
 
     async def give(
-        self, row: TaskRow, principal: Principal, message: Message, message_id: str
+        self,
+        row: TaskRow,
+        principal: Principal,
+        message: Message,
+        message_id: str,
+        most: QueueLimit | None = None,
     ) -> QueueResult:
         """Give a task a message; it is taken up at once where nothing runs. What keeps it from
         that is raised, and then the message was never there."""
         holder: str | None = new_holder()
         try:
-            await self._ready(row)
+            await self._ready(row, principal)
         except WorkspaceError:
             if not row.generating:
                 raise
             holder = None  # the folder is that of another machine, which runs the task
-        steps = queue(row.id, message, message_id, holder)
+        steps = queue(row.id, message, message_id, holder, most, principal.key_id)
         done = await run_async(self.store, steps)
         self.changed(row.id)
         if done.claimed and holder is not None:
@@ -124,19 +136,20 @@ class TaskRuns:
 
     async def resume(self, row: TaskRow, principal: Principal) -> None:
         """Go on where the last run broke off, then with what waits."""
-        await self._ready(row)
+        await self._ready(row, principal)
         holder = new_holder()
         claimed = await self.store.claim_task(row.id, holder, LEASE)
         if claimed.holder != holder:
             raise TaskBusyError(row.id)
         await self._start(row, principal, holder, None, None)
 
-    async def _ready(self, row: TaskRow) -> None:
+    async def _ready(self, row: TaskRow, principal: Principal) -> None:
         """Everything that a run needs is there; if not, nothing was changed."""
+        require_folder(row.cwd, principal, self.gateway.settings)
         if row.id not in self._running and len(self._running) >= MOST:
             raise FullError(f"too many tasks running: {MOST}")
-        Workspace(row.cwd)  # raises where the folder is gone
-        await self.equipment.ready()
+        _workspace(row)  # raises where the folder is gone
+        await self.task_tools.ready()
 
     async def _start(
         self,
@@ -170,15 +183,19 @@ class TaskRuns:
         self, row: TaskRow, principal: Principal, holder: str, client: MeteredClient
     ) -> Runner:
         settings = self.gateway.settings.tasks
-        registry = self.equipment.registry
+        registry = self.task_tools.registry
         known = self.turns.known(principal)
         agent = await AsyncAgent.open(self.store, row.id, tools=registry, **known)
-        agent.session._core.setting.gateway_key_id = principal.key_id
+        setting = agent.session._core.setting
+        setting.gateway_key_id = principal.key_id
+        if settings.delegate and (agent.session.row.routing_policy or {}).get(DELEGATE):
+            setting.tools = registry = delegating(registry, settings)
         agent._core.holder = holder
         dispatcher = Dispatcher(
             registry,
-            workspace=row.cwd,
+            workspace=_workspace(row),
             confirm=self.asking.asker(row.id, holder),
+            permit=lambda: self._permit(row, client.meter),
             timeouts=Timeouts(confirmation=settings.confirm_seconds),
         )
 
@@ -186,7 +203,7 @@ class TaskRuns:
             stored = None if chat.call is None else chat.call.message
             id = None if stored is None else stored.id
             self.feeds.live(row.id).take(event, id, agent.row.event_count)
-            self.feeds.said(row.id)
+            self.feeds.on_delta(row.id)
 
         runner = Runner(
             agent,
@@ -195,12 +212,39 @@ class TaskRuns:
             rounds=settings.rounds,
             on_event=on_event,
             changed=lambda agent: self.changed(agent.id),
+            taking=lambda waiting: self._act_for_sender(row, client, agent, waiting),
         )
         await runner.take_over()
         return runner
 
+    async def _act_for_sender(
+        self, row: TaskRow, client: MeteredClient, agent: AsyncAgent, waiting: QueuedRow
+    ) -> None:
+        """A message is answered with the models and caps of the key that sent it, whichever key
+        of the tenant started the run."""
+        if waiting.key_id in (None, client.meter.principal.key_id):
+            return
+        assert waiting.key_id is not None
+        try:
+            principal = await client.act_for(waiting.key_id)
+            require_folder(row.cwd, principal, self.gateway.settings)
+        except Refusal as refused:
+            raise call_error(refused) from None
+        except ApiError as refused:
+            raise AuthError(str(refused)) from None
+        setting = agent.session._core.setting
+        setting.user_id, setting.team_id = principal.user_id, principal.team_id
+        setting.gateway_key_id = principal.key_id
+
+    async def _permit(self, row: TaskRow, meter: Meter) -> None:
+        """The key that started the run is valid, and may use the task's folder, at this moment."""
+        try:
+            require_folder(row.cwd, await meter.renew(), self.gateway.settings)
+        except (ApiError, Refusal) as refused:
+            raise PermissionError(str(refused)) from None
+
     async def _hold(self, client: MeteredClient, runner: Runner, message: Message) -> None:
-        """Set aside what the first call may cost: who may not pay for it is told now."""
+        """Reserves the cost of the first call, so that a refusal comes at once."""
         session = runner.agent.session
         model = session.model or self.turns.router.config().global_default
         if model is not None:
@@ -275,7 +319,7 @@ class TaskRuns:
     # Those that were left
 
     async def seen(self, row: TaskRow) -> TaskRow:
-        """The task as it is; where the process that ran it is gone, that is told first."""
+        """The task as it is now; if its process died, that is recorded first."""
         if not is_lost(row):
             return row
         await self._recover(row)
@@ -302,13 +346,20 @@ class TaskRuns:
             try:
                 for row in await self.store.generating_tasks():
                     if is_lost(row):
-                        await self._recover(row)
+                        await self._recover_alone(row)
             except StoreError as error:
                 logger.warning("tasks_not_swept", extra={"why": error.reason})
             await asyncio.sleep(SWEEP)
 
+    async def _recover_alone(self, row: TaskRow) -> None:
+        """Recover one task; if that fails, the others still are, and this loop goes on."""
+        try:
+            await self._recover(row)
+        except Exception as error:
+            logger.error("task_not_recovered", extra={"task": row.id, "why": type(error).__name__})
+
     def going(self) -> None:
-        """Whoever watches is sent away, and can come back to another process."""
+        """Disconnects all readers, which can reconnect to another process."""
         self.feeds.close()
         self.overview.close()
 
@@ -326,7 +377,14 @@ class TaskRuns:
             self._sweeping.cancel()
             await asyncio.wait({self._sweeping}, timeout=seconds)
         await self._tender.close()
-        await self.equipment.close()
+        await self.task_tools.close()
 
 
 _NOBODY = Principal()
+
+
+def _workspace(row: TaskRow) -> Workspace:
+    workspace = Workspace(row.cwd)
+    if workspace.root != Path(row.cwd):  # replaced by a link since it was looked at
+        raise WorkspaceError(row.cwd, "the folder was replaced by a link", "link")
+    return workspace

@@ -1,1 +1,1 @@
-"""What is told of what happens: trace, numbers, spans, losses, health."""
+"""Telemetry: trace, metrics, spans, losses, health."""

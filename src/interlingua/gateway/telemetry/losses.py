@@ -14,18 +14,19 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from interlingua.gateway.shared.callers import tenant_of
 from interlingua.gateway.shared.state import Exchange, Principal
-from interlingua.losses import Loss
+from interlingua.model.losses import Loss
 from interlingua.store.base import AsyncStore
 
 MOST, TOGETHER = 4000, 20_000
 """Reports in memory, and losses of all of them; the oldest go first. That is some megabytes."""
 MOST_LOSSES = 200
-"""Of one report that are kept; `total` is the number that there were."""
+"""Losses stored per report; `total` is their real number."""
+LONGEST_TEXT = 1000
+"""Characters of each text of a loss."""
 
 
-class KeptReport(NamedTuple):
+class StoredReport(NamedTuple):
     """One report."""
 
     request_id: str
@@ -44,12 +45,33 @@ class KeptReport(NamedTuple):
         }
 
 
-def of_exchange(exchange: Exchange, at: float) -> KeptReport:
+def of_exchange(exchange: Exchange, at: float) -> StoredReport:
     report = exchange.decision.report
     assert report is not None
-    few = tuple(report.losses[:MOST_LOSSES])
-    tenant = tenant_of(exchange.arrival.principal)
-    return KeptReport(exchange.arrival.id, tenant, at, report.target, len(report.losses), few)
+    few = tuple([_shortened(loss) for loss in report.losses[:MOST_LOSSES]])
+    tenant = exchange.arrival.principal.tenant
+    return StoredReport(exchange.arrival.id, tenant, at, report.target, len(report.losses), few)
+
+
+def _shortened(loss: Loss) -> Loss:
+    """A path or a reason may quote a name that a client or a provider made up."""
+    texts = (loss.path, loss.reason, loss.block_type, loss.message_id)
+    if all(text is None or (len(text) <= LONGEST_TEXT and _is_unicode(text)) for text in texts):
+        return loss
+    path, reason, block_type, message_id = [text and _storable(text) for text in texts]
+    return msgspec.structs.replace(
+        loss, path=path, reason=reason, block_type=block_type, message_id=message_id
+    )
+
+
+def _is_unicode(text: str) -> bool:
+    return text.isascii() or text.isprintable() or _storable(text) == text
+
+
+def _storable(text: str) -> str:
+    """Cut to the stored length, and without lone surrogates, which no database takes."""
+    cut = text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+    return cut.encode("utf-8", "replace").decode()
 
 
 class Losses:
@@ -66,34 +88,33 @@ class Losses:
         self.seconds = seconds
         self._most = most
         self._clock = clock
-        self._kept: OrderedDict[str, KeptReport] = OrderedDict()
+        self._reports: OrderedDict[str, StoredReport] = OrderedDict()
         self._count = 0
         """Losses of all reports."""
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._reports)
 
     def keep(self, exchange: Exchange) -> None:
         now = self._clock()
-        kept = self._kept
-        new = kept[exchange.arrival.id] = of_exchange(exchange, now)
+        reports = self._reports
+        new = reports[exchange.arrival.id] = of_exchange(exchange, now)
         self._count += len(new.losses)
         while (
-            len(kept) > self._most
+            len(reports) > self._most
             or self._count > TOGETHER
-            or next(iter(kept.values())).at < now - self.seconds
+            or next(iter(reports.values())).at < now - self.seconds
         ):
-            self._count -= len(kept.popitem(last=False)[1].losses)
+            self._count -= len(reports.popitem(last=False)[1].losses)
 
-    async def find(self, request_id: str, principal: Principal) -> KeptReport | None:
-        """The report, if there is one and it is this caller's: who asks for somebody else's hears
-        the same as if there were none."""
-        kept = self._kept.get(request_id) or await self._stored(request_id)
-        if kept is None or kept.tenant != tenant_of(principal):
+    async def find(self, request_id: str, principal: Principal) -> StoredReport | None:
+        """The report, if there is one and it is this caller's; another tenant's looks like none."""
+        report = self._reports.get(request_id) or await self._stored(request_id)
+        if report is None or report.tenant != principal.tenant:
             return None
-        return kept if kept.at >= self._clock() - self.seconds else None
+        return report if report.at >= self._clock() - self.seconds else None
 
-    async def _stored(self, request_id: str) -> KeptReport | None:
+    async def _stored(self, request_id: str) -> StoredReport | None:
         """The report as the trace has it: what was lost is filed under the request's own id."""
         if self.store is None or not request_id.startswith("req_") or len(request_id) > 40:
             return None
@@ -101,7 +122,7 @@ class Losses:
             stored = row.payload.get("losses")
             if isinstance(stored, dict):
                 found = msgspec.convert(stored.get("losses", []), tuple[Loss, ...])
-                return KeptReport(
+                return StoredReport(
                     request_id,
                     stored.get("tenant"),
                     _seconds(row.timestamp),

@@ -3,18 +3,26 @@ described or routed to are counted together, under their provider."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import struct
-from collections.abc import Iterable
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
+from interlingua.adapt.fit.lessons import RULE as LEARNED
+from interlingua.adapt.remembered import Figures
 from interlingua.errors import MissingExtraError
-from interlingua.fitting.lessons import RULE as LEARNED
+from interlingua.events.payloads import ProviderDegraded
+from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.shared.state import Exchange
+from interlingua.model.exchange import ErrorKind
 from interlingua.model.metadata import Usage
-from interlingua.models.capabilities import known_models
+from interlingua.profiles.capabilities import known_models
+from interlingua.store.base import AsyncStore
 
 try:
     from prometheus_client import (
@@ -31,14 +39,34 @@ except ImportError:  # pragma: no cover  # the extra is there where the tests ru
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""The variable that tells `prometheus_client` where several workers put their numbers together."""
+"""The variable that names the folder in which `prometheus_client` merges the metrics of several
+workers."""
 MOST_MODELS = 500
 MOST_SERIES = 5000
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 
 
+class _Conversations:
+    """What is remembered of conversations, and how much of that was counted already."""
+
+    def __init__(self, figures: Figures, registry: CollectorRegistry) -> None:
+        self._figures, self._counted = figures, Figures()
+        described = "Conversations, by what was remembered of them"
+        self._counter = Counter(
+            "interlingua_conversations", described, ("outcome",), registry=registry
+        )
+
+    def flush(self) -> None:
+        for outcome in Figures.__struct_fields__:
+            now = getattr(self._figures, outcome)
+            self._counter.labels(outcome).inc(now - getattr(self._counted, outcome))
+            setattr(self._counted, outcome, now)
+
+
 class Metrics:
     """One set of numbers; `text` is what Prometheus reads."""
+
+    _conversations: _Conversations | None = None
 
     def __init__(self, models: Iterable[str] = ()) -> None:
         self.registry = registry = CollectorRegistry()
@@ -71,16 +99,15 @@ class Metrics:
         self.upstream_errors = counter(
             "interlingua_upstream_errors", "Failures of providers", ("provider", "kind")
         )
-        self.trace_dropped = counter(
-            "interlingua_trace_dropped", "Requests that the trace could not take"
-        )
+        self.trace_dropped = counter("interlingua_trace_dropped", "Rows dropped for want of room")
+        self.trace_rejected = counter("interlingua_trace_rejected", "Rows that the store refused")
         self.in_flight = Gauge(
             "interlingua_in_flight", "Requests in flight", registry=registry,
             multiprocess_mode="livesum",
         )  # fmt: skip
 
     def finished(self, exchange: Exchange, elapsed_ms: float, cost: Any = None) -> None:
-        """Counted when `flush` is called, or somebody reads: adding numbers up first is cheaper."""
+        """Counted on `flush` or when metrics are read: adding up first is cheaper."""
         arrival, decision, outcome = exchange.arrival, exchange.decision, exchange.outcome
         target, status = decision.target, outcome.status
         model = None if target is None else target.model
@@ -116,11 +143,16 @@ class Metrics:
         self._series[front, None if target is None else target.model, status] = series
         return series
 
+    def watch(self, figures: Figures) -> None:
+        """Count what the gateway remembers of conversations."""
+        self._conversations = _Conversations(figures, self.registry)
+
     def flush(self) -> None:
         """Put what was added up into the metrics."""
-        for series in self._changed:
-            series.flush()
-        self._changed.clear()
+        while self._changed:
+            self._changed.pop().flush()
+        if self._conversations is not None:
+            self._conversations.flush()
 
     def _name(self, model: str, provider: str) -> str:
         name = self._names.get(model)
@@ -201,3 +233,101 @@ class _Series:
                 into.tokens.labels(name, kind).inc(count)
         self.requests = self.losses = 0
         self.cost, self._tokens = 0.0, [0] * len(_KINDS)
+
+
+WINDOW, FEWEST, RATE = 60.0, 10, 0.5
+"""A provider is degraded if, of its calls in so many seconds, there were at least so many and this
+share of them failed."""
+SILENCE = 300.0
+"""Seconds before the same provider is reported again."""
+MOST_CALLS = 1000
+"""Calls of one provider that are looked at."""
+_FAILURES = frozenset({ErrorKind.SERVER_ERROR, ErrorKind.NETWORK})
+
+
+class DegradedProviders:
+    """Counts calls by provider; providers come from the settings, so that there are few."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._calls: dict[str, deque[tuple[float, bool]]] = {}
+        self._reported: dict[str, float] = {}
+
+    def add(self, exchange: Exchange) -> ProviderDegraded | None:
+        """Count what came of a request; what to report, if anything."""
+        now, worst = self._clock(), None
+        for each in exchange.outcome.tries:
+            provider, failed = each.model.partition(":")[0], each.kind in _FAILURES
+            calls = self._calls.setdefault(provider, deque(maxlen=MOST_CALLS))
+            calls.append((now, failed))
+            while calls[0][0] < now - WINDOW:
+                calls.popleft()
+            if failed:
+                worst = provider
+        return None if worst is None else self._report(worst, now)
+
+    def _report(self, provider: str, now: float) -> ProviderDegraded | None:
+        calls = self._calls[provider]
+        rate = sum(failed for _, failed in calls) / len(calls)
+        if len(calls) < FEWEST or rate < RATE:
+            return None
+        if now - self._reported.get(provider, now - SILENCE) < SILENCE:
+            return None
+        self._reported[provider] = now
+        reason = f"{rate:.0%} of {len(calls)} calls failed within {WINDOW:.0f} seconds"
+        return ProviderDegraded(provider, reason, error_rate=rate)
+
+
+BELIEVED = 1.0
+"""Seconds for which what was found of the store holds; probes may come often."""
+PATIENCE = 2.0
+LOG_PATIENCE = 60.0
+"""Seconds for which requests may go unlogged before the gateway says that it is not ready."""
+PROBE = "ready"
+"""Who writes to see whether it can be done: no capped key is served where nothing can be."""
+
+
+class Health:
+    """Looks at the store when it is asked, at most once a second."""
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        store: AsyncStore | None,
+        log_failing: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        self._gateway = gateway
+        self._store = store
+        self._log_failing = log_failing
+        self._found: tuple[float, bool] = (0.0, True)
+        self._looking: asyncio.Task[bool] | None = None
+
+    async def ready(self) -> tuple[bool, dict[str, Any]]:
+        """Whether requests may be sent, and why not."""
+        if self._gateway.draining:
+            return False, {"status": "draining"}
+        if not await self._store_answers():
+            return False, {"status": "unready", "store": "unreachable"}
+        if (seconds := self._log_failing()) > LOG_PATIENCE:
+            text = f"not stored for {seconds:.0f} seconds"
+            return False, {"status": "unready", "request_log": text}
+        return True, {"status": "ready"}
+
+    async def _store_answers(self) -> bool:
+        until, good = self._found
+        if self._store is None or time.monotonic() < until:
+            return good
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.ensure_future(self._look())
+        return await asyncio.shield(self._looking)
+
+    async def _look(self) -> bool:
+        assert self._store is not None
+        try:
+            await asyncio.wait_for(self._store.keys(limit=1), PATIENCE)
+            await asyncio.wait_for(self._store.ping(PROBE), PATIENCE)
+            good = True
+        except Exception:  # whatever is wrong with it, it does not answer, or takes nothing
+            good = False
+        self._found = (time.monotonic() + BELIEVED, good)
+        return good

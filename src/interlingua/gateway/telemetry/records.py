@@ -1,18 +1,18 @@
-"""What the trace and the log say of one exchange: names, counts and times, and nothing that was
-said."""
+"""Records of an exchange for trace and log: names, counts and times, never message content."""
 
 from __future__ import annotations
 
 import logging
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import msgspec
 
-from interlingua.bus.catalogue import CATALOGUE
-from interlingua.bus.event import NO_SESSION
-from interlingua.gateway.shared.callers import tenant_of
+from interlingua.events.bus import IDS
+from interlingua.events.catalogue import CATALOGUE
+from interlingua.events.event import NO_SESSION
+from interlingua.events.payloads import Payload
 from interlingua.gateway.shared.state import Exchange
 from interlingua.gateway.telemetry.losses import of_exchange
 from interlingua.model.exchange import ErrorKind
@@ -96,14 +96,20 @@ def event_row(type: str, exchange: Exchange, elapsed: float, payload: dict[str, 
     return EventRow(id, whose, type, at, *_LABELS[type], payload)
 
 
+def gateway_event(type: str, payload: Payload) -> EventRow:
+    """An event of the gateway itself, now."""
+    at, plain = datetime.now(UTC), msgspec.to_builtins(payload)
+    return EventRow(IDS.new(), NO_SESSION, type, at, *_LABELS[type], plain)
+
+
 def report_of(exchange: Exchange) -> dict[str, Any]:
-    """What could not be said, as far as it is kept."""
-    kept = of_exchange(exchange, 0)
+    """The losses of an exchange, as far as they are stored."""
+    report = of_exchange(exchange, 0)
     return {
-        "tenant": kept.tenant,
-        "target": kept.target,
-        "count": kept.total,
-        "losses": msgspec.to_builtins(kept.losses),
+        "tenant": report.tenant,
+        "target": report.target,
+        "count": report.total,
+        "losses": msgspec.to_builtins(report.losses),
     }
 
 
@@ -125,7 +131,7 @@ def request_row(
         arrival.front,
         outcome.status,
         max(0, round(elapsed)),
-        tenant=tenant_of(principal),
+        tenant=principal.tenant,
         key_id=principal.key_id,
         user_id=principal.user_id,
         team_id=principal.team_id,
@@ -148,7 +154,7 @@ def request_row(
 
 
 MOST_TRIES = 20
-"""Attempts of one request that are kept."""
+"""Attempts stored per request."""
 
 
 def _tries(exchange: Exchange) -> tuple[dict[str, Any], ...]:

@@ -1,5 +1,5 @@
-"""One OpenTelemetry span per exchange, in the words of its GenAI conventions (status
-"development", read 2026-11). What was said is never in it: counts, names and times are."""
+"""One OpenTelemetry span per exchange, by the GenAI conventions (status "development", read
+2026-11): counts, names and times, never message content."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Spans:
         self._error = Status(StatusCode.ERROR)
 
     def begun(self, exchange: Exchange, incoming: dict[str, str]) -> dict[str, str]:
-        """Headers for the provider, which make what it does a part of this span; and the span a
-        part of the trace that the client tells of, if it does. Another try is the same span."""
+        """Headers that make the provider's work part of this span, and the span part of the
+        client's trace if it has one. Retries share the span."""
         outcome = exchange.outcome
         if outcome.span is None:
             self._begin(exchange, incoming)
@@ -78,7 +78,7 @@ def attributes(exchange: Exchange) -> dict[str, Any]:
     arrival, decision, outcome = exchange.arrival, exchange.decision, exchange.outcome
     target, principal = decision.target, arrival.principal
     assert target is not None
-    said: dict[str, Any] = {
+    values: dict[str, Any] = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": provider_name(target.provider.key),
         "gen_ai.request.model": target.name[:200],
@@ -92,9 +92,9 @@ def attributes(exchange: Exchange) -> dict[str, Any]:
         **usage_attributes(outcome.usage),
     }
     if outcome.stop_reason is not None:
-        said["gen_ai.response.finish_reasons"] = (outcome.stop_reason.value,)
+        values["gen_ai.response.finish_reasons"] = (outcome.stop_reason.value,)
     if outcome.error is not None:
-        said["error.type"] = outcome.error.value
+        values["error.type"] = outcome.error.value
     if decision.report is not None:
-        said["interlingua.losses"] = len(decision.report.losses)
-    return without_none(said)
+        values["interlingua.model.losses"] = len(decision.report.losses)
+    return without_none(values)

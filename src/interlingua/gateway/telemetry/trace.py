@@ -10,31 +10,26 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import NamedTuple
 
-import msgspec
-
-from interlingua.bus.bus import IDS
-from interlingua.bus.catalogue import CATALOGUE
-from interlingua.bus.event import NO_SESSION
-from interlingua.bus.payloads.base import Payload
+from interlingua.costs.table import PriceTable
 from interlingua.errors import InterlinguaError
-from interlingua.gateway.keys.pricing import Pricer
+from interlingua.events.payloads import Payload
+from interlingua.gateway.keys.tariffs import Pricer
 from interlingua.gateway.shared.state import Exchange
 from interlingua.gateway.telemetry.losses import Losses
-from interlingua.gateway.telemetry.metrics import Metrics
+from interlingua.gateway.telemetry.metrics import DegradedProviders, Metrics
 from interlingua.gateway.telemetry.records import (
     completed,
     event_row,
     failed,
+    gateway_event,
     log,
     request_row,
     was_cut,
 )
 from interlingua.gateway.telemetry.spans import Spans
-from interlingua.prices.table import PriceTable
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
 from interlingua.store.request_rows import SESSIONS, RequestRow
@@ -52,6 +47,10 @@ PAUSE = 0.1
 A_MINUTE = 600
 """Events of refused keys and the like that are stored in a minute, and as many requests that we
 refused: who guesses keys shall not fill the disk."""
+
+
+HOLDER = "trace"
+"""The name under which the store is probed after it refused a row."""
 
 
 class Note(NamedTuple):
@@ -81,7 +80,7 @@ class Minute:
 
 
 class Tracer:
-    """Hears of every exchange once. `close` writes what waits."""
+    """Records every exchange once. `close` writes what waits."""
 
     def __init__(
         self,
@@ -99,7 +98,7 @@ class Tracer:
         self.log_requests = log_requests
         self._store = store
         self._metrics = metrics
-        self._spans = spans
+        self.spans = spans
         self.pricer = Pricer(prices)
         self._capacity = capacity
         self._notes: deque[Note] = deque()
@@ -107,14 +106,17 @@ class Tracer:
         self._task: asyncio.Task[None] | None = None
         self._writing = asyncio.Lock()
         self._closed = False
-        self._told, self._refused = Minute(A_MINUTE), Minute(A_MINUTE)
+        self._providers = DegradedProviders()
+        self._failing_since: float | None = None
+        self._emitted, self._refused, self._warned = Minute(A_MINUTE), Minute(A_MINUTE), Minute(1)
+        self._left_out = 0
         self.stored: Callable[[], None] = lambda: None
         """Called when requests were stored."""
 
     def headers(self, exchange: Exchange, incoming: Mapping[bytes, bytes]) -> dict[str, str]:
-        """The trace that the client tells of goes on; with spans, through one of ours."""
+        """Continues the client's trace; with spans, through one of ours."""
         passed_on = trace_headers(incoming) if b"traceparent" in incoming else {}
-        return passed_on if self._spans is None else self._spans.begun(exchange, passed_on)
+        return passed_on if self.spans is None else self.spans.begun(exchange, passed_on)
 
     def finished(self, exchange: Exchange) -> None:
         report = exchange.decision.report
@@ -123,25 +125,31 @@ class Tracer:
         if len(self._notes) >= self._capacity or self._closed:
             self._drop(1)
             return
-        self._notes.append(Note(exchange, exchange.arrival.elapsed_ms()))
-        self._wake()
+        self._notes.append(Note(exchange, (time.perf_counter() - exchange.arrival.began) * 1000))
+        if self._task is None:
+            self._wake()
 
     def emit(self, type: str, payload: Payload) -> None:
         """An event of the gateway itself: keys that open nothing, caps that are reached."""
         if self._store is None:
             return
-        if not self._told.take() or len(self._rows) >= self._capacity:
+        if not self._emitted.take():
+            self._leave_out()
+            return
+        if len(self._rows) >= self._capacity:
             self._drop(1)
             return
-        known = CATALOGUE[type]
-        plain = msgspec.to_builtins(payload)
-        at = datetime.now(UTC)
-        actor, floor = known.actor.value, known.floor.value
-        self._rows.append(Record(EventRow(IDS.new(), NO_SESSION, type, at, actor, floor, plain)))
+        self._rows.append(Record(gateway_event(type, payload)))
         self._wake()
 
+    @property
+    def failing_seconds(self) -> float:
+        """For how long the store has taken nothing of what waits."""
+        since = self._failing_since
+        return 0.0 if since is None else time.monotonic() - since
+
     def _wake(self) -> None:
-        if self._task is None and not self._closed:
+        if (self._task is None or self._task.done()) and not self._closed:
             self._task = asyncio.get_running_loop().create_task(self._work())
 
     def _drop(self, count: int) -> None:
@@ -150,6 +158,18 @@ class Tracer:
         self.dropped += count
         if self._metrics is not None:
             self._metrics.trace_dropped.inc(count)
+
+    def _leave_out(self) -> None:
+        """More refusals than are stored in a minute: counted, and one warning for all of them."""
+        self.dropped += 1
+        self._left_out += 1
+        if self._metrics is not None:
+            self._metrics.trace_dropped.inc()
+        if self._warned.take():
+            logger.warning(
+                "refusals_not_logged", extra={"count": self._left_out, "most_a_minute": A_MINUTE}
+            )
+            self._left_out = 0
 
     async def _work(self) -> None:
         """Until nothing waits. A moment's pause first, so that many go together."""
@@ -179,8 +199,8 @@ class Tracer:
             await asyncio.wait_for(self.flush(), timeout)
         except (TimeoutError, InterlinguaError):
             logger.error("trace_not_stored", extra={"events": len(self._rows)})
-        if self._spans is not None:
-            await asyncio.to_thread(self._spans.close)
+        if self.spans is not None:
+            await asyncio.to_thread(self.spans.close)
 
     async def _digest(self) -> None:
         done = 0
@@ -194,23 +214,31 @@ class Tracer:
             if done % AT_A_TIME == 0:
                 await asyncio.sleep(0)
         if self._metrics is not None:
-            self._metrics.flush()
+            try:
+                self._metrics.flush()
+            except (ValueError, OverflowError) as error:
+                logger.error("metrics_failed", extra={"why": type(error).__name__})
 
     def _tell(self, note: Note) -> None:
         exchange, elapsed = note
         outcome = exchange.outcome
+        self._require_plausible(exchange)
         cost = self._cost(exchange)
         if self._metrics is not None:
             self._metrics.finished(exchange, elapsed, cost)
-        if self._spans is not None:
-            self._spans.finished(exchange, elapsed)
+        if self.spans is not None:
+            self.spans.finished(exchange, elapsed)
         if self.log_requests or outcome.status >= 400:
             log(exchange, elapsed)
         if self._store is None or outcome.replayed:
             return
+        degraded = self._providers.add(exchange)
+        if degraded is not None:
+            logger.warning("provider_degraded", extra={"provider": degraded.provider})
+            self.emit("provider.degraded", degraded)
         event = self._event(exchange, elapsed, cost)
         if event is None and not outcome.attempts and not self._refused.take():
-            self._drop(1)
+            self._leave_out()
             return
         version = self.pricer.version
         request = request_row(exchange, elapsed, cost, version, with_report=event is None)
@@ -218,6 +246,13 @@ class Tracer:
             self._rows.popleft()
             self._drop(1)
         self._rows.append(Record(event, request))
+
+    def _require_plausible(self, exchange: Exchange) -> None:
+        """Counts that cannot be true are unknown to everything that is stored, counted or sent."""
+        usage = exchange.outcome.usage
+        if usage is not None and (believed := usage.plausible()) is not usage:
+            logger.warning("usage_not_believed", extra={"request": exchange.arrival.id})
+            exchange.outcome.usage = believed
 
     def _cost(self, exchange: Exchange) -> Decimal | None:
         arrival, decision, outcome = exchange.arrival, exchange.decision, exchange.outcome
@@ -227,10 +262,11 @@ class Tracer:
         return self.pricer.cost(usage, target.model, arrival.at)
 
     def _event(self, exchange: Exchange, elapsed: float, cost: Decimal | None) -> EventRow | None:
-        """None of what nobody was asked for, and of turns, whose session has it in its trace."""
+        """Skips requests that reached no provider, and turns, which are in their session's
+        trace."""
         arrival, decision, outcome = exchange.arrival, exchange.decision, exchange.outcome
-        asked = outcome.attempts or was_cut(exchange)
-        if arrival.front == SESSIONS or decision.target is None or not asked:
+        was_sent = outcome.attempts or was_cut(exchange)
+        if arrival.front == SESSIONS or decision.target is None or not was_sent:
             return None
         if outcome.error is None:
             payload = completed(exchange, cost, self.pricer.version)
@@ -246,20 +282,47 @@ class Tracer:
         while self._rows and self._store is not None:
             batch = [self._rows.popleft() for _ in range(min(BATCH, len(self._rows)))]
             try:
-                await self._store.append_requests(
-                    [each.request for each in batch if each.request is not None],
-                    [each.event for each in batch if each.event is not None],
-                )
+                await self._write_batch(self._store, batch)
                 self.stored()
             except StoreError as error:
-                if error.reason == "conflict":  # stored already, by a try whose end we did not see
-                    continue
                 logger.warning(
                     "trace_not_stored", extra={"why": error.reason, "events": len(batch)}
                 )
                 self._rows.extendleft(reversed(batch))
+                self._failing_since = self._failing_since or time.monotonic()
                 return False
             except BaseException:
                 self._rows.extendleft(reversed(batch))
                 raise
+        self._failing_since = None
         return True
+
+    async def _write_batch(self, store: AsyncStore, batch: list[Record]) -> None:
+        """All in one transaction. Where the store refuses one of them, the others are stored, by
+        halves; what is stored twice stays as it is. `StoreError` if the store takes nothing."""
+        try:
+            await store.append_requests(
+                [each.request for each in batch if each.request is not None],
+                [each.event for each in batch if each.event is not None],
+            )
+            return
+        except StoreError as error:
+            if error.is_away:
+                raise
+            why = error.problem
+        except Exception as error:  # a value that cannot be written, which stops nobody else
+            why = type(error).__name__
+        if len(batch) > 1:
+            half = len(batch) // 2
+            await self._write_batch(store, batch[:half])
+            await self._write_batch(store, batch[half:])
+            return
+        await store.ping(HOLDER)  # raises if the store is what is wrong, not the row
+        self._reject(batch[0], why)
+
+    def _reject(self, record: Record, why: str) -> None:
+        row = record.request or record.event
+        assert row is not None
+        logger.error("trace_row_rejected", extra={"id": row.id, "why": why})
+        if self._metrics is not None:
+            self._metrics.trace_rejected.inc()

@@ -7,26 +7,30 @@ particular to a provider, and nothing is logged.
 from __future__ import annotations
 
 import asyncio
-import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import httptools
 
-from interlingua.client.timeouts import ReplyTimer, Ticker
+from interlingua.client.timeouts import ReplyTimer, Ticker, now
 from interlingua.client.transport import packing
-from interlingua.client.transport_errors import Limits, TooLarge, TransportError, late_in, reason
+from interlingua.client.transport_errors import (
+    BROKEN_OFF,
+    Limits,
+    TooLarge,
+    TransportError,
+    Unpacker,
+    late_in,
+    reason,
+)
 
 HELD = 32 * 1024
-"""Bytes of a reply that may wait for whoever reads it; then the provider has to wait."""
+"""Bytes of a reply that may be buffered before the connection is paused."""
 _READ = memoryview(bytearray(HELD))
 """Where all connections read into, each in its turn. Without it the event loop reads four or eight
 times as much at once, and a client that takes nothing makes us hold all of that, several times."""
 HEADERS = 64 * 1024
 """Bytes of a reply's headers."""
-UNPACKED = 256 * 1024
-"""Bytes of a packed reply that are unpacked at a time."""
-_BROKE = "connection closed before the response was complete"
 _ODD = "invalid HTTP response"
 
 
@@ -38,13 +42,14 @@ class Reply:
         "_broken",
         "_connection",
         "_done",
-        "_held",
         "_loop",
-        "_pieces",
+        "_source",
         "_unpacker",
         "_waiting",
         "headers",
+        "held",
         "is_whole",
+        "pieces",
         "status",
         "timer",
     )
@@ -60,13 +65,16 @@ class Reply:
         self.status = 0
         self.headers: Mapping[str, str] = {}
         self.is_whole = False
-        """Whether the provider has said everything; it may not have been read yet."""
+        """Whether the reply is complete; it may not have been read yet."""
         self.timer = ReplyTimer(limits, begun, connection.abort, connection.loop, ticker)
         self._loop = connection.loop
         self._connection: Connection | None = connection
-        self._done: Callable[[], None] | None = done
-        self._pieces: list[bytes] = []
-        self._held = 0
+        self._source = connection
+        self._done = done
+        self.pieces: list[bytes] = []
+        """What has arrived of the body and was not read yet."""
+        self.held = 0
+        """Its bytes."""
         self._broken: TransportError | None = None
         self._waiting: asyncio.Future[None] | None = None
         self._unpacker: Unpacker | None = None
@@ -78,58 +86,57 @@ class Reply:
             while not self.status:
                 if self._broken is not None:
                     raise self._error()
-                await self._wait()
+                self._waiting = self._loop.create_future()
+                await self._waiting
+            self.timer.rest()
+            if "content-encoding" in self.headers:
+                packed = packing(self.headers)
+                self._unpacker = Unpacker() if packed not in ("", "identity") else None
         except BaseException:
             self.close()
             raise
-        self.timer.rest()
-        try:
-            packed = packing(self.headers)
-        except TransportError:
-            self.close()
-            raise
-        if packed not in ("", "identity"):
-            self._unpacker = Unpacker()
+        finally:
+            self._waiting = None
 
     async def chunk(self) -> bytes:
         """The next piece of the body, empty at its end."""
         if self._unpacker is None:
             return await self._raw()
-        while not (piece := self._unpacker.rest()):
-            packed = await self._raw()
-            if not packed:
-                if not self._unpacker.is_whole:
-                    raise TransportError("read", _BROKE, sent=True, begun=True)
-                return b""
-            self._unpacker.add(packed)
-        return piece
+        return await self._unpacker.next(self._raw)
 
     async def _raw(self) -> bytes:
         if not self.is_whole:
             self.timer.begin()
             if self.timer.late is not None:  # it became so while the reader rested
                 raise late_in(self.timer.late, self.timer.began)
-            while not self._pieces and not self.is_whole:
+            while not self.pieces and not self.is_whole:
                 if self._broken is not None:
                     self.timer.stop()
                     raise self._error()
-                await self._wait()
+                self._waiting = self._loop.create_future()
+                try:
+                    await self._waiting
+                finally:
+                    self._waiting = None
         self.timer.came()
-        pieces = self._pieces
+        pieces = self.pieces
         if not pieces:
             return b""
         data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         pieces.clear()
-        self._held = 0
+        self.held = 0
         if self._connection is not None:
             self._connection.go_on()
         return data
 
     async def body(self, limit: int) -> bytes:
         """All of it; `TooLarge` if it has more than so many bytes."""
-        said = self.headers.get("content-length", "")
-        if said.isdecimal() and int(said) > limit:
+        content_length = self.headers.get("content-length", "")
+        if content_length.isdecimal() and int(content_length) > limit:
             raise TooLarge
+        if self.is_whole and self._unpacker is None and self.held <= limit:
+            body, self.pieces = b"".join(self.pieces), []
+            return body
         pieces, size = [], 0
         while piece := await self.chunk():
             size += len(piece)
@@ -140,16 +147,16 @@ class Reply:
 
     def close(self) -> None:
         """Done with it. What has not been read yet is not waited for: the connection ends."""
-        if self._connection is not None:
-            self._connection.abort()
-        self._let_go()
+        if not self.is_whole:
+            if self._connection is not None:
+                self._connection.abort()
+            self.release()
 
-    async def _wait(self) -> None:
-        waiting = self._waiting = self._loop.create_future()
-        try:
-            await waiting
-        finally:
-            self._waiting = None
+    def drop(self) -> None:
+        """The answer cannot be read: its connection may be out of step, and ends. A request that is
+        on it by now, perhaps of another tenant, is tried again on another one."""
+        self._source.abort()
+        self.close()
 
     def _error(self) -> TransportError:
         assert self._broken is not None
@@ -163,28 +170,18 @@ class Reply:
         if waiting is not None and not waiting.done():
             waiting.set_result(None)
 
-    def add(self, piece: bytes) -> bool:
-        """One more piece; whether there are so many now that no more should come."""
-        self._pieces.append(piece)
-        self._held += len(piece)
-        return self._held > HELD
-
-    def ended(self) -> None:
-        self.is_whole = True
-        self._let_go()
-
     def broke(self, error: TransportError) -> None:
         self._broken = error
-        self._let_go()
+        self.release()
         self.wake()
 
-    def _let_go(self) -> None:
-        """The connection is somebody else's now, or nobody's."""
+    def release(self, *, is_whole: bool = False) -> None:
+        """Leaves the connection, when all of the reply has arrived or no more of it is wanted."""
+        self.is_whole = is_whole
         self.timer.stop()
-        self._connection = None
-        done, self._done = self._done, None
-        if done is not None:
-            done()
+        if self._connection is not None:
+            self._connection = None
+            self._done()
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -199,8 +196,10 @@ class Connection(asyncio.BufferedProtocol):
         "_reply",
         "_size",
         "_to_the_end",
+        "begun",
         "idle_since",
         "loop",
+        "requests_sent",
         "transport",
     )
 
@@ -212,6 +211,9 @@ class Connection(asyncio.BufferedProtocol):
     ) -> None:
         self.loop = loop  # asking for the running one costs a system call
         self.transport: Any = None
+        self.begun = now()
+        self.requests_sent = 0
+        """Requests that it was used for."""
         self.idle_since = 0.0
         self._free = free
         self._lost = lost
@@ -223,13 +225,10 @@ class Connection(asyncio.BufferedProtocol):
         self._to_the_end = False
         """Whether the body ends where the connection does."""
 
-    @property
-    def is_open(self) -> bool:
-        return self.transport is not None and not self.transport.is_closing()
-
     def ask(self, head: bytes, body: bytes, reply: Reply) -> None:
-        """Send a request; `reply` hears of everything that comes."""
+        """Sends a request; `reply` receives everything that arrives."""
         self._reply = reply
+        self.requests_sent += 1
         self._headers, self._size = {}, 0
         if len(body) > HELD:
             self.transport.write(head)
@@ -255,15 +254,12 @@ class Connection(asyncio.BufferedProtocol):
         return _READ
 
     def buffer_updated(self, nbytes: int) -> None:
-        self.data_received(_READ[:nbytes])
-
-    def data_received(self, data: bytes | memoryview) -> None:
         reply = self._reply
         if reply is None:  # nobody has asked for anything
             self.abort()
             return
         try:
-            self._parser.feed_data(data)
+            self._parser.feed_data(_READ[:nbytes])
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             self._break(TransportError("read", _ODD, sent=True, begun=True))
         reply.wake()
@@ -275,11 +271,11 @@ class Connection(asyncio.BufferedProtocol):
         if reply is None:
             return
         if self._to_the_end and exc is None:
-            reply.ended()
+            reply.release(is_whole=True)
             reply.wake()
             return
         begun = bool(reply.status)
-        why = _BROKE if begun else f"connection lost: {_why(exc)}"
+        why = BROKEN_OFF if begun else f"connection lost: {_why(exc)}"
         reply.broke(TransportError("read", why, sent=True, begun=begun))
 
     def _break(self, error: TransportError) -> None:
@@ -312,7 +308,11 @@ class Connection(asyncio.BufferedProtocol):
 
     def on_body(self, body: bytes) -> None:
         reply = self._reply
-        if reply is not None and reply.add(body) and not self._paused:
+        if reply is None:
+            return
+        reply.pieces.append(body)
+        reply.held += len(body)
+        if reply.held > HELD and not self._paused:
             self._paused = True
             self.transport.pause_reading()
 
@@ -322,48 +322,16 @@ class Connection(asyncio.BufferedProtocol):
             return
         again = self._parser.should_keep_alive() and not self._to_the_end
         self._reply = None
-        self.go_on()
-        reply.ended()
+        if self._paused:
+            self.go_on()
+        reply.release(is_whole=True)
+        transport = self.transport
+        is_open = transport is not None and not transport.is_closing()
         # A provider that answers before it has heard everything cannot be asked again.
-        if again and self.is_open and not self.transport.get_write_buffer_size():
+        if again and is_open and not transport.get_write_buffer_size():
             self._free(self)
         else:
             self.abort()
-
-
-class Unpacker:
-    """gzip or deflate, a bounded piece at a time."""
-
-    def __init__(self) -> None:
-        self._zlib: Any = None
-        self._packed = b""
-
-    @property
-    def is_whole(self) -> bool:
-        return self._zlib is None or bool(self._zlib.eof)
-
-    def add(self, packed: bytes) -> None:
-        if self._zlib is not None and self._zlib.eof:
-            self._zlib = None  # a file after the file, which together are one
-        if self._zlib is None and packed:
-            # deflate should have the header of zlib, and sometimes has none.
-            bare = packed[0] & 0x0F != 8 and packed[0] != 0x1F
-            self._zlib = zlib.decompressobj(-zlib.MAX_WBITS if bare else 32 + zlib.MAX_WBITS)
-        self._packed = packed
-
-    def rest(self) -> bytes:
-        """More of it, empty where more has to be added first."""
-        while self._packed:
-            try:
-                data: bytes = self._zlib.decompress(self._packed, UNPACKED)
-            except zlib.error:
-                raise TransportError("read", _BROKE, sent=True, begun=True) from None
-            self._packed = self._zlib.unconsumed_tail
-            if self._zlib.eof and self._zlib.unused_data.strip(b"\0"):
-                self.add(self._zlib.unused_data)
-            if data:
-                return data
-        return b""
 
 
 def _why(exc: Exception | None) -> str:

@@ -3,6 +3,9 @@
 The client's own transport (`client/transport.py`) can do more, and takes half of such a gateway's
 time. This one has connections of its own (`connection.py`), keeps them open, and leaves to the
 other what goes through a proxy.
+
+A connection is reused only for requests of the same tenant: after a provider has sent one answer
+too many, later requests on the connection get the answers to earlier ones.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import asyncio
 import re
 import socket
 import ssl
+from collections import OrderedDict
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -20,16 +24,25 @@ from interlingua.client import transport
 from interlingua.client.timeouts import Ticker, now
 from interlingua.client.transport import HttpRequest, HttpTransport
 from interlingua.client.transport_errors import Limits, TransportError, late_in, reason
+from interlingua.gateway.shared.open_requests import most_connections
 from interlingua.gateway.upstream.connection import Connection, Reply
 
 MOST = 1000
-"""Requests under way; more have to wait."""
+"""Requests under way, and open connections; more requests have to wait."""
 IDLE = 15.0
-"""Seconds that an unused connection is kept."""
+"""Seconds that an unused connection stays open."""
+REQUESTS = 100
+"""Requests on one connection. After a provider, or a proxy before it, has sent one answer too many,
+each later request on the connection gets the answer to another; HTTP/1.1 has no way to notice."""
+AGE = 60.0
+"""Seconds after which a connection is not used for another request, for the same reason."""
 ATTEMPT = 0.25
 """Seconds that one address of a host is tried alone."""
 _UNSAFE = re.compile(r"[\x00-\x20\x7f]|[^\x00-\xff]")
 _UNSAFE_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]|[^\x00-\xff]")
+
+Pool = tuple[str, str, int, str | None]
+"""Scheme, host, port and tenant: requests that may share a connection."""
 
 
 class Place(NamedTuple):
@@ -40,10 +53,8 @@ class Place(NamedTuple):
     port: int
     start: str
     """The first two lines of a request."""
-
-    @property
-    def server(self) -> tuple[str, str, int]:
-        return self.scheme, self.host, self.port
+    way: dict[str, Any]
+    """Proxy and certificates."""
 
 
 class Upstream:
@@ -53,17 +64,21 @@ class Upstream:
         self._others = HttpTransport(ca=ca, proxy=proxy)
         self._places: dict[str, Place] = {}
         self._heads: dict[tuple[object, ...], bytes] = {}
-        self._idle: dict[tuple[str, str, int], list[Connection]] = {}
+        self._idle: dict[Pool, list[Connection]] = {}
+        self._idle_pools: OrderedDict[Connection, Pool] = OrderedDict()
+        """The pool of each idle connection, least recently used first."""
         self._open: set[Connection] = set()
+        self._most_open = most_connections(MOST)
         self._slots = asyncio.Semaphore(MOST)
         self._sweeping: asyncio.TimerHandle | None = None
         self._ticker = Ticker()
 
-    async def send(self, request: HttpRequest, limits: Limits) -> transport.Reply:
+    async def send(
+        self, request: HttpRequest, limits: Limits, tenant: str | None = None
+    ) -> transport.Reply:
         place = self._places.get(request.url) or self._place(request.url)
-        way = self._others.way_to(place.scheme, place.host)
-        if "proxy" in way:
-            return await self._others.send(request, limits)
+        if "proxy" in place.way:
+            return await self._others.send(request, limits, tenant)
         begun = now()
         head = self._head(place, request)
         if self._slots.locked():
@@ -71,7 +86,10 @@ class Upstream:
         else:
             await self._slots.acquire()
         try:
-            connection = self._kept(place) or await self._connect(place, way, limits)
+            pool = (place.scheme, place.host, place.port, tenant)
+            connection = self._idle_connection(pool)
+            if connection is None:
+                connection = await self._connect(pool, place.way, limits)
         except BaseException:
             self._slots.release()
             raise
@@ -95,6 +113,7 @@ class Upstream:
         for connection in list(self._open):
             connection.abort()
         self._idle.clear()
+        self._idle_pools.clear()
         await self._others.close()
 
     def _place(self, url: str) -> Place:
@@ -108,7 +127,8 @@ class Upstream:
             raise _no_url()
         named = parts.netloc.rpartition("@")[2]
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        place = Place(parts.scheme, host, port, f"POST {path} HTTP/1.1\r\nhost: {named}\r\n")
+        start = f"POST {path} HTTP/1.1\r\nhost: {named}\r\n"
+        place = Place(parts.scheme, host, port, start, self._others.way_to(parts.scheme, host))
         if len(self._places) < MOST:
             self._places[url] = place
         return place
@@ -124,28 +144,32 @@ class Upstream:
             self._heads[which] = head
         return b"%bcontent-length: %d\r\n\r\n" % (head, len(request.body))
 
-    def _kept(self, place: Place) -> Connection | None:
+    def _idle_connection(self, pool: Pool) -> Connection | None:
         """A connection that is open and free, the one that was used last."""
-        idle = self._idle.get(place.server)
+        idle = self._idle.get(pool)
         while idle:
             connection = idle.pop()
-            if connection.is_open:
+            del self._idle_pools[connection]
+            if connection.transport is not None and not connection.transport.is_closing():
                 return connection
         return None
 
-    async def _connect(self, place: Place, way: dict[str, Any], limits: Limits) -> Connection:
-        free = partial(self._free, place.server)
+    async def _connect(self, pool: Pool, way: dict[str, Any], limits: Limits) -> Connection:
+        while len(self._open) >= self._most_open and self._idle_pools:
+            self._close_oldest()
+        _, host, port, _ = pool
+        free = partial(self._free, pool)
         secure: ssl.SSLContext | None = way.get("ssl")
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(limits.connect):
-                reached = await _reached(place.host, place.port)
+                reached = await _reached(host, port)
                 try:
                     _, connection = await loop.create_connection(
                         lambda: Connection(loop, free, self._open.discard),
                         sock=reached,
                         ssl=secure,
-                        server_hostname=place.host if secure is not None else None,
+                        server_hostname=host if secure is not None else None,
                     )
                 except BaseException:
                     reached.close()
@@ -159,26 +183,46 @@ class Upstream:
             return connection
         raise failed
 
-    def _free(self, server: tuple[str, str, int], connection: Connection) -> None:
+    def _free(self, pool: Pool, connection: Connection) -> None:
         connection.idle_since = now()
-        self._idle.setdefault(server, []).append(connection)
+        is_old = connection.idle_since - connection.begun >= AGE
+        is_used_up = connection.requests_sent >= REQUESTS
+        if is_old or is_used_up or len(self._open) > self._most_open:
+            connection.abort()
+            return
+        self._idle.setdefault(pool, []).append(connection)
+        self._idle_pools[connection] = pool
         if self._sweeping is None:
             self._sweeping = asyncio.get_running_loop().call_later(IDLE, self._sweep)
 
+    def _close_oldest(self) -> None:
+        """Closes the least recently used idle connection, of whatever tenant."""
+        connection, pool = self._idle_pools.popitem(last=False)
+        self._idle[pool].remove(connection)  # the first of its list
+        self._open.discard(connection)
+        connection.abort()
+
     def _sweep(self) -> None:
-        """Close what nobody has used for a while: the ones at the front, since the last is used
-        first."""
+        """Closes idle connections that were not used for a while."""
         self._sweeping = None
         since = now() - IDLE
-        for server, idle in list(self._idle.items()):
-            old = [each for each in idle if each.idle_since <= since or not each.is_open]
-            for connection in old:
-                idle.remove(connection)
-                connection.abort()
-            if not idle:
-                del self._idle[server]
+        while self._idle_pools and next(iter(self._idle_pools)).idle_since <= since:
+            self._close_oldest()
+        self._idle = {pool: idle for pool, idle in self._idle.items() if idle}
         if self._idle:
             self._sweeping = asyncio.get_running_loop().call_later(IDLE / 3, self._sweep)
+
+
+class TenantTransport:
+    """The gateway's `Transport` for the requests of one tenant."""
+
+    __slots__ = ("send",)
+
+    def __init__(self, upstream: Upstream, tenant: str | None) -> None:
+        self.send = partial(upstream.send, tenant=tenant)
+
+    async def close(self) -> None:
+        """Nothing: the connections are closed with the gateway."""
 
 
 def _head(place: Place, headers: Mapping[str, str]) -> bytes:

@@ -8,16 +8,15 @@ from typing import Any
 
 import msgspec
 
-from interlingua.transcripts.memo import KEY
-from interlingua.transcripts.times import from_millis
+from interlingua.transcripts.notes import KEY
 from interlingua.transcripts.transcript import Span
+from interlingua.transcripts.values import from_millis, objects
 
 Part = dict[str, Any]
 NOTE = "$note"
 RUN = "$run"
 END = "$end"
-"""Roles of entries that are no messages: a note of ours on the message before it, the border
-between two runs, and how a run ended."""
+"""Roles of entries that are not messages: our note on the message before, a run's start and end."""
 
 
 class Entry(msgspec.Struct, eq=False):
@@ -45,8 +44,7 @@ class Call(msgspec.Struct, eq=False):
 
 
 class Thread:
-    """One agent's conversation: events in, entries out. `ways` are those that were left when a run
-    went on from further up."""
+    """One agent's conversation: events in, entries out; `ways` are abandoned branches."""
 
     def __init__(self) -> None:
         self.id: str | None = None
@@ -74,11 +72,13 @@ class Thread:
 
     def feed(self, event: Part, span: Span | None = None) -> None:
         self._time, self._span = from_millis(event.get("timestamp")), span
+        kind = event.get("type")
+        if isinstance(kind, str) and not kind.isupper():
+            event = {**event, "type": (kind := kind.upper())}  # some SDKs write `messages_snapshot`
         helper = event.get("subagentRunId")
         if isinstance(helper, str):
             self._helper(helper, event)
             return
-        kind = event.get("type")
         if kind is None and isinstance(event.get("messages"), list):
             self._input(event)
             return
@@ -110,11 +110,14 @@ class Thread:
         self._run += 1
         self.running = str(event.get("runId"))
         self._join(event.get("threadId"))
-        self._go_back(event.get("parentRunId"))
-        self._border()
-        given = event.get("input")
-        if isinstance(given, dict):
-            self._input(given)
+        parent = event.get("parentRunId")
+        if isinstance(parent, str) and parent in self._ends:
+            self._cut(self._ends[parent])
+        if self.entries and self.entries[-1].role != RUN:
+            self._add({"role": RUN})
+        run_input = event.get("input")
+        if isinstance(run_input, dict):
+            self._input(run_input)
 
     def _join(self, name: Any) -> None:
         if self.id is None and isinstance(name, str):
@@ -130,20 +133,10 @@ class Thread:
     def _failed(self, event: Part) -> None:
         self._end({"usage": event.get("usage"), "error": str(event.get("message") or "")})
 
-    def _end(self, told: Part) -> None:
+    def _end(self, outcome: Part) -> None:
         self.running = None
-        if any(told.values()) or "error" in told:
-            self._add({"role": END, **told})
-
-    def _border(self) -> None:
-        if self.entries and self.entries[-1].role != RUN:
-            self._add({"role": RUN})
-
-    def _go_back(self, run: Any) -> None:
-        """A run that goes on from an earlier one leaves what came after it."""
-        end = self._ends.get(run) if isinstance(run, str) else None
-        if end is not None:
-            self._cut(end)
+        if any(outcome.values()) or "error" in outcome:
+            self._add({"role": END, **outcome})
 
     def _cut(self, end: int) -> None:
         """Go on from here; what is said behind it is a way that was left."""
@@ -153,12 +146,11 @@ class Thread:
             self.ways.append(self.entries)
             self.entries = self.entries[:end]
 
-    def _input(self, given: Part) -> None:
-        """What a run was asked: all that was said before, or what is new. Where it leaves out what
-        followed the last message that is known, the conversation goes on from there."""
-        self.inputs.append(given)
-        self._join(given.get("threadId"))
-        listed = objects(given.get("messages"))
+    def _input(self, run_input: Part) -> None:
+        """Adds the messages of a run's input, behind the last message that it repeats."""
+        self.inputs.append(run_input)
+        self._join(run_input.get("threadId"))
+        listed = objects(run_input.get("messages"))
         places = [self._place(message) for message in listed]
         last = max((place for place in places if place is not None), default=None)
         if last is not None:
@@ -265,26 +257,26 @@ class Thread:
             self._add({"id": name, "role": "reasoning", "content": "", "encryptedValue": value})
 
     def _call(self, event: Part) -> None:
-        told = event.get("toolCallId")
-        name = told if isinstance(told, str) else self._asked
+        call_id = event.get("toolCallId")
+        name = call_id if isinstance(call_id, str) else self._asked
         if name is None:
             return
         tool = event.get("toolCallName")
-        if isinstance(tool, str) and (name not in self._calls or _begins(event)):
+        if isinstance(tool, str) and (
+            name not in self._calls or event["type"] == "TOOL_CALL_START"
+        ):
             wire = {"id": name, "type": "function", "function": {"name": tool, "arguments": ""}}
             if event.get("metadata") is not None:
                 wire["metadata"] = event["metadata"]
             self._calls[name] = Call(wire, [])
-            self._asking(event.get("parentMessageId"), name).setdefault("toolCalls", []).append(
-                wire
-            )
+            asking = self._asking(event.get("parentMessageId"), name)
+            asking.setdefault("toolCalls", []).append(wire)
         self._asked = name
         if isinstance(event.get("delta"), str) and name in self._calls:
             self._calls[name].pieces.append(event["delta"])
 
     def _asking(self, parent: Any, call: str) -> Part:
-        """The assistant's message that a call belongs to: the one that is named, or else the one
-        that was just said, or one of its own."""
+        """The assistant's message of a call: the named one, else the last, else a new one."""
         named = self._named.get(parent) if isinstance(parent, str) else None
         if named is not None and named.role == "assistant":
             return named.message
@@ -296,8 +288,8 @@ class Thread:
         return self._add({"id": name, "role": "assistant"}).message
 
     def _result(self, event: Part) -> None:
-        kept = ("toolCallId", "content", "error", "metadata")
-        message = {key: event[key] for key in kept if key in event}
+        keys = ("toolCallId", "content", "error", "metadata")
+        message = {key: event[key] for key in keys if key in event}
         self._add({"id": event.get("messageId"), "role": "tool", **message})
 
     def _custom(self, event: Part) -> None:
@@ -307,16 +299,7 @@ class Thread:
             self.beside += 1
 
     def _nothing(self, event: Part) -> None:
-        """Beginnings and ends that say nothing by themselves."""
-
-
-def objects(value: Any) -> list[Part]:
-    """The objects of a list; none of anything else."""
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-
-
-def _begins(event: Part) -> bool:
-    return event.get("type") == "TOOL_CALL_START"
+        """Beginnings and ends without content of their own."""
 
 
 def _speaks(entry: Entry) -> bool:
@@ -342,29 +325,21 @@ _HANDLERS = {
     "RUN_FINISHED": Thread._finished,
     "RUN_ERROR": Thread._failed,
     "MESSAGES_SNAPSHOT": Thread._snapshot,
-    "TEXT_MESSAGE_START": Thread._text,
-    "TEXT_MESSAGE_CONTENT": Thread._text,
-    "TEXT_MESSAGE_CHUNK": Thread._text,
-    "TEXT_MESSAGE_END": Thread._nothing,
-    "REASONING_START": Thread._nothing,
-    "REASONING_MESSAGE_START": Thread._reasoning,
-    "REASONING_MESSAGE_CONTENT": Thread._reasoning,
-    "REASONING_MESSAGE_CHUNK": Thread._reasoning,
-    "REASONING_MESSAGE_END": Thread._nothing,
-    "REASONING_END": Thread._nothing,
+    **{f"TEXT_MESSAGE_{step}": Thread._text for step in ("START", "CONTENT", "CHUNK")},
+    **{f"REASONING_MESSAGE_{step}": Thread._reasoning for step in ("START", "CONTENT", "CHUNK")},
     "REASONING_ENCRYPTED_VALUE": Thread._seal,
-    "THINKING_START": Thread._thinking,
-    "THINKING_CONTENT": Thread._thinking,
-    "THINKING_END": Thread._nothing,
-    "THINKING_TEXT_MESSAGE_START": Thread._thinking,
-    "THINKING_TEXT_MESSAGE_CONTENT": Thread._thinking,
-    "THINKING_TEXT_MESSAGE_END": Thread._nothing,
-    "TOOL_CALL_START": Thread._call,
-    "TOOL_CALL_ARGS": Thread._call,
-    "TOOL_CALL_CHUNK": Thread._call,
-    "TOOL_CALL_END": Thread._nothing,
+    **{f"THINKING_{step}": Thread._thinking for step in ("START", "CONTENT")},
+    **{f"THINKING_TEXT_MESSAGE_{step}": Thread._thinking for step in ("START", "CONTENT")},
+    **{f"TOOL_CALL_{step}": Thread._call for step in ("START", "ARGS", "CHUNK")},
     "TOOL_CALL_RESULT": Thread._result,
     "CUSTOM": Thread._custom,
+    **dict.fromkeys(("REASONING_START", "REASONING_END", "THINKING_END"), Thread._nothing),
+    **dict.fromkeys(("TEXT_MESSAGE_END", "REASONING_MESSAGE_END"), Thread._nothing),
+    **dict.fromkeys(("THINKING_TEXT_MESSAGE_END", "TOOL_CALL_END"), Thread._nothing),
+}
+EVENTS = frozenset(_HANDLERS) | {
+    *("STEP_STARTED", "STEP_FINISHED", "STATE_SNAPSHOT", "STATE_DELTA", "ACTIVITY_SNAPSHOT"),
+    *("ACTIVITY_DELTA", "SUBAGENT_STARTED", "SUBAGENT_FINISHED", "SUBAGENT_ERROR", "RAW"),
 }
 
 

@@ -3,13 +3,14 @@ that follows it here."""
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from interlingua.arguments import recover, spelled, to_text
-from interlingua.dialects.kernel.kept import form_of, keep, kept
+from interlingua.dialects.kernel.preserved import content_of, keep, spelling_of
+from interlingua.model.arguments import recover, spelled, to_text
 from interlingua.model.base import Raw
 from interlingua.model.blocks import (
     Block,
@@ -25,14 +26,98 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
-from interlingua.transcripts.ag_ui.sealed import Sealed, has_failed, sealed, unsealed
-from interlingua.transcripts.ag_ui.tables import NAME
-from interlingua.transcripts.media import ANY, is_media, media_block
-from interlingua.transcripts.memo import KEY
-from interlingua.transcripts.summary import is_summary, summary_text
+from interlingua.transcripts.notes import KEY
+from interlingua.transcripts.transcript import is_summary, summary_text
+from interlingua.transcripts.values import ANY, is_media, media_block
+
+NAME = "ag-ui"
+
+ROLES = {str(role): role for role in Role}
+
+PROVIDERS = {
+    "anthropic": ("anthropic", "anthropic"),
+    "openai": ("openai", "openai-responses"),
+    "google": ("gemini", "gemini"),
+    "google-gla": ("gemini", "gemini"),
+    "google-vertex": ("vertex", "gemini"),
+    "bedrock": ("bedrock", "bedrock"),
+    "openrouter": ("openrouter", "openrouter"),
+    "mistral": ("mistral", "openai-chat"),
+    "groq": ("groq", "openai-chat"),
+}
+"""Providers as agents name them beside what is sealed (pydantic-ai 2.66.0, 2026-11-16)."""
+
+NAMES = {"gemini": "google", "vertex": "google-vertex"}
+"""The other way round, where a provider has another name there than here."""
+
+FAILED = frozenset({"failed", "denied", "retried"})
+"""Outcomes of a tool that pydantic-ai tells beside its result (2.66.0, 2026-11-16)."""
+
+
+class Sealed(NamedTuple):
+    """A signature, the id of the item it belongs to, and whose they are."""
+
+    signature: str
+    id: str | None = None
+    provider: str | None = None
+    protocol: str | None = None
+
+
+UNSIGNED = {"openai-responses": "openai-chat"}
+"""What a value without a signature came by, where its provider has two dialects."""
+
+
+def unsealed(value: Any) -> Sealed | None:
+    """What is known of such a value; where no signature is named in it, all of it is one."""
+    if not isinstance(value, str) or not value:
+        return None
+    inside = _object(value)
+    signature, name = inside.get("signature"), inside.get("id")
+    named = inside.get("provider_name")
+    provider: str | None = None
+    protocol: str | None = None
+    if isinstance(named, str):
+        provider, protocol = PROVIDERS.get(named, (named, None))
+    signed = isinstance(signature, str) and bool(signature)
+    if not signed and protocol in UNSIGNED:
+        protocol = UNSIGNED[protocol]  # it names the member that held reasoning, and signs nothing
+    return Sealed(
+        str(signature) if signed else value,
+        name if isinstance(name, str) and signed else None,
+        provider,
+        protocol,
+    )
+
+
+def sealed(signature: str, name: str | None, provider: str | None) -> str:
+    """The inverse of `unsealed`, spelled as pydantic-ai spells it."""
+    known = unsealed(signature)
+    protocol = known.protocol if known is not None and _object(signature) else None
+    if known == Sealed(signature, None, provider, protocol):
+        return signature
+    inside = {"id": name, "signature": signature}
+    inside["provider_name"] = NAMES.get(provider or "", provider)
+    return json.dumps({key: each for key, each in inside.items() if each is not None})
+
+
+def has_failed(value: Any) -> bool:
+    """Whether an agent tells of a result that the tool failed."""
+    about = _object(value).get("pydantic_ai") if isinstance(value, str) else None
+    return isinstance(about, dict) and about.get("outcome") in FAILED
+
+
+def _object(value: str) -> dict[str, Any]:
+    if not value.startswith("{"):
+        return {}
+    try:
+        inside = json.loads(value)
+    except (ValueError, RecursionError):
+        return {}
+    return inside if isinstance(inside, dict) else {}
+
 
 Part = dict[str, Any]
-_SAID = frozenset({"id", "role", "content", "name", "toolCalls", "toolCallId", "metadata"})
+_KNOWN = frozenset({"id", "role", "content", "name", "toolCalls", "toolCallId", "metadata"})
 _REDACTED = "redacted_thinking"
 """The id by which pydantic-ai tells that thinking is sealed as a whole (2.66.0, 2026-11-16)."""
 _MADE = re.compile(r"il-\d+(-\d+)?")
@@ -49,16 +134,20 @@ def message_id(wire: Part) -> str | None:
 
 
 def note_of(wire: Part) -> Any:
-    told = wire.get("metadata")
-    return told.get(KEY) if isinstance(told, dict) else None
+    metadata = wire.get("metadata")
+    return metadata.get(KEY) if isinstance(metadata, dict) else None
 
 
 def raw_of(wire: Part, *aside: str) -> Raw | None:
     """What a message says beyond its fields."""
-    rest = {key: each for key, each in wire.items() if key not in _SAID and key not in aside}
-    told = wire.get("metadata")
-    told = {key: each for key, each in told.items() if key != KEY} if isinstance(told, dict) else {}
-    return keep(NAME, {**rest, **({"metadata": told} if told else {})})
+    rest = {key: each for key, each in wire.items() if key not in _KNOWN and key not in aside}
+    metadata = wire.get("metadata")
+    metadata = (
+        {key: each for key, each in metadata.items() if key != KEY}
+        if isinstance(metadata, dict)
+        else {}
+    )
+    return keep(NAME, {**rest, **({"metadata": metadata} if metadata else {})})
 
 
 def read_thinking(wire: Part) -> tuple[Block, Sealed | None]:
@@ -95,14 +184,14 @@ def _read_call(wire: Any) -> Block:
         case {"id": str(name), "function": {"name": str(tool), **rest}}:
             text = rest.get("arguments")
             text = text if isinstance(text, str) else ""
-            given = recover(text)
-            exact = given.mode == "strict" and to_text(given.input) == text
+            arguments = recover(text)
+            exact = arguments.mode == "strict" and to_text(arguments.input) == text
             known = unsealed(wire.get("encryptedValue"))
             beside = {key: each for key, each in wire.items() if key == "metadata"}
             return ToolUseBlock(
                 name,
                 tool,
-                given.input,
+                arguments.input,
                 None if exact else text,
                 known.signature if known is not None else None,
                 raw=keep(NAME, beside),
@@ -124,9 +213,9 @@ def _read_part(part: Any) -> Block:
         case {"type": str(kind), "source": dict(source)} if kind in _MEDIA:
             found = _read_source(source)
             rest = _less(part, "type", "source")
-            media = source.get("mimeType")
+            media = source.get("mimeType") if isinstance(source.get("mimeType"), str) else None
             if found is not None:
-                made = media_block(found, media if isinstance(media, str) else f"{kind}/*")
+                made = media_block(found, media or f"{kind}/*")
                 return made.replace(media_type=media, raw=keep(NAME, rest))
         case {"type": "binary", "mimeType": str(media)}:
             return _read_binary(media, part)
@@ -178,41 +267,30 @@ def read_result(wire: Part, tool: str | None) -> Message:
 
 
 def write_message(message: Message, name: str) -> list[Part]:
-    """A message as those of AG-UI: thinking first, each piece of it a message of its own. `name` is
-    for what has no id. Nothing, for a result that answers nothing."""
+    """A message as those of AG-UI, thinking apart; `name` stands in for a missing id."""
     main: Part = {"id": message.id or name, "role": str(message.role)}
     if message.name is not None:
         main["name"] = message.name
     if message.role is Role.TOOL:
         return _write_result(main, message)
-    if message.role is Role.USER:
-        main["content"] = _user_content(message)
+    if is_summary(message):
+        main["content"] = summary_text(message)
+    elif message.role is Role.USER:
+        main["content"] = _content(message.content)
     else:
-        main["content"] = _text(message)
+        main["content"] = "".join(_texts(message.content))
     before: list[Part] = []
     if message.role is Role.ASSISTANT:
         provider = message.metadata.provider
         before = list(_write_thinking(message, name))
         _write_work(main, message, provider)
-    return [*before, {**main, **kept(NAME, message.metadata.provider_raw)}]
-
-
-def _text(message: Message) -> str:
-    if is_summary(message):
-        return summary_text(message)
-    return "".join(_texts(message.content))
+    return [*before, {**main, **content_of(NAME, message.metadata.provider_raw)}]
 
 
 def _texts(blocks: Sequence[Block]) -> Iterator[str]:
     for block in blocks:
         if isinstance(block, TextBlock | RefusalBlock | CompactionBlock):
             yield block.text or ""
-
-
-def _user_content(message: Message) -> Any:
-    if is_summary(message):
-        return summary_text(message)
-    return _content(message.content)
 
 
 def _content(blocks: Sequence[Block]) -> Any:
@@ -226,16 +304,14 @@ def _content(blocks: Sequence[Block]) -> Any:
 def _write_part(block: Block) -> Part | None:
     match block:
         case TextBlock(text):
-            return {"type": "text", "text": text, **kept(NAME, block.raw)}
+            return {"type": "text", "text": text, **content_of(NAME, block.raw)}
         case UnknownBlock(raw) if isinstance(raw.get(NAME), dict):
             own: Part = raw[NAME]
             return own if own.get("type") != "function" else None
     source = _write_source(block) if is_media(block) else None
-    return None if source is None else {"type": block.type, "source": source, **_rest(block)}
-
-
-def _rest(block: Block) -> Part:
-    return kept(NAME, getattr(block, "raw", None))
+    if source is None:
+        return None
+    return {"type": block.type, "source": source, **content_of(NAME, getattr(block, "raw", None))}
 
 
 def _write_source(block: Any) -> Part | None:
@@ -260,24 +336,24 @@ def _write_thinking(message: Message, name: str) -> Iterator[Part]:
     for number, block in enumerate(message.content):
         if not isinstance(block, ThinkingBlock | RedactedThinkingBlock):
             continue
-        form = form_of(NAME, block.raw)
+        form = spelling_of(NAME, block.raw)
         wire: Part = {"id": form.get("id") or f"{name}-{number + 1}", "role": "reasoning"}
         match block:
             case ThinkingBlock(text, signature):
                 wire["content"] = text
                 if signature is not None:
-                    wire["encryptedValue"] = _sealed(block, form, provider)
+                    wire["encryptedValue"] = _sealed_again(block, form, provider)
                 yield wire
             case RedactedThinkingBlock(data):
                 value = sealed(data, _REDACTED, provider)
                 yield {**wire, "content": "", "encryptedValue": value}
 
 
-def _sealed(block: ThinkingBlock, form: Part, provider: str | None) -> str:
+def _sealed_again(block: ThinkingBlock, form: Part, provider: str | None) -> str:
     """As it was spelled, where that still says the same."""
     assert block.signature is not None
-    told = unsealed(form.get("sealed"))
-    if told is not None and (told.signature, told.id) == (block.signature, block.id):
+    known = unsealed(form.get("sealed"))
+    if known is not None and (known.signature, known.id) == (block.signature, block.id):
         value: str = form["sealed"]
         return value
     return sealed(block.signature, block.id, provider)
@@ -301,7 +377,7 @@ def _write_call(block: ToolUseBlock, provider: str | None) -> Part:
     wire: Part = {"id": block.id, "type": "function", "function": function}
     if block.signature is not None:
         wire["encryptedValue"] = sealed(block.signature, None, provider)
-    return {**wire, **kept(NAME, block.raw)}
+    return {**wire, **content_of(NAME, block.raw)}
 
 
 def _write_result(main: Part, message: Message) -> list[Part]:
@@ -309,7 +385,7 @@ def _write_result(main: Part, message: Message) -> list[Part]:
     if block is None:
         return []
     wire = {**main, "toolCallId": block.tool_use_id, "content": _content(block.content)}
-    wire |= kept(NAME, block.raw)
+    wire |= content_of(NAME, block.raw)
     if block.is_error and not has_failed(wire.get("encryptedValue")):
         wire.setdefault("error", "".join(_texts(block.content)) or "failed")
     return [wire]

@@ -8,14 +8,17 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from interlingua.errors import InterlinguaError, found
-from interlingua.losses import Report
+from interlingua.errors import found
 from interlingua.model.blocks import Block, ToolUseBlock
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, Usage
-from interlingua.model.tools import ToolDefinition
-from interlingua.transcripts.ag_ui.events import END, NOTE, RUN, Entry, Part, Thread, objects
+from interlingua.transcripts.ag_ui.events import END, EVENTS, NOTE, RUN, Entry, Part, Thread
 from interlingua.transcripts.ag_ui.messages import (
+    NAME,
+    PROVIDERS,
+    ROLES,
+    Sealed,
     message_id,
     note_of,
     raw_of,
@@ -23,29 +26,29 @@ from interlingua.transcripts.ag_ui.messages import (
     read_content,
     read_result,
     read_thinking,
+    unsealed,
     whose,
 )
-from interlingua.transcripts.ag_ui.sealed import Sealed, unsealed
-from interlingua.transcripts.ag_ui.tables import EVENTS, NAME, PROVIDERS, ROLES
-from interlingua.transcripts.bodies import read_body
-from interlingua.transcripts.errors import TranscriptError
+from interlingua.transcripts.files import TranscriptError, contents, opened
 from interlingua.transcripts.format import Sample
-from interlingua.transcripts.frames import is_events, recorded
-from interlingua.transcripts.memo import KEY, recall, remembered
-from interlingua.transcripts.rows import first_row, whole_value
-from interlingua.transcripts.summary import is_summary
-from interlingua.transcripts.totals import model_changes, models_of, total, usage_of
+from interlingua.transcripts.lines import is_events, recorded
+from interlingua.transcripts.notes import KEY, apply_note, read_session_note
+from interlingua.transcripts.rows import first_row, read_tools, whole_value
 from interlingua.transcripts.transcript import (
     Branch,
-    Compaction,
     Origin,
     OriginFile,
     SubAgent,
     Transcript,
+    models_of,
+    summaries_in,
+    total,
+    usage_of,
 )
+from interlingua.transcripts.values import as_count, as_text, listed, objects
 
 
-def signs(sample: Sample) -> str | None:
+def detect_file(sample: Sample) -> str | None:
     """The input of a run, or an event."""
     head = sample.head
     if is_events(head):
@@ -54,18 +57,18 @@ def signs(sample: Sample) -> str | None:
     if "threadId" in row and "runId" in row and "messages" in row:
         return "the input of a run"
     kind = row.get("type")
-    return f"an event {kind}" if isinstance(kind, str) and kind in EVENTS else None
+    return f"an event {kind}" if isinstance(kind, str) and kind.upper() in EVENTS else None
 
 
-def read(path: Path) -> Transcript:
+def read_file(path: Path) -> Transcript:
     """One thread: lines or server-sent events, one JSON value with events, or messages alone."""
     report = Report(NAME)
-    with path.open("rb") as file:
+    with opened(path) as file:
         head = file.read(1 << 16)
     thread = Thread()
     last = 1
     if not is_events(head) and _is_one_value(head):
-        data = path.read_bytes()
+        data = contents(path)
         for event in _values(data, path, report):
             thread.feed(event)
         size = len(data)
@@ -97,7 +100,9 @@ def _values(data: bytes, path: Path, report: Report) -> list[Part]:
     listed = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else None
     if listed is None:
         raise TranscriptError(path, f"expected events or messages, found {found(value)}")
-    if listed and all("role" in each and each.get("type") not in EVENTS for each in listed):
+    if listed and all(
+        "role" in each and str(each.get("type")).upper() not in EVENTS for each in listed
+    ):
         return [{"messages": listed}]
     return listed
 
@@ -114,7 +119,7 @@ class _Reading:
     """Entries in, messages out: thinking waits for the answer that it belongs to."""
 
     def __init__(self, report: Report) -> None:
-        self.said: list[ReadMessage] = []
+        self.messages: list[ReadMessage] = []
         self._report = report
         self._thoughts: list[tuple[Entry, Block, Sealed | None]] = []
         self._tools: dict[str, str] = {}
@@ -133,15 +138,15 @@ class _Reading:
                 self._think()
                 self._other(role, entry)
         self._think()
-        return self.said
+        return self.messages
 
     def _other(self, role: str, entry: Entry) -> None:
         wire = entry.message
         if role == NOTE:
-            if self.said:
-                self.said[-1] = self.said[-1]._replace(note=wire.get("value"))
+            if self.messages:
+                self.messages[-1] = self.messages[-1]._replace(note=wire.get("value"))
         elif role == RUN:
-            self._first = len(self.said)
+            self._first = len(self.messages)
         elif role == END:
             self._end(wire)
         elif role == "tool":
@@ -188,37 +193,37 @@ class _Reading:
 
     def _add(self, message: Message, entry: Entry, wire: Part) -> None:
         message = replace(message, id=message_id(wire), created_at=entry.time)
-        self.said.append(ReadMessage(message, entry, note_of(wire)))
+        self.messages.append(ReadMessage(message, entry, note_of(wire)))
 
-    def _end(self, told: Part) -> None:
-        """How the run ended, with its last answer; one that failed before it said anything is an
-        answer that says why."""
-        places = [at for at in range(self._first, len(self.said)) if self._is_answer(at)]
-        usages = objects(told.get("usage"))
+    def _end(self, outcome: Part) -> None:
+        """Records how a run ended on its last answer, or on an empty one if there is none."""
+        places = [
+            at
+            for at in range(self._first, len(self.messages))
+            if self.messages[at].message.role is Role.ASSISTANT
+        ]
+        usages = objects(outcome.get("usage"))
         if not places:
-            if "error" not in told:
+            if "error" not in outcome:
                 return
             self._add(Message(Role.ASSISTANT, ()), Entry({}), {})
-            places = [len(self.said) - 1]
+            places = [len(self.messages) - 1]
         if len({str(each.get("model")) for each in usages}) == 1:
             for at in places:
                 self._name(at, usages[0])
-        metadata = self.said[places[-1]].message.metadata
+        metadata = self.messages[places[-1]].message.metadata
         if usages:
             metadata = metadata.replace(usage=total(map(_usage, usages)))
-        if "error" in told:
-            metadata = metadata.replace(status=MessageStatus.ERROR, error_message=told["error"])
-        elif told.get("partial"):
+        if "error" in outcome:
+            metadata = metadata.replace(status=MessageStatus.ERROR, error_message=outcome["error"])
+        elif outcome.get("partial"):
             metadata = metadata.replace(status=MessageStatus.PARTIAL)
-        elif told.get("cancelled"):
+        elif outcome.get("cancelled"):
             metadata = metadata.replace(status=MessageStatus.CANCELLED)
         self._tell(places[-1], metadata)
 
-    def _is_answer(self, at: int) -> bool:
-        return self.said[at].message.role is Role.ASSISTANT
-
     def _name(self, at: int, usage: Part) -> None:
-        metadata = self.said[at].message.metadata
+        metadata = self.messages[at].message.metadata
         named, model = usage.get("provider"), usage.get("model")
         provider, protocol = PROVIDERS.get(str(named), (named, None))
         if metadata.provider is None and isinstance(provider, str):
@@ -229,8 +234,10 @@ class _Reading:
         self._tell(at, metadata)
 
     def _tell(self, at: int, metadata: MessageMetadata) -> None:
-        said = self.said[at]
-        self.said[at] = said._replace(message=replace(said.message, metadata=metadata))
+        read_message = self.messages[at]
+        self.messages[at] = read_message._replace(
+            message=replace(read_message.message, metadata=metadata)
+        )
 
 
 def _with_raw(message: Message, wire: Part, *aside: str) -> Message:
@@ -240,21 +247,17 @@ def _with_raw(message: Message, wire: Part, *aside: str) -> Message:
     return replace(message, metadata=message.metadata.replace(provider_raw=raw))
 
 
-def _usage(told: Part) -> Usage:
+def _usage(counts: Part) -> Usage:
     """The totals include their parts."""
-    prompt, cached = _count(told.get("inputTokens")), _count(told.get("cachedInputTokens"))
-    written = _count(told.get("cacheWriteInputTokens"))
+    prompt, cached = as_count(counts.get("inputTokens")), as_count(counts.get("cachedInputTokens"))
+    written = as_count(counts.get("cacheWriteInputTokens"))
     return Usage(
         input_tokens=None if prompt is None else max(prompt - (cached or 0) - (written or 0), 0),
-        output_tokens=_count(told.get("outputTokens")),
+        output_tokens=as_count(counts.get("outputTokens")),
         cached_input_tokens=cached,
         cache_creation_input_tokens=written,
-        reasoning_tokens=_count(told.get("reasoningTokens")),
+        reasoning_tokens=as_count(counts.get("reasoningTokens")),
     )
-
-
-def _count(value: Any) -> int | None:
-    return value if type(value) is int and value >= 0 else None
 
 
 def read_entries(entries: Iterable[Entry], report: Report) -> list[ReadMessage]:
@@ -262,40 +265,41 @@ def read_entries(entries: Iterable[Entry], report: Report) -> list[ReadMessage]:
     return _Reading(report).all(entries)
 
 
-def _recalled(entries: Iterable[Entry], report: Report) -> list[tuple[Message, Entry]]:
+def _with_notes(entries: Iterable[Entry], report: Report) -> list[tuple[Message, Entry]]:
     """The messages as they were, and what each was made of."""
     return [
-        (message, said.entry)
-        for said in read_entries(entries, report)
-        for message in recall(said.message, said.note)
+        (message, read_message.entry)
+        for read_message in read_entries(entries, report)
+        for message in apply_note(read_message.message, read_message.note)
     ]
 
 
 def _transcript(thread: Thread, file: OriginFile | None, report: Report) -> Transcript:
-    main = _recalled(thread.entries, report)
-    others = [_recalled(way, Report(NAME)) for way in thread.ways]
+    main = _with_notes(thread.entries, report)
+    others = [_with_notes(way, Report(NAME)) for way in thread.ways]
     messages = tuple(message for message, _ in main)
     left = [tuple(message for message, _ in way) for way in others]
     every = {(id(entry), m.id): m for way in (*others, main) for m, entry in way}.values()
     times = [message.created_at for message in messages if message.created_at is not None]
     session = _session(thread)
+    functions = listed(thread.inputs[-1].get("tools")) if thread.inputs else []
+    tools = [{"type": "function", "function": each} for each in functions]
     helpers = tuple(_helper(name, each, report) for name, each in thread.helpers.items())
     spans = tuple((entry.span,) if entry.span is not None else () for _, entry in main)
-    return Transcript(
-        format=NAME,
-        messages=messages,
-        id=_text(session.get("id")) or thread.id,
-        title=_text(session.get("title")),
-        folder=_text(session.get("folder")),
+    return Transcript.of(
+        NAME,
+        messages,
+        id=as_text(session.get("id")) or thread.id,
+        title=as_text(session.get("title")),
+        folder=as_text(session.get("folder")),
         created_at=times[0] if times else None,
         updated_at=times[-1] if times else None,
         models=models_of(every),
         usage=usage_of(every),
         branches=(*(Branch(None, way) for way in left), Branch(None, messages, True)),
-        compactions=tuple(Compaction(at) for at, each in enumerate(messages) if is_summary(each)),
-        model_changes=model_changes(messages),
+        compactions=summaries_in(messages),
         subagents=helpers,
-        tools=_tools(thread, report),
+        tools=read_tools(tools, "openai-chat", report, "$.tools"),
         report=report,
         details={"beside": thread.beside} if thread.beside else {},
         origin=None if file is None else Origin(NAME, (file,), messages, spans),
@@ -304,29 +308,13 @@ def _transcript(thread: Thread, file: OriginFile | None, report: Report) -> Tran
 
 def _helper(name: str, thread: Thread, report: Report) -> SubAgent:
     helper = _transcript(thread, None, report)
-    title = _text(thread.started.get("name"))
+    title = as_text(thread.started.get("name"))
     return SubAgent(
-        helper.replace(id=name, title=title), _text(thread.started.get("parentToolCallId"))
+        helper.replace(id=name, title=title), as_text(thread.started.get("parentToolCallId"))
     )
 
 
 def _session(thread: Thread) -> Part:
     """What we kept of a session in the input of its first run."""
     props = thread.inputs[0].get("forwardedProps") if thread.inputs else None
-    return remembered(props.get(KEY) if isinstance(props, dict) else None)
-
-
-def _tools(thread: Thread, report: Report) -> tuple[ToolDefinition, ...]:
-    listed = thread.inputs[-1].get("tools") if thread.inputs else None
-    if not isinstance(listed, list) or not listed:
-        return ()
-    tools = [{"type": "function", "function": each} for each in listed]
-    try:
-        return read_body({"messages": [], "tools": tools}, "openai-chat", report).tools
-    except InterlinguaError as error:
-        report.add("dropped", "$.tools", str(error), "warning")
-        return ()
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
+    return read_session_note(props.get(KEY) if isinstance(props, dict) else None)

@@ -12,49 +12,44 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from interlingua.dialects.registry import dialect
-from interlingua.losses import Report
-from interlingua.model.exchange import Request
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus, Usage
-from interlingua.transcripts import frames
 from interlingua.transcripts.ag_ui.events import Part, folded
-from interlingua.transcripts.ag_ui.messages import write_message
+from interlingua.transcripts.ag_ui.messages import NAME, NAMES, write_message
 from interlingua.transcripts.ag_ui.read import read_entries
-from interlingua.transcripts.ag_ui.tables import NAME, NAMES
 from interlingua.transcripts.format import Draft
-from interlingua.transcripts.lines import spelled
-from interlingua.transcripts.memo import KEY, memo, session_note
-from interlingua.transcripts.rows import tell_left_behind
-from interlingua.transcripts.times import to_millis
-from interlingua.transcripts.totals import bare, total
-from interlingua.transcripts.transcript import Transcript
+from interlingua.transcripts.lines import spelled, stream_variant
+from interlingua.transcripts.notes import KEY, note_for, session_note
+from interlingua.transcripts.rows import write_tools
+from interlingua.transcripts.transcript import Transcript, bare, total
+from interlingua.transcripts.values import to_millis
 
 _SPEAKING = (Role.ASSISTANT, Role.TOOL)
 
 
-def form(name: str) -> str:
+def variant_of(name: str) -> str:
     """Lines, a stream (`.sse`), or one JSON value (`.json`)."""
-    return "messages" if name.endswith(".json") else frames.form(name)
+    return "messages" if name.endswith(".json") else stream_variant(name)
 
 
-def write(transcript: Transcript, name: str) -> Draft:
+def write_file(transcript: Transcript, name: str) -> Draft:
     """Events; where the file's name ends with `.json`, the input of a run with all messages."""
     report = Report(NAME)
     thread = _Thread(transcript, report)
-    if form(name) == "messages":
+    if variant_of(name) == "messages":
         data = msgspec.json.format(msgspec.json.encode(thread.input()), indent=2) + b"\n"
     else:
-        data = _lines(thread.events(0), form(name) == "stream")
+        data = _lines(thread.events(0), variant_of(name) == "stream")
     beside = transcript.details.get("beside") if transcript.format == NAME else None
     if beside:
         reason = f"{beside} events without message content are left out"
         report.add("dropped", "$.details.beside", reason, "warning")
-    tell_left_behind(transcript, report)
+    transcript.report_left_out(report)
     return Draft({name: data}, report)
 
 
-def more(transcript: Transcript, count: int, last: bytes) -> bytes:
+def append_lines(transcript: Transcript, count: int, last: bytes) -> bytes:
     """Events for the messages behind those that were read, in runs of their own."""
     thread = _Thread(transcript, Report(NAME))
     return _lines(thread.events(count), last.startswith(b"data:"))
@@ -68,8 +63,7 @@ def _lines(events: list[Part], streamed: bool) -> bytes:
 
 
 class _ShownMessage(msgspec.Struct, eq=False):
-    """A message on its way: its own place, and its messages there. `events` is how many events
-    there are behind it; those in an input have none."""
+    """A message at its index, as AG-UI messages; `events` is the number of events up to its end."""
 
     at: int
     message: Message
@@ -86,9 +80,9 @@ class _Thread:
     def input(self) -> Part:
         """All messages as the input of a run."""
         shown = list(self._shown(0))
-        given = self._input("run-1", shown)
-        self._keep(shown, [given], 0)
-        return given
+        run_input = self._input("run-1", shown)
+        self._keep(shown, [run_input], 0)
+        return run_input
 
     def events(self, first: int) -> list[Part]:
         """The runs of all messages from `first` on."""
@@ -111,35 +105,33 @@ class _Thread:
 
     def _input(self, run: str, shown: Sequence[_ShownMessage]) -> Part:
         messages = [wire for each in shown for wire in each.wires]
-        given: Part = {"threadId": self.id, "runId": run, "state": {}, "messages": messages}
+        run_input: Part = {"threadId": self.id, "runId": run, "state": {}, "messages": messages}
         session = session_note(self.transcript) if shown and shown[0].at == 0 else {}
         props = {KEY: session} if session and self.transcript.format != NAME else {}
         tools = _tools(self.transcript)
-        return {**given, "tools": tools, "context": [], "forwardedProps": props}
+        return {**run_input, "tools": tools, "context": [], "forwardedProps": props}
 
     def _run(self, run: list[_ShownMessage], name: str, before: int) -> list[Part]:
         asked = [each for each in run if each.message.role not in _SPEAKING]
-        told = [each for each in run if each.message.role in _SPEAKING]
+        answered = [each for each in run if each.message.role in _SPEAKING]
         time = _time(run[0].message)
         about = {"threadId": self.id, "runId": name}
-        events: list[Part] = [{"type": "RUN_STARTED", **time, **about, **self._asked(name, asked)}]
-        for each in told:
-            events += _told(each)
+        run_input = {"input": self._input(name, asked)} if asked else {}
+        events: list[Part] = [{"type": "RUN_STARTED", **time, **about, **run_input}]
+        for each in answered:
+            events += _events_of(each)
             each.events = before + len(events)
-        return [*events, _ended([each.message for each in told], about, time)]
-
-    def _asked(self, name: str, asked: list[_ShownMessage]) -> Part:
-        return {"input": self._input(name, asked)} if asked else {}
+        return [*events, _ended([each.message for each in answered], about, time)]
 
     def _keep(self, shown: list[_ShownMessage], events: list[Part], first: int) -> dict[int, Any]:
         """Notes on what the events alone would be read as, by the number of events before them."""
         read = read_entries(folded(events).entries, Report(NAME))
         notes: dict[int, Any] = {}
         around = _around(self.transcript.messages, shown, first)
-        for each, said, (before, after) in zip(shown, read, around, strict=True):
-            if said.message.content != each.message.content:
+        for each, read_back, (before, after) in zip(shown, read, around, strict=True):
+            if read_back.message.content != each.message.content:
                 _tell(self.report, each.at, each.message, "a part of it")
-            note = memo(each.message, said.message, before, after)
+            note = note_for(each.message, read_back.message, before, after)
             if note is None:
                 continue
             if each.events is not None:
@@ -195,8 +187,7 @@ def _runs(shown: list[_ShownMessage]) -> list[list[_ShownMessage]]:
 def _tools(transcript: Transcript) -> list[Part]:
     if not transcript.tools:
         return []
-    wire = dialect("openai-chat").write_request(Request((), tools=transcript.tools)).wire
-    functions = [each.get("function") for each in wire.get("tools") or ()]
+    functions = [each.get("function") for each in write_tools(transcript, "openai-chat")]
     return [{"description": "", **each} for each in functions if isinstance(each, dict)]
 
 
@@ -204,7 +195,7 @@ def _time(message: Message) -> Part:
     return {} if message.created_at is None else {"timestamp": to_millis(message.created_at)}
 
 
-def _told(each: _ShownMessage) -> Iterator[Part]:
+def _events_of(each: _ShownMessage) -> Iterator[Part]:
     time = _time(each.message)
     for wire in each.wires:
         if wire["role"] == "reasoning":
@@ -268,13 +259,13 @@ def _ended(messages: list[Message], about: Part, time: Part) -> Part:
     last = messages[-1].metadata if messages else None
     time = _time(messages[-1]) if messages else time
     usage = _usages(messages)
-    told = {"usage": usage} if usage else {}
+    extra = {"usage": usage} if usage else {}
     if last is not None and last.status is MessageStatus.ERROR:
         text = last.error_message or "the run failed"
-        return {"type": "RUN_ERROR", **time, "message": text, **told}
+        return {"type": "RUN_ERROR", **time, "message": text, **extra}
     if last is not None and last.status is MessageStatus.CANCELLED:
-        told["outcome"] = {"type": "cancelled"}  # type: ignore[assignment]
-    return {"type": "RUN_FINISHED", **time, **about, **told}
+        extra["outcome"] = {"type": "cancelled"}  # type: ignore[assignment]
+    return {"type": "RUN_FINISHED", **time, **about, **extra}
 
 
 def _usages(messages: list[Message]) -> list[Part]:
@@ -290,7 +281,7 @@ def _usages(messages: list[Message]) -> list[Part]:
 
 
 def _counted(provider: str | None, model: str | None, usage: Usage) -> Part:
-    told = {
+    counts = {
         "provider": provider,
         "model": model,
         "inputTokens": usage.prompt_tokens,
@@ -300,4 +291,4 @@ def _counted(provider: str | None, model: str | None, usage: Usage) -> Part:
         "cachedInputTokens": usage.cached_input_tokens,
         "cacheWriteInputTokens": usage.cache_creation_input_tokens,
     }
-    return {key: value for key, value in told.items() if value is not None}
+    return {key: value for key, value in counts.items() if value is not None}

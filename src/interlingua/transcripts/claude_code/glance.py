@@ -1,5 +1,4 @@
-"""A session of Claude Code at a glance: the same lines, of which little more than their places in
-the tree is built."""
+"""A session of Claude Code at a glance: the tree of its lines, with little of their content."""
 
 from __future__ import annotations
 
@@ -9,17 +8,16 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from interlingua.dialects.anthropic.usage import read_usage
+from interlingua.dialects.anthropic.response import read_usage
 from interlingua.dialects.kernel.errors import ShapeError
-from interlingua.losses import Report
+from interlingua.model.losses import Report
 from interlingua.transcripts.claude_code.read import NAME, WANTED, Session, most_usage
-from interlingua.transcripts.claude_code.tables import NOISE, NOT_TYPED
-from interlingua.transcripts.claude_code.tree import is_error
-from interlingua.transcripts.glance import Answer, Glance, short
+from interlingua.transcripts.claude_code.tree import NOISE, NOT_TYPED, is_error
 from interlingua.transcripts.lines import Line, LinesFile
-from interlingua.transcripts.memo import KEY
-from interlingua.transcripts.times import from_iso
+from interlingua.transcripts.notes import KEY
+from interlingua.transcripts.transcript import Answer, Glance, short
 from interlingua.transcripts.tree import Node, way_to
+from interlingua.transcripts.values import from_iso
 
 
 class _Block(TypedDict, total=False):
@@ -41,10 +39,10 @@ _Line = TypedDict("_Line", _keys, total=False)  # type: ignore[misc]  # made of 
 _decode = msgspec.json.Decoder(_Line).decode
 
 
-def glance(path: Path, id: str | None) -> Glance | None:
+def glance_at(path: Path, id: str | None) -> Glance | None:
     """None where another tool left notes, which count as messages."""
     session = _session(path)
-    if session is None or not session.lines:
+    if session is None or not session.lines or "type" not in session.lines[0].value:
         return None
     way = way_to(session.tree.active())
     answers = list(_answers(session))
@@ -82,14 +80,14 @@ def _answers(session: Session) -> Iterator[Answer]:
 
 def _answer(lines: list[Line]) -> Answer | None:
     first = lines[0].value
-    said = [_said(line.value) for line in lines]
+    messages = [_message(line.value) for line in lines]
     try:
-        usage, _ = read_usage(most_usage(said))
+        usage, _ = read_usage(most_usage(messages))
     except ShapeError:
         return None
     if usage is None:
         return None
-    model, name = said[0].get("model"), said[0].get("id")
+    model, name = messages[0].get("model"), messages[0].get("id")
     full = f"anthropic:{model}" if type(model) is str else None
     known = name if type(name) is str else str(first.get("uuid"))
     return Answer(full, usage, from_iso(first.get("timestamp")), known)
@@ -125,13 +123,13 @@ def _first_prompt(way: list[Node]) -> str | None:
     for node in way:
         value = node.lines[0].value
         if value["type"] == "user" and not (value.get("isMeta") or value.get("isCompactSummary")):
-            text = _text(_said(value).get("content"))
+            text = _text(_message(value).get("content"))
             if text and not text.startswith(NOT_TYPED):
                 return short(text) or None
     return None
 
 
-def _said(value: dict[str, Any]) -> dict[str, Any]:
+def _message(value: dict[str, Any]) -> dict[str, Any]:
     message = value.get("message")
     return message if type(message) is dict else {}
 

@@ -6,28 +6,34 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from interlingua.dialects.anthropic.messages import read_turns
+from interlingua.dialects.anthropic.response import read_usage
 from interlingua.dialects.anthropic.tables import STOP_REASONS
 from interlingua.dialects.anthropic.text import ANSWER, read_parts
-from interlingua.dialects.anthropic.usage import read_usage
 from interlingua.dialects.kernel.errors import ShapeError
 from interlingua.errors import InterlinguaError, ReadError, found
-from interlingua.losses import Report
 from interlingua.model.blocks import TextBlock, ToolResultBlock
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
-from interlingua.transcripts.claude_code.tables import NOISE, NOT_TYPED, TITLES
-from interlingua.transcripts.claude_code.tree import Tree, content, is_error
-from interlingua.transcripts.errors import TranscriptError
+from interlingua.transcripts.claude_code.tree import (
+    NOISE,
+    NOT_TYPED,
+    TITLES,
+    Tree,
+    content,
+    detect_document,
+    is_document,
+    is_error,
+    lines_of,
+    variant_of,
+)
+from interlingua.transcripts.files import TranscriptError, contents, opened
 from interlingua.transcripts.format import Sample
 from interlingua.transcripts.lines import Line, LinesFile, only
-from interlingua.transcripts.memo import KEY, recall
-from interlingua.transcripts.summary import is_summary, summary_message
-from interlingua.transcripts.times import from_iso
-from interlingua.transcripts.totals import model_changes, models_of
+from interlingua.transcripts.notes import KEY, apply_note
 from interlingua.transcripts.transcript import (
     Compaction,
     Origin,
@@ -35,8 +41,11 @@ from interlingua.transcripts.transcript import (
     Span,
     SubAgent,
     Transcript,
+    is_summary,
+    summary_message,
 )
 from interlingua.transcripts.tree import Entry, Node, Ways
+from interlingua.transcripts.values import decoded, from_iso, members
 
 NAME = "claude-code"
 WANTED = (
@@ -51,26 +60,44 @@ _STRING = MessageMetadata(provider_raw={"anthropic": {"$form": {"content": "stri
 _RESULT: dict[str, Any] = {"anthropic": {"$form": {"content": "string"}}}
 """Of a result that is."""
 _SIGNS = (b'"parentUuid":', b'"sessionId":')
+_SIGNS_ALONE = (b'"parentUuid"', b'"uuid"', b'"message"')
 
 
-def signs(sample: Sample) -> str | None:
-    """Lines with `sessionId` and, where somebody speaks, `parentUuid`."""
+def detect_file(sample: Sample) -> str | None:
+    """Lines with `sessionId` and, where somebody speaks, `parentUuid`; or a document of them."""
+    as_document = detect_document(sample)
+    if as_document is not None:
+        return as_document
     if sample.path.suffix != ".jsonl" and b"\n" not in sample.head.strip():
         return None
     if all(sign in sample.head for sign in _SIGNS):
         return "lines with parentUuid and sessionId"
+    first = sample.head.lstrip().partition(b"\n")[0]
+    if first.startswith(b"{") and all(sign in first for sign in _SIGNS_ALONE):
+        return "a first line with parentUuid, uuid and message"  # a file needs no sessionId
     return None
 
 
-def read(path: Path) -> Transcript:
+def read_file(path: Path) -> Transcript:
     """One session: the file, and those of its helpers beside it."""
     report = Report(NAME)
     file = LinesFile(path, report)
-    session = Session(list(file.lines(NOISE, _decode)), report)
+    lines = list(file.lines(NOISE, _decode))
+    as_lines = lines and lines[0].number == 1 and "type" in lines[0].value
+    if not as_lines and is_document(path):
+        return _whole(lines_of(path), file.origin())
+    session = Session(lines, report)
     if not session.lines:
         raise TranscriptError(path, "it contains no readable line of a Claude Code session")
-    helpers, beside = _helpers(path)
+    helpers, beside = _helpers(path, report)
     return session.transcript(file.origin(), helpers, beside)
+
+
+def _whole(lines: list[Line], file: OriginFile) -> Transcript:
+    """A session in one document; under the name of a file of lines it is written as lines."""
+    found = Session(lines, Report(NAME)).transcript(file)
+    origin = Origin(NAME, (file,), found.messages, ((),) * len(found.messages))
+    return found.replace(origin=origin if variant_of(file.name) == "document" else None)
 
 
 class Session:
@@ -94,38 +121,37 @@ class Session:
         entries = ways.entries(tip)
         messages = tuple(entry.message for entry in entries)
         spans = tuple(entry.spans for entry in entries)
+        details = {"version": self.latest("version"), "git_branch": self.latest("gitBranch")}
         self._tell_attachments()
-        return Transcript(
-            format=NAME,
-            messages=messages,
+        return Transcript.of(
+            NAME,
+            messages,
             id=self.session_id(file.path),
             title=self.title(),
             folder=self.latest("cwd"),
             created_at=from_iso(self.first("timestamp")),
             updated_at=from_iso(self.latest("timestamp")),
-            models=models_of(messages),
             usage=ways.usage(self.tree.nodes),
             branches=ways.branches(self.tree.nodes, tip),
             compactions=self._compactions(entries),
-            model_changes=model_changes(messages),
             subagents=helpers,
             report=self.report,
-            details=self._details(),
+            details={key: value for key, value in details.items() if value},
             origin=Origin(NAME, (file, *beside), messages, spans),
         )
 
     def _entries(self, node: Node) -> list[Entry]:
         kind = node.lines[0].value["type"]
         if kind == "user":
-            return self._tried(_spoken, node.lines)
+            return self._tried(_user_entries, node.lines)
         if kind != "assistant":
             return []
         answer = [line for line in node.lines if line.value["type"] == "assistant"]
-        found = [] if is_error(answer[0].value) else self._tried(_answer, answer)
+        found = [] if is_error(answer[0].value) else self._tried(_answer_entries, answer)
         if len(answer) < len(node.lines):
             for line in node.lines:
                 if line.value["type"] == "user":
-                    found += self._tried(_spoken, [line])
+                    found += self._tried(_user_entries, [line])
         return found
 
     def _tried(self, make: Callable[[list[Line]], list[Entry]], lines: list[Line]) -> list[Entry]:
@@ -142,18 +168,18 @@ class Session:
         found = []
         for at, entry in enumerate(entries):
             if entry.compaction:
-                kept = self._kept(entry.lines[0].value)
-                indexes = sorted({places[uuid] for uuid in kept if places.get(uuid, at) < at})
+                uuids = self._preserved(entry.lines[0].value)
+                indexes = sorted({places[uuid] for uuid in uuids if places.get(uuid, at) < at})
                 found.append(Compaction(at, tuple(indexes)))
         return tuple(found)
 
-    def _kept(self, summary: dict[str, Any]) -> list[str]:
+    def _preserved(self, summary: dict[str, Any]) -> list[str]:
         """The lines that are said again behind a summary."""
         for line in self.lines:
             if line.value.get("uuid") == summary.get("parentUuid"):
                 about = line.value.get("compactMetadata") or {}
-                kept = about.get("preservedMessages") or {}
-                return kept.get("uuids") or kept.get("allUuids") or []
+                preserved = about.get("preservedMessages") or {}
+                return preserved.get("uuids") or preserved.get("allUuids") or []
         return []
 
     def _tell_attachments(self) -> None:
@@ -184,21 +210,17 @@ class Session:
         found = (line.value.get(key) for line in reversed(self.lines))
         return next((value for value in found if isinstance(value, str)), None)
 
-    def _details(self) -> dict[str, Any]:
-        found = {"version": self.latest("version"), "git_branch": self.latest("gitBranch")}
-        return {key: value for key, value in found.items() if value}
 
-
-def _answer(lines: list[Line]) -> list[Entry]:
+def _answer_entries(lines: list[Line]) -> list[Entry]:
     """One answer: the blocks of its lines together, usage counted once."""
     first = lines[0].value
-    said = [_message(line) for line in lines]
+    wires = [_message(line) for line in lines]
     blocks = [block for line in lines for block in content(line.value)]
-    usage, stop = most_usage(said), said[0].get("stop_reason")
-    if len(said) > 1:
-        ends = [each.get("stop_reason") for each in said]
+    usage, stop = most_usage(wires), wires[0].get("stop_reason")
+    if len(wires) > 1:
+        ends = [each.get("stop_reason") for each in wires]
         stop = next((end for end in reversed(ends) if end is not None), None)
-    id, model = said[0].get("id"), said[0].get("model")
+    id, model = wires[0].get("id"), wires[0].get("model")
     try:
         counts, diagnostics = read_usage(usage)
         metadata = MessageMetadata(
@@ -219,26 +241,21 @@ def _answer(lines: list[Line]) -> list[Entry]:
     message = Message(
         Role.ASSISTANT, found, id=first.get("uuid"), metadata=metadata, created_at=time
     )
-    return _recalled(message, lines)
+    return _with_notes(message, lines)
 
 
 def shown_as(values: list[dict[str, Any]]) -> Message | None:
     """What lines that were just made are read as, without what is noted in them."""
     lines = [Line(0, Span(0, 0), value) for value in values if value["type"] != "system"]
-    made = _answer(lines) if lines[0].value["type"] == "assistant" else _spoken(lines)
+    made = _answer_entries(lines) if lines[0].value["type"] == "assistant" else _user_entries(lines)
     return next((entry.message for entry in made), None)
 
 
-def most_usage(said: list[dict[str, Any]]) -> Any:
+def most_usage(wires: list[dict[str, Any]]) -> Any:
     """What an answer used: every line of it repeats that, and the last ones know more."""
-    if len(said) == 1:
-        return said[0].get("usage")
-    return max(map(_wire_usage, said), key=_output)
-
-
-def _wire_usage(said: dict[str, Any]) -> dict[str, Any]:
-    usage = said.get("usage")
-    return usage if isinstance(usage, dict) else {}
+    if len(wires) == 1:
+        return wires[0].get("usage")
+    return max((members(wire.get("usage")) for wire in wires), key=_output)
 
 
 def _output(usage: dict[str, Any]) -> int:
@@ -246,27 +263,26 @@ def _output(usage: dict[str, Any]) -> int:
     return count if isinstance(count, int) else -1
 
 
-def _spoken(lines: list[Line]) -> list[Entry]:
+def _user_entries(lines: list[Line]) -> list[Entry]:
     """A prompt, results of calls, a summary, or what the client says as the user."""
     value = lines[0].value
-    said = _message(lines[0])
-    if len(said) == 2 and "isMeta" not in value and "isCompactSummary" not in value:
-        common = _common(said.get("content"), value)
+    wire = _message(lines[0])
+    if len(wire) == 2 and "isMeta" not in value and "isCompactSummary" not in value:
+        common = _common(wire.get("content"), value)
         if common is not None:
-            return _recalled(common, lines)
+            return _with_notes(common, lines)
     if value.get("isCompactSummary") is True:
-        return _recalled(_placed(_summary(said), value), lines, compaction=True)
+        return _with_notes(_placed(_summary(wire), value), lines, compaction=True)
     found: list[Entry] = []
-    for message in _turn(said):
+    for message in _turn(wire):
         if message.role is Role.USER and _is_not_typed(value, message):
             message = replace(message, role=Role.SYSTEM, name="claude-code")
-        found += _recalled(_placed(message, value), lines)
+        found += _with_notes(_placed(message, value), lines)
     return found
 
 
 def _common(parts: Any, value: dict[str, Any]) -> Message | None:
-    """A prompt that is one text, or one result that is: what the dialect's reader gives for them,
-    without looking around; None for all else."""
+    """A prompt or a result that is one text, as the dialect reads it but faster; else None."""
     id, time = value.get("uuid"), from_iso(value.get("timestamp"))
     if type(parts) is str:
         if not parts or parts.startswith(NOT_TYPED):
@@ -284,20 +300,20 @@ def _common(parts: Any, value: dict[str, Any]) -> Message | None:
     return Message(Role.TOOL, (block,), id=id, metadata=metadata, created_at=time)
 
 
-def _turn(said: dict[str, Any]) -> list[Message]:
+def _turn(wire: dict[str, Any]) -> list[Message]:
     """The messages of one turn."""
     try:
-        return read_turns([{**said, "role": "user"}], [])
+        return read_turns([{**wire, "role": "user"}], [])
     except ShapeError as error:
         raise error.inside(".message").error("Claude Code") from None
 
 
-def _recalled(shown: Message, lines: list[Line], compaction: bool = False) -> list[Entry]:
+def _with_notes(shown: Message, lines: list[Line], compaction: bool = False) -> list[Entry]:
     """What is shown, and what another tool knew of it."""
     note = lines[0].value.get(KEY)
     if note is None:
         return [Entry(shown, lines, compaction)]
-    return [Entry(each, lines, compaction and is_summary(each)) for each in recall(shown, note)]
+    return [Entry(each, lines, compaction and is_summary(each)) for each in apply_note(shown, note)]
 
 
 def _message(line: Line) -> dict[str, Any]:
@@ -307,8 +323,8 @@ def _message(line: Line) -> dict[str, Any]:
     return message
 
 
-def _summary(said: dict[str, Any]) -> Message:
-    text = said.get("content")
+def _summary(wire: dict[str, Any]) -> Message:
+    text = wire.get("content")
     if isinstance(text, list):
         text = "\n".join(block.get("text", "") for block in text if isinstance(block, dict))
     return summary_message(text or "")
@@ -326,20 +342,24 @@ def _placed(message: Message, value: dict[str, Any]) -> Message:
     return replace(message, id=value.get("uuid"), created_at=from_iso(value.get("timestamp")))
 
 
-def _helpers(path: Path) -> tuple[tuple[SubAgent, ...], tuple[OriginFile, ...]]:
+def _helpers(path: Path, report: Report) -> tuple[tuple[SubAgent, ...], tuple[OriginFile, ...]]:
     """The sessions of helpers, which lie in a folder named like the file."""
     folder = path.with_suffix("") / "subagents"
     helpers, files = [], []
     for each in sorted(folder.glob("agent-*")) if folder.is_dir() else ():
         name = each.relative_to(path.parent).as_posix()
-        if each.suffix == ".jsonl":
-            report = Report(NAME)
-            file = LinesFile(each, report, name)
-            session = Session(list(file.lines(NOISE, _decode)), report, helper=True)
-            files.append(file.origin())
-            helpers.append(SubAgent(session.transcript(file.origin()), _caller(each)))
-        else:
-            files.append(OriginFile(each, name, each.stat().st_size))
+        try:
+            if each.suffix == ".jsonl":
+                inside = Report(NAME)
+                file = LinesFile(each, inside, name)
+                session = Session(list(file.lines(NOISE, _decode)), inside, helper=True)
+                helpers.append(SubAgent(session.transcript(file.origin()), _caller(each)))
+                files.append(file.origin())
+            else:
+                opened(each).close()
+                files.append(OriginFile(each, name, each.stat().st_size))
+        except (OSError, TranscriptError) as error:
+            report.add("dropped", name, str(error), "error")
     return tuple(helpers), tuple(files)
 
 
@@ -347,8 +367,7 @@ def _caller(path: Path) -> str | None:
     """The call that began a helper, as the file beside it says."""
     about = path.with_suffix(".meta.json")
     try:
-        value = msgspec.json.decode(about.read_bytes())
-    except (OSError, msgspec.DecodeError):
+        name = members(decoded(contents(about))).get("toolUseId")
+    except (OSError, TranscriptError):
         return None
-    name = value.get("toolUseId") if isinstance(value, dict) else None
     return name if isinstance(name, str) else None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
@@ -11,71 +11,72 @@ import msgspec
 from msgspec.structs import replace
 
 from interlingua.dialects.registry import dialect
-from interlingua.losses import Report
 from interlingua.model.exchange import Request, Response
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.transcripts.claude_code.read import NAME, shown_as
 from interlingua.transcripts.format import Draft
-from interlingua.transcripts.lines import joined, spelled
-from interlingua.transcripts.memo import KEY, memo
-from interlingua.transcripts.retelling import RetoldMessage, retell_messages, tell
-from interlingua.transcripts.summary import summary_text
-from interlingua.transcripts.times import to_iso
-from interlingua.transcripts.totals import bare
-from interlingua.transcripts.transcript import SubAgent, Transcript
+from interlingua.transcripts.lines import LineWriter, spelled
+from interlingua.transcripts.notes import KEY, note_for
+from interlingua.transcripts.retelling import RetoldMessage, retell_messages, tell, tell_unshown
+from interlingua.transcripts.transcript import SubAgent, Transcript, bare, summary_text
 
 VERSION = "2.1.325"
 """Which Claude Code the lines are made for."""
-_STEP = timedelta(milliseconds=1)
+_AGENT = re.compile("agent-[0-9A-Za-z_-]{1,64}")
+"""The ids of helpers that can be names of files."""
 
 
-def write(transcript: Transcript, name: str) -> Draft:
+def write_file(transcript: Transcript, name: str) -> Draft:
     """A session of its own: what other tools know of it comes back when it is read again."""
     report = Report(NAME)
     session = _uuid_or(name.partition(".")[0], transcript.id, transcript)
     files = {name: _file(transcript, session, report)}
+    agents: set[str] = set()
     for number, helper in enumerate(transcript.subagents):
-        files |= _helper_files(helper, session, name.partition(".")[0], number, report)
+        agent = _agent(helper, session, number, agents)
+        agents.add(agent)
+        files |= _helper_files(helper, session, name.partition(".")[0], agent, number, report)
     if len(transcript.branches) > 1:
         left = len(transcript.branches) - 1
         report.add("dropped", "$.branches", f"{left} other branches stay behind", "warning")
     return Draft(files, report)
 
 
-def more(transcript: Transcript, start: int, last: bytes) -> bytes:
+def append_lines(transcript: Transcript, start: int, last: bytes) -> bytes:
     """Lines for the messages from `start` on, behind the last line that is there."""
     above = msgspec.json.decode(last)
     lines = _Lines(above["sessionId"], transcript, above["uuid"])
     lines.number = start + 1_000_000  # apart from the names of lines that were made before
     lines.time = transcript.updated_at or lines.time
     _all(lines, transcript, Report(NAME), start)
-    return joined(lines.made)
+    return lines.data()
 
 
-class _Lines:
+class _Lines(LineWriter):
     """Makes line after line, each the child of the one before."""
 
     def __init__(self, session: str, transcript: Transcript, parent: str | None = None) -> None:
+        super().__init__(transcript.created_at)
         self.session = session
         self.parent = parent
         self.folder = transcript.folder or "/"
-        self.time = transcript.created_at or datetime.now(UTC)
         self.number = 0
-        self.made: list[dict[str, Any]] = []
         self.side: dict[str, Any] = {}
 
-    def add(self, kind: str, message: Message, said: dict[str, Any], **more: Any) -> dict[str, Any]:
-        self.time = max(message.created_at or self.time, self.time + _STEP)
+    def add(
+        self, kind: str, message: Message, members: dict[str, Any], **more: Any
+    ) -> dict[str, Any]:
         self.number += 1
         line: dict[str, Any] = {
             "parentUuid": self.parent,
             "isSidechain": bool(self.side),
             **self.side,
             "type": kind,
-            **said,
+            **members,
             **more,
             "uuid": str(uuid5(UUID(self.session), str(self.number))),
-            "timestamp": to_iso(self.time),
+            "timestamp": self.next_time(message.created_at),
             "userType": "external",
             "cwd": self.folder,
             "sessionId": self.session,
@@ -91,34 +92,36 @@ def _file(transcript: Transcript, session: str, report: Report, side: str | None
     if side is not None:
         lines.side = {"agentId": side}
     _all(lines, transcript, report)
-    return joined(lines.made)
+    return lines.data()
 
 
 def _all(lines: _Lines, transcript: Transcript, report: Report, start: int = 0) -> None:
     compacted = {each.at: each for each in transcript.compactions}
     uuids: dict[int, list[str]] = {}
-    for told in retell_messages(transcript.messages, "anthropic", report, start > 0):
-        if told.at < start:
+    for item in retell_messages(transcript.messages, "anthropic", report, start > 0):
+        if item.at < start:
             continue
         before = len(lines.made)
-        if told.original is not None and told.at in compacted:
-            kept = [uuid for at in compacted[told.at].kept for uuid in uuids.get(at, ())]
-            _summary(lines, told.message, kept)
+        if item.original is not None and item.at in compacted:
+            preserved = [uuid for at in compacted[item.at].preserved for uuid in uuids.get(at, ())]
+            _summary(lines, item.message, preserved)
         else:
-            _said(lines, told, report)
+            _message_lines(lines, item, report)
         if len(lines.made) > before:
-            _remember(lines.made[before:], told)
-            if told.original is not None:
-                uuids[told.at] = [line["uuid"] for line in lines.made[before:]]
+            shown = _add_note(lines.made[before:], item)
+            if item.message.role not in (Role.USER, Role.TOOL):  # `_message_lines` reports those
+                tell_unshown(item.message, shown, item.at, "Claude Code", report)
+            if item.original is not None:
+                uuids[item.at] = [line["uuid"] for line in lines.made[before:]]
 
 
-def _said(lines: _Lines, told: RetoldMessage, report: Report) -> None:
-    message = told.message
+def _message_lines(lines: _Lines, item: RetoldMessage, report: Report) -> None:
+    message = item.message
     if message.role is Role.ASSISTANT:
         _answer(lines, message)
         return
     if message.role in (Role.USER, Role.TOOL):
-        tell(told, dialect("anthropic").write_request(Request((message,))).report, report)
+        tell(item, dialect("anthropic").write_request(Request((message,))).report, report)
     for turn in _turns(message):
         extra = {"isMeta": True} if message.role in (Role.SYSTEM, Role.DEVELOPER) else {}
         lines.add("user", message, {"message": {"role": "user", "content": turn}}, **extra)
@@ -129,7 +132,8 @@ def _turns(message: Message) -> Iterator[Any]:
         yield message.text
         return
     for turn in dialect("anthropic").write_request(Request((message,))).wire["messages"]:
-        yield turn.get("content", "")
+        # A turn of an unknown kind that was read is written as it was, whatever it is.
+        yield turn.get("content", "") if isinstance(turn, dict) else str(turn)
 
 
 def _answer(lines: _Lines, message: Message) -> None:
@@ -141,38 +145,46 @@ def _answer(lines: _Lines, message: Message) -> None:
         lines.add("assistant", message, {"message": {**wire, "content": [block]}})
 
 
-def _summary(lines: _Lines, message: Message, kept: Sequence[str]) -> None:
+def _summary(lines: _Lines, message: Message, uuids: Sequence[str]) -> None:
     above, lines.parent = lines.parent, None
     about: dict[str, Any] = {"trigger": "manual"}
     boundary = {"subtype": "compact_boundary", "content": "Conversation compacted"}
     lines.add("system", message, {"logicalParentUuid": above, **boundary}, compactMetadata=about)
-    said = {"message": {"role": "user", "content": summary_text(message)}}
-    line = lines.add("user", message, said, isVisibleInTranscriptOnly=True, isCompactSummary=True)
-    if kept:
-        about |= _kept(kept, line["uuid"])
+    members = {"message": {"role": "user", "content": summary_text(message)}}
+    line = lines.add(
+        "user", message, members, isVisibleInTranscriptOnly=True, isCompactSummary=True
+    )
+    if uuids:
+        about |= _preserved(uuids, line["uuid"])
 
 
-def _kept(uuids: Sequence[str], anchor: str) -> dict[str, Any]:
+def _preserved(uuids: Sequence[str], anchor: str) -> dict[str, Any]:
     """Lines that are said again behind the summary, which is their anchor."""
     segment = {"headUuid": uuids[0], "anchorUuid": anchor, "tailUuid": uuids[-1]}
     lines = {"anchorUuid": anchor, "uuids": list(uuids), "allUuids": list(uuids)}
     return {"preservedSegment": segment, "preservedMessages": lines}
 
 
-def _remember(made: list[dict[str, Any]], told: RetoldMessage) -> None:
+def _add_note(made: list[dict[str, Any]], item: RetoldMessage) -> list[Message]:
+    """Notes what reading these lines would not give again; the message that they show."""
     shown = shown_as(made)
-    note = None if shown is None else memo(told.original, shown, told.before, told.after)
+    note = None if shown is None else note_for(item.original, shown, item.before, item.after)
     if note is not None:
         made[-1 if made[0]["type"] == "system" else 0][KEY] = note
+    return [] if shown is None else [shown]
+
+
+def _agent(helper: SubAgent, session: str, number: int, taken: set[str]) -> str:
+    """A helper's id, if it can be a file's name and no other helper has it."""
+    name = helper.transcript.id or ""
+    if _AGENT.fullmatch(name) and name not in taken:
+        return name
+    return f"agent-{uuid5(UUID(session), str(number)).hex[:17]}"
 
 
 def _helper_files(
-    helper: SubAgent, session: str, stem: str, number: int, report: Report
+    helper: SubAgent, session: str, stem: str, agent: str, number: int, report: Report
 ) -> dict[str, bytes]:
-    name = helper.transcript.id or ""
-    agent = (
-        name if name.startswith("agent-") else f"agent-{uuid5(UUID(session), str(number)).hex[:17]}"
-    )
     inner = Report(NAME)
     data = _file(helper.transcript, session, inner, agent.removeprefix("agent-"))
     path = f"$.subagents[{number}]"
@@ -182,15 +194,15 @@ def _helper_files(
     return {f"{where}.jsonl": data, f"{where}.meta.json": msgspec.json.encode(about)}
 
 
-def patch(transcript: Transcript, index: int, lines: list[bytes]) -> list[bytes] | None:
+def patch_lines(transcript: Transcript, index: int, lines: list[bytes]) -> list[bytes] | None:
     """The lines of one message that was changed; None if it no longer has as many blocks."""
     message = transcript.messages[index]
     values = [msgspec.json.decode(line) for line in lines]
-    said = _Lines(str(UUID(int=0)), transcript)
-    _said(said, RetoldMessage(message, message, index), Report(NAME))
-    if len(said.made) != len(values) or message.role in (Role.SYSTEM, Role.DEVELOPER):
+    new = _Lines(str(UUID(int=0)), transcript)
+    _message_lines(new, RetoldMessage(message, message, index), Report(NAME))
+    if len(new.made) != len(values) or message.role in (Role.SYSTEM, Role.DEVELOPER):
         return None
-    for value, made in zip(values, said.made, strict=True):
+    for value, made in zip(values, new.made, strict=True):
         value["message"] = {**value["message"], **made["message"]}
     return [spelled(value) for value in values]
 

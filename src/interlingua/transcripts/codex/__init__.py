@@ -2,27 +2,74 @@
 
 from __future__ import annotations
 
-from interlingua.transcripts.codex.find import find, place, resume, said
-from interlingua.transcripts.codex.glance import glance
-from interlingua.transcripts.codex.read import read, signs
-from interlingua.transcripts.codex.write import VERSION, more, patch, write
-from interlingua.transcripts.format import Format
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
-FORMAT = Format(
-    name="codex",
-    title="Codex",
-    seen="0.166.0, 2026-11-17",
-    signs=signs,
-    read=read,
-    write=write,
-    unsaid=("title", "tools"),
-    patch=patch,
-    more=more,
-    find=find,
-    place=place,
-    resume=resume,
-    file_version=VERSION,
-    newest=VERSION,
-    said=said,
-    glance=glance,
-)
+from interlingua.transcripts.codex.glance import glance_at
+from interlingua.transcripts.codex.history import OUTPUTS
+from interlingua.transcripts.codex.read import THREAD, detect_file, read_file, rollouts_in
+from interlingua.transcripts.codex.write import VERSION, append_lines, patch_lines, write_file
+from interlingua.transcripts.format import Format, Found, Skipped, Utterance, candidate, tool_folder
+from interlingua.transcripts.transcript import Transcript
+
+_SEARCHED = ("content", "summary", "name", "arguments", "input", "output", "message", "action")
+"""What items say, by key."""
+
+
+class Codex(Format):
+    name = "codex"
+    title = "Codex"
+    tested = "0.166.0, 2026-11-17"
+    file_version = VERSION
+    tested_tool = VERSION
+    unsupported_fields = ("title", "tools")
+
+    detect = staticmethod(detect_file)
+    read = staticmethod(read_file)
+    write = staticmethod(write_file)
+    patch = staticmethod(patch_lines)
+    append = staticmethod(append_lines)
+    glance = staticmethod(glance_at)
+
+    def root(self, home: Path) -> Path:
+        return tool_folder(home, "CODEX_HOME", ".codex") / "sessions"
+
+    def find(self, home: Path) -> Iterator[Found | Skipped]:
+        """One for each thread: where it was set back, the file that was written last goes on."""
+        last: dict[str, Found] = {}
+        for folder in ("sessions", "archived_sessions"):
+            for path in rollouts_in(
+                (tool_folder(home, "CODEX_HOME", ".codex") / folder).rglob("rollout-*.jsonl*")
+            ):
+                name = THREAD.fullmatch(path.name)
+                found = candidate(self.name, path, name and name["thread"])
+                if isinstance(found, Skipped):
+                    yield found
+                    continue
+                before = last.get(found.id or path.name)
+                if before is None or (found.updated_at or 0.0) >= (before.updated_at or 0.0):
+                    last[found.id or path.name] = found
+        yield from last.values()
+
+    def place(self, transcript: Transcript, home: Path) -> Path:
+        time = (transcript.created_at or datetime.now(UTC)).astimezone(UTC)
+        name = f"rollout-{time:%Y-%m-%dT%H-%M-%S}-{transcript.id}.jsonl"
+        return self.root(home) / f"{time:%Y/%m/%d}" / name
+
+    def resume(self, transcript: Transcript, path: Path) -> list[str]:
+        name = THREAD.fullmatch(path.name)
+        return ["codex", "resume", name["thread"] if name else str(transcript.id)]
+
+    def search_text(self, value: dict[str, Any]) -> Utterance | None:
+        """Items alone are history; events say the same again."""
+        item = value.get("payload")
+        if value.get("type") not in ("response_item", "compacted") or not isinstance(item, dict):
+            return None
+        content = [item.get(key) for key in _SEARCHED]
+        role = item.get("role") or ("tool" if str(item.get("type")) in OUTPUTS else "assistant")
+        return Utterance(role, content, value.get("timestamp"))
+
+
+FORMAT = Codex()

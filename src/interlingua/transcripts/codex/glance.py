@@ -7,15 +7,14 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from interlingua.losses import Report
 from interlingua.model.blocks import TextBlock
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
-from interlingua.transcripts.codex.history import NAME, History, typed
-from interlingua.transcripts.codex.tables import MODEL_MADE, OUTPUTS
-from interlingua.transcripts.glance import Answer, Glance, name_of, title_of
+from interlingua.transcripts.codex.history import MODEL_MADE, NAME, OUTPUTS, History, typed
 from interlingua.transcripts.lines import Line, LinesFile
-from interlingua.transcripts.memo import KEY
-from interlingua.transcripts.times import from_iso
+from interlingua.transcripts.notes import KEY
+from interlingua.transcripts.transcript import Answer, Glance, name_of, title_of
+from interlingua.transcripts.values import from_iso
 
 
 class _Part(TypedDict, total=False):
@@ -69,7 +68,7 @@ class _GlancedHistory(History):
             raise _NotPlainError
 
 
-def glance(path: Path, id: str | None) -> Glance | None:
+def glance_at(path: Path, id: str | None) -> Glance | None:
     """None for a rollout that goes on from another, has helpers, or notes of another tool."""
     try:
         return _glance(path)
@@ -92,14 +91,14 @@ def _glance(path: Path) -> Glance | None:
     history.end_answer()
     messages = tuple(entry.message for entry in history.entries)
     about = meta.get("base_instructions")
-    told = about.get("text") if isinstance(about, dict) else None
+    instructions = about.get("text") if isinstance(about, dict) else None
     return Glance(
         meta.get("id") if isinstance(meta.get("id"), str) else None,
         title_of(messages),
         meta.get("cwd") or None,
         from_iso(meta.get("timestamp")),
         from_iso(line.value.get("timestamp")),
-        len(messages) + bool(told),
+        len(messages) + bool(instructions),
         tuple(_answers(messages)),
         meta.get("parent_thread_id"),
     )

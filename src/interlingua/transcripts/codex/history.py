@@ -1,30 +1,211 @@
-"""The lines of a rollout in the order in which they were said, joined to messages.
+"""The lines of a rollout in their order, joined to messages.
 
-Only `response_item` is history; events say the same once more for the screen. The items of one
-answer stand before the record of what it used.
+Only `response_item` is history; events repeat it for the screen. The items of one answer stand
+before the record of its usage. Common items are read here, in a fraction of the time that the
+dialect's reader takes, to the same blocks; that reader is asked for all others.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from interlingua.dialects.kernel.errors import ShapeError
-from interlingua.dialects.openai_responses.messages import ItemReader
+from interlingua.dialects.kernel.words import ERROR_MARK
+from interlingua.dialects.openai_responses.messages import MODEL_MESSAGE, ItemReader
 from interlingua.errors import InterlinguaError
-from interlingua.losses import Report
-from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
+from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
-from interlingua.model.metadata import MessageStatus, StopReason, Usage
-from interlingua.transcripts.codex import quick
-from interlingua.transcripts.codex.tables import MODEL_MADE, NOT_TYPED, OUTPUTS
+from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason, Usage
 from interlingua.transcripts.lines import Line
-from interlingua.transcripts.memo import KEY, recall
-from interlingua.transcripts.summary import is_summary, summary_message
-from interlingua.transcripts.times import from_iso
+from interlingua.transcripts.notes import KEY, apply_note
+from interlingua.transcripts.transcript import is_summary, summary_message
 from interlingua.transcripts.tree import Entry
-from interlingua.transcripts.values import text
+from interlingua.transcripts.values import as_text, from_iso
+
+Item = dict[str, Any]
+_ROLES = {"user": Role.USER, "developer": Role.DEVELOPER}
+_MESSAGE = frozenset({"type", "role", "content", "id", "status", "phase"})
+_RESULT = frozenset({"type", "call_id", "output", "id", "status"})
+_CALL = frozenset({"type", "call_id", "name", "arguments", "id", "status"})
+_REASONING = frozenset({"type", "id", "summary", "content", "encrypted_content", "status"})
+_DECODE = msgspec.json.Decoder(dict[str, Any]).decode
+_ENCODE = msgspec.json.Encoder().encode
+_LONGEST = 2000
+"""Arguments of more characters may be nested deeply, and are left to the other reader."""
+_ABSENT: Item = {"absent": ["annotations"]}
+_NO_PROBABILITIES: Item = {"spelled": {"logprobs": []}}
+
+
+def quick_turn(item: Item) -> Message | None:
+    """What a person or the client says: one text, or several."""
+    role = _ROLES.get(str(item.get("role")))
+    parts = item.get("content")
+    if role is None or type(parts) is not list or item.get("type") != "message":
+        return None
+    texts = [_text(part) for part in parts]
+    if not texts or not all(texts):
+        return None
+    rest = _rest(item, _MESSAGE)
+    if rest is None:
+        return None
+    form: Item = {"content": "list"} if len(texts) == 1 else {}
+    form["item"] = {key: item[key] for key in ("type", "id", "status", "phase") if key in item}
+    rest["$form"] = form
+    blocks = tuple([TextBlock(text) for text in texts])  # type: ignore[arg-type]  # all are texts
+    return Message(role, blocks, metadata=MessageMetadata(provider_raw={DIALECT: rest}))
+
+
+def _text(part: Any) -> str | None:
+    if type(part) is not dict or len(part) != 2 or part.get("type") != "input_text":
+        return None
+    text = part.get("text")
+    return text if type(text) is str else None
+
+
+def quick_result(item: Item) -> Message | None:
+    """The result of a function, as a text."""
+    id, output = item.get("call_id"), item.get("output")
+    if type(output) is not str or not output or type(id) is not str or not id:
+        return None
+    if "name" in item or "execution" in item or output.startswith(ERROR_MARK):
+        return None
+    rest = _rest(item, _RESULT)
+    if rest is None:
+        return None
+    spelled = {key: item[key] for key in ("id", "status") if key in item}
+    if None in spelled.values():
+        return None
+    if spelled:
+        rest["$form"] = {"item": spelled}
+    raw = {DIALECT: rest} if rest else None
+    return Message.of_result(ToolResultBlock(id, (TextBlock(output),), raw=raw))
+
+
+def quick_answer(items: list[Item]) -> Message | None:
+    """A run of what a model made: thoughts, texts and calls of functions."""
+    blocks: list[Block] = []
+    for item in items:
+        read = _MADE.get(item.get("type"))  # type: ignore[arg-type]  # anything is looked up
+        made = read(item) if read is not None else None
+        if made is None or (blocks and type(blocks[-1]) is type(made) is not ToolUseBlock):
+            return None
+        blocks.append(made)
+    return Message(Role.ASSISTANT, tuple(blocks), metadata=MODEL_MESSAGE)
+
+
+def _text_block(item: Item) -> Block | None:
+    parts = item.get("content")
+    if item.get("role") != "assistant" or type(parts) is not list or len(parts) != 1:
+        return None
+    part = parts[0]
+    text = part.get("text") if type(part) is dict and part.get("type") == "output_text" else None
+    rest = _rest(item, _MESSAGE)
+    if type(text) is not str or rest is None:
+        return None
+    form = _form(part)
+    phase = item.get("phase")
+    if form is None or (phase is not None and type(phase) is not str):
+        return None
+    spelled = {key: item[key] for key in ("type", "id", "status") if key in item}
+    if None in spelled.values() or ("phase" in item and phase is None):
+        return None
+    own_raw: Item = {"$item": rest} if rest else {}
+    own_raw["$form"] = {**form, "item": spelled}
+    return TextBlock(text, raw={DIALECT: own_raw}, phase=phase)
+
+
+def _form(part: Item) -> Item | None:
+    """How a text of the model was spelled beside what it says; None for what is seldom."""
+    if "annotations" not in part:
+        return _ABSENT if len(part) == 2 else None
+    if part["annotations"] != []:
+        return None
+    if len(part) == 3:
+        return {}
+    return _NO_PROBABILITIES if len(part) == 4 and part.get("logprobs") == [] else None
+
+
+def _call(item: Item) -> Block | None:
+    id, name, text = item.get("call_id"), item.get("name"), item.get("arguments")
+    if type(id) is not str or not id or type(name) is not str or type(text) is not str:
+        return None
+    rest = _rest(item, _CALL)
+    if rest is None or "execution" in item or not text or len(text) > _LONGEST:
+        return None
+    try:
+        arguments = _DECODE(text)
+        written = None if _ENCODE(arguments).decode() == text else text
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+    spelled = {key: item[key] for key in ("id", "status") if key in item}
+    if spelled:
+        rest["$form"] = {"item": spelled}
+    return ToolUseBlock(id, name, arguments, written, raw={DIALECT: rest} if rest else None)
+
+
+def _thought(item: Item) -> Block | None:
+    """Reasoning with one part of a summary, or none."""
+    id, parts, sealed = item.get("id"), item.get("summary"), item.get("encrypted_content")
+    if type(id) is not str or type(sealed) is not str or type(parts) is not list:
+        return None
+    text = _summary(parts)
+    rest = _rest(item, _REASONING)
+    if text is None or rest is None or "status" in item or item.get("content") is not None:
+        return None
+    form: Item = {"item": {"content": None}} if "content" in item else {}
+    own_raw: Item = {"$item": rest} if rest else {}
+    if form or rest:
+        own_raw["$form"] = form or {"item": {}}
+    return ThinkingBlock(text, sealed, id, raw={DIALECT: own_raw} if own_raw else None)
+
+
+def _summary(parts: list[Any]) -> str | None:
+    if not parts:
+        return ""
+    part = parts[0]
+    if len(parts) > 1 or type(part) is not dict or len(part) != 2:
+        return None
+    text = part.get("text") if part.get("type") == "summary_text" else None
+    return text if type(text) is str and text else None
+
+
+def _rest(item: Item, known: frozenset[str]) -> Item | None:
+    """Keys that no field holds; None where one of them says nothing, which is spelling."""
+    rest = {key: value for key, value in item.items() if key not in known}
+    return rest if all(rest.values()) else None
+
+
+_MADE = {"message": _text_block, "function_call": _call, "reasoning": _thought}
+
+
+NOT_TYPED = (
+    "<environment_context>",
+    "<user_instructions>",
+    "<turn_aborted>",
+    "<subagent_notification>",
+    "# AGENTS.md instructions",
+    "Another language model started to solve this problem",
+)
+"""How messages of the user begin that no person typed."""
+
+MODEL_MADE = frozenset(
+    {
+        "reasoning",
+        "function_call",
+        "custom_tool_call",
+        "local_shell_call",
+        "web_search_call",
+        "image_generation_call",
+    }
+)
+"""Items that the model makes, beside its messages."""
+
+OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
+
 
 NAME = "codex"
 DIALECT = "openai-responses"
@@ -54,7 +235,7 @@ class History:
                 self._item(line, payload)
             case "turn_context":
                 self.end_answer()
-                self.model = text(payload.get("model")) or self.model
+                self.model = as_text(payload.get("model")) or self.model
             case "token_usage_record":
                 self._recorded = True
                 self._used(read_usage(payload.get("usage")), payload.get("response_id"))
@@ -70,19 +251,19 @@ class History:
         """What the model has said so far is one answer."""
         if self._answer:
             lines, self._answer = self._answer, []
-            made = quick.answer([line.value["payload"] for line in lines])
+            made = quick_answer([line.value["payload"] for line in lines])
             if made is None:
                 self._read(lines)
             else:
                 self._put(lines, made, lines[0])
 
     def _item(self, line: Line, item: dict[str, Any]) -> None:
-        kind = str(item.get("type"))
-        if kind in MODEL_MADE or (kind == "message" and item.get("role") == "assistant"):
+        if is_of_answer(item):
             self._answer.append(line)
             return
         self.end_answer()
-        quickly = quick.turn if kind == "message" else quick.result
+        kind = str(item.get("type"))
+        quickly = quick_turn if kind == "message" else quick_result
         made = quickly(item) if kind in _COMMON else None
         if made is None:
             self._read([line])
@@ -126,7 +307,7 @@ class History:
                 lines = [Line(line.number, line.span, _READ) for line in lines]
             self.entries.append(Entry(shown, lines, is_short))
             return
-        for each in recall(shown, note):
+        for each in apply_note(shown, note):
             self.entries.append(Entry(each, lines, is_summary(each)))
 
     def _placed(self, message: Message, value: dict[str, Any]) -> Message:
@@ -149,8 +330,7 @@ class History:
 
 
 def read_items(items: list[dict[str, Any]]) -> list[Message]:
-    """Items as messages; what the client says as the user is an instruction. They were JSON, so
-    that nobody need look them over again."""
+    """Items as messages; they were decoded from JSON, so their values need no check."""
     reader = ItemReader()
     try:
         reader.read(items, ".input")
@@ -185,6 +365,12 @@ def read_usage(usage: Any) -> Usage | None:
         cache_creation_input_tokens=written,
         reasoning_tokens=counts.get("reasoning_output_tokens"),
     )
+
+
+def is_of_answer(item: dict[str, Any]) -> bool:
+    """Whether a model made this item."""
+    kind = str(item.get("type"))
+    return kind in MODEL_MADE or (kind == "message" and item.get("role") == "assistant")
 
 
 def is_output(item: dict[str, Any]) -> bool:

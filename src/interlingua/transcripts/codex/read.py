@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from interlingua.errors import InterlinguaError
-from interlingua.losses import Report
 from interlingua.model.blocks import TextBlock
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
-from interlingua.transcripts.codex.find import THREAD, rollouts_of
 from interlingua.transcripts.codex.history import NAME, History, read_items, results
-from interlingua.transcripts.errors import TranscriptError
+from interlingua.transcripts.files import TranscriptError
 from interlingua.transcripts.format import Sample
 from interlingua.transcripts.lines import Line, LinesFile
-from interlingua.transcripts.summary import summary_text
-from interlingua.transcripts.times import from_iso
-from interlingua.transcripts.totals import model_changes, models_of, total
 from interlingua.transcripts.transcript import (
     Branch,
     Compaction,
@@ -28,15 +24,43 @@ from interlingua.transcripts.transcript import (
     OriginFile,
     SubAgent,
     Transcript,
+    summary_text,
+    total,
 )
 from interlingua.transcripts.tree import Entry
+from interlingua.transcripts.values import as_text, decoded, from_iso, members
 
-_SPOKEN = (Role.USER, Role.ASSISTANT, Role.TOOL)
+THREAD = re.compile(
+    r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(?P<thread>[0-9a-f-]{36})(?P<part>_[0-9a-f-]{36})?\.jsonl"
+    r"(?P<packed>\.zst)?"
+)
+
+_THREAD_ID = re.compile("[0-9A-Za-z-]{1,64}")
+"""What is no pattern of file names."""
+_TURNS = (Role.USER, Role.ASSISTANT, Role.TOOL)
+_UNDATED = "rollout-0000-00-00T00-00-00-"
+_MOST_HELPERS = 1000
 _DEEPEST = 16
 """How many files may go on from one another."""
 
 
-def signs(sample: Sample) -> str | None:
+def rollouts_of(thread: str, beside: Path) -> list[Path]:
+    """The files of a thread: in the folder of another rollout, or anywhere in its tree."""
+    if _THREAD_ID.fullmatch(thread) is None:
+        return []
+    here = rollouts_in(beside.parent.glob(f"rollout-*-{thread}*.jsonl*"))
+    if here:
+        return here
+    tree = next((each for each in beside.parents if each.name == "sessions"), None)
+    return rollouts_in(tree.rglob(f"rollout-*-{thread}*.jsonl*")) if tree else []
+
+
+def rollouts_in(paths: Iterable[Path]) -> list[Path]:
+    """Old ones are packed (Codex 0.156, seen 2026-11)."""
+    return sorted(path for path in paths if path.name.endswith((".jsonl", ".jsonl.zst")))
+
+
+def detect_file(sample: Sample) -> str | None:
     """The first line says what session it is."""
     first = sample.head.partition(b"\n")[0].replace(b" ", b"")
     if b'"type":"session_meta"' in first and b'"payload"' in first:
@@ -44,7 +68,7 @@ def signs(sample: Sample) -> str | None:
     return None
 
 
-def read(path: Path) -> Transcript:
+def read_file(path: Path) -> Transcript:
     """One session: its rollout, those that it goes on from, and those of its helpers."""
     return _Rollout(path, Report(NAME)).transcript()
 
@@ -114,26 +138,28 @@ class _Rollout:
             history.entries.append(Entry(Message(Role.SYSTEM, (TextBlock(text),)), []))
         return history
 
-    def transcript(self) -> Transcript:
+    def transcript(
+        self, above: frozenset[str | None] = frozenset(), left: Iterator[int] | None = None
+    ) -> Transcript:
+        """The session; `above` are threads that it helps, `left` limits the helpers."""
         history = self.history()
         entries = history.entries
         messages = tuple(entry.message for entry in entries)
-        left = self._left()
-        helpers, beside = self._helpers(messages)
-        usages = history.usages + (left[1] if left else [])
+        abandoned = self._left()
+        more = iter(range(_MOST_HELPERS)) if left is None else left
+        helpers, beside = self._helpers(messages, above | {self.thread}, more)
+        usages = history.usages + (abandoned[1] if abandoned else [])
         branches = [Branch(self.thread, messages, True)]
-        return Transcript(
-            format=NAME,
-            messages=messages,
+        return Transcript.of(
+            NAME,
+            messages,
             id=self.thread,
-            folder=_text(self.meta.get("cwd")),
+            folder=as_text(self.meta.get("cwd")),
             created_at=from_iso(self.meta.get("timestamp")),
             updated_at=from_iso(self.time),
-            models=models_of(messages),
             usage=total(usages),
-            branches=tuple(left[0] + branches if left else branches),
+            branches=tuple(abandoned[0] + branches if abandoned else branches),
             compactions=_compactions(entries),
-            model_changes=model_changes(messages),
             subagents=helpers,
             report=self.report,
             details=self._details(),
@@ -150,11 +176,11 @@ class _Rollout:
         if self.base is None or self.base.thread != self.thread:
             return None
         there = self.base.history()
-        kept = self.base.history(self.cut)
-        if len(there.entries) == len(kept.entries):
+        shared = self.base.history(self.cut)
+        if len(there.entries) == len(shared.entries):
             return None
         messages = tuple(entry.message for entry in there.entries)
-        return [Branch(self.thread, messages)], there.usages[len(kept.usages) :]
+        return [Branch(self.thread, messages)], there.usages[len(shared.usages) :]
 
     def _files_before(self) -> list[OriginFile]:
         """Files that this one goes on from, as far as they lie beside it."""
@@ -166,14 +192,20 @@ class _Rollout:
         return found
 
     def _helpers(
-        self, messages: tuple[Message, ...]
+        self, messages: tuple[Message, ...], above: frozenset[str | None], left: Iterator[int]
     ) -> tuple[tuple[SubAgent, ...], list[OriginFile]]:
         callers = _callers(messages)
         helpers, files = [], []
         for thread, call in callers.items():
-            for path in rollouts_of(thread, self.path):
-                helper = _Rollout(path, Report(NAME))
-                helpers.append(SubAgent(helper.transcript(), call))
+            for path in () if thread in above else rollouts_of(thread, self.path):
+                if next(left, None) is None:
+                    break
+                try:
+                    helper = _Rollout(path, Report(NAME))
+                    helpers.append(SubAgent(helper.transcript(above, left), call))
+                except (OSError, TranscriptError) as error:
+                    self.report.add("dropped", path.name, str(error), "error")
+                    continue
                 if path.parent == self.path.parent:
                     files.append(helper.file.origin())
         return tuple(helpers), files
@@ -192,14 +224,8 @@ def _callers(messages: tuple[Message, ...]) -> dict[str, str]:
             text = "".join([each.text for each in block.content if type(each) is TextBlock])
             if '"agent_id"' not in text:
                 continue
-            try:
-                about = msgspec.json.decode(text)
-            except msgspec.DecodeError:
-                continue
-            thread = about.get("agent_id") if isinstance(about, dict) else None
-            if isinstance(thread, str) and THREAD.fullmatch(
-                f"rollout-0000-00-00T00-00-00-{thread}.jsonl"
-            ):
+            thread = members(decoded(text)).get("agent_id")
+            if isinstance(thread, str) and THREAD.fullmatch(f"{_UNDATED}{thread}.jsonl"):
                 found.setdefault(thread, block.tool_use_id)
     return found
 
@@ -210,11 +236,11 @@ def _compactions(entries: list[Entry]) -> tuple[Compaction, ...]:
     for at, entry in enumerate(entries):
         if entry.compaction:
             payload = entry.lines[0].value["payload"] if entry.lines else {}
-            said = _again(payload.get("replacement_history"))
-            keys = {_key(message) for message in said if message.role in _SPOKEN}
-            kept = [i for i in range(at) if _key(entries[i].message) in keys]
-            first = bool(said) and said[0].text == summary_text(entry.message)
-            marks.append(Compaction(at, tuple(kept), summary_last=not first))
+            replacement = _again(payload.get("replacement_history"))
+            keys = {_key(message) for message in replacement if message.role in _TURNS}
+            indexes = [i for i in range(at) if _key(entries[i].message) in keys]
+            first = bool(replacement) and replacement[0].text == summary_text(entry.message)
+            marks.append(Compaction(at, tuple(indexes), summary_last=not first))
     return tuple(marks)
 
 
@@ -229,10 +255,3 @@ def _key(message: Message) -> tuple[Role, str, tuple[str, ...], tuple[str, ...]]
     """By what a message is known that is said again."""
     calls = tuple(call.id for call in message.tool_calls)
     return message.role, message.text, calls, tuple(each.tool_use_id for each in results(message))
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-__all__ = ["Line", "read", "signs"]

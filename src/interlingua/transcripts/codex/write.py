@@ -3,57 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
-from uuid import NAMESPACE_URL, UUID, uuid5
 
 import msgspec
 
 from interlingua.dialects.registry import dialect
-from interlingua.losses import Report
 from interlingua.model.exchange import Request
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Usage
-from interlingua.transcripts.codex.history import DIALECT, NAME, History
+from interlingua.transcripts.codex.history import DIALECT, NAME, History, is_of_answer
 from interlingua.transcripts.format import Draft
-from interlingua.transcripts.lines import Line, joined, spelled
-from interlingua.transcripts.memo import KEY, memo
+from interlingua.transcripts.lines import Line, LineWriter, session_uuid, spelled
+from interlingua.transcripts.notes import KEY, note_for
 from interlingua.transcripts.retelling import RetoldMessage, retell_messages, tell
-from interlingua.transcripts.summary import is_summary, summary_text
-from interlingua.transcripts.times import to_iso
-from interlingua.transcripts.totals import bare
-from interlingua.transcripts.transcript import Compaction, Span, Transcript
+from interlingua.transcripts.transcript import (
+    Compaction,
+    Span,
+    Transcript,
+    bare,
+    is_summary,
+    summary_text,
+)
+from interlingua.transcripts.values import to_iso
 
 VERSION = "0.166.0"
 """Which Codex the lines are made for."""
-_STEP = timedelta(milliseconds=1)
 
 
-def write(transcript: Transcript, name: str) -> Draft:
+def write_file(transcript: Transcript, name: str) -> Draft:
     """A rollout of its own."""
     report = Report(NAME)
-    lines = _Lines(transcript.created_at or datetime.now(UTC))
+    lines = _Lines(transcript.created_at)
     lines.add("session_meta", _meta(transcript, lines.time))
     _all(lines, transcript, report)
-    if len(transcript.branches) > 1:
-        left = len(transcript.branches) - 1
-        report.add("dropped", "$.branches", f"{left} other branches stay behind", "warning")
-    if transcript.subagents:
-        count = len(transcript.subagents)
-        report.add("dropped", "$.subagents", f"sessions of {count} helpers stay behind", "warning")
+    transcript.report_left_out(report)
     return Draft({name: lines.data()}, report)
 
 
-def more(transcript: Transcript, start: int, last: bytes) -> bytes:
+def append_lines(transcript: Transcript, start: int, last: bytes) -> bytes:
     """Lines for the messages from `start` on, behind the last line that is there."""
-    lines = _Lines(transcript.updated_at or datetime.now(UTC))
+    lines = _Lines(transcript.updated_at)
     ordinal = msgspec.json.decode(last).get("ordinal")
     lines.ordinal = ordinal + 1 if isinstance(ordinal, int) else 0
     _all(lines, transcript, Report(NAME), start)
     return lines.data()
 
 
-def patch(transcript: Transcript, index: int, lines: list[bytes]) -> list[bytes] | None:
+def patch_lines(transcript: Transcript, index: int, lines: list[bytes]) -> list[bytes] | None:
     """The items of one message that was changed; None if it no longer has as many."""
     message = transcript.messages[index]
     values = [msgspec.json.decode(line) for line in lines]
@@ -65,24 +63,17 @@ def patch(transcript: Transcript, index: int, lines: list[bytes]) -> list[bytes]
     return [spelled(value) for value in values]
 
 
-class _Lines:
-    def __init__(self, time: datetime) -> None:
-        self.time = time
-        self.ordinal = 0
-        self.made: list[dict[str, Any]] = []
+class _Lines(LineWriter):
+    ordinal = 0
 
     def add(self, kind: str, payload: dict[str, Any], time: datetime | None = None) -> None:
-        self.time = max(time or self.time, self.time + _STEP)
-        line = {"timestamp": to_iso(self.time), "ordinal": self.ordinal}
+        line = {"timestamp": self.next_time(time), "ordinal": self.ordinal}
         self.made.append({**line, "type": kind, "payload": payload})
         self.ordinal += 1
 
-    def data(self) -> bytes:
-        return joined(self.made)
-
 
 def _meta(transcript: Transcript, time: datetime) -> dict[str, Any]:
-    name = _thread(transcript)
+    name = session_uuid(transcript)
     meta = {"session_id": name, "id": name, "timestamp": to_iso(time)}
     meta |= {"cwd": transcript.folder or "/", "originator": "interlingua", "cli_version": VERSION}
     return {**meta, "source": "cli"}
@@ -91,29 +82,33 @@ def _meta(transcript: Transcript, time: datetime) -> dict[str, Any]:
 def _all(lines: _Lines, transcript: Transcript, report: Report, start: int = 0) -> None:
     compacted = {each.at: each for each in transcript.compactions}
     history = History(Report(NAME), "openai")
-    said: dict[int, list[dict[str, Any]]] = {}
-    for told in retell_messages(transcript.messages, DIALECT, report, start > 0):
-        if told.at < start:
+    items: dict[int, list[dict[str, Any]]] = {}
+    for item in retell_messages(transcript.messages, DIALECT, report, start > 0):
+        if item.at < start:
             continue
         before = len(lines.made)
-        if told.original is not None and told.at in compacted:
-            _summary(lines, told.message, said, compacted[told.at])
+        if item.original is not None and item.at in compacted:
+            _summary(lines, item.message, items, compacted[item.at])
         else:
-            _said(lines, told, history, report)
-            said[told.at] = [line["payload"] for line in lines.made[before:] if _is_item(line)]
-        _remember(lines.made[before:], told, history)
-        usage = told.message.metadata.usage
-        if told.message.role is Role.ASSISTANT and usage is not None:
-            _used(lines, told.message, usage)
+            _message_lines(lines, item, history, report)
+            made = [line for line in lines.made[before:] if line["type"] == "response_item"]
+            items[item.at] = [line["payload"] for line in made]
+        _add_note(lines.made[before:], item, history)
+        usage = item.message.metadata.usage
+        if item.message.role is Role.ASSISTANT and usage is not None:
+            _used(lines, item.message, usage)
 
 
-def _said(lines: _Lines, told: RetoldMessage, history: History, report: Report) -> None:
-    message = told.message
-    model = bare(message.metadata.model)
-    if message.role is Role.ASSISTANT and model is not None and model != history.model:
-        history.model = model
-        lines.add("turn_context", {"cwd": "/", "model": model}, message.created_at)
-    for item in _items(message, lambda losses: tell(told, losses, report)):
+def _message_lines(lines: _Lines, retold: RetoldMessage, history: History, report: Report) -> None:
+    message = retold.message
+    if message.role is Role.ASSISTANT:
+        model = bare(message.metadata.model) or history.model
+        # Items of two answers that follow each other are one answer without a line between them.
+        if model != history.model or (lines.made and is_of_answer(lines.made[-1]["payload"])):
+            history.model = model
+            about = {"cwd": "/"} if model is None else {"cwd": "/", "model": model}
+            lines.add("turn_context", about, message.created_at)
+    for item in _items(message, lambda losses: tell(retold, losses, report)):
         lines.add("response_item", item, message.created_at)
 
 
@@ -125,13 +120,13 @@ def _items(
     wire = written.wire
     items = wire.get("input")
     if isinstance(items, str):
-        return [_spoken({"role": "user", "content": items})]
+        return [_message_item({"role": "user", "content": items})]
     if not items and "instructions" in wire:
-        return [_spoken({"role": "developer", "content": wire["instructions"]})]
-    return [_spoken(item) if "role" in item else item for item in items or ()]
+        return [_message_item({"role": "developer", "content": wire["instructions"]})]
+    return [_message_item(item) if "role" in item else item for item in items or ()]
 
 
-def _spoken(item: dict[str, Any]) -> dict[str, Any]:
+def _message_item(item: dict[str, Any]) -> dict[str, Any]:
     """A message with a list as its content: Codex skips the whole line where it is a string
     (0.166.0, seen 2026-11-17)."""
     content = item.get("content", [])
@@ -141,22 +136,18 @@ def _spoken(item: dict[str, Any]) -> dict[str, Any]:
     return {"type": "message", **item, "content": content}
 
 
-def _is_item(line: dict[str, Any]) -> bool:
-    return bool(line["type"] == "response_item")
-
-
 def _summary(
-    lines: _Lines, message: Message, said: dict[int, list[dict[str, Any]]], mark: Compaction
+    lines: _Lines, message: Message, items: dict[int, list[dict[str, Any]]], mark: Compaction
 ) -> None:
     """`said` are the items of the messages before it, as they were written."""
-    kept = [item for at in mark.kept for item in said.get(at, ())]
-    summary = _spoken({"role": "user", "content": summary_text(message)})
-    again = [*kept, summary] if mark.summary_last else [summary, *kept]
+    preserved = [item for at in mark.preserved for item in items.get(at, ())]
+    summary = _message_item({"role": "user", "content": summary_text(message)})
+    again = [*preserved, summary] if mark.summary_last else [summary, *preserved]
     payload = {"message": summary_text(message), "replacement_history": again}
     lines.add("compacted", payload, message.created_at)
 
 
-def _remember(made: list[dict[str, Any]], told: RetoldMessage, history: History) -> None:
+def _add_note(made: list[dict[str, Any]], retold: RetoldMessage, history: History) -> None:
     """Notes what reading these lines would not give again."""
     items = [line for line in made if line["type"] in ("response_item", "compacted")]
     if not items:
@@ -166,7 +157,11 @@ def _remember(made: list[dict[str, Any]], told: RetoldMessage, history: History)
         history.take(Line(0, Span(0, 0), value))
     history.end_answer()
     shown = [entry.message for entry in history.entries[before:]]
-    note = memo(told.original, shown[0], told.before, told.after) if len(shown) == 1 else None
+    note = (
+        note_for(retold.original, shown[0], retold.before, retold.after)
+        if len(shown) == 1
+        else None
+    )
     if note is not None:
         items[0][KEY] = note
 
@@ -182,10 +177,3 @@ def _used(lines: _Lines, message: Message, usage: Usage) -> None:
     }
     name = message.metadata.response_id
     lines.add("token_usage_record", {"response_id": name, "usage": counts}, message.created_at)
-
-
-def _thread(transcript: Transcript) -> str:
-    try:
-        return str(UUID(transcript.id or ""))
-    except ValueError:
-        return str(uuid5(NAMESPACE_URL, f"{transcript.format}:{transcript.id}"))

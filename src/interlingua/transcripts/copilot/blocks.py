@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Any
 
-from interlingua.arguments import recover
 from interlingua.dialects.registry import dialect
 from interlingua.errors import InterlinguaError
+from interlingua.model.arguments import recover
 from interlingua.model.blocks import (
     AudioBlock,
     Block,
@@ -28,8 +28,31 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.exchange import Request
 from interlingua.model.message import Message, Role
-from interlingua.transcripts.copilot.tables import REASONERS
-from interlingua.transcripts.media import media_block
+from interlingua.model.metadata import StopReason
+from interlingua.transcripts.values import as_text, media_block, members
+
+VERSION = "1.0.102"
+"""Which Copilot the events are made for."""
+
+ENDPOINTS = {
+    "/v1/messages": "anthropic",
+    "/responses": "openai-responses",
+    "ws:/responses": "openai-responses",
+    "/chat/completions": "openai-chat",
+}
+"""The dialect that an answer was told in; the first endpoint of a dialect is written."""
+
+REASONERS = {"anthropic-messages": "anthropic", "openai-responses": "openai-responses"}
+"""Whose blocks of reasoning are kept as they came."""
+
+STOPS = {
+    "stop": StopReason.END_TURN,
+    "tool_calls": StopReason.TOOL_USE,
+    "length": StopReason.MAX_TOKENS,
+    "content_filter": StopReason.CONTENT_FILTER,
+}
+STOP_WORDS = {reason: word for word, reason in STOPS.items()}
+
 
 NAME = "copilot"
 Data = dict[str, Any]
@@ -57,11 +80,11 @@ class Assets:
         """Attachments, or what a tool gave beside its text."""
         for part in parts if isinstance(parts, list) else ():
             data = self._bytes(part)
-            media = text_or_none(part.get("mimeType")) if isinstance(part, dict) else None
+            media = as_text(part.get("mimeType")) if isinstance(part, dict) else None
             if data is None or media is None:
                 yield UnknownBlock({NAME: part})
                 continue
-            name = text_or_none(part.get("displayName"))
+            name = as_text(part.get("displayName"))
             yield media_block(Source("base64", data), media, name)
 
     def _bytes(self, part: Any) -> str | None:
@@ -71,14 +94,13 @@ class Assets:
         return data if isinstance(data, str) else None
 
 
-def read_blocks(said: Data) -> tuple[Block, ...]:
+def read_blocks(data: Data) -> tuple[Block, ...]:
     """An answer: what was thought, the text, the calls; in their own order where it is kept."""
-    about = said.get("reasoningBlocks")
-    about = about if isinstance(about, dict) else {}
-    calls = tuple(_calls(said.get("toolRequests")))
+    about = members(data.get("reasoningBlocks"))
+    calls = tuple(_calls(data.get("toolRequests")))
     if isinstance(about.get("orderedBlocks"), list):
         return tuple(_in_order(about["orderedBlocks"], calls))
-    return (*_thinking(said, about), *texts(said.get("content")), *calls)
+    return (*_thinking(data, about), *texts(data.get("content")), *calls)
 
 
 def _in_order(ordered: list[Any], calls: Sequence[Block]) -> Iterator[Block]:
@@ -93,15 +115,15 @@ def _in_order(ordered: list[Any], calls: Sequence[Block]) -> Iterator[Block]:
     yield from waiting.values()
 
 
-def _thinking(said: Data, about: Data) -> Iterator[Block]:
+def _thinking(data: Data, about: Data) -> Iterator[Block]:
     name = REASONERS.get(str(about.get("provider")))
     if name is not None and isinstance(about.get("blocks"), list):
         yield from _native(about["blocks"], name)
         return
-    text = text_or_none(said.get("reasoningText"))
-    seal = said.get("reasoningOpaque") or said.get("encryptedContent")
+    text = as_text(data.get("reasoningText"))
+    seal = data.get("reasoningOpaque") or data.get("encryptedContent")
     if text is not None or seal:
-        yield ThinkingBlock(text or "", text_or_none(seal))
+        yield ThinkingBlock(text or "", as_text(seal))
 
 
 def _native(parts: list[Any], name: str) -> tuple[Block, ...]:
@@ -118,8 +140,8 @@ def _native(parts: list[Any], name: str) -> tuple[Block, ...]:
 def _calls(requests: Any) -> Iterator[Block]:
     for call in requests if isinstance(requests, list) else ():
         match call:
-            case {"toolCallId": str(id), "name": str(tool), "arguments": dict(given)}:
-                yield ToolUseBlock(id, tool, given)
+            case {"toolCallId": str(id), "name": str(tool), "arguments": dict(arguments)}:
+                yield ToolUseBlock(id, tool, arguments)
             case {"toolCallId": str(id), "name": str(tool), "type": "custom", "arguments": str(x)}:
                 yield ToolUseBlock(id, tool, {"input": x}, call_type="custom")
             case {"toolCallId": str(id), "name": str(tool), "arguments": str(text)}:
@@ -134,15 +156,11 @@ def texts(text: Any) -> tuple[TextBlock, ...]:
     return (TextBlock(text),) if isinstance(text, str) and text else ()
 
 
-def text_or_none(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
 def write_answer(message: Message) -> Data:
     """The members of an answer; what they cannot show is left out."""
     calls = [_call(each) for each in message.content if isinstance(each, ToolUseBlock)]
-    said = {"content": joined(message.content), "toolRequests": calls}
-    return said | _write_thinking(message)
+    data = {"content": joined(message.content), "toolRequests": calls}
+    return data | _write_thinking(message)
 
 
 def joined(blocks: Sequence[Block]) -> str:
@@ -151,8 +169,8 @@ def joined(blocks: Sequence[Block]) -> str:
 
 def _call(block: ToolUseBlock) -> Data:
     custom = block.call_type == "custom"
-    given = block.input.get("input") if custom else block.input
-    call = {"toolCallId": block.id, "name": block.name, "arguments": given}
+    arguments = block.input.get("input") if custom else block.input
+    call = {"toolCallId": block.id, "name": block.name, "arguments": arguments}
     return {**call, "type": "custom" if custom else "function"}
 
 
@@ -162,20 +180,20 @@ def _write_thinking(message: Message) -> Data:
         each for each in message.content if isinstance(each, ThinkingBlock | RedactedThinkingBlock)
     ]
     seen = [each for each in thought if isinstance(each, ThinkingBlock)]
-    said: Data = {}
+    data: Data = {}
     if any(each.text for each in seen):
-        said["reasoningText"] = "\n\n".join(each.text for each in seen if each.text)
+        data["reasoningText"] = "\n\n".join(each.text for each in seen if each.text)
     seal = next((each.signature for each in seen if each.signature), None)
     if seal is not None:
-        said["reasoningOpaque"] = seal
+        data["reasoningOpaque"] = seal
     if thought and message.metadata.protocol == MESSAGES:
         alone = Request((Message(Role.ASSISTANT, tuple(thought)),))
         turns = dialect(MESSAGES).write_request(alone).wire["messages"]
-        said["reasoningBlocks"] = {
+        data["reasoningBlocks"] = {
             "provider": _REASONER_OF[MESSAGES],
             "blocks": turns[0]["content"],
         }
-    return said
+    return data
 
 
 def assets_of(blocks: Sequence[Block]) -> list[tuple[MediaBlock, Data]]:

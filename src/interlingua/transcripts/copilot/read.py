@@ -6,18 +6,27 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
-from interlingua.losses import Report
+from interlingua.errors import InterlinguaError, ReadError, found
+from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
-from interlingua.transcripts.copilot.blocks import NAME, Assets, text_or_none
-from interlingua.transcripts.copilot.find import beside
-from interlingua.transcripts.copilot.history import History
-from interlingua.transcripts.errors import TranscriptError
+from interlingua.model.metadata import MessageMetadata, StopReason, Usage
+from interlingua.transcripts.copilot.blocks import (
+    ENDPOINTS,
+    NAME,
+    REASONERS,
+    STOPS,
+    Assets,
+    Data,
+    read_blocks,
+    texts,
+)
+from interlingua.transcripts.files import TranscriptError, contents
 from interlingua.transcripts.format import Sample
 from interlingua.transcripts.lines import Line, LinesFile
-from interlingua.transcripts.times import from_iso
-from interlingua.transcripts.totals import model_changes, models_of, usage_of
+from interlingua.transcripts.notes import KEY, apply_note
 from interlingua.transcripts.transcript import (
     Branch,
     Compaction,
@@ -25,11 +34,165 @@ from interlingua.transcripts.transcript import (
     OriginFile,
     SubAgent,
     Transcript,
+    is_summary,
+    summary_message,
+    usage_of,
+    usage_with,
 )
 from interlingua.transcripts.tree import Entry
+from interlingua.transcripts.values import as_count, as_text, decoded, from_iso
+
+EVENTS = "events.jsonl"
 
 
-def signs(sample: Sample) -> str | None:
+class History:
+    """Takes events in order; `entries` are the messages so far, `left` the rewound branches."""
+
+    def __init__(self, report: Report, assets: Assets) -> None:
+        self.report = report
+        self.assets = assets
+        self.entries: list[Entry] = []
+        self.left: list[tuple[Message, ...]] = []
+        self._used: dict[str | None, Data] = {}
+        self._tools: dict[str, str] = {}
+
+    def take(self, line: Line) -> None:
+        data = line.value["data"]
+        try:
+            match line.value["type"]:
+                case "system.message":
+                    role = Role.DEVELOPER if data.get("role") == "developer" else Role.SYSTEM
+                    name = as_text(data.get("name"))
+                    self._instruct(line, Message(role, texts(data.get("content")), name))
+                case "user.message":
+                    media = self.assets.read(data.get("attachments"))
+                    self._put(line, Message(Role.USER, (*texts(data.get("content")), *media)))
+                case "assistant.message":
+                    self._answer(line, data)
+                case "tool.execution_complete":
+                    self._put(line, self._result(data))
+                case "system.notification":
+                    self._put(line, Message(Role.SYSTEM, texts(data.get("content")), NAME))
+                case "session.compaction_complete" if data.get("success") is True:
+                    self._put(line, summary_message(as_text(data.get("summaryContent")) or ""))
+                case "session.usage_record" if isinstance(data.get("usage"), dict):
+                    self._used[as_text(data["usage"].get("apiCallId"))] = data["usage"]
+                case "session.snapshot_rewind":
+                    self._rewind(data)
+        except InterlinguaError as error:
+            self.report.add("dropped", f"line {line.number}", str(error), "error")
+
+    def _instruct(self, line: Line, message: Message) -> None:
+        """The first prompt is written before the instructions that it is sent with."""
+        last = self.entries[-1].lines[-1].value if self.entries else {}
+        interaction = last.get("type") == "user.message" and last["data"].get("interactionId")
+        if interaction and interaction == line.value["data"].get("interactionId"):
+            prompt = self.entries.pop()
+            self._put(line, message)
+            self.entries.append(prompt)
+        else:
+            self._put(line, message)
+
+    def _answer(self, line: Line, data: Data) -> None:
+        content = read_blocks(data)
+        self._tools |= {each.id: each.name for each in content if isinstance(each, ToolUseBlock)}
+        if self._goes_on(data):
+            last = self.entries[-1]
+            joined = replace(last.message, content=last.message.content + content)
+            self.entries[-1] = replace(last, message=joined, lines=[*last.lines, line])
+            return
+        used = self._used.pop(as_text(data.get("apiCallId")), None) or self._used.pop(None, {})
+        metadata = _metadata(data, used, any(isinstance(each, ToolUseBlock) for each in content))
+        self._put(line, Message(Role.ASSISTANT, content, metadata=metadata))
+
+    def _goes_on(self, data: Data) -> bool:
+        """Whether this is a later piece of the answer that was said last."""
+        call, piece = as_text(data.get("apiCallId")), data.get("chunkIndex")
+        if call is None or not isinstance(piece, int) or piece == 0 or not self.entries:
+            return False
+        last = self.entries[-1].lines[-1].value
+        return bool(last["type"] == "assistant.message" and last["data"].get("apiCallId") == call)
+
+    def _result(self, data: Data) -> Message:
+        name = data.get("toolCallId")
+        if not isinstance(name, str):
+            raise ReadError("Copilot", "$.data.toolCallId", "a string", found(name))
+        result, error = data.get("result"), data.get("error")
+        content: tuple[Any, ...] = ()
+        if isinstance(result, dict):
+            media = self.assets.read(result.get("binaryResultsForLlm"))
+            content = (*texts(result.get("content")), *media)
+        elif isinstance(error, dict):
+            content = texts(error.get("message"))
+        failed = data.get("success") is False
+        return Message.of_result(ToolResultBlock(name, content, failed, self._tools.get(name)))
+
+    def _rewind(self, data: Data) -> None:
+        first = data.get("upToEventId")
+        listed = data.get("eventIds")
+        names = [as_text(entry.lines[-1].value.get("id")) for entry in self.entries]
+        if isinstance(listed, list):
+            listed = {each for each in listed if isinstance(each, str)}
+            gone = {at for at, name in enumerate(names) if name in listed}
+        elif first in names:
+            gone = set(range(names.index(first), len(names)))
+        else:
+            return
+        if gone:
+            self.left.append(tuple(entry.message for entry in self.entries))
+            numbered = enumerate(self.entries)
+            self.entries = [entry for at, entry in numbered if at not in gone]
+
+    def _put(self, line: Line, message: Message) -> None:
+        value = line.value
+        shown = replace(
+            message, id=as_text(value.get("id")), created_at=from_iso(value.get("timestamp"))
+        )
+        for each in apply_note(shown, value.get(KEY)):
+            self.entries.append(Entry(each, [line], is_summary(each)))
+
+
+def _metadata(data: Data, used: Data, called: bool) -> MessageMetadata:
+    model = as_text(data.get("model")) or as_text(used.get("model"))
+    about = data.get("reasoningBlocks")
+    reasoner = REASONERS.get(str(about.get("provider"))) if isinstance(about, dict) else None
+    protocol = ENDPOINTS.get(str(used.get("apiEndpoint"))) or reasoner
+    provider = as_text(used.get("modelProvider"))
+    stop = STOPS.get(str(used.get("finishReason")))
+    return MessageMetadata(
+        model=f"{provider}:{model}" if provider and model else model,
+        provider=provider,
+        protocol=protocol,
+        response_model=model,
+        response_id=as_text(data.get("apiCallId")),
+        usage=_usage(used),
+        stop_reason=stop or (StopReason.TOOL_USE if called else StopReason.END_TURN),
+    )
+
+
+def _usage(used: Data) -> Usage | None:
+    """`inputTokens` counts what was read from a cache or written to it too."""
+    prompt, output = as_count(used.get("inputTokens")), as_count(used.get("outputTokens"))
+    if prompt is None and output is None:
+        return None
+    cached, written = as_count(used.get("cacheReadTokens")), as_count(used.get("cacheWriteTokens"))
+    usage = usage_with(prompt, output, cached, written)
+    return usage.replace(reasoning_tokens=as_count(used.get("reasoningTokens")))
+
+
+def other_files(path: Path) -> tuple[OriginFile, ...]:
+    """What else lies in a session's folder: its name, checkpoints, snapshots of files."""
+    if path.name != EVENTS or not (path.parent / "workspace.yaml").is_file():
+        return ()
+    files = (each for each in sorted(path.parent.rglob("*")) if each.is_file() and each != path)
+    return tuple(
+        OriginFile(each, each.relative_to(path.parent).as_posix(), each.stat().st_size, aside=True)
+        for each in files
+        if not each.is_symlink()  # it leads to a file of others
+    )
+
+
+def detect_file(sample: Sample) -> str | None:
     """The first event says which session it is."""
     first = sample.head.partition(b"\n")[0].replace(b" ", b"")
     if b'"type":"session.start"' in first and b'"sessionId"' in first:
@@ -37,18 +200,15 @@ def signs(sample: Sample) -> str | None:
     return None
 
 
-def read(path: Path) -> Transcript:
+def read_file(path: Path) -> Transcript:
     """One session, with its helpers, whose events stand between its own."""
     report = Report(NAME)
     file = LinesFile(path, report)
-    lines = [line for line in file.lines() if _is_event(line.value)]
+    lines = [line for line in file.lines() if isinstance(line.value.get("type"), str)]
+    lines = [line for line in lines if isinstance(line.value.get("data"), dict)]
     if not lines:
         raise TranscriptError(path, "it contains no readable event of a Copilot session")
-    return _Session(lines, report).transcript(file.origin(), beside(path))
-
-
-def _is_event(value: dict[str, Any]) -> bool:
-    return isinstance(value.get("type"), str) and isinstance(value.get("data"), dict)
+    return _Session(lines, report).transcript(file.origin(), other_files(path))
 
 
 class _Session:
@@ -84,20 +244,19 @@ class _Session:
         entries = self.own.entries
         messages = tuple(entry.message for entry in entries)
         left = tuple(Branch(None, each) for each in self.own.left)
+        each_once = {id(each): each for way in (*self.own.left, messages) for each in way}
         start = self._latest("session.start", "sessionId")
-        return Transcript(
-            format=NAME,
-            messages=messages,
+        return Transcript.of(
+            NAME,
+            messages,
             id=start or (file.path.parent.name if files else file.path.stem),
             title=self._latest("session.title_changed", "title") or _named(files),
             folder=self._folder(),
             created_at=from_iso(self._latest("session.start", "startTime")),
             updated_at=from_iso(self.lines[-1].value.get("timestamp")),
-            models=models_of(messages),
-            usage=usage_of(_each_once(messages, self.own.left)),
+            usage=usage_of(each_once.values()),
             branches=(*left, Branch(None, messages, True)),
             compactions=_compactions(entries),
-            model_changes=model_changes(messages),
             subagents=tuple(self._subagents()),
             report=self.report,
             details={"version": self._latest("session.start", "copilotVersion")},
@@ -108,18 +267,15 @@ class _Session:
         for name, history in self.helpers.items():
             messages = tuple(entry.message for entry in history.entries)
             about = self.started[name]
-            helper = Transcript(
-                format=NAME,
-                messages=messages,
+            helper = Transcript.of(
+                NAME,
+                messages,
                 id=name,
-                title=text_or_none(about.get("agentDisplayName")),
-                models=models_of(messages),
-                usage=usage_of(messages),
-                branches=(Branch(None, messages, True),),
+                title=as_text(about.get("agentDisplayName")),
                 compactions=_compactions(history.entries),
                 details={"agent": about.get("agentName")},
             )
-            yield SubAgent(helper, text_or_none(about.get("toolCallId")))
+            yield SubAgent(helper, as_text(about.get("toolCallId")))
 
     def _latest(self, kind: str, key: str) -> str | None:
         found = (line.value["data"].get(key) for line in self.lines if line.value["type"] == kind)
@@ -130,13 +286,8 @@ class _Session:
         for line in reversed(self.lines):
             context = line.value["data"].get("context")
             if line.value["type"] in ("session.start", "session.resume") and context:
-                return text_or_none(context.get("cwd")) if isinstance(context, dict) else None
+                return as_text(context.get("cwd")) if isinstance(context, dict) else None
         return None
-
-
-def _each_once(messages: tuple[Message, ...], left: list[tuple[Message, ...]]) -> list[Message]:
-    """All messages, also those of ways that were left."""
-    return list({id(each): each for way in (*left, messages) for each in way}.values())
 
 
 def _compactions(entries: list[Entry]) -> tuple[Compaction, ...]:
@@ -146,21 +297,18 @@ def _compactions(entries: list[Entry]) -> tuple[Compaction, ...]:
     for at, entry in enumerate(entries):
         if entry.compaction:
             ends = at == len(entries) - 1
-            kept = [i for i in range(at) if ends or entries[i].message.role is Role.USER]
-            marks.append(Compaction(at, tuple(kept), summary_last=True))
+            indexes = [i for i in range(at) if ends or entries[i].message.role is Role.USER]
+            marks.append(Compaction(at, tuple(indexes), summary_last=True))
     return tuple(marks)
 
 
 def _named(files: tuple[OriginFile, ...]) -> str | None:
     """The name in the session's own description, which is YAML of plain lines."""
     about = next((each.path for each in files if each.name == "workspace.yaml"), None)
-    lines = about.read_bytes().split(b"\n") if about is not None else []
+    lines = contents(about).split(b"\n") if about is not None else []
     name = next((line[6:].strip() for line in lines if line.startswith(b"name: ")), b"")
     if name.startswith(b'"'):
-        try:
-            return text_or_none(msgspec.json.decode(name))
-        except msgspec.DecodeError:
-            return None
+        return as_text(decoded(name))
     if name.startswith(b"'") and name.endswith(b"'"):
         name = name[1:-1].replace(b"''", b"'")
-    return text_or_none(name.decode(errors="replace")) if name[:1] not in b"|>" else None
+    return as_text(name.decode(errors="replace")) if name[:1] not in b"|>" else None

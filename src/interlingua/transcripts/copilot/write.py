@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from typing import Any
-from uuid import NAMESPACE_URL, UUID, uuid5
+from uuid import NAMESPACE_URL, uuid5
 
 import msgspec
 from msgspec.structs import replace
 
-from interlingua.losses import Report
 from interlingua.model.blocks import (
     Block,
     RedactedThinkingBlock,
@@ -18,10 +17,14 @@ from interlingua.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import StopReason, Usage
 from interlingua.transcripts.copilot.blocks import (
+    ENDPOINTS,
     NAME,
+    STOP_WORDS,
+    VERSION,
     Assets,
     Data,
     assets_of,
@@ -31,17 +34,20 @@ from interlingua.transcripts.copilot.blocks import (
     read_blocks,
     write_answer,
 )
-from interlingua.transcripts.copilot.history import History
-from interlingua.transcripts.copilot.tables import ENDPOINTS, STOP_WORDS, VERSION
+from interlingua.transcripts.copilot.read import History
 from interlingua.transcripts.format import Draft
-from interlingua.transcripts.lines import Line
-from interlingua.transcripts.memo import KEY, memo
-from interlingua.transcripts.retelling import RetoldMessage, retell_messages
-from interlingua.transcripts.rows import tell_left_behind
-from interlingua.transcripts.summary import is_summary, summary_text
-from interlingua.transcripts.times import to_iso
-from interlingua.transcripts.totals import bare
-from interlingua.transcripts.transcript import Span, SubAgent, Transcript
+from interlingua.transcripts.lines import Line, LineWriter, session_uuid
+from interlingua.transcripts.notes import KEY, note_for
+from interlingua.transcripts.retelling import RetoldMessage, retell_messages, tell_unshown
+from interlingua.transcripts.transcript import (
+    Span,
+    SubAgent,
+    Transcript,
+    bare,
+    is_summary,
+    summary_text,
+)
+from interlingua.transcripts.values import known, to_iso
 
 _OF_CALLS = ("assistant.message", "tool.execution_complete")
 """Events of helpers that name the call which began them."""
@@ -51,7 +57,7 @@ _MADE_OF_WORDS = (*_REASONING, "transformedContent", "attachments", "result", "e
 _ENDPOINT_OF = {name: endpoint for endpoint, name in reversed(ENDPOINTS.items())}
 
 
-def write(transcript: Transcript, name: str) -> Draft:
+def write_file(transcript: Transcript, name: str) -> Draft:
     """A session of its own, helpers included."""
     report = Report(NAME)
     events = _Events(transcript)
@@ -60,11 +66,11 @@ def write(transcript: Transcript, name: str) -> Draft:
         events.add("session.title_changed", {"title": transcript.title})
         events.made[-1]["ephemeral"] = True  # asked for by the schema of 1.0.102, 2026-11-17
     _all(events, transcript, report)
-    tell_left_behind(transcript.replace(subagents=()), report)
+    transcript.replace(subagents=()).report_left_out(report)
     return Draft({name: events.data()}, report)
 
 
-def more(transcript: Transcript, start: int, last: bytes) -> bytes:
+def append_lines(transcript: Transcript, start: int, last: bytes) -> bytes:
     """Events for the messages from `start` on, behind the last one that is there."""
     events = _Events(transcript)
     events.parent = msgspec.json.decode(last).get("id")
@@ -74,11 +80,11 @@ def more(transcript: Transcript, start: int, last: bytes) -> bytes:
     return events.data()
 
 
-def patch(transcript: Transcript, index: int, lines: list[bytes]) -> list[bytes] | None:
+def patch_lines(transcript: Transcript, index: int, lines: list[bytes]) -> list[bytes] | None:
     """The event of one message that was changed; None if others would have to change with it."""
     message = transcript.messages[index]
     events = _Events(transcript)
-    _said(events, message)
+    _message_events(events, message)
     made = [event for event in events.made if event["type"] != "session.usage_record"]
     value = msgspec.json.decode(lines[0])
     if len(lines) != 1 or len(made) != 1 or made[0]["type"] != value["type"]:
@@ -88,32 +94,32 @@ def patch(transcript: Transcript, index: int, lines: list[bytes]) -> list[bytes]
 
 
 def _changed(old: Data, new: Data) -> Data:
-    """An event that says something else: what was made of the old words goes, what they share
-    stays as it was spelled."""
-    kept = {key: each for key, each in old.items() if key not in _MADE_OF_WORDS}
-    told = {key: each for key, each in new.items() if key != "messageId"}
+    """A changed event; members that did not change keep their spelling."""
+    unchanged = {key: each for key, each in old.items() if key not in _MADE_OF_WORDS}
+    changed = {key: each for key, each in new.items() if key != "messageId"}
     before, after = read_blocks(old), read_blocks(new)
     if _of_kind(before, ToolUseBlock) == _of_kind(after, ToolUseBlock):
-        told |= {key: old[key] for key in ("toolRequests",) if key in old}
+        changed |= {key: old[key] for key in ("toolRequests",) if key in old}
     about = old.get("reasoningBlocks")
     ordered = isinstance(about, dict) and "orderedBlocks" in about
     if not ordered and _of_kind(before, *_THOUGHT) == _of_kind(after, *_THOUGHT):
-        told = {key: each for key, each in told.items() if key not in _REASONING}
-        told |= {key: old[key] for key in _REASONING if key in old}
-    return {**kept, **told}
+        changed = {key: each for key, each in changed.items() if key not in _REASONING}
+        changed |= {key: old[key] for key in _REASONING if key in old}
+    return {**unchanged, **changed}
 
 
 def _of_kind(blocks: Sequence[Block], *kinds: type[Block]) -> list[Block]:
     return [block for block in blocks if isinstance(block, kinds)]
 
 
-class _Events:
+class _Events(LineWriter):
     """Makes event after event, each behind the one before."""
 
+    step = timedelta(0)
+
     def __init__(self, transcript: Transcript) -> None:
-        self.made: list[dict[str, Any]] = []
+        super().__init__(transcript.created_at)
         self.parent: str | None = None
-        self.time = transcript.created_at or datetime.now(UTC)
         self.number = 0
         self.agent: dict[str, str] = {}
         self.call: dict[str, str] = {}
@@ -121,13 +127,12 @@ class _Events:
         self._space = uuid5(NAMESPACE_URL, f"{NAME}:{transcript.id}")
 
     def add(self, kind: str, data: Data, time: datetime | None = None) -> None:
-        self.time = max(time or self.time, self.time)
         name = self.next_name()
         self.number += 1
         if kind in _OF_CALLS:
             data = {**data, **self.call}
         event = {"type": kind, "data": data, **self.agent, "id": name}
-        self.made.append({**event, "timestamp": to_iso(self.time), "parentId": self.parent})
+        self.made.append({**event, "timestamp": self.next_time(time), "parentId": self.parent})
         self.parent = name
 
     def next_name(self) -> str:
@@ -144,7 +149,7 @@ class _Events:
 
 
 def _start(transcript: Transcript, time: datetime) -> Data:
-    start = {"sessionId": _session_id(transcript), "version": 1, "producer": "interlingua"}
+    start = {"sessionId": session_uuid(transcript), "version": 1, "producer": "interlingua"}
     about = {"copilotVersion": VERSION, "startTime": to_iso(time)}
     return {**start, **about, "context": {"cwd": transcript.folder or "/"}}
 
@@ -153,13 +158,14 @@ def _all(events: _Events, transcript: Transcript, report: Report, start: int = 0
     helpers = list(enumerate(transcript.subagents)) if not start else []
     history = History(Report(NAME), events.assets)
     _tell_unseen(transcript, report)
-    for told in retell_messages(transcript.messages, "anthropic", report, start > 0):
-        if told.at < start:
+    for retold in retell_messages(transcript.messages, "anthropic", report, start > 0):
+        if retold.at < start:
             continue
         before = len(events.made)
-        _said(events, told.message)
-        _remember(events.made[before:], told, history)
-        calls = {call.id for call in told.message.tool_calls}
+        _message_events(events, retold.message)
+        shown = _add_note(events.made[before:], retold, history)
+        tell_unshown(retold.message, shown, retold.at, "Copilot", report)
+        calls = {call.id for call in retold.message.tool_calls}
         for number, helper in [each for each in helpers if each[1].tool_use_id in calls]:
             helpers.remove((number, helper))
             _helper(events, helper, number, report)
@@ -168,12 +174,11 @@ def _all(events: _Events, transcript: Transcript, report: Report, start: int = 0
 
 
 def _tell_unseen(transcript: Transcript, report: Report) -> None:
-    """What Copilot has in its events and does not send when it goes on (1.0.102, 2026-11-17); of
-    its own sessions nobody needs to be told."""
+    """Reports what Copilot stores but does not send on resuming (1.0.102, 2026-11-17)."""
     if transcript.format == NAME:
         return
-    kept = transcript.compactions[-1].kept if transcript.compactions else ()
-    unseen = dict.fromkeys(kept, "it behind the summary")
+    preserved = transcript.compactions[-1].preserved if transcript.compactions else ()
+    unseen = dict.fromkeys(preserved, "it behind the summary")
     for at, message in enumerate(transcript.messages):
         if message.role is Role.USER:
             unseen.pop(at, None)
@@ -188,7 +193,7 @@ def _tell_unseen(transcript: Transcript, report: Report) -> None:
         report.add("dropped", f"$.messages[{at}]", reason, "warning", None, name)
 
 
-def _said(events: _Events, message: Message) -> None:
+def _message_events(events: _Events, message: Message) -> None:
     time = message.created_at
     if is_summary(message):
         done = {"success": True, "summaryContent": summary_text(message)}
@@ -205,13 +210,13 @@ def _said(events: _Events, message: Message) -> None:
 
 
 def _prompt(events: _Events, message: Message) -> Data:
-    said: Data = {"content": joined(message.content)}
+    data: Data = {"content": joined(message.content)}
     media = assets_of(message.content)
     for _, asset in media:
         events.keep(asset, message.created_at)
     if media:
-        said["attachments"] = [attachment(block, asset) for block, asset in media]
-    return said
+        data["attachments"] = [attachment(block, asset) for block, asset in media]
+    return data
 
 
 def _answer(events: _Events, message: Message) -> None:
@@ -223,13 +228,9 @@ def _answer(events: _Events, message: Message) -> None:
         usage["modelProvider"] = metadata.provider
         usage["apiEndpoint"] = _ENDPOINT_OF.get(metadata.protocol or "")
         usage["finishReason"] = STOP_WORDS.get(metadata.stop_reason or StopReason.OTHER)
-        events.add("session.usage_record", {"usage": _known(usage)}, message.created_at)
-    said = {"messageId": message.id or events.next_name(), "model": model, "apiCallId": name}
-    events.add("assistant.message", {**_known(said), **write_answer(message)}, message.created_at)
-
-
-def _known(members: dict[str, Any]) -> Data:
-    return {key: value for key, value in members.items() if value is not None}
+        events.add("session.usage_record", {"usage": known(usage)}, message.created_at)
+    about = {"messageId": message.id or events.next_name(), "model": model, "apiCallId": name}
+    events.add("assistant.message", {**known(about), **write_answer(message)}, message.created_at)
 
 
 def _usage(usage: Usage) -> Data:
@@ -249,25 +250,30 @@ def _result(events: _Events, message: Message) -> None:
     media = assets_of(block.content)
     for _, asset in media:
         events.keep(asset, message.created_at)
-    said: Data = {"toolCallId": block.tool_use_id, "success": not block.is_error}
+    data: Data = {"toolCallId": block.tool_use_id, "success": not block.is_error}
     if block.is_error and not media:
-        said["error"] = {"message": joined(block.content), "code": "failure"}
+        data["error"] = {"message": joined(block.content), "code": "failure"}
     else:
-        said["result"] = {"content": joined(block.content)}
+        data["result"] = {"content": joined(block.content)}
     if media:
-        said["result"]["binaryResultsForLlm"] = [picture(*each) for each in media]
-    events.add("tool.execution_complete", said, message.created_at)
+        data["result"]["binaryResultsForLlm"] = [picture(*each) for each in media]
+    events.add("tool.execution_complete", data, message.created_at)
 
 
-def _remember(made: list[dict[str, Any]], told: RetoldMessage, history: History) -> None:
-    """Notes what reading these events would not give again."""
+def _add_note(made: list[dict[str, Any]], retold: RetoldMessage, history: History) -> list[Message]:
+    """Notes what reading these events would not give again; the messages that they show."""
     before = len(history.entries)
     for value in made:
         history.take(Line(0, Span(0, 0), value))
     shown = [entry.message for entry in history.entries[before:]]
-    note = memo(told.original, shown[0], told.before, told.after) if len(shown) == 1 else None
+    note = (
+        note_for(retold.original, shown[0], retold.before, retold.after)
+        if len(shown) == 1
+        else None
+    )
     if note is not None:
         made[-1][KEY] = note
+    return shown
 
 
 def _helper(events: _Events, helper: SubAgent, number: int, report: Report) -> None:
@@ -286,10 +292,3 @@ def _helper(events: _Events, helper: SubAgent, number: int, report: Report) -> N
     events.agent, events.call = outside
     path = f"$.subagents[{number}]"
     report.losses.extend(replace(loss, path=path + loss.path[1:]) for loss in inner)
-
-
-def _session_id(transcript: Transcript) -> str:
-    try:
-        return str(UUID(transcript.id or ""))
-    except ValueError:
-        return str(uuid5(NAMESPACE_URL, f"{transcript.format}:{transcript.id}"))

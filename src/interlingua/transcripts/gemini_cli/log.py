@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from interlingua.transcripts.files import TranscriptError, contents
 from interlingua.transcripts.lines import Line
-from interlingua.transcripts.memo import KEY
-from interlingua.transcripts.values import listed
+from interlingua.transcripts.notes import KEY
+from interlingua.transcripts.values import NOT_JSON, listed
 
+HEADER = 1 << 16
+"""Bytes of a file's first line, and of the mark of a project."""
 COMPACTED, AGAIN = "compacted", "again"
 """Our notes: a rewind that is a compaction, and a record that is said again behind one."""
 USER, ANSWER = "user", "gemini"
@@ -78,10 +82,10 @@ class Log:
         if before is None:
             return Record(value, line)
         content = value.get("content")
-        if before.value.get("content") == content or text_of(before.value) == text_of(value):
+        if before.value.get("content") == content or _says_the_same(before.value, value):
             return before
-        kept = {key: before.value[key] for key in _REMEMBERED if key in before.value}
-        return Record({**kept, **value}, line)
+        earlier = {key: before.value[key] for key in _REMEMBERED if key in before.value}
+        return Record({**earlier, **value}, line)
 
     def _rewind(self, name: str) -> None:
         names = list(self.records)
@@ -97,6 +101,17 @@ def noted(value: dict[str, Any], mark: str) -> bool:
     return isinstance(note, dict) and note.get(mark) is True
 
 
+def _says_the_same(before: dict[str, Any], now: dict[str, Any]) -> bool:
+    """An answer's calls stand apart in one form and among its parts in the other."""
+    same = text_of(before) == text_of(now)
+    return same and (now.get("type") == ANSWER or _beside_text(before) == _beside_text(now))
+
+
+def _beside_text(value: dict[str, Any]) -> list[Any]:
+    parts = listed(value.get("content"))
+    return [part for part in parts if not (isinstance(part, dict) and "text" in part)]
+
+
 def text_of(value: dict[str, Any]) -> str:
     """What a record says, thoughts apart."""
     content = value.get("content")
@@ -105,3 +120,30 @@ def text_of(value: dict[str, Any]) -> str:
     parts = content if isinstance(content, list) else []
     shown = (part for part in parts if isinstance(part, dict) and not part.get("thought"))
     return "".join(part["text"] for part in shown if isinstance(part.get("text"), str))
+
+
+def projects_in(path: Path) -> dict[str, str]:
+    try:
+        known = msgspec.json.decode(contents(path))["projects"]
+    except (OSError, TranscriptError, KeyError, TypeError, *NOT_JSON):
+        return {}
+    pairs = known.items() if isinstance(known, dict) else ()
+    return {folder: name for folder, name in pairs if isinstance(name, str)}
+
+
+def owner_of(place: Path) -> str | None:
+    try:
+        data = contents(place / ".project_root", HEADER)
+        return data.decode(errors="replace").strip() or None
+    except (OSError, TranscriptError):
+        return None
+
+
+def folder_of(path: Path) -> str | None:
+    """The working folder of a session, which its project's folder knows."""
+    owner = owner_of(path.parent.parent)
+    if owner is not None or len(path.parents) < 4:
+        return owner
+    projects = projects_in(path.parents[3] / "projects.json")
+    names = {name: folder for folder, name in projects.items()}
+    return names.get(path.parent.parent.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +14,6 @@ from msgspec.structs import replace
 from interlingua.dialects.gemini.messages import read_contents
 from interlingua.dialects.kernel.errors import ShapeError
 from interlingua.errors import InterlinguaError
-from interlingua.losses import Report
 from interlingua.model.blocks import (
     Block,
     TextBlock,
@@ -21,17 +21,22 @@ from interlingua.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason, Usage
-from interlingua.transcripts.errors import TranscriptError
+from interlingua.transcripts.files import TranscriptError
 from interlingua.transcripts.format import Sample
-from interlingua.transcripts.gemini_cli.find import folder_of
-from interlingua.transcripts.gemini_cli.log import AGAIN, ANSWER, USER, Log, Record, noted
+from interlingua.transcripts.gemini_cli.log import (
+    AGAIN,
+    ANSWER,
+    USER,
+    Log,
+    Record,
+    folder_of,
+    noted,
+)
 from interlingua.transcripts.lines import LinesFile
-from interlingua.transcripts.memo import KEY, recall
-from interlingua.transcripts.summary import is_summary
-from interlingua.transcripts.times import from_iso
-from interlingua.transcripts.totals import model_changes, models_of, total
+from interlingua.transcripts.notes import KEY, apply_note
 from interlingua.transcripts.transcript import (
     Branch,
     Compaction,
@@ -39,16 +44,20 @@ from interlingua.transcripts.transcript import (
     OriginFile,
     SubAgent,
     Transcript,
+    is_summary,
+    total,
 )
 from interlingua.transcripts.tree import Entry
-from interlingua.transcripts.values import listed, text
+from interlingua.transcripts.values import as_text, from_iso, listed, members
 
 NAME = "gemini-cli"
 DIALECT = "gemini"
 _CONTEXT = "<session_context>"
+_REMEMBERED = 100
+"""Results of one call, and media of results, that are looked through for a repeated one."""
 
 
-def signs(sample: Sample) -> str | None:
+def detect_file(sample: Sample) -> str | None:
     """The first line names session and project."""
     first = sample.head.partition(b"\n")[0]
     if b'"sessionId"' in first and b'"projectHash"' in first:
@@ -56,7 +65,7 @@ def signs(sample: Sample) -> str | None:
     return None
 
 
-def read(path: Path) -> Transcript:
+def read_file(path: Path) -> Transcript:
     """One session, and those of its helpers beside it."""
     report = Report(NAME)
     file = LinesFile(path, report)
@@ -75,6 +84,45 @@ class _ReadMessage(msgspec.Struct, frozen=True, eq=False, gc=False):
     record: str
 
 
+class _Answered:
+    """The results so far: a file has them with their calls, and once more in a record behind."""
+
+    def __init__(self) -> None:
+        self._responses: dict[str, deque[Any]] = {}
+        self._beside: deque[Any] = deque(maxlen=_REMEMBERED)
+        """Media of results, inside them or beside them."""
+
+    def add(self, parts: list[Any]) -> None:
+        """The results among these parts, and what belongs to them."""
+        responses = [part for part in parts if type(part) is dict and "functionResponse" in part]
+        if not responses:
+            return
+        for part in responses:
+            about = members(part["functionResponse"])
+            known = self._responses.setdefault(_call_id(about), deque(maxlen=_REMEMBERED))
+            known.append(about.get("response"))
+            self._beside += listed(about.get("parts"))
+        self._beside += [part for part in parts if part not in responses]
+
+    def without_repeated(self, value: dict[str, Any]) -> dict[str, Any]:
+        """The record without results that were seen before."""
+        parts = value.get("content")
+        if type(parts) is not list:
+            return value
+        new = [part for part in parts if not self._is_repeated(part)]
+        if len(new) < len(parts):
+            value = {**value, "content": [part for part in new if part not in self._beside]}
+        return value
+
+    def _is_repeated(self, part: Any) -> bool:
+        about = part.get("functionResponse") if type(part) is dict else None
+        if type(about) is not dict or about.get("response") not in self._responses.get(
+            _call_id(about), ()
+        ):
+            return False
+        return all(media in self._beside for media in listed(about.get("parts")))
+
+
 class _Session:
     def __init__(self, log: Log, report: Report) -> None:
         self.log = log
@@ -83,33 +131,31 @@ class _Session:
 
     def transcript(self, file: OriginFile, path: Path) -> Transcript:
         about = self.log.about
-        said = self.said([*self.log.before, *self.log.records.values()])
-        entries = [each.entry for each in said]
+        read_messages = self.read([*self.log.before, *self.log.records.values()])
+        entries = [each.entry for each in read_messages]
         messages = tuple(entry.message for entry in entries)
         helpers, beside = self._helpers(path)
-        left = [self.said(records) for records in self.log.left]
+        left = [self.read(records) for records in self.log.left]
         ways = [Branch(None, tuple(each.entry.message for each in way)) for way in left]
-        return Transcript(
-            format=NAME,
-            messages=messages,
-            id=text(about.get("sessionId")),
-            title=text(about.get("summary")),
-            folder=_folder(about) or folder_of(path),
+        return Transcript.of(
+            NAME,
+            messages,
+            id=as_text(about.get("sessionId")),
+            title=as_text(about.get("summary")),
+            folder=next(iter(listed(about.get("directories"))), None) or folder_of(path),
             created_at=from_iso(about.get("startTime")),
             updated_at=from_iso(about.get("lastUpdated")),
-            models=models_of(messages),
             usage=total(read_usage(each.value) for each in self.log.answers.values()),
             branches=(*ways, Branch(None, messages, True)),
-            compactions=self._compactions(said),
-            model_changes=model_changes(messages),
+            compactions=self._compactions(read_messages),
             subagents=helpers,
             report=self.report,
             origin=Origin(NAME, (file, *beside), messages, tuple(entry.spans for entry in entries)),
         )
 
-    def said(self, records: Iterable[Record]) -> list[_ReadMessage]:
+    def read(self, records: Iterable[Record]) -> list[_ReadMessage]:
         found: list[_ReadMessage] = []
-        answered: set[str] = set()
+        answered = _Answered()
         for record in records:
             value = record.value
             notes = value.get(KEY)
@@ -122,32 +168,32 @@ class _Session:
                 continue
             if type(notes) is dict:
                 shown = [(message, notes.get(str(at))) for at, message in enumerate(made)]
-                made = [message for each, note in shown for message in recall(each, note)]
+                made = [message for each, note in shown for message in apply_note(each, note)]
             for message in made:
                 entry = Entry(message, [record.line], is_summary(message))
                 found.append(_ReadMessage(entry, value["id"]))
         return found
 
-    def _messages(self, value: dict[str, Any], answered: set[str]) -> list[Message]:
-        if _is_said(value, answered):
-            return []
-        messages = read_record(value)
-        results = [result for message in messages for result in _results_in(message)]
-        if results and value.get("type") == "user" and answered.issuperset(results):
-            return []  # said already, with the calls
-        answered.update(results)
+    def _messages(self, value: dict[str, Any], answered: _Answered) -> list[Message]:
+        if value.get("type") == USER:
+            value = answered.without_repeated(value)
+            answered.add(listed(value.get("content")))
         for call in listed(value.get("toolCalls")):
-            if type(call) is dict and type(call.get("agentId")) is str:
-                self.agents[call["agentId"]] = _call_id(call)
-        return messages
+            if type(call) is dict:
+                answered.add(_result_parts(call))
+                if type(call.get("agentId")) is str:
+                    self.agents[call["agentId"]] = _call_id(call)
+        return read_record(value)
 
-    def _compactions(self, said: list[_ReadMessage]) -> tuple[Compaction, ...]:
+    def _compactions(self, read_messages: list[_ReadMessage]) -> tuple[Compaction, ...]:
         """Where summaries stand, and which messages are said again around them."""
-        marks = {at: Compaction(at) for at, each in enumerate(said) if each.entry.compaction}
+        marks = {
+            at: Compaction(at) for at, each in enumerate(read_messages) if each.entry.compaction
+        }
         if not marks:
             return ()
         places: dict[str, list[int]] = {}
-        for at, each in enumerate(said):
+        for at, each in enumerate(read_messages):
             entry, name = each.entry, each.record
             if entry.compaction or entry.message.role not in (Role.SYSTEM, Role.DEVELOPER):
                 places.setdefault(name, []).append(at)
@@ -172,7 +218,7 @@ class _Session:
         helpers, files = [], []
         inside = folder.parent == path.parent and session != ".." and folder.is_dir()
         for each in sorted(folder.glob("*.jsonl")) if inside else ():
-            transcript = read(each)
+            transcript = read_file(each)
             helpers.append(SubAgent(transcript, self.agents.get(each.stem)))
             name = each.relative_to(path.parent).as_posix()
             files.append(OriginFile(each, name, each.stat().st_size))
@@ -220,8 +266,7 @@ def _from_parts(role: str, parts: list[Any]) -> list[Message]:
 
 
 def common_turn(parts: list[Any]) -> Message | None:
-    """Texts alone, or one result that is a text: what the dialect's reader gives for them, without
-    looking around; None for all else."""
+    """Texts, or one result that is a text, as the dialect reads them but faster; else None."""
     if len(parts) == 1 and type(parts[0]) is dict and "functionResponse" in parts[0]:
         block = _common_result(parts[0])
         return Message.of_result(block) if block is not None else None
@@ -232,16 +277,16 @@ def common_turn(parts: list[Any]) -> Message | None:
 
 
 def _common_result(part: dict[str, Any], own_ids: bool = False) -> ToolResultBlock | None:
-    told = part.get("functionResponse")
-    if len(part) != 1 or type(told) is not dict or len(told) != 3:
+    about = part.get("functionResponse")
+    if len(part) != 1 or type(about) is not dict or len(about) != 3:
         return None
-    id, name, response = told.get("id"), told.get("name"), told.get("response")
+    id, name, response = about.get("id"), about.get("name"), about.get("response")
     if type(id) is not str or not id or type(name) is not str or type(response) is not dict:
         return None
     output = response.get("output")
     if len(response) != 1 or type(output) is not str or not output:
         return None
-    id = _call_id(told) if own_ids else id
+    id = _call_id(about) if own_ids else id
     return ToolResultBlock(id, (TextBlock(output),), tool_name=name)
 
 
@@ -260,8 +305,10 @@ def _call_id(call: dict[str, Any]) -> str:
 
 def _answer(value: dict[str, Any], id: str | None, time: datetime | None) -> list[Message]:
     calls = [call for call in listed(value.get("toolCalls")) if type(call) is dict]
-    blocks: list[Block] = [*_thoughts(value), *_said(value, bool(calls))]
-    blocks += [_call(call) for call in calls]
+    blocks: list[Block] = [*_thoughts(value), *_content_blocks(value, bool(calls))]
+    for call in calls:
+        arguments = members(call.get("args"))
+        blocks.append(ToolUseBlock(_call_id(call), str(call.get("name")), arguments))
     model = value.get("model")
     called = any(type(block) is ToolUseBlock for block in blocks)
     metadata = MessageMetadata(
@@ -283,7 +330,7 @@ def _thoughts(value: dict[str, Any]) -> Iterator[Block]:
             yield ThinkingBlock("\n".join([line for line in lines if type(line) is str and line]))
 
 
-def _said(value: dict[str, Any], calls_apart: bool) -> Iterator[Block]:
+def _content_blocks(value: dict[str, Any], calls_apart: bool) -> Iterator[Block]:
     content = value.get("content")
     if isinstance(content, str):
         if content:
@@ -296,18 +343,16 @@ def _said(value: dict[str, Any], calls_apart: bool) -> Iterator[Block]:
                 yield block
 
 
-def _call(call: dict[str, Any]) -> ToolUseBlock:
-    given = call.get("args")
-    return ToolUseBlock(
-        _call_id(call), str(call.get("name")), given if isinstance(given, dict) else {}
-    )
-
-
 def _results(call: dict[str, Any], time: datetime | None) -> Iterator[Message]:
-    """One result for each call; pictures that stand beside it are a part of it."""
-    blocks = _result_blocks([part for part in listed(call.get("result")) if type(part) is dict])
+    """The results of a call, mostly one; pictures that stand beside it are a part of it."""
+    blocks = _result_blocks(_result_parts(call))
     failed = call.get("status") in ("error", "cancelled")
     beside: Any = tuple([block for block in blocks if not isinstance(block, ToolResultBlock)])
+    if len(beside) == len(blocks) and beside:
+        blocks, beside = (
+            [ToolResultBlock(_call_id(call), beside, tool_name=as_text(call.get("name")))],
+            (),
+        )
     for block in blocks:
         if isinstance(block, ToolResultBlock):
             if beside or failed != block.is_error:
@@ -318,24 +363,22 @@ def _results(call: dict[str, Any], time: datetime | None) -> Iterator[Message]:
             yield Message(Role.TOOL, (block,), metadata=metadata, created_at=time)
 
 
+def _result_parts(call: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the client sends as the result of a call: parts, one part, or a text."""
+    result = call.get("result")
+    if type(result) is str and result:
+        about = {"id": call.get("id"), "name": call.get("name"), "response": {"output": result}}
+        return [{"functionResponse": about}]
+    parts = [result] if type(result) is dict else listed(result)
+    texts = [{"text": part} if type(part) is str else part for part in parts]
+    return [part for part in texts if type(part) is dict]
+
+
 def _result_blocks(parts: list[dict[str, Any]]) -> list[Block]:
     if len(parts) == 1 and (common := _common_result(parts[0], own_ids=True)) is not None:
         return [common]
     messages = _from_parts("user", [_own_id(part) for part in parts])
     return [block for message in messages for block in message.content]
-
-
-def _is_said(value: dict[str, Any], answered: set[str]) -> bool:
-    """Whether a record has nothing but results that were said with their calls."""
-    parts = value.get("content")
-    if value.get("type") != "user" or type(parts) is not list or not parts:
-        return False
-    told = [part.get("functionResponse") if type(part) is dict else None for part in parts]
-    return all(type(each) is dict and _call_id(each) in answered for each in told)
-
-
-def _results_in(message: Message) -> list[str]:
-    return [each.tool_use_id for each in message.content if isinstance(each, ToolResultBlock)]
 
 
 def read_usage(value: dict[str, Any]) -> Usage | None:
@@ -355,8 +398,3 @@ def read_usage(value: dict[str, Any]) -> Usage | None:
 
 def _count(value: Any) -> int:
     return value if type(value) is int and value > 0 else 0
-
-
-def _folder(about: dict[str, Any]) -> str | None:
-    folders = about.get("directories")
-    return folders[0] if isinstance(folders, list) and folders else None

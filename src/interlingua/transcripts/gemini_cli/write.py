@@ -3,39 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
-from uuid import NAMESPACE_URL, UUID, uuid5
+from uuid import NAMESPACE_URL, uuid5
 
 from interlingua.dialects.registry import dialect
-from interlingua.losses import Report
 from interlingua.model.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Request
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Usage
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.gemini_cli.log import AGAIN, COMPACTED
 from interlingua.transcripts.gemini_cli.read import DIALECT, NAME, read_record
-from interlingua.transcripts.lines import joined
-from interlingua.transcripts.memo import KEY, memo
-from interlingua.transcripts.retelling import RetoldMessage, retell_messages, tell
-from interlingua.transcripts.summary import is_summary, summary_text
-from interlingua.transcripts.times import to_iso
-from interlingua.transcripts.totals import bare
-from interlingua.transcripts.transcript import Compaction, Transcript
+from interlingua.transcripts.lines import LineWriter, joined, session_uuid
+from interlingua.transcripts.notes import KEY, note_for
+from interlingua.transcripts.retelling import RetoldMessage, retell_messages, tell, tell_unshown
+from interlingua.transcripts.transcript import (
+    Compaction,
+    Transcript,
+    bare,
+    is_summary,
+    summary_text,
+)
+from interlingua.transcripts.values import to_iso
 
-_STEP = timedelta(milliseconds=1)
 _COMMANDS = ("/", "?", "<session_context>", "<hook_context>")
 
 
-def write(transcript: Transcript, name: str) -> Draft:
+def write_file(transcript: Transcript, name: str) -> Draft:
     """A session of its own. Results stand with their calls alone: the client sends them once."""
     report = Report(NAME)
     log = _LogWriter(transcript)
     folder = transcript.folder or "/"
     about = {
-        "sessionId": _session_id(transcript),
+        "sessionId": session_uuid(transcript),
         "projectHash": sha256(folder.encode()).hexdigest(),
     }
     changed = max(transcript.updated_at or log.time, log.time)
@@ -50,121 +52,125 @@ def write(transcript: Transcript, name: str) -> Draft:
     return Draft({name: joined((about, *log.made))}, report)
 
 
-def more(transcript: Transcript, start: int, last: bytes) -> bytes:
+def append_lines(transcript: Transcript, start: int, last: bytes) -> bytes:
     """Records for the messages from `start` on, behind the last line that is there."""
     log = _LogWriter(transcript)
     log.time = transcript.updated_at or log.time
     log.all(transcript, Report(NAME), start)
-    return joined(log.made)
+    return log.data()
 
 
-class _LogWriter:
+class _LogWriter(LineWriter):
     def __init__(self, transcript: Transcript) -> None:
-        self.time = transcript.created_at or datetime.now(UTC)
-        self.made: list[dict[str, Any]] = []
-        self._said: dict[int, dict[str, Any]] = {}
+        super().__init__(transcript.created_at)
+        self._record_of: dict[int, dict[str, Any]] = {}
         """The record that each message stands in."""
         self._first: str | None = None
         """The first record that the client still sends."""
         self._space = uuid5(NAMESPACE_URL, transcript.id or transcript.format)
 
     def all(self, transcript: Transcript, report: Report, start: int = 0) -> None:
-        told = [
+        retold = [
             each
             for each in retell_messages(transcript.messages, DIALECT, report, start > 0)
             if each.at >= start
         ]
         marks = {mark.at: mark for mark in transcript.compactions}
         at = 0
-        while at < len(told):
-            results = _results(told, at)
-            mark = marks.get(told[at].at) if told[at].original is not None else None
+        while at < len(retold):
+            results = _results(retold, at)
+            mark = marks.get(retold[at].at) if retold[at].original is not None else None
             if mark is not None:
-                self._compact(told[at], mark)
+                self._compact(retold[at], mark)
             else:
-                self._add(told[at], results)
-            for each in (told[at], *results):
+                shown = self._add(retold[at], results)
+                if retold[at].message.role not in (Role.USER, Role.TOOL):  # reported below
+                    tell_unshown(retold[at].message, shown[:1], retold[at].at, "Gemini CLI", report)
+            for each in (retold[at], *results):
                 if each.message.role in (Role.USER, Role.TOOL):
                     written = dialect(DIALECT).write_request(Request((each.message,)))
                     tell(each, written.report, report)
             at += 1 + len(results)
-        _tell_signatures(told, report)
+        _tell_signatures(retold, report)
 
-    def _compact(self, told: RetoldMessage, mark: Compaction) -> None:
-        """Gemini CLI keeps no summaries: it is told to go back to the beginning, where the summary
-        is what a user says, and what was kept is said again."""
+    def _compact(self, retold: RetoldMessage, mark: Compaction) -> None:
+        """Rewinds to the start, writes the summary as a prompt and repeats what it preserves."""
         if self._first is not None:
             self.made.append({"$rewindTo": self._first, KEY: {COMPACTED: True}})
             self._first = None
-        kept = {id(self._said[at]): self._said[at] for at in mark.kept if at in self._said}
+        records = {
+            id(self._record_of[at]): self._record_of[at]
+            for at in mark.preserved
+            if at in self._record_of
+        }
         if not mark.summary_last:
-            self._add(told, [])
-        for record in kept.values():
+            self._add(retold, [])
+        for record in records.values():
             plain = {key: value for key, value in record.items() if key != KEY}
             self._put({**plain, KEY: {AGAIN: True}})
         if mark.summary_last:
-            self._add(told, [])
+            self._add(retold, [])
 
     def _put(self, record: dict[str, Any]) -> None:
         self._first = self._first or record["id"]
         self.made.append(record)
 
-    def _add(self, told: RetoldMessage, results: list[RetoldMessage]) -> None:
-        message = told.message
-        self.time = max(message.created_at or self.time, self.time + _STEP)
-        name = message.id or str(uuid5(self._space, f"{told.at}:{len(self.made)}"))
-        record = {"id": name, "timestamp": to_iso(self.time), **_said(message, results)}
+    def _add(self, retold: RetoldMessage, results: list[RetoldMessage]) -> list[Message]:
+        """One record of an answer and its results; the messages that it shows."""
+        message = retold.message
+        time = self.next_time(message.created_at)
+        name = message.id or str(uuid5(self._space, f"{retold.at}:{len(self.made)}"))
+        record = {"id": name, "timestamp": time, **_record(message, results)}
         notes = {}
-        for at, (shown, each) in enumerate(
-            zip(read_record(record), [told, *results], strict=False)
-        ):
-            note = memo(each.original, shown, each.before, each.after)
+        messages = list(read_record(record))
+        for at, (shown, each) in enumerate(zip(messages, [retold, *results], strict=False)):
+            note = note_for(each.original, shown, each.before, each.after)
             if note is not None:
                 notes[str(at)] = note
         if notes:
             record[KEY] = notes
         self._put(record)
-        self._said |= {each.at: record for each in (told, *results) if each.original is not None}
+        self._record_of |= {
+            each.at: record for each in (retold, *results) if each.original is not None
+        }
+        return messages
 
 
-def _results(told: list[RetoldMessage], at: int) -> list[RetoldMessage]:
+def _results(retold: list[RetoldMessage], at: int) -> list[RetoldMessage]:
     """The results that follow a message with calls."""
-    if told[at].message.role is not Role.ASSISTANT:
+    if retold[at].message.role is not Role.ASSISTANT:
         return []
-    calls = {block.id for block in told[at].message.content if isinstance(block, ToolUseBlock)}
+    calls = {block.id for block in retold[at].message.content if isinstance(block, ToolUseBlock)}
     found = []
-    for each in told[at + 1 :]:
+    for each in retold[at + 1 :]:
         block = each.message.content[0] if each.message.content else None
         if not isinstance(block, ToolResultBlock) or block.tool_use_id not in calls:
             break
         found.append(each)
-    order = [block.id for block in told[at].message.content if isinstance(block, ToolUseBlock)]
+    order = [block.id for block in retold[at].message.content if isinstance(block, ToolUseBlock)]
     names = [each.message.content[0].tool_use_id for each in found]  # type: ignore[union-attr]  # all are results
-    return found if names == [name for name in order if name in names] else _sorted(found, order)
-
-
-def _sorted(found: list[RetoldMessage], order: list[str]) -> list[RetoldMessage]:
-    """In the order of the calls, as they are read again."""
+    if names == [name for name in order if name in names]:
+        return found
     return sorted(found, key=lambda each: order.index(each.message.content[0].tool_use_id))  # type: ignore[union-attr]  # all are results
 
 
-def _said(message: Message, results: list[RetoldMessage]) -> dict[str, Any]:
+def _record(message: Message, results: list[RetoldMessage]) -> dict[str, Any]:
     if is_summary(message):
         return {"type": "user", "content": _meant([{"text": summary_text(message)}])}
     if message.role is not Role.ASSISTANT:
         return {"type": "user", "content": _meant(_parts(message))}
     texts = [block.text for block in message.content if isinstance(block, TextBlock)]
     content: Any = message.text if len(texts) < 2 else [{"text": text} for text in texts]
-    said: dict[str, Any] = {"type": "gemini", "content": content}
+    record: dict[str, Any] = {"type": "gemini", "content": content}
     thoughts = [block for block in message.content if isinstance(block, ThinkingBlock)]
-    said["thoughts"] = [{"subject": "", "description": block.text} for block in thoughts]
-    said["tokens"] = _tokens(message.metadata.usage or Usage())
-    said["model"] = bare(message.metadata.model) or message.metadata.response_model or "unknown"
+    record["thoughts"] = [{"subject": "", "description": block.text} for block in thoughts]
+    record["tokens"] = _tokens(message.metadata.usage or Usage())
+    record["model"] = bare(message.metadata.model) or message.metadata.response_model or "unknown"
     calls = [block for block in message.content if isinstance(block, ToolUseBlock)]
     if calls:
         by_call = {each.message.content[0].tool_use_id: each.message for each in results}  # type: ignore[union-attr]  # all are results
-        said["toolCalls"] = [_call(call, by_call.get(call.id)) for call in calls]
-    return said
+        record["toolCalls"] = [_call(call, by_call.get(call.id)) for call in calls]
+    return record
 
 
 def _meant(parts: list[Any]) -> list[Any]:
@@ -184,8 +190,7 @@ def _parts(message: Message) -> list[Any]:
 
 
 def _unnamed(part: dict[str, Any]) -> dict[str, Any]:
-    """Pictures without their names: the client's SDK refuses a request with one (0.61.0, seen
-    2026-11-17)."""
+    """Pictures without names: the client's SDK refuses those (0.61.0, seen 2026-11-17)."""
     for key in ("inlineData", "fileData"):
         if key in part:
             named = {name: value for name, value in part[key].items() if name != "displayName"}
@@ -195,12 +200,12 @@ def _unnamed(part: dict[str, Any]) -> dict[str, Any]:
 
 def _call(call: ToolUseBlock, result: Message | None) -> dict[str, Any]:
     name = f"{call.name}__{call.id}"
-    told: dict[str, Any] = {"id": name, "name": call.name, "args": call.input}
+    about: dict[str, Any] = {"id": name, "name": call.name, "args": call.input}
     if result is None:
-        return {**told, "result": None, "status": "cancelled"}
+        return {**about, "result": None, "status": "cancelled"}
     parts = [each for part in _parts(result) for each in _beside(part, name, call.name)]
     failed = any(isinstance(each, ToolResultBlock) and each.is_error for each in result.content)
-    return {**told, "result": parts, "status": "error" if failed else "success"}
+    return {**about, "result": parts, "status": "error" if failed else "success"}
 
 
 def _beside(part: Any, id: str, name: str) -> Iterator[dict[str, Any]]:
@@ -226,19 +231,12 @@ def _tokens(usage: Usage) -> dict[str, int]:
     }
 
 
-def _tell_signatures(told: list[RetoldMessage], report: Report) -> None:
+def _tell_signatures(retold: list[RetoldMessage], report: Report) -> None:
     """This file has no place for signatures; they are kept beside, for the way back."""
-    for each in told:
+    for each in retold:
         original = each.original.content if each.original is not None else ()
         signed = {getattr(block, "signature", None) for block in original}
         for at, block in enumerate(each.message.content):
             if getattr(block, "signature", None) in signed - {None}:
                 path = f"$.messages[{each.at}].content[{at}].signature"
                 report.add("dropped", path, "Gemini CLI stores no signatures", "warning")
-
-
-def _session_id(transcript: Transcript) -> str:
-    try:
-        return str(UUID(transcript.id or ""))
-    except ValueError:
-        return str(uuid5(NAMESPACE_URL, f"{transcript.format}:{transcript.id}"))

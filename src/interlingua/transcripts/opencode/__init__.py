@@ -2,27 +2,63 @@
 
 from __future__ import annotations
 
-from interlingua.transcripts.format import Format
-from interlingua.transcripts.opencode.database import read_all, read_session
-from interlingua.transcripts.opencode.find import bring, find, place, resume
-from interlingua.transcripts.opencode.read import read, signs
-from interlingua.transcripts.opencode.write import VERSION, write
+import os
+from collections.abc import Iterator
+from pathlib import Path
 
-FORMAT = Format(
-    name="opencode",
-    title="OpenCode",
-    seen="1.18.33, 2026-11-17",
-    signs=signs,
-    read=read,
-    read_all=read_all,
-    write=write,
-    unsaid=("tools",),
-    suffix=".json",
-    find=find,
-    place=place,
-    resume=resume,
-    bring=bring,
-    file_version=VERSION,
-    newest=VERSION,
-    session=read_session,
+from interlingua.config import data_folder
+from interlingua.transcripts.format import Format, Found, Skipped, candidates
+from interlingua.transcripts.opencode.read import (
+    NAME,
+    detect_file,
+    read_all_in,
+    read_file,
+    read_session,
+    sessions_of,
 )
+from interlingua.transcripts.opencode.write import VERSION, session_id, write_file
+from interlingua.transcripts.transcript import Transcript
+
+
+def _data(home: Path) -> Path:
+    """`XDG_DATA_HOME` says where, for this user's own home."""
+    own = os.environ.get("XDG_DATA_HOME", "")
+    return Path(own) if os.path.isabs(own) and home == Path.home() else home / ".local" / "share"
+
+
+class OpenCode(Format):
+    name = "opencode"
+    title = "OpenCode"
+    tested = "1.18.33, 2026-11-17"
+    suffix = ".json"
+    file_version = VERSION
+    tested_tool = VERSION
+    unsupported_fields = ("tools",)
+
+    detect = staticmethod(detect_file)
+    read = staticmethod(read_file)
+    read_all = staticmethod(read_all_in)
+    session = staticmethod(read_session)
+    write = staticmethod(write_file)
+
+    def root(self, home: Path) -> Path:
+        """A folder of this package: its data folder, or what that is by default in another home."""
+        own = data_folder() if home == Path.home() else _data(home) / "interlingua"
+        return own / "opencode"
+
+    def find(self, home: Path) -> Iterator[Found | Skipped]:
+        path = _data(home) / "opencode" / "opencode.db"
+        yield from candidates(NAME, path, sessions_of)
+
+    def place(self, transcript: Transcript, home: Path) -> Path:
+        """An export beside this package's data, which the tool then imports into its database."""
+        return self.root(home) / f"{session_id(transcript)}.json"
+
+    def import_command(self, path: Path) -> list[str]:
+        return ["opencode", "import", str(path)]
+
+    def resume(self, transcript: Transcript, path: Path) -> list[str]:
+        return ["opencode", "--session", session_id(transcript)]
+
+
+FORMAT = OpenCode()

@@ -10,7 +10,6 @@ from interlingua.model.blocks import (
     Block,
     DocumentBlock,
     ImageBlock,
-    Source,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
@@ -18,8 +17,44 @@ from interlingua.model.blocks import (
     UnknownBlock,
 )
 from interlingua.model.message import Message
-from interlingua.transcripts.opencode.tables import BOOKKEEPING
-from interlingua.transcripts.values import listed
+from interlingua.model.metadata import StopReason
+from interlingua.transcripts.values import listed, members, objects, source_of
+
+STOPS = {
+    "stop": StopReason.END_TURN,
+    "length": StopReason.MAX_TOKENS,
+    "tool-calls": StopReason.TOOL_USE,
+    "content-filter": StopReason.CONTENT_FILTER,
+    "error": StopReason.ERROR,
+    "other": StopReason.OTHER,
+    "unknown": StopReason.OTHER,
+}
+STOP_WORDS = {
+    StopReason.END_TURN: "stop",
+    StopReason.STOP_SEQUENCE: "stop",
+    StopReason.MAX_TOKENS: "length",
+    StopReason.TOOL_USE: "tool-calls",
+    StopReason.CONTENT_FILTER: "content-filter",
+    StopReason.ERROR: "error",
+}
+
+PROTOCOLS = {
+    "anthropic": "anthropic",
+    "openai": "openai-responses",
+    "google": "gemini",
+    "google-vertex": "gemini",
+    "amazon-bedrock": "bedrock",
+    "openrouter": "openrouter",
+}
+"""The dialect that a provider is spoken to in; all others speak openai-chat."""
+
+PROVIDERS = {"gemini": "google", "vertex": "google-vertex", "bedrock": "amazon-bedrock"}
+"""Providers that OpenCode knows by another name than we do."""
+
+BOOKKEEPING = frozenset(
+    {"step-start", "step-finish", "patch", "snapshot", "agent", "retry", "subtask", "compaction"}
+)
+"""Parts that say nothing to the model."""
 
 
 def read_parts(parts: list[dict[str, Any]], protocol: str | None) -> Iterator[Block]:
@@ -33,9 +68,7 @@ def read_parts(parts: list[dict[str, Any]], protocol: str | None) -> Iterator[Bl
             case {"type": "reasoning", "text": str(text)}:
                 yield _thinking(text, part.get("metadata"))
             case {"type": "tool", "callID": str(name), "tool": str(tool), "state": dict(state)}:
-                given = state.get("input")
-                given = given if isinstance(given, dict) else {}
-                yield ToolUseBlock(name, tool, given, signature=_google(part))
+                yield ToolUseBlock(name, tool, members(state.get("input")), signature=_google(part))
             case {"type": "file"}:
                 yield read_file(part)
             case {"type": str(kind)} if kind in BOOKKEEPING:
@@ -46,9 +79,7 @@ def read_parts(parts: list[dict[str, Any]], protocol: str | None) -> Iterator[Bl
 
 def _thinking(text: str, metadata: Any) -> ThinkingBlock:
     """Signatures stand under the provider's name, each in its own words."""
-    for about in metadata.values() if isinstance(metadata, dict) else ():
-        if not isinstance(about, dict):
-            continue
+    for about in objects(list(members(metadata).values())):
         sealed = about.get("signature") or about.get("reasoningEncryptedContent")
         sealed = sealed or about.get("thoughtSignature")
         name = about.get("itemId")
@@ -62,9 +93,7 @@ def _thinking(text: str, metadata: Any) -> ThinkingBlock:
 
 
 def _google(part: dict[str, Any]) -> str | None:
-    metadata = part.get("metadata")
-    about = metadata.get("google") if isinstance(metadata, dict) else None
-    sealed = about.get("thoughtSignature") if isinstance(about, dict) else None
+    sealed = members(members(part.get("metadata")).get("google")).get("thoughtSignature")
     return sealed if isinstance(sealed, str) else None
 
 
@@ -73,15 +102,12 @@ def read_file(part: dict[str, Any]) -> Block:
     media, url = part.get("mime"), part.get("url")
     if not isinstance(url, str):
         return UnknownBlock({"opencode": part})
-    head, comma, data = url.partition(",")
-    inline = head.startswith("data:") and head.endswith(";base64") and comma
-    source = Source("base64", data) if inline else Source("url", url)
-    name = part.get("filename")
-    name = name if isinstance(name, str) else None
+    source = source_of(url)
+    name = part.get("filename") if isinstance(part.get("filename"), str) else None
     if isinstance(media, str) and media.startswith("image/"):
         return ImageBlock(source, media, name)
-    if inline and media == "text/plain":
-        return TextBlock(b64decode(data).decode(errors="replace"))
+    if source.kind == "base64" and media == "text/plain":
+        return TextBlock(b64decode(source.data or "").decode(errors="replace"))
     return DocumentBlock(source, media if isinstance(media, str) else None, name)
 
 
@@ -103,8 +129,7 @@ def read_results(parts: list[dict[str, Any]]) -> Iterator[Message]:
 
 
 def _result(name: str, content: list[Any], failed: bool, part: dict[str, Any]) -> Message:
-    tool = part.get("tool")
-    tool = tool if isinstance(tool, str) else None
+    tool = part.get("tool") if isinstance(part.get("tool"), str) else None
     return Message.of_result(ToolResultBlock(name, tuple(content), failed, tool))
 
 

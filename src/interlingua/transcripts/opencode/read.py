@@ -3,43 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from decimal import Decimal
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from interlingua.losses import Report
 from interlingua.model.blocks import TextBlock
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, Usage
-from interlingua.transcripts.errors import TranscriptError
+from interlingua.transcripts.files import Database, TranscriptError, contents, opened
 from interlingua.transcripts.format import Sample
-from interlingua.transcripts.memo import KEY, recall
-from interlingua.transcripts.opencode.parts import read_parts, read_results
-from interlingua.transcripts.opencode.tables import PROTOCOLS, STOPS
-from interlingua.transcripts.summary import is_summary, summary_message
-from interlingua.transcripts.times import from_millis
-from interlingua.transcripts.totals import model_changes, models_of, usage_of
+from interlingua.transcripts.notes import KEY, apply_note
+from interlingua.transcripts.opencode.parts import PROTOCOLS, STOPS, read_parts, read_results
 from interlingua.transcripts.transcript import (
-    Branch,
     Compaction,
     Origin,
     OriginFile,
     SubAgent,
     Transcript,
+    is_summary,
+    summary_message,
 )
-from interlingua.transcripts.values import listed
+from interlingua.transcripts.values import NOT_JSON, as_text, dollars, from_millis, listed, members
 
 NAME = "opencode"
+MOST_HELPERS = 1000
 AGAIN = "again"
 """Our note on a message that is said again behind a summary: the id of the first one."""
 Session = dict[str, Any]
 """One export: `info`, and `messages` of `info` and `parts`."""
 
 
-def signs(sample: Sample) -> str | None:
+def detect_file(sample: Sample) -> str | None:
     """An export begins with a session's info; a database is SQLite and named so."""
     if sample.head.startswith(b"SQLite format 3\x00"):
         return "an OpenCode database" if sample.path.name.startswith("opencode") else None
@@ -49,25 +47,21 @@ def signs(sample: Sample) -> str | None:
     return None
 
 
-def read(path: Path) -> Transcript:
+def read_file(path: Path) -> Transcript:
     """An export with the exports of helpers beside it; of a database its newest session."""
-    with path.open("rb") as file:
-        is_database = file.read(16).startswith(b"SQLite")
-    if is_database:
-        from interlingua.transcripts.opencode.database import read_newest
-
+    if is_database(path):
         return read_newest(path)
     session = _load(path)
     size = path.stat().st_size
     helpers, files = _beside(path, session)
     origin = (OriginFile(path, path.name, size), *files)
-    return transcript(session, origin, helpers)
+    return transcript(session, origin, bounded(helpers))
 
 
 def _load(path: Path) -> Session:
     try:
-        session = msgspec.json.decode(path.read_bytes())
-    except msgspec.DecodeError as error:
+        session = msgspec.json.decode(contents(path))
+    except NOT_JSON as error:
         raise TranscriptError(path, f"invalid JSON: {error}") from None
     if not isinstance(session, dict) or not isinstance(session.get("messages"), list):
         raise TranscriptError(path, "expected an export with info and messages")
@@ -82,26 +76,24 @@ def transcript(
     info = session.get("info") if isinstance(session.get("info"), dict) else {}
     assert isinstance(info, dict)
     shown = list(_visible(session, info))
-    said = [
-        (_text(each["info"].get("id")), message) for each in shown for message in _messages(each)
+    named = [
+        (as_text(each["info"].get("id")), message) for each in shown for message in _messages(each)
     ]
-    messages = tuple(message for _, message in said)
+    messages = tuple(message for _, message in named)
     times = info.get("time") if isinstance(info.get("time"), dict) else {}
     assert isinstance(times, dict)
-    return Transcript(
-        format=NAME,
-        messages=messages,
-        id=_text(info.get("id")),
-        title=_text(info.get("title")),
-        folder=_text(info.get("directory")),
+    return Transcript.of(
+        NAME,
+        messages,
+        id=as_text(info.get("id")),
+        title=as_text(info.get("title")),
+        folder=as_text(info.get("directory")),
         created_at=from_millis(times.get("created")),
         updated_at=from_millis(times.get("updated")),
-        models=models_of(messages),
-        usage=usage_of(messages),
-        branches=(Branch(None, messages, True),),
-        compactions=_compactions(shown, said),
-        model_changes=model_changes(messages),
-        subagents=tuple(_subagents(shown, helpers)),
+        compactions=_compactions(shown, named),
+        subagents=tuple(
+            _subagents(shown, lambda name: None if name == info.get("id") else helpers(name))
+        ),
         report=report,
         details={"version": info["version"]} if "version" in info else {},
         origin=Origin(NAME, files, messages, tuple(() for _ in messages)),
@@ -123,16 +115,16 @@ def _visible(session: Session, info: dict[str, Any]) -> Iterator[dict[str, Any]]
 def _messages(each: dict[str, Any]) -> Iterator[Message]:
     info = each["info"]
     notes = info.get(KEY)
-    if _said_before(info) is not None:
+    if _repeats(info) is not None:
         return
     for at, shown in enumerate(read_message(each)):
         note = notes.get(str(at)) if isinstance(notes, dict) else None
-        yield from recall(shown, note)
+        yield from apply_note(shown, note)
 
 
-def _said_before(info: dict[str, Any]) -> str | None:
+def _repeats(info: dict[str, Any]) -> str | None:
     notes = info.get(KEY)
-    return _text(notes.get(AGAIN)) if isinstance(notes, dict) else None
+    return as_text(notes.get(AGAIN)) if isinstance(notes, dict) else None
 
 
 def read_message(each: dict[str, Any]) -> Iterator[Message]:
@@ -149,7 +141,7 @@ def read_message(each: dict[str, Any]) -> Iterator[Message]:
 
 
 def _answer(info: dict[str, Any], parts: list[dict[str, Any]]) -> Message:
-    provider, model = _text(info.get("providerID")), _text(info.get("modelID"))
+    provider, model = as_text(info.get("providerID")), as_text(info.get("modelID"))
     error = info.get("error")
     metadata = MessageMetadata(
         model=f"{provider}:{model}" if provider and model else model,
@@ -158,9 +150,9 @@ def _answer(info: dict[str, Any], parts: list[dict[str, Any]]) -> Message:
         response_model=model,
         usage=_usage(info),
         stop_reason=STOPS.get(str(info.get("finish"))),
-        raw_stop_reason=_text(info.get("finish")),
+        raw_stop_reason=as_text(info.get("finish")),
         status=_status(error),
-        error_message=_error(error),
+        error_message=as_text(members(members(error).get("data")).get("message")),
     )
     content = tuple(read_parts(parts, metadata.protocol))
     if info.get("summary") is True:
@@ -173,7 +165,7 @@ def _answer(info: dict[str, Any], parts: list[dict[str, Any]]) -> Message:
 def _placed(message: Message, info: dict[str, Any], named: bool = True) -> Message:
     time = info.get("time")
     made = time.get("created") if isinstance(time, dict) else None
-    name = _text(info.get("id")) if named else None
+    name = as_text(info.get("id")) if named else None
     return replace(message, id=name, created_at=from_millis(made))
 
 
@@ -182,11 +174,6 @@ def _status(error: Any) -> MessageStatus:
         return MessageStatus.COMPLETE
     aborted = error.get("name") == "MessageAbortedError"
     return MessageStatus.CANCELLED if aborted else MessageStatus.ERROR
-
-
-def _error(error: Any) -> str | None:
-    data = error.get("data") if isinstance(error, dict) else None
-    return _text(data.get("message")) if isinstance(data, dict) else None
 
 
 def _usage(info: dict[str, Any]) -> Usage | None:
@@ -203,24 +190,25 @@ def _usage(info: dict[str, Any]) -> Usage | None:
         cached_input_tokens=_count(cache.get("read")),
         cache_creation_input_tokens=_count(cache.get("write")),
         reasoning_tokens=reasoning,
-        cost_usd=Decimal(repr(cost)) if type(cost) in (int, float) else None,
+        cost_usd=dollars(cost),
     )
 
 
 def _compactions(
-    shown: list[dict[str, Any]], said: list[tuple[Any, Message]]
+    shown: list[dict[str, Any]], named: list[tuple[Any, Message]]
 ) -> tuple[Compaction, ...]:
-    """A summary keeps what comes after the message that its request names. `said` are messages
-    with the ids that they have here."""
-    firsts = {_text(each["info"].get("id")): _kept_from(each) for each in shown}
-    parents = {_text(each["info"].get("id")): _text(each["info"].get("parentID")) for each in shown}
+    """Summaries preserve what follows the message that their request names."""
+    firsts = {as_text(each["info"].get("id")): _tail_start(each) for each in shown}
+    parents = {
+        as_text(each["info"].get("id")): as_text(each["info"].get("parentID")) for each in shown
+    }
     places: dict[Any, list[int]] = {}
-    for at, (name, message) in enumerate(said):
+    for at, (name, message) in enumerate(named):
         if message.role is not Role.SYSTEM:
             places.setdefault(name, []).append(at)
     again = _again(shown)
     marks = []
-    for at, (name, message) in enumerate(said):
+    for at, (name, message) in enumerate(named):
         if is_summary(message):
             first = places.get(firsts.get(parents.get(name)), [at])[0]
             picked = [place for each in again.get(name, ()) for place in places.get(each, ())]
@@ -234,18 +222,24 @@ def _again(shown: list[dict[str, Any]]) -> dict[str, list[str]]:
     last = ""
     for each in shown:
         info = each["info"]
-        if (name := _said_before(info)) is not None:
+        if (name := _repeats(info)) is not None:
             found.setdefault(last, []).append(name)
         elif info.get("summary") is True:
-            last = _text(info.get("id")) or ""
+            last = as_text(info.get("id")) or ""
     return found
 
 
-def _kept_from(each: dict[str, Any]) -> str | None:
+def _tail_start(each: dict[str, Any]) -> str | None:
     for part in listed(each.get("parts")):
         if isinstance(part, dict) and part.get("type") == "compaction":
-            return _text(part.get("tail_start_id"))
+            return as_text(part.get("tail_start_id"))
     return None
+
+
+def bounded(helpers: Callable[[str], Session | None]) -> Callable[[str], Session | None]:
+    """The same, for so many calls: each helper may name all others."""
+    left = iter(range(MOST_HELPERS))
+    return lambda name: helpers(name) if next(left, None) is not None else None
 
 
 def _subagents(
@@ -273,7 +267,9 @@ def _beside(
         files[name] = OriginFile(other, other.name, other.stat().st_size)
         return _load(other)
 
-    for _ in _subagents([each for each in session["messages"] if isinstance(each, dict)], find):
+    for _ in _subagents(
+        [each for each in session["messages"] if isinstance(each, dict)], bounded(find)
+    ):
         pass
     return find, tuple(files.values())
 
@@ -282,5 +278,119 @@ def _count(value: Any) -> int:
     return value if type(value) is int and value >= 0 else 0
 
 
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
+def read_newest(path: Path) -> Transcript:
+    """The session that was changed last and is nobody's helper."""
+    with closing(_open(path)) as database:
+        return _read(database, path, _sessions(database, path)[0])
+
+
+def read_all_in(path: Path) -> Iterator[Transcript]:
+    """Every session of a database or an export; the first error is raised at the end."""
+    if not is_database(path):
+        yield read_file(path)
+        return
+    problem: TranscriptError | None = None
+    with closing(_open(path)) as database:
+        for name in _sessions(database, path):
+            try:
+                found = _read(database, path, name)
+            except TranscriptError as error:
+                problem = problem or error
+            else:
+                yield found
+    if problem is not None:
+        raise problem
+
+
+def read_session(path: Path, name: str) -> Transcript:
+    """One session by its id, of a database or of an export, which has but one."""
+    if not is_database(path):
+        return read_file(path)
+    with closing(_open(path)) as database:
+        return _read(database, path, name).replace(origin=None)  # the file holds others, too
+
+
+def sessions_of(path: Path) -> list[tuple[str, float | None]]:
+    """Ids and times of a database's sessions, without those of helpers."""
+    query = "SELECT id, time_updated FROM session WHERE parent_id IS NULL"
+    with closing(_open(path)) as database:
+        rows = [row for row in database.rows(query) if isinstance(row["id"], str)]
+    times = [from_millis(row["time_updated"]) for row in rows]
+    return [
+        (row["id"], None if time is None else time.timestamp())
+        for row, time in zip(rows, times, strict=True)
+    ]
+
+
+def is_database(path: Path) -> bool:
+    with opened(path) as file:
+        return file.read(16).startswith(b"SQLite")
+
+
+def _open(path: Path) -> Database:
+    database = Database(path)
+    try:
+        database.require_tables("session", "message", "part")
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _sessions(database: Database, path: Path) -> list[str]:
+    query = "SELECT id FROM session WHERE parent_id IS NULL ORDER BY time_updated DESC, id"
+    names = [row["id"] for row in database.rows(query) if isinstance(row["id"], str)]
+    if not names:
+        raise TranscriptError(path, "it contains no session")
+    return names
+
+
+def _read(database: Database, path: Path, name: str) -> Transcript:
+    file = OriginFile(path, path.name, path.stat().st_size)
+    report = Report(NAME)
+    session = _session(database, name, report)
+    if session is None:
+        raise TranscriptError(path, f"it contains no session {name}")
+    helpers = bounded(lambda helper: _session(database, helper, report))
+    made = transcript(session, (file,), helpers)
+    made.report.extend(report)
+    return made
+
+
+def _session(database: Database, name: str, report: Report) -> Session | None:
+    query = "SELECT id, parent_id, slug, directory, title, version, time_created, time_updated"
+    row = next(database.rows(f"{query} FROM session WHERE id = ?", name), None)
+    if row is None:
+        return None
+    info = {key: row[key] for key in ("id", "slug", "directory", "title", "version")}
+    info["time"] = {"created": row["time_created"], "updated": row["time_updated"]}
+    info |= {"parentID": row["parent_id"]} if row["parent_id"] else {}
+    parts: dict[Any, list[Any]] = {}
+    query = "SELECT id, message_id, CAST(data AS BLOB) AS data FROM part"
+    for row in database.rows(f"{query} WHERE session_id = ? ORDER BY id", name):
+        part = _object(row, "part", report)
+        if part is not None:
+            about = {"id": row["id"], "sessionID": name, "messageID": row["message_id"]}
+            parts.setdefault(row["message_id"], []).append({**part, **about})
+    query = "SELECT id, CAST(data AS BLOB) AS data FROM message WHERE session_id = ? ORDER BY id"
+    messages = []
+    for row in database.rows(query, name):
+        message = _object(row, "message", report)
+        if message is not None:
+            named = {**message, "id": row["id"], "sessionID": name}
+            messages.append({"info": named, "parts": parts.get(row["id"], [])})
+    return {"info": info, "messages": messages}
+
+
+def _object(row: dict[str, Any], table: str, report: Report) -> dict[str, Any] | None:
+    """The JSON object of a row; what is none is in the report."""
+    try:
+        value = msgspec.json.decode(row["data"] or b"")
+    except NOT_JSON as error:
+        problem = f"invalid JSON: {error}"
+    else:
+        if isinstance(value, dict):
+            return value
+        problem = f"expected an object, found a {type(value).__name__}"
+    report.add("dropped", f"{table} {row['id']}", problem, "error")
+    return None

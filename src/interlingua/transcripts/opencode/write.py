@@ -9,20 +9,27 @@ from typing import Any
 
 import msgspec
 
-from interlingua.losses import Report
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus, Usage
 from interlingua.transcripts.format import Draft
-from interlingua.transcripts.memo import KEY, memo
-from interlingua.transcripts.opencode.parts import write_call, write_part
+from interlingua.transcripts.notes import KEY, note_for
+from interlingua.transcripts.opencode.parts import PROVIDERS, STOP_WORDS, write_call, write_part
 from interlingua.transcripts.opencode.read import AGAIN, NAME, read_message
-from interlingua.transcripts.opencode.tables import PROVIDERS, STOP_WORDS
-from interlingua.transcripts.retelling import leave_instructions
-from interlingua.transcripts.summary import is_summary, summary_text
-from interlingua.transcripts.times import to_millis
-from interlingua.transcripts.totals import bare
-from interlingua.transcripts.transcript import Compaction, Transcript
+from interlingua.transcripts.retelling import (
+    join_results,
+    leave_instructions,
+    tell_unshown,
+)
+from interlingua.transcripts.transcript import (
+    Compaction,
+    Transcript,
+    bare,
+    is_summary,
+    summary_text,
+)
+from interlingua.transcripts.values import to_millis
 
 VERSION = "1.18.33"
 """Which OpenCode the export is made for."""
@@ -31,17 +38,12 @@ _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _INSTRUCTIONS = (Role.SYSTEM, Role.DEVELOPER)
 
 
-def write(transcript: Transcript, name: str) -> Draft:
+def write_file(transcript: Transcript, name: str) -> Draft:
     """One export; OpenCode speaks many dialects, so an answer keeps what its provider signed."""
     report = Report(NAME)
     export = _Export(transcript)
     export.all(transcript, report)
-    if len(transcript.branches) > 1:
-        left = len(transcript.branches) - 1
-        report.add("dropped", "$.branches", f"{left} other branches stay behind", "warning")
-    if transcript.subagents:
-        count = len(transcript.subagents)
-        report.add("dropped", "$.subagents", f"sessions of {count} helpers stay behind", "warning")
+    transcript.report_left_out(report)
     data = msgspec.json.format(msgspec.json.encode(export.session()), indent=2)
     return Draft({name: data + b"\n"}, report)
 
@@ -70,24 +72,29 @@ class _Export:
         messages = transcript.messages
         marks = {mark.at: mark for mark in transcript.compactions}
         left = leave_instructions(messages, report)
+        joined = join_results(messages, report)
         hidden: list[Message] = []
         at = 0
         while at < len(messages):
-            message = messages[at]
-            if at in left:
-                hidden.append(message)
+            message = joined[at]
+            if at in left or message is None:
+                hidden.append(messages[at])
                 at += 1
                 continue
-            results = _results(messages, at)
+            results = _results(joined, at)
             if is_summary(message):
                 self._ask_for_summary(marks.get(at))
             self._model = _next_model(messages, at) or self._model
-            self._add(message, results, hidden)
-            self._places |= dict.fromkeys(range(at, at + 1 + len(results)), len(self.made) - 1)
+            own = [messages[place] for place in (at, *results)]
+            shown = self._add(message, list(results.values()), own, hidden)
+            for place, each in {at: message, **results}.items():
+                tell_unshown(each, shown.get(_answered(each), ()), place, "OpenCode", report)
+            self._places |= dict.fromkeys((at, *results), len(self.made) - 1)
             if is_summary(message):
                 self._keep(marks.get(at), at, report)
-            hidden = []
-            at += 1 + len(results)
+            end = max(results, default=at) + 1
+            hidden = [messages[each] for each in range(at + 1, end) if each not in results]
+            at = end
         if hidden and self.made:
             self._keep_after(hidden)
 
@@ -96,20 +103,22 @@ class _Export:
         self.time += _STEP
         info = self._prompt(self._name("msg"))
         tail: dict[str, Any] = {}
-        if mark is not None and _is_tail(mark) and mark.kept[0] in self._places:
-            tail["tail_start_id"] = self.made[self._places[mark.kept[0]]]["info"]["id"]
+        if mark is not None and _is_tail(mark) and mark.preserved[0] in self._places:
+            tail["tail_start_id"] = self.made[self._places[mark.preserved[0]]]["info"]["id"]
         part = self._part({"type": "compaction", "auto": False, **tail}, info["id"])
         self.made.append({"info": info, "parts": [part]})
 
     def _keep(self, mark: Compaction | None, at: int, report: Report) -> None:
         """OpenCode says all again from one message on; what was picked is written once more."""
-        if mark is None or not mark.kept:
+        if mark is None or not mark.preserved:
             return
         if mark.summary_last:
             reason = "OpenCode puts a summary before the messages it keeps"
             report.add("moved", f"$.messages[{at}]", reason, "info", None, None)
         if not _is_tail(mark):
-            for place in dict.fromkeys(self._places[at] for at in mark.kept if at in self._places):
+            for place in dict.fromkeys(
+                self._places[at] for at in mark.preserved if at in self._places
+            ):
                 self._again(self.made[place])
 
     def _again(self, each: dict[str, Any]) -> None:
@@ -121,28 +130,33 @@ class _Export:
         parts = [self._part(part, name) for part in each["parts"]]
         self.made.append({"info": info, "parts": parts})
 
-    def _add(self, message: Message, results: list[Message], hidden: list[Message]) -> None:
+    def _add(
+        self, message: Message, results: list[Message], own: list[Message], hidden: list[Message]
+    ) -> dict[str | None, list[Message]]:
+        """Writes an answer with its results; returns the messages that it shows, by call."""
         self.time = max(message.created_at or self.time, self.time + _STEP)
         info = self._info(message)
         parts = [self._part(part, info["id"]) for part in self._parts(message, results, info)]
         each = {"info": info, "parts": parts}
-        own: dict[str | None, Message] = {_answered(result): result for result in results}
-        own[None] = message
+        by_call = {_answered(result): result for result in own[1:]} | {None: own[0]}
         notes = {}
+        seen: dict[str | None, list[Message]] = {}
         for at, shown in enumerate(read_message(each)):
-            note = memo(own.get(_answered(shown)), shown, () if at else hidden)
+            seen.setdefault(_answered(shown), []).append(shown)
+            note = note_for(by_call.get(_answered(shown)), shown, () if at else hidden)
             if note is not None:
                 notes[str(at)] = note
         if notes:
             info[KEY] = notes
         self.made.append(each)
+        return seen
 
     def _keep_after(self, hidden: list[Message]) -> None:
         each = self.made[-1]
         *_, shown = read_message(each)
         notes = each["info"].setdefault(KEY, {})
         at = str(len(list(read_message(each))) - 1)
-        notes[at] = {**notes.get(at, {}), **(memo(None, shown, (), hidden) or {})}
+        notes[at] = {**notes.get(at, {}), **(note_for(None, shown, (), hidden) or {})}
         if "is" in notes[at]:
             notes[at].pop("added", None)
 
@@ -184,10 +198,10 @@ class _Export:
         """An answer stands between the marks of its step."""
         time = {"start": to_millis(self.time), "end": to_millis(self.time)}
         if info["role"] == "user":
-            yield from _said(message, results, time)
+            yield from _message_parts(message, results, time)
             return
         yield {"type": "step-start"}
-        yield from _said(message, results, time)
+        yield from _message_parts(message, results, time)
         end = {"reason": info.get("finish", "other"), "type": "step-finish"}
         yield {**end, "tokens": info["tokens"], "cost": info["cost"]}
 
@@ -211,10 +225,10 @@ class _Export:
 
 def _is_tail(mark: Compaction) -> bool:
     """Whether all is kept from one message on."""
-    return bool(mark.kept) and mark.kept == tuple(range(mark.kept[0], mark.at))
+    return bool(mark.preserved) and mark.preserved == tuple(range(mark.preserved[0], mark.at))
 
 
-def _said(
+def _message_parts(
     message: Message, results: list[Message], time: dict[str, int]
 ) -> Iterator[dict[str, Any]]:
     if is_summary(message):
@@ -249,16 +263,20 @@ def _next_model(messages: tuple[Message, ...], at: int) -> tuple[str, str] | Non
     return None
 
 
-def _results(messages: tuple[Message, ...], at: int) -> list[Message]:
-    """The results that follow a message with calls, in the order of the calls."""
-    calls = [block.id for block in messages[at].content if isinstance(block, ToolUseBlock)]
-    found: dict[str, Message] = {}
-    for message in messages[at + 1 :]:
-        blocks = _result_blocks(message)
-        if not blocks or blocks[0].tool_use_id not in calls or blocks[0].tool_use_id in found:
+def _results(messages: list[Message | None], at: int) -> dict[int, Message]:
+    """The results that follow a message with calls, by their places, in the order of the calls."""
+    asking = messages[at]
+    content = asking.content if asking is not None else ()
+    calls = [block.id for block in content if isinstance(block, ToolUseBlock)]
+    found: dict[str, tuple[int, Message]] = {}
+    for place, message in enumerate(messages[at + 1 :], at + 1):
+        if message is None:
+            continue
+        name = _answered(message)
+        if name is None or name not in calls or name in found:
             break
-        found[blocks[0].tool_use_id] = message
-    return [found[name] for name in calls if name in found]
+        found[name] = place, message
+    return dict(found[name] for name in calls if name in found)
 
 
 def _answered(message: Message) -> str | None:
@@ -285,7 +303,7 @@ def _usage(usage: Usage) -> dict[str, Any]:
 
 def session_id(transcript: Transcript) -> str:
     name = transcript.id or ""
-    if name.startswith("ses_") and name[4:].isalnum():
+    if name.startswith("ses_") and name[4:].isalnum() and name.isascii() and len(name) < 100:
         return name
     return f"ses_{hashlib.sha256(name.encode()).hexdigest()[:12]}{_random(name)}"
 

@@ -8,24 +8,142 @@ as another did and goes elsewhere is a way of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
-from interlingua.losses import Report
-from interlingua.transcripts.otel.events import Wire, as_json, in_attribute, said_in
-from interlingua.transcripts.otel.otlp import Record
-from interlingua.transcripts.otel.tables import (
+from interlingua.model.losses import Report
+from interlingua.transcripts.otel.otlp import (
+    CHOICE,
+    COMPLETIONS,
     INFERENCE,
     INPUT,
     INSTRUCTIONS,
     OPERATION,
     OUTPUT,
+    PROMPTS,
+    ROLES_OF_EVENTS,
     TOOL_RUN,
+    Event,
+    Record,
 )
+from interlingua.transcripts.values import NOT_JSON
 
-_TOLD = {"text": "content", "tool_call": "name", "tool_call_response": "id", "uri": "uri"}
+Wire = dict[str, Any]
+
+
+def messages_in(events: list[Event]) -> tuple[list[Wire], list[Wire]]:
+    """What went in and what came out, in the order of the events."""
+    history: list[Wire] = []
+    made: list[Wire] = []
+    for event in events:
+        body = _content(event.body)
+        if event.name in ROLES_OF_EVENTS:
+            history.append(_message(body, ROLES_OF_EVENTS[event.name]))
+        elif event.name == CHOICE:
+            made.append(_choice(body))
+        elif event.name == PROMPTS[0]:
+            history.extend(_listed(body.get(PROMPTS[1]), "user"))
+        elif event.name == COMPLETIONS[0]:
+            made.extend(_listed(body.get(COMPLETIONS[1]), "assistant"))
+    return history, made
+
+
+def in_attribute(value: Any) -> list[Event]:
+    """Events that a library keeps as JSON in one attribute of the span (pydantic-ai before 1.0)."""
+    found = as_json(value)
+    return (
+        [Event(str(each.get("event.name")), each) for each in found if isinstance(each, dict)]
+        if isinstance(found, list)
+        else []
+    )
+
+
+def as_json(value: Any) -> Any:
+    """The value of a text that is JSON; any other value is itself."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return msgspec.json.decode(value)
+    except NOT_JSON:
+        return value
+
+
+def _content(body: Any) -> Wire:
+    """An event of a span has its body as JSON in an attribute."""
+    if isinstance(body, dict) and "gen_ai.event.content" in body:
+        body = as_json(body["gen_ai.event.content"])
+    return body if isinstance(body, dict) else {"content": body}
+
+
+def _choice(body: Wire) -> Wire:
+    """The calls stand in the message, or beside it."""
+    message = as_json(body.get("message"))
+    inner = message if isinstance(message, dict) else {"content": message}
+    if body.get("tool_calls") and "tool_calls" not in inner:
+        inner = {**inner, "tool_calls": body["tool_calls"]}
+    message_read = _message(inner, "assistant")
+    end = body.get("finish_reason")
+    return {**message_read, "finish_reason": end} if isinstance(end, str) else message_read
+
+
+def _message(body: Wire, role: str) -> Wire:
+    own_role = body.get("role")
+    content = body.get("content")
+    if isinstance(content, str) and content.startswith("[{"):
+        content = as_json(content)
+    if role == "tool":
+        answer = {"type": "tool_call_response", "id": body.get("id"), "response": content}
+        return {"role": "tool", "parts": [answer]}
+    calls = as_json(body.get("tool_calls"))
+    parts = [*_parts(content), *_calls(calls)]
+    return {"role": own_role if isinstance(own_role, str) else role, "parts": parts}
+
+
+def _parts(content: Any) -> Iterator[Wire]:
+    for each in content if isinstance(content, list) else [content]:
+        match each:
+            case None | "":
+                continue
+            case str(text):
+                yield {"type": "text", "content": text}
+            case {"type": "text", "text": str(text)} | {"text": str(text)}:
+                yield {"type": "text", "content": text}
+            case {"type": "image_url", "image_url": {"url": str(url)}}:
+                yield {"type": "uri", "modality": "image", "uri": url}
+            case {"type": str()}:
+                yield each
+            case _:
+                yield {"type": "text", "content": msgspec.json.encode(each).decode()}
+
+
+def _calls(calls: Any) -> Iterator[Wire]:
+    for call in calls if isinstance(calls, list) else ():
+        match call:
+            case {"function": {"name": str(name), **function}}:
+                arguments = function.get("arguments")
+                yield {
+                    "type": "tool_call",
+                    "id": call.get("id"),
+                    "name": name,
+                    "arguments": arguments,
+                }
+            case {"type": str()}:
+                yield call
+
+
+def _listed(value: Any, role: str) -> Iterator[Wire]:
+    """All messages in one attribute: a list of them, or a text."""
+    found = as_json(value)
+    for each in found if isinstance(found, list) else [found]:
+        if isinstance(each, dict):
+            yield _message(each, str(each.get("role") or role))
+        elif each is not None:
+            yield {"role": role, "parts": [{"type": "text", "content": str(each)}]}
+
+
+_KEYS = {"text": "content", "tool_call": "name", "tool_call_response": "id", "uri": "uri"}
 """What a message is recognised by when it is said again; thinking may be left out by then."""
 
 
@@ -34,12 +152,12 @@ class Chat(msgspec.Struct, eq=False):
 
     record: Record
     instructions: list[Wire]
-    given: list[Wire]
+    history: list[Wire]
     made: list[Wire]
 
     @property
-    def said(self) -> bool:
-        return bool(self.given or self.made)
+    def has_messages(self) -> bool:
+        return bool(self.history or self.made)
 
 
 class Chain(msgspec.Struct, eq=False):
@@ -54,7 +172,7 @@ class Chain(msgspec.Struct, eq=False):
     @property
     def entries(self) -> list[Wire]:
         """All that was said: of each run the last history, and its answer."""
-        return [entry for run in self.runs for entry in (*run[-1].given, *run[-1].made[:1])]
+        return [entry for run in self.runs for entry in (*run[-1].history, *run[-1].made[:1])]
 
     @property
     def makers(self) -> dict[int, Chat]:
@@ -62,18 +180,23 @@ class Chain(msgspec.Struct, eq=False):
         found: dict[int, Chat] = {}
         start = 0
         for run in self.runs:
-            found |= {start + len(chat.given): chat for chat in run if chat.made}
-            start += len(run[-1].given) + len(run[-1].made[:1])
+            found |= {start + len(chat.history): chat for chat in run if chat.made}
+            start += len(run[-1].history) + len(run[-1].made[:1])
         return found
 
 
 def chats_of(records: Iterable[Record], report: Report) -> list[Chat]:
     """The requests to models; where none of them says anything, those to agents."""
     every = [_chat(record, report) for record in records]
-    asked = [each for each in every if _operation(each) in INFERENCE or _is_plain(each)]
-    if any(each.said for each in asked):
+    # Older traces, and events without their span, do not name the operation.
+    asked = [
+        each
+        for each in every
+        if _operation(each) in INFERENCE or (_operation(each) is None and each.has_messages)
+    ]
+    if any(each.has_messages for each in asked):
         return asked
-    agents = [each for each in every if each.said and _operation(each) != TOOL_RUN]
+    agents = [each for each in every if each.has_messages and _operation(each) != TOOL_RUN]
     return agents or asked
 
 
@@ -81,18 +204,13 @@ def _operation(chat: Chat) -> Any:
     return chat.record.attributes.get(OPERATION)
 
 
-def _is_plain(chat: Chat) -> bool:
-    """Older traces, and events without their span, do not name the operation."""
-    return _operation(chat) is None and chat.said
-
-
 def _chat(record: Record, report: Report) -> Chat:
     attributes = record.attributes
-    given, made = _entries(record, INPUT, report), _entries(record, OUTPUT, report)
-    if not given and not made:
+    history, made = _entries(record, INPUT, report), _entries(record, OUTPUT, report)
+    if not history and not made:
         events = record.events or in_attribute(attributes.get("events"))
-        given, made = said_in(events)
-    return Chat(record, _entries(record, INSTRUCTIONS, report), given, made)
+        history, made = messages_in(events)
+    return Chat(record, _entries(record, INSTRUCTIONS, report), history, made)
 
 
 def _entries(record: Record, name: str, report: Report) -> list[Wire]:
@@ -105,12 +223,11 @@ def _entries(record: Record, name: str, report: Report) -> list[Wire]:
 
 
 def chains_of(chats: Iterable[Chat], named: bool) -> tuple[list[Chain], list[Chat]]:
-    """All ways, and answers whose requests were not recorded. `named`: the requests say of which
-    conversation they are."""
+    """All branches, and answers without requests; `named`: requests name their conversation."""
     ways = _Ways(named)
     alone: list[Chat] = []
     for chat in sorted(chats, key=lambda each: (each.record.start, each.record.end)):
-        if chat.given:
+        if chat.history:
             ways.take(chat)
         else:
             alone.append(chat)
@@ -126,7 +243,7 @@ class _Ways:
         self._latest: Chain | None = None
 
     def take(self, chat: Chat) -> None:
-        steps = _steps(chat.given)
+        steps = _steps(chat.history)
         known = next((each for step in reversed(steps) if (each := self._tip(step))), None)
         if known is not None:
             chain, run = known
@@ -162,9 +279,9 @@ def _steps(entries: list[Wire], start: int = 0) -> list[int]:
 def key_of(entry: Wire) -> tuple[Any, ...]:
     """What an entry is recognised by."""
     parts = entry.get("parts")
-    told = []
+    facts = []
     for part in parts if isinstance(parts, list) else ():
         kind = str(part.get("type")) if isinstance(part, dict) else ""
-        if kind in _TOLD:
-            told.append((kind, str(part.get(_TOLD[kind]))))
-    return (entry.get("role") == "assistant", tuple(told))
+        if kind in _KEYS:
+            facts.append((kind, str(part.get(_KEYS[kind]))))
+    return (entry.get("role") == "assistant", tuple(facts))

@@ -2,12 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from interlingua.transcripts.otel.tables import DETAILS
+from interlingua.model.metadata import StopReason
+from interlingua.telemetry import PROVIDER_WORDS
+from interlingua.transcripts.values import as_text, members, objects
+
+INPUT = "gen_ai.input.messages"
+OUTPUT = "gen_ai.output.messages"
+INSTRUCTIONS = "gen_ai.system_instructions"
+TOOLS = "gen_ai.tool.definitions"
+OPERATION = "gen_ai.operation.name"
+CONVERSATION = "gen_ai.conversation.id"
+PROVIDER = "gen_ai.provider.name"
+MODEL = "gen_ai.request.model"
+ANSWERED_BY = "gen_ai.response.model"
+RESPONSE = "gen_ai.response.id"
+ENDS = "gen_ai.response.finish_reasons"
+CALL = "gen_ai.tool.call.id"
+AGENT = "gen_ai.agent.id"
+PROMPT_TOKENS = "gen_ai.usage.input_tokens"
+OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
+CACHED = "gen_ai.usage.cache_read.input_tokens"
+WRITTEN = "gen_ai.usage.cache_write.input_tokens"
+REASONED = "gen_ai.usage.reasoning.output_tokens"
+COST = "operation.cost"
+"""In US dollars; a word of pydantic-ai, not of the conventions."""
+
+OLDER = {
+    PROVIDER: ("gen_ai.system",),
+    PROMPT_TOKENS: ("gen_ai.usage.prompt_tokens",),
+    OUTPUT_TOKENS: ("gen_ai.usage.completion_tokens",),
+    WRITTEN: (
+        "gen_ai.usage.cache_creation.input_tokens",
+        "gen_ai.usage.details.cache_creation_input_tokens",
+    ),
+    REASONED: ("gen_ai.usage.details.reasoning_tokens",),
+}
+"""Other names of attributes, of earlier versions and of pydantic-ai."""
+
+INFERENCE = ("chat", "text_completion", "generate_content")
+"""Operations in which a model is asked."""
+TOOL_RUN = "execute_tool"
+
+DETAILS = "gen_ai.client.inference.operation.details"
+"""An event that says of a request what its span may say too."""
+CHOICE = "gen_ai.choice"
+ROLES_OF_EVENTS = {
+    "gen_ai.system.message": "system",
+    "gen_ai.user.message": "user",
+    "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
+}
+"""Events up to 1.36, one a message."""
+PROMPTS = ("gen_ai.content.prompt", "gen_ai.prompt")
+COMPLETIONS = ("gen_ai.content.completion", "gen_ai.completion")
+"""Events up to 1.27, one for all messages, and the attribute that holds them."""
+
+STOPS = {
+    "stop": StopReason.END_TURN,
+    "end_turn": StopReason.END_TURN,
+    "length": StopReason.MAX_TOKENS,
+    "max_tokens": StopReason.MAX_TOKENS,
+    "tool_call": StopReason.TOOL_USE,
+    "tool_calls": StopReason.TOOL_USE,
+    "tool_use": StopReason.TOOL_USE,
+    "content_filter": StopReason.CONTENT_FILTER,
+    "refusal": StopReason.REFUSAL,
+    "stop_sequence": StopReason.STOP_SEQUENCE,
+    "compaction": StopReason.PAUSE,
+    "error": StopReason.ERROR,
+}
+STOP_WORDS = {reason: word for word, reason in reversed(STOPS.items())}
+
+PROVIDERS = {word: name for name, word in PROVIDER_WORDS.items()}
+"""Names of the convention where they are not ours."""
+
 
 Attributes = dict[str, Any]
 EXPORTED = ("resourceSpans", "resourceLogs", "resourceMetrics")
@@ -47,14 +119,14 @@ class Records:
 
     def take(self, exported: dict[str, Any], where: str) -> bool:
         """One request of an exporter: a line of a file, or all of it; False if it is none."""
-        for resource in _dicts(exported.get("resourceSpans")):
-            service = _attributes(_member(resource, "resource")).get("service.name")
-            for scope in _dicts(resource.get("scopeSpans")):
-                for span in _dicts(scope.get("spans")):
+        for resource in objects(exported.get("resourceSpans")):
+            service = _attributes(members(resource.get("resource"))).get("service.name")
+            for scope in objects(resource.get("scopeSpans")):
+                for span in objects(scope.get("spans")):
                     self._span(span, f"{where}, span {len(self.all) + 1}", service)
-        for resource in _dicts(exported.get("resourceLogs")):
-            for scope in _dicts(resource.get("scopeLogs")):
-                self._logged.extend((where, each) for each in _dicts(scope.get("logRecords")))
+        for resource in objects(exported.get("resourceLogs")):
+            for scope in objects(resource.get("scopeLogs")):
+                self._logged.extend((where, each) for each in objects(scope.get("logRecords")))
         return any(key in exported for key in EXPORTED)
 
     def join(self) -> list[Record]:
@@ -65,28 +137,28 @@ class Records:
         return self.all
 
     def _span(self, span: Attributes, where: str, service: Any) -> None:
-        status = _member(span, "status").get("code")
+        status = members(span.get("status")).get("code")
         record = Record(
             where,
             _attributes(span),
-            _text(span.get("traceId")),
-            _text(span.get("spanId")),
-            _text(span.get("parentSpanId")),
+            as_text(span.get("traceId")),
+            as_text(span.get("spanId")),
+            as_text(span.get("parentSpanId")),
             _number(span.get("startTimeUnixNano")),
             _number(span.get("endTimeUnixNano")),
             status in _FAILED,
-            service=_text(service),
+            service=as_text(service),
         )
-        for event in _dicts(span.get("events")):
-            _tell(record, _text(event.get("name")), _attributes(event), None)
+        for event in objects(span.get("events")):
+            _tell(record, as_text(event.get("name")), _attributes(event), None)
         self._keep(record)
 
     def _log(self, log: Attributes, where: str) -> None:
         attributes = _attributes(log)
-        name = _text(log.get("eventName")) or _text(attributes.get("event.name"))
+        name = as_text(log.get("eventName")) or as_text(attributes.get("event.name"))
         if name is None or not name.startswith("gen_ai."):
             return
-        trace, span = _text(log.get("traceId")), _text(log.get("spanId"))
+        trace, span = as_text(log.get("traceId")), as_text(log.get("spanId"))
         record = self._by_span.get((trace or "", span or ""))
         if record is None:
             time = _number(log.get("timeUnixNano")) or _number(log.get("observedTimeUnixNano"))
@@ -106,8 +178,7 @@ class Records:
 def _tell(record: Record, name: str | None, attributes: Attributes, body: Any) -> None:
     """What an event adds to its span."""
     if name == DETAILS:
-        said = body if isinstance(body, dict) else {}
-        record.attributes = {**said, **attributes, **record.attributes}
+        record.attributes = {**members(body), **attributes, **record.attributes}
     elif name is not None and name.startswith("gen_ai."):
         record.events.append(Event(name, attributes if body is None else body))
 
@@ -147,27 +218,12 @@ def any_value(value: Any) -> dict[str, Any]:
 
 
 def _attributes(holder: Attributes) -> Attributes:
-    values = holder.get("attributes")
-    return _pairs(values) if isinstance(values, list) else {}
+    return _pairs(holder.get("attributes"))
 
 
-def _pairs(values: list[Any]) -> Attributes:
-    return {
-        each["key"]: plain(each.get("value"))
-        for each in values
-        if isinstance(each, dict) and isinstance(each.get("key"), str)
-    }
-
-
-def _dicts(values: Any) -> Iterator[Attributes]:
-    for each in values if isinstance(values, list) else ():
-        if isinstance(each, dict):
-            yield each
-
-
-def _member(holder: Attributes, key: str) -> Attributes:
-    value = holder.get(key)
-    return value if isinstance(value, dict) else {}
+def _pairs(values: Any) -> Attributes:
+    named = (each for each in objects(values) if isinstance(each.get("key"), str))
+    return {each["key"]: plain(each.get("value")) for each in named}
 
 
 def _number(value: Any) -> int:
@@ -176,7 +232,3 @@ def _number(value: Any) -> int:
         return int(value)
     except (TypeError, ValueError):
         return 0
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None

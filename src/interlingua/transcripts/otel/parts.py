@@ -7,9 +7,8 @@ from typing import Any
 
 import msgspec
 
-from interlingua.arguments import recover, to_text
 from interlingua.errors import ReadError, found
-from interlingua.ids import synthetic_tool_id
+from interlingua.model.arguments import recover, to_text
 from interlingua.model.blocks import (
     AudioBlock,
     Block,
@@ -26,8 +25,9 @@ from interlingua.model.blocks import (
     UnknownBlock,
     VideoBlock,
 )
+from interlingua.model.ids import synthetic_tool_id
 from interlingua.model.message import Message, Role
-from interlingua.transcripts.media import media_block, source_of
+from interlingua.transcripts.values import as_text, media_block, members, source_of
 
 NAME = "otel"
 Wire = dict[str, Any]
@@ -36,8 +36,7 @@ _KNOWN_PARTS = frozenset(("text", "blob", "uri", "file"))
 
 
 def read_message(wire: Any, at: int) -> list[Message]:
-    """The messages of one entry: results come as the user, several at once. `at` is its place,
-    for calls without an id."""
+    """The messages of the entry at index `at`; a user's entry may hold several results."""
     parts = wire.get("parts") if isinstance(wire, dict) else None
     if not isinstance(parts, list):
         raise ReadError(NAME, "$.parts", "a list", found(parts))
@@ -87,10 +86,10 @@ def _block(part: Any, place: str) -> Block:
             return _call(part, name, place)
         case {"type": "tool_call_response"} if "response" in part or "result" in part:
             return _result(part)
-        case {"type": "server_tool_call", "name": str(name), "server_tool_call": dict(given)}:
-            return ToolUseBlock(_id(part, name, place), name, given, executor="provider")
-        case {"type": "server_tool_call_response", "server_tool_call_response": dict(given)}:
-            return ToolResultBlock(_text(part.get("id")) or "", _contents(given))
+        case {"type": "server_tool_call", "name": str(name), "server_tool_call": dict(value)}:
+            return ToolUseBlock(_id(part, name, place), name, value, executor="provider")
+        case {"type": "server_tool_call_response", "server_tool_call_response": dict(value)}:
+            return ToolResultBlock(as_text(part.get("id")) or "", _contents(value))
         case {"type": "blob", "content": str(data)}:
             return _media(part, Source("base64", data))
         case {"type": "uri", "uri": str(uri)}:
@@ -100,50 +99,46 @@ def _block(part: Any, place: str) -> Block:
         case {"type": "refusal", "content": str(text)}:
             return RefusalBlock(text)
         case {"type": "compaction"}:
-            return CompactionBlock(_text(part.get("content")))
+            return CompactionBlock(as_text(part.get("content")))
     return UnknownBlock({NAME: part})
 
 
 def _call(part: Wire, name: str, place: str) -> ToolUseBlock:
     id = _id(part, name, place)
-    given = part.get("arguments")
-    if isinstance(given, dict):
-        return ToolUseBlock(id, name, given)
-    if not isinstance(given, str):
+    arguments = part.get("arguments")
+    if isinstance(arguments, dict):
+        return ToolUseBlock(id, name, arguments)
+    if not isinstance(arguments, str):
         return ToolUseBlock(id, name, {})
-    recovered = recover(given)
-    same = recovered.mode == "strict" and to_text(recovered.input) == given
-    return ToolUseBlock(id, name, recovered.input, None if same else given)
+    recovered = recover(arguments)
+    same = recovered.mode == "strict" and to_text(recovered.input) == arguments
+    return ToolUseBlock(id, name, recovered.input, None if same else arguments)
 
 
 def _id(part: Wire, name: str, place: str) -> str:
-    return _text(part.get("id")) or synthetic_tool_id(place, 0, name)
+    return as_text(part.get("id")) or synthetic_tool_id(place, 0, name)
 
 
 def _result(part: Wire) -> ToolResultBlock:
-    said = part["response"] if "response" in part else part["result"]
-    tool = _text(part.get("name"))
-    return ToolResultBlock(_text(part.get("id")) or "", _contents(said), tool_name=tool)
+    content = part["response"] if "response" in part else part["result"]
+    tool = as_text(part.get("name"))
+    return ToolResultBlock(as_text(part.get("id")) or "", _contents(content), tool_name=tool)
 
 
-def _contents(said: Any) -> tuple[Any, ...]:
+def _contents(content: Any) -> tuple[Any, ...]:
     """A text, parts, or any JSON, which the model was told as text."""
-    match said:
+    match content:
         case None:
             return ()
         case str(text):
             return (TextBlock(text),) if text else ()
-        case [*parts] if parts and all(_is_part(each) for each in parts):
+        case [*parts] if parts and all(members(each).get("type") in _KNOWN_PARTS for each in parts):
             return read_parts(parts)
-    return (TextBlock(msgspec.json.encode(said).decode()),)
-
-
-def _is_part(value: Any) -> bool:
-    return isinstance(value, dict) and value.get("type") in _KNOWN_PARTS
+    return (TextBlock(msgspec.json.encode(content).decode()),)
 
 
 def _media(part: Wire, source: Source) -> Block:
-    media, kind = _text(part.get("mime_type")), _text(part.get("modality"))
+    media, kind = as_text(part.get("mime_type")), as_text(part.get("modality"))
     if media is None and kind is None:
         return UnknownBlock({NAME: part})
     return media_block(source, kind or media).replace(media_type=media)
@@ -183,8 +178,8 @@ def _part(block: Block) -> Wire | None:
 def _write_call(block: ToolUseBlock) -> Wire:
     call: Wire = {"type": "tool_call", "id": block.id, "name": block.name}
     if block.executor == "provider":
-        given = {"type": block.name, **block.input}
-        return {**call, "type": "server_tool_call", "server_tool_call": given}
+        arguments = {"type": block.name, **block.input}
+        return {**call, "type": "server_tool_call", "server_tool_call": arguments}
     text = block.raw_arguments
     says = text is not None and recover(text).input == block.input
     return {**call, "arguments": text if says else block.input}
@@ -211,7 +206,3 @@ def _write_media(block: MediaBlock) -> Wire | None:
         case Source("file_id", str(name)):
             return {"type": "file", **part, "file_id": name}
     return None
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None

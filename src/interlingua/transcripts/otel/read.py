@@ -5,27 +5,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from interlingua.errors import InterlinguaError
-from interlingua.losses import Report
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, Usage
-from interlingua.model.tools import ToolDefinition
-from interlingua.transcripts.bodies import read_body
-from interlingua.transcripts.errors import TranscriptError
+from interlingua.transcripts.files import TranscriptError
 from interlingua.transcripts.format import Sample
-from interlingua.transcripts.memo import KEY, recall
-from interlingua.transcripts.otel.chains import Chain, Chat, chains_of, chats_of, key_of
-from interlingua.transcripts.otel.events import as_json
-from interlingua.transcripts.otel.otlp import EXPORTED, Record, Records
-from interlingua.transcripts.otel.parts import NAME, Wire, read_message, read_parts
-from interlingua.transcripts.otel.tables import (
+from interlingua.transcripts.notes import KEY, apply_note
+from interlingua.transcripts.otel.chains import Chain, Chat, as_json, chains_of, chats_of, key_of
+from interlingua.transcripts.otel.otlp import (
     AGENT,
     ANSWERED_BY,
     CACHED,
@@ -33,6 +27,7 @@ from interlingua.transcripts.otel.tables import (
     CONVERSATION,
     COST,
     ENDS,
+    EXPORTED,
     MODEL,
     OLDER,
     OPERATION,
@@ -47,10 +42,21 @@ from interlingua.transcripts.otel.tables import (
     TOOL_RUN,
     TOOLS,
     WRITTEN,
+    Record,
+    Records,
 )
-from interlingua.transcripts.rows import RowsFile, first_row, places
-from interlingua.transcripts.totals import model_changes, models_of, total, usage_with
-from interlingua.transcripts.transcript import Branch, Origin, SubAgent, Transcript
+from interlingua.transcripts.otel.parts import NAME, Wire, read_message, read_parts
+from interlingua.transcripts.rows import RowsFile, first_row, read_tools, row_positions
+from interlingua.transcripts.transcript import (
+    Branch,
+    Origin,
+    SubAgent,
+    Transcript,
+    models_of,
+    total,
+    usage_with,
+)
+from interlingua.transcripts.values import as_text, dollars, listed, objects
 
 
 class ShownMessage(NamedTuple):
@@ -60,37 +66,39 @@ class ShownMessage(NamedTuple):
     note: Any = None
 
 
-def signs(sample: Sample) -> str | None:
+def detect_file(sample: Sample) -> str | None:
     row = first_row(sample) or {}
     return next((f"OTLP with {key}" for key in EXPORTED if key in row), None)
 
 
-def read(path: Path) -> Transcript:
+def read_file(path: Path) -> Transcript:
     """The first conversation of a file; that there are more is told."""
-    first, *others = read_all(path)
+    first, *others = read_all_in(path)
     if others:
         reason = f"{len(others)} more conversations follow the first; `read_all` reads them all"
         first.report.add("dropped", "conversation 2", reason, "warning")
     return first
 
 
-def read_all(path: Path) -> Iterator[Transcript]:
+def read_all_in(path: Path) -> Iterator[Transcript]:
     """Every conversation; one that is alone in its file goes home with all of it."""
     report = Report(NAME)
     file = RowsFile(path, report)
     records = Records()
-    for place in places(file):
-        if not records.take(place.row, place.where):
-            report.add("dropped", place.where, "it is no OTLP", "error")
+    for position in row_positions(file):
+        if not records.take(position.value, position.where):
+            report.add("dropped", position.where, "it is no OTLP", "error")
     talks = _talks(records.join(), report)
     if not talks:
         raise TranscriptError(path, "it contains no readable model request")
     for number, talk in enumerate(talks):
-        said = talk.transcript(Report(NAME) if number else report)
+        transcript = talk.transcript(Report(NAME) if number else report)
         if len(talks) == 1:
-            none = tuple(() for _ in said.messages)
-            said = said.replace(origin=Origin(NAME, (file.origin(),), said.messages, none))
-        yield said
+            none = tuple(() for _ in transcript.messages)
+            transcript = transcript.replace(
+                origin=Origin(NAME, (file.origin(),), transcript.messages, none)
+            )
+        yield transcript
 
 
 class Talk:
@@ -110,8 +118,8 @@ class Talk:
         """The longest way, of several the last, and all others."""
         chains, alone = chains_of(self.chats, self.named)
         if not chains:
-            told = next((chat for chat in reversed(alone) if chat.instructions), None)
-            return [*(_instructions(told) if told else []), *_alone(alone, report)], []
+            instructed = next((chat for chat in reversed(alone) if chat.instructions), None)
+            return [*(_instructions(instructed) if instructed else []), *_alone(alone, report)], []
         main = max(reversed(chains), key=lambda chain: len(chain.entries))
         shown, left = _shown(main, alone, report)
         others = [_shown(chain, [], report)[0] for chain in chains if chain is not main]
@@ -120,15 +128,15 @@ class Talk:
 
     def transcript(self, report: Report) -> Transcript:
         shown, others = self._ways(report)
-        messages = _recalled(shown)
+        messages = _with_notes(shown)
         records = sorted((chat.record for chat in self.chats), key=lambda each: each.end)
         last = records[-1]
         if not messages:
             reason = "this trace does not contain the message content"
             report.add("dropped", last.where, reason, "warning")
-        return Transcript(
-            format=NAME,
-            messages=messages,
+        return Transcript.of(
+            NAME,
+            messages,
             id=self.name,
             created_at=_time(min(each.start for each in records)),
             updated_at=_time(last.end),
@@ -136,14 +144,18 @@ class Talk:
             usage=total(_usage(each.attributes) for each in records),
             branches=(
                 Branch(None, messages, True),
-                *(Branch(None, _recalled(each)) for each in others),
+                *(Branch(None, _with_notes(each)) for each in others),
             ),
-            model_changes=model_changes(messages),
             subagents=tuple(
-                SubAgent(talk.transcript(report), _text(run.attributes.get(CALL)))
+                SubAgent(talk.transcript(report), as_text(run.attributes.get(CALL)))
                 for run, talk in self.helpers.values()
             ),
-            tools=_tools(last, report),
+            tools=read_tools(
+                as_json(last.attributes.get(TOOLS)),
+                "openai-responses",
+                report,
+                f"{last.where}, {TOOLS}",
+            ),
             report=report,
             details={"service": last.service, "agent": last.attributes.get("gen_ai.agent.name")},
         )
@@ -163,20 +175,20 @@ def _talks(records: list[Record], report: Report) -> list[Talk]:
             _talk_of(chat.record, traces, talks).chats.append(chat)
     for run, chat in inside:
         caller = _talk_of(run, traces, talks)
-        name = _text(chat.record.attributes.get(AGENT)) or run.span
+        name = as_text(chat.record.attributes.get(AGENT)) or run.span
         _, helper = caller.helpers.setdefault(run.span, (run, Talk(name)))
         helper.chats.append(chat)
-    return [each for talk in talks.values() for each in _with_chats(talk)]
+    # Where nothing of a conversation was recorded, its helpers stand alone.
+    return [
+        each
+        for talk in talks.values()
+        for each in ([talk] if talk.chats else [helper for _, helper in talk.helpers.values()])
+    ]
 
 
 def _talk_of(record: Record, traces: dict[str | None, str], talks: dict[str | None, Talk]) -> Talk:
     name = _conversation(record) or traces.get(record.trace)
     return talks.setdefault(name or record.trace, Talk(name or record.trace, name is not None))
-
-
-def _with_chats(talk: Talk) -> list[Talk]:
-    """A conversation, or its helpers alone where nothing of it was recorded."""
-    return [talk] if talk.chats else [helper for _, helper in talk.helpers.values()]
 
 
 def _run_of(record: Record, spans: dict[tuple[str | None, str | None], Record]) -> Record | None:
@@ -195,21 +207,20 @@ def _run_of(record: Record, spans: dict[tuple[str | None, str | None], Record]) 
 
 
 def _conversation(record: Record) -> str | None:
-    return _text(record.attributes.get(CONVERSATION))
+    return as_text(record.attributes.get(CONVERSATION))
 
 
 def _shown(
     chain: Chain, alone: list[Chat], report: Report
 ) -> tuple[list[ShownMessage], list[Chat]]:
-    """All that was said up to the last answer, each answer with what is known of it; and which
-    answers without their requests are not in it."""
+    """The messages of a chain, and those answers without requests that are not in it."""
     entries, makers = chain.entries, chain.makers
     placed = _matched(alone, entries, makers)
     shown = _instructions(chain.last)
     for at, entry in enumerate(entries):
         maker = makers.get(at) or placed.get(at)
-        if maker is not None:
-            entry = _fuller(entry, maker.made[0])
+        if maker is not None and _thinks(maker.made[0]) and not _thinks(entry):
+            entry = {**entry, "parts": maker.made[0]["parts"]}  # histories may omit thinking
         shown.extend(_entry(entry, at, maker, chain.last.record.where, report))
     found = {id(chat) for chat in placed.values()}
     return _paired(shown), [chat for chat in alone if id(chat) not in found]
@@ -239,17 +250,8 @@ def _matched(alone: list[Chat], entries: list[Wire], taken: dict[int, Chat]) -> 
     return found
 
 
-def _fuller(entry: Wire, made: Wire) -> Wire:
-    """Histories may leave out what was thought; the answer itself has it."""
-    if _thinks(made) and not _thinks(entry):
-        return {**entry, "parts": made["parts"]}
-    return entry
-
-
 def _thinks(entry: Wire) -> bool:
-    parts = entry.get("parts")
-    listed = parts if isinstance(parts, list) else []
-    kinds = (each.get("type") for each in listed if isinstance(each, dict))
+    kinds = (part.get("type") for part in objects(entry.get("parts")))
     return any(kind in ("reasoning", "thinking") for kind in kinds)
 
 
@@ -276,26 +278,23 @@ def _entry(
 
 def _answer(message: Message, entry: Wire, maker: Chat | None) -> Message:
     record = maker.record if maker else Record("", {})
-    metadata = _metadata(record.attributes, _end(entry, record))
+    ends = listed(record.attributes.get(ENDS))
+    end = entry.get("finish_reason") or (ends[0] if ends else None)
+    metadata = _metadata(record.attributes, end)
     return replace(message, metadata=metadata, created_at=_time(record.end))
 
 
-def _end(entry: Wire, record: Record) -> Any:
-    ends = record.attributes.get(ENDS)
-    return entry.get("finish_reason") or (ends[0] if isinstance(ends, list) and ends else None)
-
-
 def _metadata(attributes: dict[str, Any], end: Any) -> MessageMetadata:
-    word = _text(_get(attributes, PROVIDER))
+    word = as_text(_get(attributes, PROVIDER))
     provider = PROVIDERS.get(word, word) if word else None
-    asked, answered = _text(attributes.get(MODEL)), _text(attributes.get(ANSWERED_BY))
+    asked, answered = as_text(attributes.get(MODEL)), as_text(attributes.get(ANSWERED_BY))
     model = asked or answered
     stop = STOPS.get(end) if isinstance(end, str) else None
     return MessageMetadata(
         model=f"{provider}:{model}" if provider and model else model,
         provider=provider,
         response_model=answered or asked,
-        response_id=_text(attributes.get(RESPONSE)),
+        response_id=as_text(attributes.get(RESPONSE)),
         usage=_usage(attributes),
         stop_reason=stop,
         raw_stop_reason=end if stop is None or STOP_WORDS.get(stop) != end else None,
@@ -311,7 +310,7 @@ def _usage(attributes: dict[str, Any]) -> Usage | None:
     usage = usage_with(prompt, output, _count(attributes, CACHED), _count(attributes, WRITTEN))
     return usage.replace(
         reasoning_tokens=_count(attributes, REASONED),
-        cost_usd=Decimal(repr(cost)) if type(cost) in (int, float) else None,
+        cost_usd=dollars(cost),
     )
 
 
@@ -347,28 +346,17 @@ def _paired(shown: list[ShownMessage]) -> list[ShownMessage]:
     return found
 
 
-def _recalled(shown: Iterable[ShownMessage]) -> tuple[Message, ...]:
-    return tuple(message for each in shown for message in recall(each.message, each.note))
+def _with_notes(shown: Iterable[ShownMessage]) -> tuple[Message, ...]:
+    return tuple(message for each in shown for message in apply_note(each.message, each.note))
 
 
 def _other_choices(
     main: Chain, shown: list[ShownMessage], report: Report
 ) -> list[list[ShownMessage]]:
     """Answers that were given in place of the last one."""
-    last, at = main.last, len(main.last.given)
+    last, at = main.last, len(main.last.history)
     others = (_entry(each, at, last, last.record.where, report) for each in last.made[1:])
     return [[*shown[:-1], *each] for each in others]
-
-
-def _tools(record: Record, report: Report) -> tuple[ToolDefinition, ...]:
-    definitions = as_json(record.attributes.get(TOOLS))
-    if not isinstance(definitions, list) or not definitions:
-        return ()
-    try:
-        return read_body({"input": [], "tools": definitions}, "openai-responses", report).tools
-    except InterlinguaError as error:
-        report.add("dropped", f"{record.where}, {TOOLS}", str(error), "warning")
-        return ()
 
 
 def _time(nanoseconds: int) -> datetime | None:
@@ -379,7 +367,3 @@ def _time(nanoseconds: int) -> datetime | None:
     except (OverflowError, OSError, ValueError):
         return None
     return whole.replace(microsecond=nanoseconds // 1000 % 10**6)
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None

@@ -11,20 +11,15 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from interlingua.dialects.registry import dialect
-from interlingua.losses import Report
-from interlingua.model.exchange import Request
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason, Usage
+from interlingua.model.spelled_numbers import spelled
 from interlingua.telemetry import provider_name
-from interlingua.transcripts.bodies import model_of
 from interlingua.transcripts.format import Draft
-from interlingua.transcripts.memo import KEY, memo
+from interlingua.transcripts.notes import KEY, note_for
 from interlingua.transcripts.otel.chains import Chat
-from interlingua.transcripts.otel.otlp import Record, any_value
-from interlingua.transcripts.otel.parts import NAME, Wire, write_message, write_parts
-from interlingua.transcripts.otel.read import Talk
-from interlingua.transcripts.otel.tables import (
+from interlingua.transcripts.otel.otlp import (
     AGENT,
     ANSWERED_BY,
     CACHED,
@@ -45,10 +40,13 @@ from interlingua.transcripts.otel.tables import (
     TOOL_RUN,
     TOOLS,
     WRITTEN,
+    Record,
+    any_value,
 )
-from interlingua.transcripts.rows import draft, tell_left_behind
-from interlingua.transcripts.totals import bare
-from interlingua.transcripts.transcript import Transcript
+from interlingua.transcripts.otel.parts import NAME, Wire, write_message, write_parts
+from interlingua.transcripts.otel.read import Talk
+from interlingua.transcripts.rows import draft, model_of, write_tools
+from interlingua.transcripts.transcript import Transcript, bare
 
 _INTERNAL, _CLIENT = 1, 3
 _STEP = timedelta(milliseconds=1)
@@ -57,7 +55,7 @@ _MESSAGES = (INPUT, OUTPUT, INSTRUCTIONS, TOOLS)
 """Attributes that are JSON in a text."""
 
 
-def write(transcript: Transcript, name: str) -> Draft:
+def write_file(transcript: Transcript, name: str) -> Draft:
     """One trace."""
     report = Report(NAME)
     trace = _Trace(transcript)
@@ -72,13 +70,15 @@ def _helpers(trace: _Trace, report: Report) -> Iterator[dict[str, Any]]:
         inner = Report(NAME)
         within = _Trace(helper.transcript, f"{trace.name}:{number}")
         within.remember(inner)
-        tell_left_behind(helper.transcript, inner)
+        helper.transcript.report_left_out(inner)
         path = f"$.subagents[{number}]"
         report.losses.extend(replace(loss, path=path + loss.path[1:]) for loss in inner)
         about = {OPERATION: TOOL_RUN, CALL: helper.tool_use_id, CONVERSATION: trace.name}
-        told = {key: value for key, value in about.items() if value is not None}
+        attributes = {key: value for key, value in about.items() if value is not None}
         first = within.chats[0].record.start
-        run = trace.span(f"{number}:run", Record("", told, start=first, end=within.last), None)
+        run = trace.span(
+            f"{number}:run", Record("", attributes, start=first, end=within.last), None
+        )
         yield run
         yield from within.spans(trace, run["spanId"], helper.transcript.id)
 
@@ -96,10 +96,10 @@ class _Trace:
         self.name = name or transcript.id or "conversation"
         self.messages = transcript.messages
         self._time = transcript.created_at or datetime.now(UTC)
-        self.entries = [write_message(each) for each in self._spoken()]
+        self.entries = [write_message(each) for each in self._turns()]
         self.chats = self._chats()
 
-    def _spoken(self) -> tuple[Message, ...]:
+    def _turns(self) -> tuple[Message, ...]:
         """All but the instructions in front, which have an attribute of their own."""
         first = self.messages[0] if self.messages else None
         apart = first is not None and first.role is Role.SYSTEM and write_parts(first.content)
@@ -107,22 +107,22 @@ class _Trace:
         return self.messages[1:] if apart else self.messages
 
     def _chats(self) -> list[Chat]:
-        spoken = self.messages[len(self.messages) - len(self.entries) :]
+        turns = self.messages[len(self.messages) - len(self.entries) :]
         chats = [
             self._chat(message, [], [entry])
-            for message, entry in zip(spoken, self.entries, strict=True)
+            for message, entry in zip(turns, self.entries, strict=True)
             if message.role is Role.ASSISTANT
         ]
-        if spoken and spoken[-1].role is Role.ASSISTANT:
-            chats[-1].given = self.entries[:-1]
+        if turns and turns[-1].role is Role.ASSISTANT:
+            chats[-1].history = self.entries[:-1]
         else:
             chats.append(self._chat(None, self.entries, []))
         chats[-1].instructions = self.apart
         return chats
 
-    def _chat(self, message: Message | None, given: list[Wire], made: list[Wire]) -> Chat:
-        told = message.created_at if message is not None else None
-        self._time = max(told or self._time, self._time + _STEP)
+    def _chat(self, message: Message | None, history: list[Wire], made: list[Wire]) -> Chat:
+        created_at = message.created_at if message is not None else None
+        self._time = max(created_at or self._time, self._time + _STEP)
         metadata = message.metadata if message is not None else MessageMetadata()
         attributes = _attributes(metadata, model_of(self.transcript))
         attributes[CONVERSATION] = self.name
@@ -131,8 +131,8 @@ class _Trace:
                 metadata.stop_reason or StopReason.OTHER, "stop"
             )
             attributes[ENDS] = [entry["finish_reason"]]
-        time = _nanoseconds(self._time)
-        return Chat(Record("", attributes, start=time, end=time), [], given, made)
+        time = (self._time - _START) // timedelta(microseconds=1) * 1000
+        return Chat(Record("", attributes, start=time, end=time), [], history, made)
 
     def remember(self, report: Report) -> None:
         """Notes what reading these entries would not give again."""
@@ -144,7 +144,7 @@ class _Trace:
             if each.content != message.content:
                 reason = "its parts cannot represent some of it; it is kept as extra data"
                 report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
-            note = memo(message, each)
+            note = note_for(message, each)
             if note is not None:
                 holders[at][KEY] = note
 
@@ -156,13 +156,12 @@ class _Trace:
         self, outer: _Trace | None = None, parent: str | None = None, agent: str | None = None
     ) -> list[dict[str, Any]]:
         """The requests; those of a helper lie in the trace of another."""
-        tools = self.transcript.tools
-        if tools:
-            wire = dialect("openai-responses").write_request(Request((), tools=tools)).wire
-            self.chats[-1].record.attributes[TOOLS] = wire["tools"]
+        if self.transcript.tools:
+            tools = write_tools(self.transcript, "openai-responses")
+            self.chats[-1].record.attributes[TOOLS] = tools
         for chat in self.chats:
-            said = {INSTRUCTIONS: chat.instructions, INPUT: chat.given, OUTPUT: chat.made}
-            chat.record.attributes |= {key: value for key, value in said.items() if value}
+            messages = {INSTRUCTIONS: chat.instructions, INPUT: chat.history, OUTPUT: chat.made}
+            chat.record.attributes |= {key: value for key, value in messages.items() if value}
             if outer is not None:
                 chat.record.attributes[CONVERSATION] = outer.name
             if agent is not None:
@@ -192,7 +191,7 @@ class _Trace:
 
 def _attributes(metadata: MessageMetadata, model: str | None) -> dict[str, Any]:
     provider = metadata.provider or "unknown"
-    told = {
+    known = {
         OPERATION: "chat",
         PROVIDER: provider_name(provider),
         MODEL: bare(metadata.model) or metadata.response_model or model,
@@ -200,7 +199,7 @@ def _attributes(metadata: MessageMetadata, model: str | None) -> dict[str, Any]:
         RESPONSE: metadata.response_id,
         **_usage(metadata.usage or Usage()),
     }
-    return {key: value for key, value in told.items() if value is not None}
+    return {key: value for key, value in known.items() if value is not None}
 
 
 def _usage(usage: Usage) -> dict[str, int | None]:
@@ -214,15 +213,8 @@ def _usage(usage: Usage) -> dict[str, int | None]:
 
 
 def _pairs(attributes: dict[str, Any]) -> list[dict[str, Any]]:
-    return [
-        {"key": key, "value": any_value(_as_text(value) if key in _MESSAGES else value)}
+    plain = {
+        key: msgspec.json.encode(value, enc_hook=spelled).decode() if key in _MESSAGES else value
         for key, value in attributes.items()
-    ]
-
-
-def _as_text(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
-
-
-def _nanoseconds(time: datetime) -> int:
-    return (time - _START) // timedelta(microseconds=1) * 1000
+    }
+    return [{"key": key, "value": any_value(value)} for key, value in plain.items()]

@@ -22,6 +22,42 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.exchange import Request
 from interlingua.model.message import Message
+from interlingua.model.metadata import StopReason
+from interlingua.transcripts.values import NOT_JSON
+
+VERSION = 3
+"""Which version of the files is written."""
+
+APIS = {
+    "anthropic-messages": "anthropic",
+    "openai-responses": "openai-responses",
+    "openai-codex-responses": "openai-responses",
+    "azure-openai-responses": "openai-responses",
+    "openai-completions": "openai-chat",
+    "mistral-conversations": "openai-chat",
+    "google-generative-ai": "gemini",
+    "google-gemini-cli": "gemini",
+    "google-vertex": "gemini",
+    "bedrock-converse-stream": "bedrock",
+}
+"""The dialect that an answer was told in, by the name of the API; the first name is written."""
+
+STOPS = {
+    "stop": StopReason.END_TURN,
+    "length": StopReason.MAX_TOKENS,
+    "toolUse": StopReason.TOOL_USE,
+    "error": StopReason.ERROR,
+    "aborted": StopReason.CANCELLED,
+}
+STOP_WORDS: dict[StopReason | None, str] = {
+    **{reason: word for word, reason in STOPS.items()},
+    StopReason.STOP_SEQUENCE: "stop",
+    StopReason.PAUSE: "stop",
+    StopReason.OTHER: "stop",
+    StopReason.REFUSAL: "stop",
+    StopReason.CONTENT_FILTER: "stop",
+}
+
 
 RESPONSES = "openai-responses"
 SIGNED_TEXTS = frozenset({"gemini"})
@@ -30,19 +66,20 @@ Wire = dict[str, Any]
 
 
 def read_blocks(content: Any, protocol: str | None) -> list[Block]:
-    """Content as the file has it: a string, or a list of blocks."""
+    """Content as the file has it: a string, a list of blocks, or none."""
     if type(content) is str:
         return [TextBlock(content)] if content else []
+    if content is None:
+        return []
     blocks: list[Block] = []
-    for part in content if type(content) is list else ():
-        if type(part) is dict:
-            kind = part.get("type")
-            read = _READERS.get(kind) if type(kind) is str else None
-            found = read(part, protocol) if read is not None else None
-            if type(found) is list:
-                blocks += found
-            else:
-                blocks.append(UnknownBlock({"pi": part}) if found is None else found)  # type: ignore[arg-type]  # no list
+    for part in content if type(content) is list else [content]:
+        kind = part.get("type") if type(part) is dict else None
+        read = _READERS.get(kind) if type(kind) is str else None
+        found = read(part, protocol) if read is not None else None
+        if type(found) is list:
+            blocks += found
+        else:
+            blocks.append(UnknownBlock({"pi": part}) if found is None else found)  # type: ignore[arg-type]  # no list
     return blocks
 
 
@@ -58,13 +95,15 @@ def _read_thinking(part: Wire, protocol: str | None) -> Block | list[Block] | No
     text, signature = part.get("thinking"), part.get("thinkingSignature")
     if part.get("redacted") is True and type(signature) is str:
         return RedactedThinkingBlock(signature)
+    if text is None and type(signature) is str:
+        text = ""  # a thought of which nothing is shown
     if type(text) is not str:
         return None
     if protocol == RESPONSES and type(signature) is str and signature.startswith("{"):
         try:
             item = msgspec.json.decode(signature)
             messages = dialect(RESPONSES).read_request({"input": [item]}).messages
-        except (msgspec.DecodeError, InterlinguaError):
+        except (InterlinguaError, *NOT_JSON):
             pass
         else:
             return [block for message in messages for block in message.content]
@@ -72,19 +111,19 @@ def _read_thinking(part: Wire, protocol: str | None) -> Block | list[Block] | No
 
 
 def _read_call(part: Wire, protocol: str | None) -> Block | None:
-    name, tool, given = part.get("id"), part.get("name"), part.get("arguments")
-    if type(name) is not str or type(tool) is not str or type(given) is not dict:
+    name, tool, arguments = part.get("id"), part.get("name"), part.get("arguments")
+    if type(name) is not str or type(tool) is not str or type(arguments) is not dict:
         return None
     signature = part.get("thoughtSignature")
     signature = signature if type(signature) is str else None
-    return ToolUseBlock(call_id(name, protocol), tool, given, signature=signature)
+    return ToolUseBlock(call_id(name, protocol), tool, arguments, signature=signature)
 
 
 def _read_image(part: Wire, protocol: str | None) -> Block | None:
-    data = part.get("data")
-    if type(data) is not str:
+    data, media = part.get("data"), part.get("mimeType")
+    if type(data) is not str or not (media is None or type(media) is str):
         return None
-    return ImageBlock(Source("base64", data), part.get("mimeType"))
+    return ImageBlock(Source("base64", data), media)
 
 
 _READERS: dict[str, Callable[[Wire, str | None], Block | list[Block] | None]] = {
@@ -124,10 +163,10 @@ def _write_block(block: Block, items: dict[str, Any]) -> dict[str, Any] | None:
                 "thinkingSignature": data,
                 "redacted": True,
             }
-        case ToolUseBlock(name, tool, given, signature=signature):
+        case ToolUseBlock(name, tool, arguments, signature=signature):
             item = items.get(name)
             name = f"{name}|{item['id']}" if item and item.get("id") else name
-            call = {"type": "toolCall", "id": name, "name": tool, "arguments": given}
+            call = {"type": "toolCall", "id": name, "name": tool, "arguments": arguments}
             return {**call, **_some(thoughtSignature=signature)}
         case ImageBlock(Source("base64", data), media):
             return {"type": "image", "data": data, "mimeType": media or "image/png"}

@@ -11,16 +11,83 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from interlingua.dialects.kernel.kept import keep
+from interlingua.dialects.kernel.preserved import keep, spelling_of
 from interlingua.errors import ReadError, found
 from interlingua.model.blocks import Block, ThinkingBlock
 from interlingua.model.message import Message, Role
-from interlingua.model.metadata import MessageMetadata
-from interlingua.transcripts.memo import KEY
-from interlingua.transcripts.times import from_iso, from_millis, to_millis
-from interlingua.transcripts.ui_message.counts import read_usage
-from interlingua.transcripts.ui_message.parts import Part, is_call, read_part, read_result
-from interlingua.transcripts.ui_message.tables import ISSUERS, NAME, PROVIDERS
+from interlingua.model.metadata import MessageMetadata, Usage
+from interlingua.transcripts.notes import KEY
+from interlingua.transcripts.ui_message.parts import (
+    ISSUERS,
+    NAME,
+    PROVIDERS,
+    Part,
+    is_call,
+    read_part,
+    read_result,
+)
+from interlingua.transcripts.values import (
+    as_count,
+    as_text,
+    from_iso,
+    from_millis,
+    known,
+    members,
+    to_millis,
+)
+
+
+def read_usage(wire: Any) -> Usage | None:
+    """Both forms: with details (since version 6), and flat. None for what counts nothing."""
+    if not isinstance(wire, dict):
+        return None
+    input_details = members(wire.get("inputTokenDetails"))
+    made = members(wire.get("outputTokenDetails"))
+    prompt, output = as_count(wire.get("inputTokens")), as_count(wire.get("outputTokens"))
+    if prompt is None and output is None:
+        return None
+    cached = _first(input_details.get("cacheReadTokens"), wire.get("cachedInputTokens"))
+    written = as_count(input_details.get("cacheWriteTokens"))
+    fresh = as_count(input_details.get("noCacheTokens"))
+    if fresh is None and prompt is not None:
+        fresh = max(prompt - (cached or 0) - (written or 0), 0)
+    usage = Usage(
+        input_tokens=fresh,
+        output_tokens=output,
+        cached_input_tokens=cached,
+        cache_creation_input_tokens=written,
+        reasoning_tokens=_first(made.get("reasoningTokens"), wire.get("reasoningTokens")),
+    )
+    return usage if _plain(usage) == wire else usage.replace(raw=keep(NAME, None, {"usage": wire}))
+
+
+def write_usage(usage: Usage) -> dict[str, Any]:
+    """As it was told, where that still is what it says."""
+    original: dict[str, Any] | None = spelling_of(NAME, usage.raw).get("usage")
+    if original is not None and read_usage(original) == usage:
+        return original
+    return _plain(usage)
+
+
+def _plain(usage: Usage) -> dict[str, Any]:
+    details = {
+        "noCacheTokens": usage.input_tokens,
+        "cacheReadTokens": usage.cached_input_tokens,
+        "cacheWriteTokens": usage.cache_creation_input_tokens,
+    }
+    wire = {
+        "inputTokens": usage.prompt_tokens,
+        "inputTokenDetails": known(details),
+        "outputTokens": usage.output_tokens,
+        "outputTokenDetails": known({"reasoningTokens": usage.reasoning_tokens}),
+        "totalTokens": usage.total_tokens,
+    }
+    return known(wire)
+
+
+def _first(*values: Any) -> int | None:
+    return next((each for value in values if (each := as_count(value)) is not None), None)
+
 
 ROLES = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT}
 MODELS = ("model", "modelId")
@@ -78,32 +145,28 @@ def _id(ui: Part) -> str | None:
 
 def _about(ui: Part) -> _About:
     rest = {key: value for key, value in ui.items() if key not in ("id", "role", "parts")}
-    told = rest.get("metadata")
-    if not isinstance(told, dict):
+    metadata = rest.get("metadata")
+    if not isinstance(metadata, dict):
         return _About(None, None, None, rest, {})
-    told = {key: value for key, value in told.items() if key != KEY}
+    metadata = {key: value for key, value in metadata.items() if key != KEY}
     form: Part = {}
-    created = told.get("createdAt")
+    created = metadata.get("createdAt")
     time = from_iso(created) or from_millis(created)
-    if time is not None and told.pop("createdAt") != to_millis(time):
+    if time is not None and metadata.pop("createdAt") != to_millis(time):
         form["createdAt"] = created
-    model = next((key for key in MODELS if isinstance(told.get(key), str)), None)
+    model = next((key for key in MODELS if isinstance(metadata.get(key), str)), None)
     if model == "modelId":
         form["model"] = model
-    named = told.pop(model) if model is not None else None
+    named = metadata.pop(model) if model is not None else None
     usage = None
     for key in USAGES:
-        usage = read_usage(told.get(key))
+        usage = read_usage(metadata.get(key))
         if usage is not None:
             form |= {} if key == "usage" else {"usage": key}
-            del told[key]
+            del metadata[key]
             break
-    rest["metadata"] = told
-    return _About(time, named, usage, rest if told else _less(rest), form)
-
-
-def _less(rest: Part) -> Part:
-    return {key: value for key, value in rest.items() if key != "metadata"}
+    del rest["metadata"]
+    return _About(time, named, usage, {**rest, "metadata": metadata} if metadata else rest, form)
 
 
 def _answers(ui: Part, parts: list[Part], about: _About, apart: bool) -> Iterator[Message]:
@@ -204,13 +267,13 @@ def _metadata(step: _Step, parts: list[Part], about: _About) -> MessageMetadata:
     issuer = _issuer(step.parts) or _issuer(parts)
     provider, protocol = PROVIDERS.get(issuer or "", (None, None))
     began = _began(step.parts)
-    model = _text(began.get("model")) or about.model
+    model = as_text(began.get("model")) or about.model
     return MessageMetadata(
         model=f"{provider}:{model}" if provider and model else model,
         provider=provider,
         protocol=protocol,
         response_model=model,
-        response_id=_text(began.get("id")),
+        response_id=as_text(began.get("id")),
     )
 
 
@@ -218,8 +281,8 @@ def _issuer(parts: list[Part]) -> str | None:
     """Whose answer it is, by the first who has something to say in it."""
     for part in parts:
         for key in ("providerMetadata", "callProviderMetadata"):
-            told = part.get(key)
-            for issuer in told if isinstance(told, dict) else ():
+            metadata = part.get(key)
+            for issuer in metadata if isinstance(metadata, dict) else ():
                 if issuer in PROVIDERS:
                     return str(issuer)
     return None
@@ -232,7 +295,3 @@ def _began(parts: list[Part]) -> Part:
             case {"kind": "anthropic.message_start", "providerMetadata": {"anthropic": dict(it)}}:
                 return it
     return {}
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None

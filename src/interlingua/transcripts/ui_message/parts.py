@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.kernel.kept import form_of, keep, kept
+from interlingua.dialects.kernel.preserved import content_of, keep, spelling_of
 from interlingua.model.base import Raw
 from interlingua.model.blocks import (
     Block,
@@ -24,8 +24,64 @@ from interlingua.model.blocks import (
     ToolUseBlock,
     UnknownBlock,
 )
-from interlingua.transcripts.media import ANY, is_media, media_block, source_of, url_of
-from interlingua.transcripts.ui_message.tables import NAME, SEALS
+from interlingua.model.metadata import StopReason
+from interlingua.transcripts.values import ANY, NOT_JSON, is_media, media_block, source_of, url_of
+
+NAME = "ui-message"
+
+PROVIDERS = {
+    "anthropic": ("anthropic", "anthropic"),
+    "openai": ("openai", "openai-responses"),
+    "azure": ("azure", "openai-responses"),
+    "google": ("gemini", "gemini"),
+    "vertex": ("vertex", "gemini"),
+    "googleVertex": ("vertex", "gemini"),
+    "bedrock": ("bedrock", "bedrock"),
+    "amazonBedrock": ("bedrock", "bedrock"),
+    "openrouter": ("openrouter", "openrouter"),
+}
+"""Keys of `providerMetadata`: whose words they are, as provider and dialect."""
+
+SEALS = {
+    "anthropic": "signature",
+    "bedrock": "signature",
+    "amazonBedrock": "signature",
+    "openai": "reasoningEncryptedContent",
+    "azure": "reasoningEncryptedContent",
+    "google": "thoughtSignature",
+    "vertex": "thoughtSignature",
+    "googleVertex": "thoughtSignature",
+}
+"""By what word each of them calls a signature."""
+
+ISSUERS = {
+    "anthropic": "anthropic",
+    "openai": "openai",
+    "openai-responses": "openai",
+    "azure": "azure",
+    "gemini": "google",
+    "google": "google",
+    "vertex": "google",
+    "bedrock": "bedrock",
+    "openrouter": "openrouter",
+}
+"""The key for a provider or, where that is none of these, for a dialect."""
+
+STOPS = {
+    "stop": StopReason.END_TURN,
+    "length": StopReason.MAX_TOKENS,
+    "content-filter": StopReason.CONTENT_FILTER,
+    "tool-calls": StopReason.TOOL_USE,
+    "error": StopReason.ERROR,
+    "interrupted": StopReason.CANCELLED,
+    "other": StopReason.OTHER,
+}
+STOP_WORDS = {
+    **{reason: word for word, reason in STOPS.items()},
+    StopReason.STOP_SEQUENCE: "stop",
+    StopReason.REFUSAL: "content-filter",
+}
+
 
 Part = dict[str, Any]
 DENIED = "Tool call execution denied."
@@ -85,7 +141,8 @@ def _read_thinking(text: str, rest: Part, whose: str | None) -> Block:
         if isinstance(sealed, str):
             rest["providerMetadata"] = _without(rest, "providerMetadata", issuer, "redactedData")
             form |= _named(issuer, whose)
-            return RedactedThinkingBlock(sealed, raw=keep(NAME, _filled(rest), form))
+            _drop_empty(rest)
+            return RedactedThinkingBlock(sealed, raw=keep(NAME, rest, form))
     signature = _unsealed(rest, "providerMetadata", form, whose)
     name = _item(rest, form, whose)
     return ThinkingBlock(text, signature, name, raw=keep(NAME, rest, form))
@@ -127,16 +184,16 @@ def _read_call(part: Part, whose: str | None) -> ToolUseBlock:
     if "callProviderMetadata" in part:
         rest["callProviderMetadata"] = part["callProviderMetadata"]
     signature = _unsealed(rest, "callProviderMetadata", form, whose)
-    given = part.get("input")
-    free = isinstance(given, str)
-    if not free and not isinstance(given, dict) and "input" in part:
-        rest["input"] = given
+    arguments = part.get("input")
+    free = isinstance(arguments, str)
+    if not free and not isinstance(arguments, dict) and "input" in part:
+        rest["input"] = arguments
     if part.get("providerExecuted") is False:
         form["executed"] = False
     return ToolUseBlock(
         part["toolCallId"],
         tool_name(part),
-        {"input": given} if free else given if isinstance(given, dict) else {},
+        {"input": arguments} if free else arguments if isinstance(arguments, dict) else {},
         signature=signature,
         executor="provider" if part.get("providerExecuted") is True else "client",
         call_type="custom" if free else None,
@@ -165,8 +222,8 @@ def _read_failure(part: Part) -> tuple[ResultBlock, ...]:
     text = part.get("errorText")
     if part.get("state") == "output-denied":
         approval = part.get("approval")
-        told = approval.get("reason") if isinstance(approval, dict) else None
-        text = told or DENIED
+        reason = approval.get("reason") if isinstance(approval, dict) else None
+        text = reason or DENIED
     return (TextBlock(text),) if isinstance(text, str) and text else ()
 
 
@@ -175,27 +232,23 @@ def _read_output(output: Any, form: Part) -> tuple[ResultBlock, ...]:
     if isinstance(output, str):
         return (TextBlock(output),) if output else ()
     match output:
-        case {"content": list(parts)} if len(output) == 1 and parts and all(map(_is_mcp, parts)):
-            form["content"] = True
-            return tuple(map(_read_mcp, parts))
+        case {"content": list(parts)} if len(output) == 1:
+            blocks = [block for part in parts if (block := _read_mcp(part)) is not None]
+            if blocks and len(blocks) == len(parts):
+                form["content"] = True
+                return tuple(blocks)
     form["json"] = True
     return (TextBlock(msgspec.json.encode(output).decode()),)
 
 
-def _is_mcp(part: Any) -> bool:
-    """Whether it is content of a tool as the Model Context Protocol has it."""
+def _read_mcp(part: Any) -> ResultBlock | None:
+    """A block of content as tools of the Model Context Protocol give it; None for all else."""
     match part:
-        case {"type": "text", "text": str()}:
-            return len(part) == 2
-        case {"type": "image" | "audio", "data": str(), "mimeType": str()}:
-            return len(part) == 3
-    return False
-
-
-def _read_mcp(part: Part) -> Any:
-    if part["type"] == "text":
-        return TextBlock(part["text"])
-    return media_block(Source("base64", part["data"]), part["mimeType"])
+        case {"type": "text", "text": str(text)} if len(part) == 2:
+            return TextBlock(text)
+        case {"type": "image" | "audio", "data": str(data), "mimeType": str(media)}:
+            return media_block(Source("base64", data), media) if len(part) == 3 else None
+    return None
 
 
 def write_part(block: Block, issuer: str | None) -> Part | None:
@@ -224,15 +277,15 @@ def write_part(block: Block, issuer: str | None) -> Part | None:
 
 
 def _write_citation(citation: Citation) -> Part:
-    wire = kept(NAME, citation.raw).get("source") or {}
+    wire = content_of(NAME, citation.raw).get("source") or {}
     source = {"type": "source", "sourceType": "url", "id": citation.url or "", **wire}
     if "mediaType" not in source:
         source["url"] = citation.url or ""
     if citation.title is not None:
         source["title"] = citation.title
-    told = {"startIndex": citation.start, "endIndex": citation.end}
-    told |= {"citedText": citation.cited_text}  # type: ignore[dict-item]
-    return {"source": source, **{key: value for key, value in told.items() if value is not None}}
+    span = {"startIndex": citation.start, "endIndex": citation.end}
+    span |= {"citedText": citation.cited_text}  # type: ignore[dict-item]
+    return {"source": source, **{key: value for key, value in span.items() if value is not None}}
 
 
 def _write_thinking(block: ThinkingBlock, issuer: str | None) -> Part:
@@ -249,14 +302,14 @@ def _write_file(block: Any) -> Part | None:
         part["filename"] = block.name
     if block.source.kind == "file_id" and block.source.provider:
         held = {block.source.provider: block.source.data}
-        return {**part, "url": "", "providerReference": held, **kept(NAME, block.raw)}
+        return {**part, "url": "", "providerReference": held, **content_of(NAME, block.raw)}
     url = url_of(block)
-    return None if url is None else {**part, "url": url, **kept(NAME, block.raw)}
+    return None if url is None else {**part, "url": url, **content_of(NAME, block.raw)}
 
 
 def write_call(call: ToolUseBlock, result: ToolResultBlock | None, issuer: str | None) -> Part:
     """A call with its result, if it has one."""
-    form = form_of(NAME, call.raw)
+    form = spelling_of(NAME, call.raw)
     dynamic = {"type": "dynamic-tool", "toolName": call.name}
     part: Part = dynamic if form.get("dynamic") else {"type": f"tool-{call.name}"}
     part |= {"toolCallId": call.id, "state": "input-available"}
@@ -264,7 +317,7 @@ def write_call(call: ToolUseBlock, result: ToolResultBlock | None, issuer: str |
     part["input"] = call.input["input"] if free else call.input
     if call.executor == "provider" or "executed" in form:
         part["providerExecuted"] = call.executor == "provider"
-    part |= kept(NAME, call.raw)
+    part |= content_of(NAME, call.raw)
     _seal(part, "callProviderMetadata", call.signature, _issuer(call.raw, issuer))
     if result is not None:
         _answer(part, result)
@@ -279,14 +332,14 @@ def _answer(part: Part, result: ToolResultBlock) -> None:
         part["errorText"] = _text(result)
     else:
         part["output"] = _output(result)
-    part |= kept(NAME, result.raw)
-    if form_of(NAME, result.raw).get("same") and "callProviderMetadata" in part:
+    part |= content_of(NAME, result.raw)
+    if spelling_of(NAME, result.raw).get("same") and "callProviderMetadata" in part:
         part["resultProviderMetadata"] = part["callProviderMetadata"]
 
 
 def _output(result: ToolResultBlock) -> Any:
     """A text, JSON where it was that, or parts as tools give them where there is more than text."""
-    form = form_of(NAME, result.raw)
+    form = spelling_of(NAME, result.raw)
     if form.get("json"):
         return _decoded(_text(result))
     if all(isinstance(each, TextBlock) for each in result.content) and not form.get("content"):
@@ -299,7 +352,7 @@ def _decoded(text: str) -> Any:
     """The value that is told so; a text that is no longer one stays a text."""
     try:
         value = msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except NOT_JSON:
         return text
     return value if msgspec.json.encode(value).decode() == text else text
 
@@ -326,8 +379,8 @@ def _form(rest: Part, *names: str) -> Part:
 
 def _with(part: Part, raw: Raw | None, *names: str) -> Part:
     """A part with what was kept of it."""
-    form = form_of(NAME, raw)
-    return {**part, **{name: form[name] for name in names if name in form}, **kept(NAME, raw)}
+    form = spelling_of(NAME, raw)
+    return {**part, **{name: form[name] for name in names if name in form}, **content_of(NAME, raw)}
 
 
 def _each_issuer(metadata: Any) -> list[tuple[str, Part]]:
@@ -367,13 +420,8 @@ def _drop_empty(rest: Part) -> None:
             del rest[key]
 
 
-def _filled(rest: Part) -> Part:
-    _drop_empty(rest)
-    return rest
-
-
 def _issuer(raw: Raw | None, issuer: str | None) -> str | None:
-    known: str | None = form_of(NAME, raw).get("issuer")
+    known: str | None = spelling_of(NAME, raw).get("issuer")
     return known or issuer
 
 

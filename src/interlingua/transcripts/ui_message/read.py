@@ -5,37 +5,33 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from interlingua.errors import InterlinguaError
-from interlingua.losses import Report
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus, StopReason
-from interlingua.transcripts.errors import TranscriptError
+from interlingua.transcripts.files import TranscriptError, contents, lines_in, opened
 from interlingua.transcripts.format import Sample
-from interlingua.transcripts.frames import EventsFile, is_events
-from interlingua.transcripts.memo import KEY, recall, remembered
+from interlingua.transcripts.lines import EventsFile, is_events
+from interlingua.transcripts.notes import KEY, apply_note, read_session_note
 from interlingua.transcripts.rows import first_row, whole_value
-from interlingua.transcripts.summary import is_summary
-from interlingua.transcripts.totals import model_changes, models_of, usage_of
 from interlingua.transcripts.transcript import (
-    Branch,
-    Compaction,
     Origin,
     OriginFile,
     Transcript,
+    summaries_in,
 )
 from interlingua.transcripts.ui_message.answers import read_message
-from interlingua.transcripts.ui_message.parts import Part
+from interlingua.transcripts.ui_message.parts import NAME, STOPS, Part
 from interlingua.transcripts.ui_message.stream import FoldedStream, fold
-from interlingua.transcripts.ui_message.tables import NAME, STOPS
+from interlingua.transcripts.values import as_text, decoded, members
 
 _CHUNKS = ("start", "start-step", "text-start", "reasoning-start", "message-metadata")
 """Chunks that a stream may begin with."""
 
 
-def signs(sample: Sample) -> str | None:
+def detect_file(sample: Sample) -> str | None:
     """Messages with typed parts, or the first chunk of a stream."""
     if is_events(sample.head):
         chunk = _first_chunk(sample.head)
@@ -56,24 +52,20 @@ def _is_typed(part: Any) -> bool:
 def _first_chunk(head: bytes) -> Any:
     for line in head.split(b"\n"):
         if line.startswith(b"data:"):
-            try:
-                value = msgspec.json.decode(line[5:])
-            except msgspec.DecodeError:
-                return None
-            return value.get("type") if isinstance(value, dict) else None
+            return members(decoded(line[5:])).get("type")
     return None
 
 
-def read(path: Path) -> Transcript:
+def read_file(path: Path) -> Transcript:
     """One conversation: a list of messages, a chat that holds one, or the stream of an answer."""
-    with path.open("rb") as file:
+    with opened(path) as file:
         events = is_events(file.read(64))
     return _read_stream(path) if events else _read_messages(path)
 
 
 def _read_messages(path: Path) -> Transcript:
     report = Report(NAME)
-    data = path.read_bytes()
+    data = contents(path)
     value = whole_value(data, report)
     chat = value if isinstance(value, dict) and "messages" in value else {}
     listed = chat["messages"] if chat else [value] if isinstance(value, dict) else value
@@ -89,7 +81,7 @@ def _messages(listed: list[Any], report: Report) -> tuple[Message, ...]:
     before = None
     for number, ui in enumerate(listed):
         try:
-            found += recalled(ui, before == "assistant")
+            found += with_notes(ui, before == "assistant")
         except InterlinguaError as error:
             report.add("dropped", f"$[{number}]", str(error), "error")
         else:
@@ -97,11 +89,11 @@ def _messages(listed: list[Any], report: Report) -> tuple[Message, ...]:
     return tuple(found)
 
 
-def recalled(ui: Any, apart: bool = False) -> list[Message]:
+def with_notes(ui: Any, apart: bool = False) -> list[Message]:
     """The messages of a UI message, with what was kept beside it."""
     shown = read_message(ui, apart)
     notes = _notes(ui)
-    each = [recall(message, notes.get(str(at))) for at, message in enumerate(shown)]
+    each = [apply_note(message, notes.get(str(at))) for at, message in enumerate(shown)]
     order = notes.get("order")
     if isinstance(order, list) and sorted(map(str, order)) == sorted(map(str, range(len(each)))):
         each = [each[at] for at in order]
@@ -109,47 +101,43 @@ def recalled(ui: Any, apart: bool = False) -> list[Message]:
 
 
 def _notes(ui: Any) -> Part:
-    told = ui.get("metadata") if isinstance(ui, dict) else None
-    notes = told.get(KEY) if isinstance(told, dict) else None
-    return notes if isinstance(notes, dict) else {}
+    metadata = ui.get("metadata") if isinstance(ui, dict) else None
+    return members(members(metadata).get(KEY))
 
 
 def _session(listed: list[Any]) -> Part:
     """What a list has no place for stands with its first message."""
-    return remembered(_notes(listed[0]).get("session") if listed else None)
+    return read_session_note(_notes(listed[0]).get("session") if listed else None)
 
 
 def _read_stream(path: Path) -> Transcript:
     report = Report(NAME)
     file = EventsFile(path, report)
-    told = fold(line.value for line in file.lines())
-    messages = list(recalled(told.message))
-    if not (told.finished or told.error is not None or told.aborted):
+    stream = fold(line.value for line in file.lines())
+    messages = list(with_notes(stream.message))
+    if not (stream.finished or stream.error is not None or stream.aborted):
         reason = "the stream ends before its answer does"
-        report.add("dropped", f"line {_lines(path)}", reason, "error")
+        with opened(path) as opened_file:
+            count = sum(1 for _ in lines_in(opened_file, path))
+        report.add("dropped", f"line {count}", reason, "error")
     at = max((at for at, each in enumerate(messages) if each.role is Role.ASSISTANT), default=None)
     if at is not None:
-        messages[at] = _ended(messages[at], told)
-    session = _session([told.message])
+        messages[at] = _ended(messages[at], stream)
+    session = _session([stream.message])
     return _transcript(tuple(messages), path, file.size, report, {}, session)
 
 
-def _lines(path: Path) -> int:
-    with path.open("rb") as file:
-        return sum(1 for _ in file)
-
-
-def _ended(message: Message, told: FoldedStream) -> Message:
+def _ended(message: Message, stream: FoldedStream) -> Message:
     """An answer with how its stream ended."""
     metadata = message.metadata
-    if told.finish is not None and metadata.stop_reason is None:
-        stop = STOPS.get(told.finish, StopReason.OTHER)
-        metadata = metadata.replace(stop_reason=stop, raw_stop_reason=told.finish)
-    if told.error is not None:
-        metadata = metadata.replace(status=MessageStatus.ERROR, error_message=told.error)
-    elif told.aborted:
+    if stream.finish is not None and metadata.stop_reason is None:
+        stop = STOPS.get(stream.finish, StopReason.OTHER)
+        metadata = metadata.replace(stop_reason=stop, raw_stop_reason=stream.finish)
+    if stream.error is not None:
+        metadata = metadata.replace(status=MessageStatus.ERROR, error_message=stream.error)
+    elif stream.aborted:
         metadata = metadata.replace(status=MessageStatus.CANCELLED)
-    elif not told.finished:
+    elif not stream.finished:
         metadata = metadata.replace(status=MessageStatus.PARTIAL)
     return replace(message, metadata=metadata)
 
@@ -164,24 +152,16 @@ def _transcript(
 ) -> Transcript:
     file = OriginFile(path, path.name, size)
     times = [message.created_at for message in messages if message.created_at is not None]
-    return Transcript(
-        format=NAME,
-        messages=messages,
-        id=_text(chat.get("id")) or _text(session.get("id")),
-        title=_text(chat.get("title")) or _text(session.get("title")),
-        folder=_text(session.get("folder")),
+    return Transcript.of(
+        NAME,
+        messages,
+        id=as_text(chat.get("id")) or as_text(session.get("id")),
+        title=as_text(chat.get("title")) or as_text(session.get("title")),
+        folder=as_text(session.get("folder")),
         created_at=times[0] if times else None,
         updated_at=times[-1] if times else None,
-        models=models_of(messages),
-        usage=usage_of(messages),
-        branches=(Branch(None, messages, True),),
-        compactions=tuple(Compaction(at) for at, each in enumerate(messages) if is_summary(each)),
-        model_changes=model_changes(messages),
+        compactions=summaries_in(messages),
         report=report,
         details={"chat": chat} if chat else {},
         origin=Origin(NAME, (file,), messages, tuple(() for _ in messages)),
     )
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None

@@ -30,7 +30,7 @@ def fold(chunks: Iterable[Part]) -> FoldedStream:
     folding = _Folding()
     for chunk in chunks:
         folding.feed(chunk)
-    return folding.told()
+    return folding.result()
 
 
 class _Folding:
@@ -44,7 +44,7 @@ class _Folding:
         self._error: str | None = None
         self._aborted = self._finished = False
 
-    def told(self) -> FoldedStream:
+    def result(self) -> FoldedStream:
         for part in self.parts:
             self._close_text(part)
             if part.get("state") == "input-streaming":
@@ -73,9 +73,9 @@ class _Folding:
     def _about(self, kind: str, chunk: Part) -> None:
         if isinstance(chunk.get("messageId"), str):
             self.message["id"] = chunk["messageId"]
-        told = chunk.get("messageMetadata")
-        if told is not None:
-            self.message["metadata"] = _merged(self.message.get("metadata"), told)
+        metadata = chunk.get("messageMetadata")
+        if metadata is not None:
+            self.message["metadata"] = _merged(self.message.get("metadata"), metadata)
         if kind == "finish":
             reason = chunk.get("finishReason")
             self._finish, self._finished = reason if isinstance(reason, str) else None, True
@@ -141,10 +141,10 @@ class _Folding:
 
     def _tell(self, step: str, part: Part, chunk: Part) -> None:
         part |= {key: chunk[key] for key in _ABOUT_CALL if chunk.get(key) is not None}
-        told = chunk.get("providerMetadata")
-        if told is not None:
+        metadata = chunk.get("providerMetadata")
+        if metadata is not None:
             ended = step.startswith("output-") or step == "input-error"
-            part["resultProviderMetadata" if ended else "callProviderMetadata"] = told
+            part["resultProviderMetadata" if ended else "callProviderMetadata"] = metadata
         match step:
             case "input-delta":
                 self._pieces.setdefault(id(part), []).append(str(chunk.get("inputTextDelta")))
@@ -238,14 +238,14 @@ def unfold(message: Part, finish: str | None = None, error: str | None = None) -
 
 def _chunks(part: Part, name: str) -> Iterator[Part]:
     if part.get("type") in ("text", "reasoning") and isinstance(part.get("text"), str):
-        yield from _said(part, name)
+        yield from _text_chunks(part, name)
     elif is_call(part):
         yield from _asked(part)
     else:
         yield part
 
 
-def _said(part: Part, name: str) -> Iterator[Part]:
+def _text_chunks(part: Part, name: str) -> Iterator[Part]:
     kind = part["type"]
     name = part.get("id") or name
     yield {"type": f"{kind}-start", "id": name}
@@ -278,16 +278,16 @@ def _ended(part: Part) -> Iterator[Part]:
     approval = part.get("approval")
     if isinstance(approval, dict):
         yield from _asked_leave(approval, name)
-    told: Part = {}
+    extra: Part = {}
     if "resultProviderMetadata" in part:
-        told["providerMetadata"] = part["resultProviderMetadata"]
+        extra["providerMetadata"] = part["resultProviderMetadata"]
     match part.get("state"):
         case "output-available":
-            told |= {key: part[key] for key in ("preliminary",) if key in part}
-            yield {"type": "tool-output-available", **name, "output": part["output"], **told}
+            extra |= {key: part[key] for key in ("preliminary",) if key in part}
+            yield {"type": "tool-output-available", **name, "output": part["output"], **extra}
         case "output-error":
             error = part.get("errorText") or ""
-            yield {"type": "tool-output-error", **name, "errorText": error, **told}
+            yield {"type": "tool-output-error", **name, "errorText": error, **extra}
         case "output-denied":
             yield {"type": "tool-output-denied", **name}
 
@@ -300,5 +300,5 @@ def _asked_leave(approval: Part, name: Part) -> Iterator[Part]:
             asked[names.get(key, key)] = value
     yield asked
     if "approved" in approval:
-        said: Part = {key: approval[key] for key in ("approved", "reason") if key in approval}
-        yield {"type": "tool-approval-response", "approvalId": approval.get("id"), **said}
+        answer: Part = {key: approval[key] for key in ("approved", "reason") if key in approval}
+        yield {"type": "tool-approval-response", "approvalId": approval.get("id"), **answer}

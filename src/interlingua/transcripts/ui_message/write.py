@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from interlingua.arguments import spelled
-from interlingua.dialects.kernel.kept import form_of, kept
-from interlingua.losses import Report
+from interlingua.dialects.kernel.preserved import content_of, spelling_of
+from interlingua.model.arguments import spelled
 from interlingua.model.blocks import (
     Block,
     TextBlock,
@@ -21,37 +20,41 @@ from interlingua.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import StopReason
-from interlingua.transcripts import frames, lines
 from interlingua.transcripts.format import Draft
-from interlingua.transcripts.memo import KEY, memo, session_note
-from interlingua.transcripts.rows import tell_left_behind
-from interlingua.transcripts.summary import is_summary
-from interlingua.transcripts.times import from_iso, from_millis, to_millis
-from interlingua.transcripts.totals import bare, total
-from interlingua.transcripts.transcript import Transcript
-from interlingua.transcripts.ui_message.answers import read_message
-from interlingua.transcripts.ui_message.counts import write_usage
-from interlingua.transcripts.ui_message.parts import Part, write_call, write_part
+from interlingua.transcripts.lines import spelled as spelled_line
+from interlingua.transcripts.lines import stream_variant
+from interlingua.transcripts.notes import KEY, note_for, session_note
+from interlingua.transcripts.transcript import Transcript, bare, is_summary, total
+from interlingua.transcripts.ui_message.answers import read_message, write_usage
+from interlingua.transcripts.ui_message.parts import (
+    ISSUERS,
+    NAME,
+    STOP_WORDS,
+    Part,
+    write_call,
+    write_part,
+)
 from interlingua.transcripts.ui_message.stream import fold, unfold
-from interlingua.transcripts.ui_message.tables import ISSUERS, NAME, STOP_WORDS
+from interlingua.transcripts.values import from_iso, from_millis, to_millis
 
 UNANSWERED = "No result was recorded."
 _SPEAKING = (Role.ASSISTANT, Role.TOOL)
 
 
-def write(transcript: Transcript, name: str) -> Draft:
+def write_file(transcript: Transcript, name: str) -> Draft:
     """A list of messages; the stream of the last answer where the file's name ends with `.sse`."""
     report = Report(NAME)
-    if frames.form(name) == "stream":
+    if stream_variant(name) == "stream":
         data = _stream(transcript, report)
     else:
         listed: Any = [ui for _, ui in _written(transcript, report)]
         chat = transcript.details.get("chat") if transcript.format == NAME else None
         data = msgspec.json.encode({**chat, "messages": listed} if chat else listed)
         data = msgspec.json.format(data, indent=2) + b"\n"
-    tell_left_behind(transcript, report)
+    transcript.report_left_out(report)
     return Draft({name: data}, report)
 
 
@@ -70,17 +73,16 @@ def _stream(transcript: Transcript, report: Report) -> bytes:
     about = next(each for each in reversed(answers) if each.role is Role.ASSISTANT).metadata
     finish = STOP_WORDS.get(about.stop_reason or StopReason.END_TURN, "other")
     chunks = unfold(own[1], finish, about.error_message)
-    told = [b"data: " + lines.spelled(chunk) + b"\n\n" for chunk in chunks]
-    return b"".join([*told, b"data: [DONE]\n\n"])
+    events = [b"data: " + spelled_line(chunk) + b"\n\n" for chunk in chunks]
+    return b"".join([*events, b"data: [DONE]\n\n"])
 
 
 def turns(messages: Sequence[Message]) -> list[list[int]]:
-    """Which messages are one UI message: an answer with all that follows until somebody else
-    speaks. Results that nothing asked for go with what stands before them."""
+    """Groups of messages that form one UI message: an answer up to the next prompt."""
     groups: list[list[int]] = []
     speaking = opening = False
     for at, message in enumerate(messages):
-        form = form_of(NAME, message.metadata.provider_raw)
+        form = spelling_of(NAME, message.metadata.provider_raw)
         goes_on = message.role in _SPEAKING or bool(form.get("steering"))
         goes_on = speaking and goes_on and not form.get("apart") and not is_summary(message)
         if groups and (goes_on or opening or message.role is Role.TOOL):
@@ -137,9 +139,11 @@ class _Turn:
 
     def written(self, session: Part | None, streamed: bool, apart: bool) -> Part:
         ui: Part = {"id": self.first.id or f"il-{self.number + 1}", **self._about()}
-        ui["role"] = _role(self.first)
+        role = self.first.role
+        ui["role"] = str(role) if role in (Role.USER, Role.ASSISTANT) else "system"
         ui["parts"] = self._parts()
-        ui |= _less(kept(NAME, self.first.metadata.provider_raw), "metadata")
+        own = content_of(NAME, self.first.metadata.provider_raw)
+        ui |= {key: value for key, value in own.items() if key != "metadata"}
         shown = fold(unfold(ui)).message if streamed and ui["role"] == "assistant" else ui
         notes = self._notes(read_message(shown, apart))
         if session:
@@ -148,9 +152,9 @@ class _Turn:
 
     def _with_notes(self, ui: Part, notes: Part) -> Part:
         """Metadata are the application's own and may be anything; notes need an object."""
-        told = {} if ui.get("metadata") is None else ui["metadata"]
-        if isinstance(told, dict):
-            return {**ui, "metadata": {**told, KEY: notes}}
+        metadata = {} if ui.get("metadata") is None else ui["metadata"]
+        if isinstance(metadata, dict):
+            return {**ui, "metadata": {**metadata, KEY: notes}}
         reason = "its metadata is not an object, so extra data cannot be kept there"
         path = f"$.messages[{self.own[0][0]}].metadata"
         self.report.add("dropped", path, reason, "warning", None, self.first.id)
@@ -158,10 +162,10 @@ class _Turn:
 
     def _about(self) -> Part:
         raw = self.first.metadata.provider_raw
-        form, told = form_of(NAME, raw), kept(NAME, raw).get("metadata")
-        if told is not None and not isinstance(told, dict):
-            return {"metadata": told}
-        made = {**(told or {}), **_time(self.first, form)}
+        form, metadata = spelling_of(NAME, raw), content_of(NAME, raw).get("metadata")
+        if metadata is not None and not isinstance(metadata, dict):
+            return {"metadata": metadata}
+        made = {**(metadata or {}), **_time(self.first, form)}
         answers = [message for _, message in self.own if message.role is Role.ASSISTANT]
         if answers:
             about = answers[-1].metadata
@@ -181,23 +185,25 @@ class _Turn:
         for at, message in self.own:
             if message.role is Role.TOOL:
                 continue
-            form = form_of(NAME, message.metadata.provider_raw)
-            said = self._said(at, message)
-            if not said and message is not self.first:
+            form = spelling_of(NAME, message.metadata.provider_raw)
+            own_parts = self._message_parts(at, message)
+            if not own_parts and message is not self.first:
                 continue
             self.shown.append(at)
             last = message
             if form.get("steering") and message is not self.first:
-                parts.append({"type": "steering-message", "id": message.id or "", "parts": said})
+                parts.append(
+                    {"type": "steering-message", "id": message.id or "", "parts": own_parts}
+                )
                 continue
             borders = form.get("starts", 1) if speaking else 0
-            parts += [{"type": "step-start"} for _ in range(borders)] + said
+            parts += [{"type": "step-start"} for _ in range(borders)] + own_parts
         if not parts and not speaking:
             parts = [{"type": "text", "text": ""}]  # an empty message is refused
-        trailing = form_of(NAME, last.metadata.provider_raw).get("trailing", 0)
+        trailing = spelling_of(NAME, last.metadata.provider_raw).get("trailing", 0)
         return parts + [{"type": "step-start"} for _ in range(trailing)]
 
-    def _said(self, at: int, message: Message) -> list[Part]:
+    def _message_parts(self, at: int, message: Message) -> list[Part]:
         about = message.metadata
         issuer = ISSUERS.get(about.provider or "") or ISSUERS.get(about.protocol or "")
         inside = _results([message], hosted=True)
@@ -222,14 +228,14 @@ class _Turn:
     def _places(self, read: list[Message]) -> dict[int, int]:
         """Where each message is shown."""
         places: dict[int, int] = {}
-        said = iter(self.shown)
+        unplaced = iter(self.shown)
         results: dict[str | None, deque[int]] = {}
         for at, message in self.own:
             if message.role is Role.TOOL:
                 results.setdefault(_answered(message), deque()).append(at)
         for place, shown in enumerate(read):
             if shown.role is not Role.TOOL:
-                places[next(said)] = place
+                places[next(unplaced)] = place
             elif results.get(_answered(shown)):
                 places[results[_answered(shown)].popleft()] = place
         return places
@@ -253,7 +259,7 @@ class _Turn:
             order.append(place)
         for place, shown in enumerate(read):
             own = about.get(place, _Around(None, [], []))
-            note = memo(own.message, shown, own.before, own.after)
+            note = note_for(own.message, shown, own.before, own.after)
             if note is not None:
                 notes[str(place)] = note
         order += [place for place in range(len(read)) if place not in about]
@@ -303,24 +309,18 @@ def _next(results: dict[str, list[ToolResultBlock]], name: str) -> ToolResultBlo
 
 def _sealed(block: Block, message: Message, number: int) -> Block:
     """Thinking with the signature of its whole item, where each part was written with it."""
-    if isinstance(block, ThinkingBlock) and form_of(NAME, block.raw).get("sealed"):
+    if isinstance(block, ThinkingBlock) and spelling_of(NAME, block.raw).get("sealed"):
         for each in message.content[number + 1 :]:
             if isinstance(each, ThinkingBlock) and each.id == block.id and each.signature:
                 return block.replace(signature=each.signature)
     return block
 
 
-def _role(message: Message) -> str:
-    return str(message.role) if message.role in (Role.USER, Role.ASSISTANT) else "system"
-
-
 def _time(message: Message, form: Part) -> Part:
     if message.created_at is None:
         return {}
-    told = form.get("createdAt")
-    same = told is not None and (from_iso(told) or from_millis(told)) == message.created_at
-    return {"createdAt": told if same else to_millis(message.created_at)}
-
-
-def _less(members: Part, name: str) -> Part:
-    return {key: value for key, value in members.items() if key != name}
+    original = form.get("createdAt")
+    same = (
+        original is not None and (from_iso(original) or from_millis(original)) == message.created_at
+    )
+    return {"createdAt": original if same else to_millis(message.created_at)}

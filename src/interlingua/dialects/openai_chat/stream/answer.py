@@ -10,13 +10,20 @@ from typing import Any
 import msgspec
 
 from interlingua.dialects.kernel import stream_reader as kernel
-from interlingua.dialects.kernel.errors import ShapeError, below, each, maybe, take, want
+from interlingua.dialects.kernel.errors import (
+    ShapeError,
+    at_path,
+    optional,
+    read_each,
+    require,
+    require_key,
+)
 from interlingua.dialects.kernel.stream_reader import Spot, end_of_block, merge, start_of_block
 from interlingua.dialects.kernel.wire import Wire, decode_quickly, encode
 from interlingua.dialects.openai_chat import text as content
 from interlingua.dialects.openai_chat import thinking
 from interlingua.dialects.openai_chat.calls import CallReader
-from interlingua.dialects.openai_chat.messages import NO_CALL, PLACES, read_assistant
+from interlingua.dialects.openai_chat.messages import BLOCK_KEYS, NO_CALL, read_assistant
 from interlingua.dialects.openai_chat.response import read_answer, read_stop
 from interlingua.dialects.openai_chat.tables import CHUNK, Tables
 from interlingua.errors import ReadError
@@ -46,23 +53,23 @@ _ITEMS = "thinking_blocks"
 _LISTS = ("executed_tools", "images")
 """Keys whose items come whole."""
 _MANY = 1_000_000
-_PLACES = {place: number * _MANY for number, place in enumerate(("thinking", *PLACES))}
+_FIRST_INDEX = {place: number * _MANY for number, place in enumerate(("thinking", *BLOCK_KEYS))}
 """Where the indexes of blocks begin, so that they stand where a whole answer has them, whenever
 they come."""
-TOLD = thinking.KEYS.union(PLACES)
+BLOCK_CONTENT = thinking.KEYS.union(BLOCK_KEYS)
 """What a delta tells of blocks."""
-_PASSING = TOLD | {"annotations", "index", "token_id"}
+_PASSING = BLOCK_CONTENT | {"annotations", "index", "token_id"}
 """What is put together from deltas, or is about one of them alone."""
 _AROUND = frozenset({"index", "delta", SNAPSHOT, "finish_reason", "logprobs", "text", "usage"})
 """Of a choice, what is read elsewhere; Moonshot says usage in the choice of its last chunk (its API
 reference, read 2025-10)."""
 _LEGACY = "legacy"
-_GIVEN = {"function": "arguments", "custom": "input", _LEGACY: "arguments"}
+_ARGUMENT_KEYS = {"function": "arguments", "custom": "input", _LEGACY: "arguments"}
 _OWN = frozenset({"type", "thinking", "signature", "index"})
 _STRING = "thinking"
 """The place of thinking that strings tell; that of others is the key of their list."""
-_VOICE = model.AudioBlock(model.Source("base64", ""), transcript="")
-_VOICED = ("data", "transcript")
+_AUDIO = model.AudioBlock(model.Source("base64", ""), transcript="")
+_AUDIO_KEYS = ("data", "transcript")
 
 
 class Item(msgspec.Struct, eq=False):
@@ -111,7 +118,7 @@ class Item(msgspec.Struct, eq=False):
 
 # -- thinking -------------------------------------------------------------------------------------
 
-Spoken = tuple[Item, str] | None
+ThoughtPiece = tuple[Item, str] | None
 """A piece of thinking that an item of a list says."""
 
 
@@ -130,25 +137,25 @@ class Thoughts:
         self._details: list[Item] = []
 
     def read(self, delta: Wire) -> None:
-        spoken = [
-            *each(delta.get(thinking.KEY) or [], f".{thinking.KEY}", self._detail),
-            *each(delta.get(_ITEMS) or [], f".{_ITEMS}", self._item),
+        pieces = [
+            *read_each(delta.get(thinking.KEY) or [], f".{thinking.KEY}", self._detail),
+            *read_each(delta.get(_ITEMS) or [], f".{_ITEMS}", self._item),
         ]
-        keys = [key for key in thinking.STRINGS if maybe(delta, key, str)]
+        keys = [key for key in thinking.STRINGS if optional(delta, key, str)]
         if not keys:
             return
-        if not spoken:
+        if not pieces:
             if not self._details:
                 item = self._open(_STRING)
                 same = [key for key in keys if delta[key] == delta[keys[0]]]
                 item.also.update(same)
-                self._choice.say(item, delta[keys[0]], *((delta, key) for key in same))
+                self._choice.add_piece(item, delta[keys[0]], *((delta, key) for key in same))
             return
-        text = "".join([said[1] for said in spoken if said is not None])
+        text = "".join([piece[1] for piece in pieces if piece is not None])
         same = [key for key in keys if delta[key] == text]
-        for said in spoken:
-            if said is not None:
-                said[0].also.update(same)
+        for piece in pieces:
+            if piece is not None:
+                piece[0].also.update(same)
         self._choice.answer.also_at([(delta, key) for key in same])
 
     def _open(self, kind: str) -> Item:
@@ -167,27 +174,27 @@ class Thoughts:
     def _read(self, item: Wire) -> list[Block]:
         return thinking.read_thinking({_ITEMS: [item]}, self._choice.t, self._choice.origin)[0]
 
-    def _item(self, wire: Any) -> Spoken:
+    def _item(self, wire: Any) -> ThoughtPiece:
         """One of `thinking_blocks`."""
         self._has_items = True
-        if want(wire, dict).get("type") != "thinking":
+        if require(wire, dict).get("type") != "thinking":
             whole = {key: value for key, value in wire.items() if key != "index"}
             self._told.append(Item(_ITEMS, None, self._block, wire=whole))
             self._choice.whole(self._read(whole), "thinking")
             return None
-        text, signature = maybe(wire, "thinking", str) or "", maybe(wire, "signature", str)
+        text, signature = optional(wire, "thinking", str) or "", optional(wire, "signature", str)
         item = self._told[-1] if self._told and not self._told[-1].wire else None
-        said: Spoken = None
+        piece: ThoughtPiece = None
         if text and not (item is not None and item.place == _STRING and item.text == text):
             item = self._open(_ITEMS)
-            self._choice.say(item, text, (wire, "thinking"))
-            said = (item, text)
+            self._choice.add_piece(item, text, (wire, "thinking"))
+            piece = (item, text)
             if not signature:
-                return said
+                return piece
         if item is None and not signature and "index" not in wire:
             return None  # the beginning of one, as some servers say it
         self._sign(item or self._open(_ITEMS), wire, signature)
-        return said
+        return piece
 
     def _sign(self, item: Item, wire: Wire, signature: str | None) -> None:
         """The end of what was told so far."""
@@ -200,16 +207,16 @@ class Thoughts:
                 self._choice.change(item, "signature", signature)
             self._choice.close(item)
 
-    def _detail(self, wire: Any) -> Spoken:
+    def _detail(self, wire: Any) -> ThoughtPiece:
         """One of `reasoning_details`."""
-        item = self._find(want(wire, dict))
+        item = self._find(require(wire, dict))
         item.merge(wire, (item.key,) if item.key else ())
         if item.key is None:
             self._choice.whole(self._blocks(item, ""), "thinking")
             return None
-        text, signature = maybe(wire, item.key, str), maybe(wire, "signature", str)
+        text, signature = optional(wire, item.key, str), optional(wire, "signature", str)
         if text:
-            self._choice.say(item, text, (wire, item.key))
+            self._choice.add_piece(item, text, (wire, item.key))
         if signature:
             self._choice.change(self._choice.opened(item), "signature", signature)
         return (item, text) if text else None
@@ -239,12 +246,12 @@ class Thoughts:
         if self._details:
             wire[thinking.KEY] = [_detail(item, item.before + item.text) for item in self._details]
         for key in thinking.STRINGS:
-            told = [
+            texts = [
                 item.before + item.text
                 for item in (*self._told, *self._details)
                 if key in item.also
             ]
-            if text := "".join(told):
+            if text := "".join(texts):
                 wire[key] = text
         return wire
 
@@ -271,26 +278,26 @@ class Content:
 
     def read(self, content: Any, delta: Wire) -> None:
         if type(content) is str:
-            self._say(content, (delta, "content"))
+            self._add_text(content, (delta, "content"))
         elif type(content) is list:
             self._has_list = True
-            each(content, ".content", self._read_item)
+            read_each(content, ".content", self._read_item)
         elif type(content) is dict:
-            self._say(encode(content).decode())
+            self._add_text(encode(content).decode())
         else:
             raise ShapeError(".content", "a string or a list", content)
 
     def _texts(self) -> list[Item]:
         return [item for item in self._items if item.event is ev.TextDelta]
 
-    def _say(self, text: str, *spots: Spot) -> None:
+    def _add_text(self, text: str, *spots: Spot) -> None:
         item = next(reversed(self._texts()), None)
         if item is None or not item.is_open:
             item = Item(
                 "content", ev.TextDelta, self._text, TextBlock(""), "text", {"type": "text"}
             )
             self._items.append(item)
-        self._choice.say(item, text, *spots)
+        self._choice.add_piece(item, text, *spots)
 
     def _text(self, item: Item, text: str) -> Block:
         blocks: list[Block] = [TextBlock(text)]
@@ -301,7 +308,7 @@ class Content:
     def _read_item(self, wire: Any) -> None:
         if content.is_text(wire):
             if wire["text"]:
-                self._say(wire["text"], (wire, "text"))
+                self._add_text(wire["text"], (wire, "text"))
             return
         kind = wire.get("type") if type(wire) is dict else None
         spots = _texts_in(wire) if kind == "thinking" else None
@@ -323,7 +330,7 @@ class Content:
         item.also.add("string" if type(wire["thinking"]) is str else "list")
         for holder, key in spots:
             if holder[key]:
-                self._choice.say(item, holder[key], (holder, key))
+                self._choice.add_piece(item, holder[key], (holder, key))
         if type(wire.get("signature")) is str and wire["signature"] and item.is_open:
             self._choice.change(item, "signature", wire["signature"])
 
@@ -331,7 +338,7 @@ class Content:
         return content.read_part(_whole_part(item, text), *self._parts)
 
     def annotate(self, items: Any) -> None:
-        self._annotations += want(items, list, ".annotations")
+        self._annotations += require(items, list, ".annotations")
         texts = self._texts()
         for note in items if len(texts) == 1 and texts[0].is_open else ():
             self._choice.change(texts[0], "citations", content.read_citation(note, self._choice.t))
@@ -376,7 +383,7 @@ class Call(Item):
     id: str | None = None
     name: str | None = None
     inner: Wire = {}
-    given: Any = None
+    value: Any = None
     """Arguments that came as an object; or an empty string, where any were spoken of."""
 
     def add(self, wire: Wire, inner: Wire) -> None:
@@ -385,14 +392,14 @@ class Call(Item):
                 self.wire.setdefault(key, value)
         for key, value in inner.items():
             if key == self.key and value is not None:
-                self.given = self.given or ("" if type(value) is str else value)
+                self.value = self.value or ("" if type(value) is str else value)
             elif key not in ("name", self.key) and value is not None:
                 self.inner[key] = value
 
     def whole(self, text: str | None = None) -> Wire:
         inner = {"name": self.name or "", **self.inner}
-        if text or self.given is not None:
-            inner[self.key or ""] = text or self.text or self.given
+        if text or self.value is not None:
+            inner[self.key or ""] = text or self.text or self.value
         if self.kind == _LEGACY:
             return inner
         return {
@@ -413,29 +420,36 @@ class Calls:
         self._legacy: Call | None = None
 
     def read(self, piece: Any) -> None:
-        is_custom = want(piece, dict).get("type") == "custom" or type(piece.get("custom")) is dict
+        is_custom = (
+            require(piece, dict).get("type") == "custom" or type(piece.get("custom")) is dict
+        )
         kind = "custom" if is_custom else "function"
-        inner = maybe(piece, kind, dict) or {}
-        id, name = maybe(piece, "id", str) or None, maybe(inner, "name", str, f".{kind}") or None
+        inner = optional(piece, kind, dict) or {}
+        id, name = (
+            optional(piece, "id", str) or None,
+            optional(inner, "name", str, f".{kind}") or None,
+        )
         index = piece.get("index")
         call = self._find(index if type(index) is int else None, id, name)
         if call is None:
             call = self._new(kind, index)
             self._calls.append(call)
-        self._tell(call, piece, inner, f".{call.kind}")
+        self._read_piece(call, piece, inner, f".{call.kind}")
 
     def read_legacy(self, wire: Any) -> None:
-        if want(wire, dict, ".function_call") == NO_CALL:  # how some servers spell that it is none
+        if (
+            require(wire, dict, ".function_call") == NO_CALL
+        ):  # how some servers spell that it is none
             return
         if self._legacy is None:
             self._legacy = self._new(_LEGACY)
-        maybe(wire, "name", str, ".function_call")
-        self._tell(self._legacy, {}, wire, ".function_call")
+        optional(wire, "name", str, ".function_call")
+        self._read_piece(self._legacy, {}, wire, ".function_call")
 
     def _new(self, kind: str, number: Any = None) -> Call:
         place = "function_call" if kind == _LEGACY else "tool_calls"
-        given = ev.ToolUseInputDelta, self.block, None, _GIVEN[kind]
-        return Call(place, *given, number=number, kind=kind)
+        attrs = ev.ToolUseInputDelta, self.block, None, _ARGUMENT_KEYS[kind]
+        return Call(place, *attrs, number=number, kind=kind)
 
     def _find(self, index: int | None, id: str | None, name: str | None) -> Call | None:
         """The call that a piece belongs to; None for a new one."""
@@ -451,29 +465,29 @@ class Calls:
         is_over = last.name is not None and id is None and _is_whole(last.text)
         return None if is_over else last
 
-    def _tell(self, call: Call, wire: Wire, inner: Wire, path: str) -> None:
+    def _read_piece(self, call: Call, wire: Wire, inner: Wire, path: str) -> None:
         key = call.key or ""
-        given = inner.get(key)
-        if given is not None and type(given) is not str and type(given) is not dict:
-            raise ShapeError(f"{path}.{key}", "a string", given)
+        value = inner.get(key)
+        if value is not None and type(value) is not str and type(value) is not dict:
+            raise ShapeError(f"{path}.{key}", "a string", value)
         call.add(wire, inner)
         call.id = call.id or wire.get("id") or None
         call.name = call.name or inner.get("name") or None
         if not call.has_begun and call.name is not None:
             self._start(call)
-        if type(given) is not str or not given:
+        if type(value) is not str or not value:
             return
         if call.is_open:
-            self._choice.say(call, given, (inner, key))
+            self._choice.add_piece(call, value, (inner, key))
         else:  # before its beginning; or after its end: only the whole has it
-            call.pieces.append(given)
+            call.pieces.append(value)
 
     def _start(self, call: Call) -> None:
         call.start = self.block(call, "{}")
         early, call.pieces = call.pieces, []
         self._choice.opened(call)
         for text in early:
-            self._choice.say(call, text)
+            self._choice.add_piece(call, text)
 
     def block(self, call: Any, text: str) -> Block:
         """The call as a whole message has it."""
@@ -513,7 +527,7 @@ def _is_whole(text: str) -> bool:
 class Choice:
     """One of the answers, so far."""
 
-    def __init__(self, number: int, answer: Answer, origin: int | str) -> None:
+    def __init__(self, number: int, answer: ResponseBuilder, origin: int | str) -> None:
         self.number = number
         self.answer = answer
         self.t = answer.t
@@ -531,18 +545,18 @@ class Choice:
             model.RefusalBlock(""),
         )
         self._audio = Item(
-            "audio", None, lambda *_: self._alone("audio", self._whole_audio())[0], _VOICE, "data"
+            "audio", None, lambda *_: self._alone("audio", self._whole_audio())[0], _AUDIO, "data"
         )
         self._transcript: list[str] = []
         self._lists: dict[str, list[Any]] = {}
-        self._places = dict(_PLACES)
+        self._places = dict(_FIRST_INDEX)
         self._thoughts, self._content, self._calls = Thoughts(self), Content(self), Calls(self)
 
     # -- blocks
 
     def _index(self, place: str) -> int:
         """The index of a new block."""
-        place = place if place in _PLACES else "thinking"
+        place = place if place in _FIRST_INDEX else "thinking"
         self._places[place] += 1
         return self._places[place] - 1
 
@@ -550,7 +564,7 @@ class Choice:
         """The item, of which a new block begins, before which others end, unless one is open."""
         if item.is_open:
             return item
-        self._make_way()
+        self._close_others()
         item.before, item.pieces = item.before + item.text, []
         item.choice, item.index, item.is_open = self.number, self._index(item.place), True
         start = item.start or item.read(item, "")
@@ -560,7 +574,7 @@ class Choice:
         self.answer.events.append(start_of_block(item.index, start, choice=self.number))
         return item
 
-    def say(self, item: Item, text: str, *spots: Spot) -> None:
+    def add_piece(self, item: Item, text: str, *spots: Spot) -> None:
         """A piece of a block, which stands in these places of the frame."""
         self.opened(item).pieces.append(text)
         self.answer.events.append(item.event(item.index, text, choice=self.number))
@@ -570,7 +584,7 @@ class Choice:
         """Something else of a block than its text."""
         self.answer.events.append(ev.BlockDelta(item.index, field, value, choice=self.number))
 
-    def _make_way(self) -> None:
+    def _close_others(self) -> None:
         """Nothing but calls goes on beside another block, and they only till they are whole."""
         for item in list(self._open):
             if item.event is not ev.ToolUseInputDelta or _is_whole(item.text):
@@ -582,8 +596,8 @@ class Choice:
         item.is_open = False
         self._end(item.index, block, not item.pieces)
 
-    def _end(self, index: int, block: Block, untold: bool) -> None:
-        if type(block) is model.ToolUseBlock and block.input and untold:  # it came as an object
+    def _end(self, index: int, block: Block, came_whole: bool) -> None:
+        if type(block) is model.ToolUseBlock and block.input and came_whole:  # it came as an object
             text = encode(block.input).decode()
             self.answer.events.append(ev.ToolUseInputDelta(index, text, choice=self.number))
         self.answer.events.append(end_of_block(index, block, self.number))
@@ -591,11 +605,11 @@ class Choice:
 
     def whole(self, blocks: Iterable[Block], place: str) -> None:
         """Blocks that came in one piece."""
-        self._make_way()
+        self._close_others()
         for block in blocks:
             index = self._index(place)
             self.answer.events.append(start_of_block(index, block, choice=self.number))
-            self._end(index, block, untold=True)
+            self._end(index, block, came_whole=True)
 
     def finish(self) -> None:
         self._calls.start_all()
@@ -622,7 +636,7 @@ class Choice:
             else:
                 self.is_snapshot = True
         if wire.get(key) is not None:
-            below(f".{key}", self._read_delta, wire[key])
+            at_path(f".{key}", self._read_delta, wire[key])
         word = wire.get("finish_reason")
         if type(word) in (str, int, float, bool):
             self.word = word
@@ -641,24 +655,27 @@ class Choice:
         elif "logprobs" in wire:
             self._around.setdefault("logprobs", None)
 
-    def _read_delta(self, given: Any) -> None:
-        delta = want(given, dict)
+    def _read_delta(self, value: Any) -> None:
+        delta = require(value, dict)
+        name = self._message.get("name")
         merge(self._message, delta, _PASSING)
+        if name and not self._message.get("name"):
+            self._message["name"] = name  # a blank one does not undo it
         if not thinking.KEYS.isdisjoint(delta):
             self._thoughts.read(delta)
         for key in _LISTS:
             if delta.get(key):
-                self._read_list(take(delta, key, list), key)
+                self._read_list(require_key(delta, key, list), key)
         if delta.get("content"):
             self._content.read(delta["content"], delta)
         if delta.get("refusal"):
-            self.say(self._refusal, take(delta, "refusal", str), (delta, "refusal"))
+            self.add_piece(self._refusal, require_key(delta, "refusal", str), (delta, "refusal"))
         elif "refusal" in delta:
             self._message["refusal"] = None
         if delta.get("audio"):
-            self._read_audio(take(delta, "audio", dict))
+            self._read_audio(require_key(delta, "audio", dict))
         if delta.get("tool_calls"):
-            each(delta["tool_calls"], ".tool_calls", self._calls.read)
+            read_each(delta["tool_calls"], ".tool_calls", self._calls.read)
         if delta.get("function_call"):
             self._calls.read_legacy(delta["function_call"])
         if delta.get("annotations"):
@@ -668,24 +685,24 @@ class Choice:
         """Speech is one block, whatever comes between its pieces."""
         if not (audio.get("id") or audio.get("data") or audio.get("transcript")):
             return
-        spoken = self._audio
-        if not spoken.has_begun:
-            self.opened(spoken)
-        spoken.wire.update({key: audio[key] for key in audio if key not in _VOICED})
-        for key, pieces in zip(_VOICED, (spoken.pieces, self._transcript), strict=True):
+        block = self._audio
+        if not block.has_begun:
+            self.opened(block)
+        block.wire.update({key: audio[key] for key in audio if key not in _AUDIO_KEYS})
+        for key, pieces in zip(_AUDIO_KEYS, (block.pieces, self._transcript), strict=True):
             if audio.get(key):
-                piece = want(audio[key], str, f".audio.{key}")
+                piece = require(audio[key], str, f".audio.{key}")
                 pieces.append(piece)
-                if spoken.is_open:
-                    self.change(spoken, key, piece)
+                if block.is_open:
+                    self.change(block, key, piece)
 
     def _whole_audio(self) -> Wire:
         return {**self._audio.whole(), "transcript": "".join(self._transcript)}
 
     def _alone(self, key: str, value: Any) -> tuple[Block, ...]:
         """The blocks that a message has which says this alone."""
-        said: Wire = {"role": "assistant", "content": None, key: value}
-        return read_assistant(said, self.t, self.origin).content
+        message: Wire = {"role": "assistant", "content": None, key: value}
+        return read_assistant(message, self.t, self.origin).content
 
     def _read_list(self, more: list[Any], key: str) -> None:
         items = self._lists.setdefault(key, [])
@@ -718,7 +735,7 @@ def _joined(so_far: Any, value: Any) -> Any:
 # -- the whole ------------------------------------------------------------------------------------
 
 
-class Answer:
+class ResponseBuilder:
     """All that the chunks have said."""
 
     def __init__(self, t: Tables) -> None:
@@ -729,6 +746,8 @@ class Answer:
         """What the frame tells that is being read."""
         self.piece: tuple[Item, tuple[Spot, ...]] | None = None
         """The last piece in it, and where it stands."""
+        self.is_closed = False
+        """Whether the usage of the whole answer has come, in a chunk of its own at the end."""
         self._id: str | None = None
         self._top: Wire = {}
 
@@ -767,18 +786,23 @@ class Answer:
         wire["choices"] = [choice.wire() for _, choice in sorted(self.choices.items())]
         return read_answer(wire, self.t)
 
+    def is_proper(self, has_done: bool) -> bool:
+        """Whether it ended as it should. OpenAI's gpt-audio gives no reason, neither in a stream
+        nor in a whole answer, where it is null (recorded streams, read 2026-11)."""
+        return has_done and (self.is_closed or self.has_stopped())
+
     def ended(self, has_done: bool) -> Response:
         """The answer, with what is odd about its end."""
         response = self.response()
-        if has_done and self.has_stopped():
+        if self.is_proper(has_done):
             return response
-        told = (response.message, *response.alternatives)
+        messages = (response.message, *response.alternatives)
         words = [choice.word for _, choice in sorted(self.choices.items())]
         message, *others = [
             message.replace(metadata=kernel.without_reason(message.metadata))
             if word is None
             else kernel.with_found(message, *(() if has_done else (NO_DONE,)))
-            for message, word in zip(told, words, strict=True)
+            for message, word in zip(messages, words, strict=True)
         ]
         return response.replace(message=message, alternatives=tuple(others))
 

@@ -11,11 +11,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from interlingua.dialects.kernel.errors import ShapeError, below, want
-from interlingua.dialects.kernel.stream_reader import BROKEN_OFF, Pattern, Spot, pattern_of
-from interlingua.dialects.kernel.wire import Wire, parse
-from interlingua.dialects.openai_chat.errors import is_failure, read_failure
-from interlingua.dialects.openai_chat.stream.answer import GROQ, PADS, TOLD, Answer, Choice, Item
+from interlingua.dialects.kernel.errors import ShapeError, at_path, require
+from interlingua.dialects.kernel.stream_reader import (
+    BROKEN_OFF,
+    Pattern,
+    Spot,
+    json_of,
+    pattern_of,
+)
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.openai_chat.response import is_failure, read_failure
+from interlingua.dialects.openai_chat.stream.answer import (
+    BLOCK_CONTENT,
+    GROQ,
+    PADS,
+    Choice,
+    Item,
+    ResponseBuilder,
+)
 from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, COUNTS, DONE, Tables
 from interlingua.dialects.openai_usage import read_usage
 from interlingua.errors import DepthError
@@ -24,10 +37,9 @@ from interlingua.model import events as ev
 from interlingua.model.events import Event
 from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.model.metadata import StopReason
-from interlingua.streams.frames import Frame
-from interlingua.streams.pieces import MANY, thin
+from interlingua.streams.frames import MANY, Frame, thin
 
-NOTHING_SAID = "the stream ended without an answer"
+NO_CONTENT = "the stream ended without an answer"
 
 _TRIES = 64
 """So many patterns are looked for; in a stream whose frames are never alike that costs little."""
@@ -42,8 +54,9 @@ class StreamReader:
     def __init__(self, tables: Tables | None = None) -> None:
         self.tables = tables or self.tables
         self.waits = False
-        """Whether a `[DONE]` may follow the error of a stream."""
-        self._answer = Answer(self.tables)
+        """Whether more may follow the error of a stream: a `[DONE]`, and with OpenAI's gpt-audio a
+        chunk as well (recorded streams, read 2026-11)."""
+        self._answer = ResponseBuilder(self.tables)
         self._live: list[tuple[Item, Pattern]] = []
         self._tries = _TRIES
         self._is_over = False
@@ -71,7 +84,7 @@ class StreamReader:
         error = ProviderError(ErrorKind.NETWORK, BROKEN_OFF)
         return [ev.StreamError(error, self._answer.partial(error))]
 
-    def told(self, number: int) -> Wire:
+    def choice_so_far(self, number: int) -> Wire:
         """A choice as far as it was told, as a whole answer has it."""
         choice = self._answer.choices.get(number)
         return {} if choice is None else choice.wire()
@@ -90,7 +103,7 @@ class StreamReader:
             if frame.data.strip() == DONE:
                 self._finish(has_done=True)
                 self._end()
-            elif type(wire := parse(frame.data, name)) is dict:
+            elif type(wire := json_of(frame, name)) is dict:
                 self._read(wire)
                 self._learn(frame.data, wire)
         except ShapeError as error:
@@ -119,26 +132,26 @@ class StreamReader:
         choices = wire.get("choices")
         error: ProviderError | None = None
         if is_failure(wire):  # which may stand in a chunk that says more
-            told = {key: item for key, item in wire.items() if key not in ("choices", "usage")}
-            error = read_failure(told, self.tables).error
+            body = {key: item for key, item in wire.items() if key not in ("choices", "usage")}
+            error = read_failure(body, self.tables).error
         if error is None or type(choices) is list:
             self._answer.merge(wire)
             if choices is not None:
-                self._read_choices(want(choices, list, ".choices"), wire)
+                self._read_choices(require(choices, list, ".choices"), wire)
             place, path = _place_of_usage(wire)
             if place.get("usage") is not None:
-                self._read_usage(want(place["usage"], dict, f"{path}.usage"), wire)
+                self._read_usage(require(place["usage"], dict, f"{path}.usage"), wire)
         if error is not None:
             self._end()
-            self.waits = choices is not None
+            self.waits = True
             self._answer.events.append(ev.StreamError(error, self._answer.partial(error)))
 
     def _read_choices(self, choices: list[Any], wire: Wire) -> None:
         for position, choice in enumerate(choices):
             path = f".choices[{position}]"
-            index = want(choice, dict, path).get("index")
-            told = self._begin(index if type(index) is int else position, wire)
-            below(path, told.read, choice)
+            index = require(choice, dict, path).get("index")
+            builder = self._begin(index if type(index) is int else position, wire)
+            at_path(path, builder.read, choice)
 
     def _begin(self, number: int, wire: Wire) -> Choice:
         choice = self._answer.choices.get(number)
@@ -155,6 +168,7 @@ class StreamReader:
         if not self._answer.choices:
             self._begin(0, wire)
         self._answer.usage = counts
+        self._answer.is_closed |= wire.get("choices") == []
         usage, _ = read_usage(counts, self.tables.name, COUNTS)
         self._answer.events.append(ev.UsageUpdate(usage, choice=min(self._answer.choices)))
 
@@ -162,12 +176,12 @@ class StreamReader:
         """The end of all choices, and of the message."""
         answer = self._answer
         if answer.is_void():
-            error = ProviderError(ErrorKind.SERVER_ERROR, NOTHING_SAID)
+            error = ProviderError(ErrorKind.SERVER_ERROR, NO_CONTENT)
             answer.events.append(ev.StreamError(error, answer.partial(error)))
             return
         for choice in answer.choices.values():
             choice.finish()
-            if choice.word is None:
+            if choice.word is None and not answer.is_proper(has_done):
                 answer.events.append(ev.Stop(StopReason.OTHER, choice=choice.number))
         answer.events.append(ev.MessageComplete(answer.ended(has_done)))
 
@@ -180,9 +194,9 @@ def _is_plain(wire: Wire, spots: Sequence[Spot]) -> bool:
     delta = choice.get("delta")
     if type(delta) is not dict or delta.get("annotations") or type(choice.get("logprobs")) is dict:
         return False
-    told = [value for key, value in delta.items() if value and key in TOLD]
-    is_one = all(type(value) is not list or len(value) == 1 for value in told)
-    return is_one and len(told) == len(spots) and not any(each.get("name") for each, _ in spots)
+    values = [value for key, value in delta.items() if value and key in BLOCK_CONTENT]
+    is_one = all(type(value) is not list or len(value) == 1 for value in values)
+    return is_one and len(values) == len(spots) and not any(each.get("name") for each, _ in spots)
 
 
 def _place_of_usage(wire: Wire) -> tuple[Wire, str]:

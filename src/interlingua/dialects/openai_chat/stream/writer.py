@@ -9,26 +9,32 @@ from typing import Any
 
 from interlingua.dialects.kernel import stream_writer
 from interlingua.dialects.kernel.calls import write_arguments
-from interlingua.dialects.kernel.kept import form_of, kept
+from interlingua.dialects.kernel.preserved import content_of, spelling_of
 from interlingua.dialects.kernel.recorder import LossRecorder, quiet
 from interlingua.dialects.kernel.stream_reader import call_of
-from interlingua.dialects.kernel.stream_writer import FAILED, PIECE, OpenBlock, Voice, say, spell
+from interlingua.dialects.kernel.stream_writer import (
+    FAILED,
+    PIECE,
+    BlockQueue,
+    OpenBlock,
+    json_frame,
+    piece_frame,
+)
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_chat.calls import is_legacy, write_call
-from interlingua.dialects.openai_chat.errors import write_failure
 from interlingua.dialects.openai_chat.messages import write_assistant
-from interlingua.dialects.openai_chat.response import write_answer
+from interlingua.dialects.openai_chat.response import write_answer, write_failure
 from interlingua.dialects.openai_chat.stream.reader import StreamReader
-from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, CHUNK, DONE, Tables, Target
+from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, CHUNK, DONE, Tables, WriteContext
 from interlingua.dialects.openai_chat.text import write_parts
 from interlingua.dialects.openai_chat.thinking import KEY as DETAILS
 from interlingua.dialects.openai_chat.thinking import KEYS as THINKING
 from interlingua.dialects.openai_chat.thinking import STRINGS, TEXTS, format_of, write_thinking
-from interlingua.losses import Report
 from interlingua.model import blocks
 from interlingua.model import events as ev
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock
 from interlingua.model.exchange import Response
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
 from interlingua.streams.frames import Frame
@@ -43,7 +49,7 @@ _CHANNELS: dict[type, str] = {
 _TEXTS = ("thinking", "text", "summary")
 _BARE = frozenset({"type", "format", "index", *_TEXTS})
 """What an item of thinking has that says nothing but text."""
-_TOLD = THINKING | {"role", "refusal"}
+_STREAMED = THINKING | {"role", "refusal"}
 _CALL = frozenset({"id", "type", "function", "custom", "index"})
 _NO_REST = ("text", "thinking", "redacted_thinking", "refusal")
 _JOINED = "joined with the text before it"
@@ -51,7 +57,7 @@ _NO_PARTS = "a stream says text without parts"
 _ONE_MESSAGE = "a stream has one message"
 
 
-class Abroad(stream_writer.Abroad):
+class ForeignWriter(stream_writer.ForeignWriter):
     """Events in, frames out. `by` is the protocol of whoever made what they say."""
 
     grows = ('"logprobs":{', '"logprobs": {', '"function_call"')
@@ -71,21 +77,21 @@ class Abroad(stream_writer.Abroad):
         for frame in frames:
             reader.feed(frame)
         for number, choice in self._choices.items():
-            choice.resume(reader.told(number))
+            choice.resume(reader.choice_so_far(number))
 
     def _piece(self, event: ev.TextDelta | ev.ThinkingDelta | ev.ToolUseInputDelta) -> list[Frame]:
         choice = self._choices.get(event.choice)
         block = choice.open.get(event.index) if choice is not None else None
         if block is not None and (text := event.text):
             block.length += len(text)
-            return [say(block, text)]
+            return [piece_frame(block, text)]
         return [] if type(event) is ev.ToolUseInputDelta else self._block(event)
 
     def _block(self, event: Any) -> list[Frame]:
         if self._is_over:
             return []
         choice, begun = self._choice(event.choice)
-        return [*begun, *choice.tell(event)]
+        return [*begun, *choice.push(event)]
 
     # -- messages ---------------------------------------------------------------------------------
 
@@ -114,10 +120,10 @@ class Abroad(stream_writer.Abroad):
         if self._is_over:
             return []
         response = event.response
-        told = response.message.metadata
+        metadata = response.message.metadata
         frames: list[Frame] = []
         if not self._choices:
-            frames += self._start(ev.MessageStart(told.response_model, told.response_id))
+            frames += self._start(ev.MessageStart(metadata.response_model, metadata.response_id))
         for choice in self._choices.values():
             frames += choice.flush()
         recorder = LossRecorder(self._t.name, response, self._report)
@@ -126,25 +132,25 @@ class Abroad(stream_writer.Abroad):
         self._head.update({**wire, "object": CHUNK})
         messages = (response.message, *response.alternatives)
         numbers = sorted(self._choices)
-        for position, (message, said) in enumerate(zip(messages, choices, strict=False)):
+        for position, (message, wire_choice) in enumerate(zip(messages, choices, strict=False)):
             number = numbers[position] if position < len(numbers) else position
             choice, begun = self._choice(number)
-            frames += [*begun, *choice.finish(said)]
-            self._report_parts(message, said.get("message"), recorder)
+            frames += [*begun, *choice.finish(wire_choice)]
+            self._report_parts(message, wire_choice.get("message"), recorder)
         if usage is not None:
-            frames.append(spell(None, {**self._head, "choices": [], "usage": usage}))
+            frames.append(json_frame(None, {**self._head, "choices": [], "usage": usage}))
         self._is_over = True
         return [*frames, Frame(None, DONE)]
 
-    def _report_parts(self, message: Message, said: Any, recorder: LossRecorder) -> None:
+    def _report_parts(self, message: Message, wire: Any, recorder: LossRecorder) -> None:
         """What a whole message says and a stream does not: where a text in parts is cut."""
-        if type(said) is not dict or type(said.get("content")) is not list:
+        if type(wire) is not dict or type(wire.get("content")) is not list:
             return
         texts = [block for block in message.content if type(block) is TextBlock]
         for block in texts[1:]:
             recorder.lost(block, None, _JOINED, "approximated", "info")
         for block in texts:
-            for key in kept(self._t.name, block.raw):
+            for key in content_of(self._t.name, block.raw):
                 recorder.lost(block, f"raw.{self._t.name}.{key}", _NO_PARTS)
 
     def _fail(self, event: ev.StreamError) -> list[Frame]:
@@ -161,13 +167,13 @@ class Abroad(stream_writer.Abroad):
             usage = MessageMetadata(usage=partial.metadata.usage)
             blank = partial.replace(content=(), metadata=usage)
             recorder.alias(blank, partial)
-            message = write_assistant(partial, Target(t, recorder))
+            message = write_assistant(partial, WriteContext(t, recorder))
             frames += choice.rest(message) if choice is not None else []
         wire = write_failure(Response(blank, error=error), error, t, recorder)
         if choice is None or not t.status_codes:
-            return [*frames, spell(None, wire)]
+            return [*frames, json_frame(None, wire)]
         chunk = choice.chunk({"content": ""}, finish_reason="error")
-        return [*frames, spell(None, {**chunk, **wire}), Frame(None, DONE)]
+        return [*frames, json_frame(None, {**chunk, **wire}), Frame(None, DONE)]
 
 
 # -- one choice -----------------------------------------------------------------------------------
@@ -183,7 +189,7 @@ class ChoiceWriter:
     def __init__(self, number: int, t: Tables, head: Wire, by: str) -> None:
         self.t = t
         self.by = by
-        self.target = Target(t, quiet(t.name))
+        self.target = WriteContext(t, quiet(t.name))
         self.open: dict[int, OpenBlock] = {}
         """Blocks that are told in pieces, by index."""
         self._number = number
@@ -193,7 +199,7 @@ class ChoiceWriter:
             CONTENT: Channel(self, CONTENT),
             REFUSAL: Channel(self, REFUSAL),
         }
-        self._told_by: dict[int, str | None] = {}
+        self._channel_of: dict[int, str | None] = {}
         """The channel of each block."""
         self._calls: dict[int, OpenBlock] = {}
         """Those that were said, or will be when they end."""
@@ -205,7 +211,7 @@ class ChoiceWriter:
         """The choice as far as it went home, before there was a change."""
 
     def frame(self, delta: Wire, **more: Any) -> Frame:
-        return spell(None, self.chunk(delta, **more))
+        return json_frame(None, self.chunk(delta, **more))
 
     def chunk(self, delta: Wire, **more: Any) -> Wire:
         choice = {"index": self._number, "delta": delta, "finish_reason": None, **more}
@@ -217,28 +223,28 @@ class ChoiceWriter:
         for index, call in list(self._held.items()):
             if call is None:
                 del self._held[index]
-                self._tell_in_pieces(self._calls[index])
+                self._start_pieces(self._calls[index])
                 self._calls[index].length = 1  # or more: it is not said whole any more
 
-    def tell(self, event: Any) -> list[Frame]:
+    def push(self, event: Any) -> list[Frame]:
         """Whatever concerns a block."""
         if type(event) is ev.ToolUseStart:
             return self._call(event)
         if type(event) is ev.ToolUseEnd:
             return self._end_call(event)
-        if event.index not in self._told_by:
+        if event.index not in self._channel_of:
             kind = type(event.block) if type(event) in (ev.BlockStart, ev.BlockEnd) else type(event)
-            self._told_by[event.index] = _CHANNELS.get(kind)
-        channel = self._told_by[event.index]
+            self._channel_of[event.index] = _CHANNELS.get(kind)
+        channel = self._channel_of[event.index]
         if channel is not None:
-            return self._channels[channel].hear(event)
-        return self._say_media(event.block) if type(event) is ev.BlockEnd else []
+            return self._channels[channel].push(event)
+        return self._write_media(event.block) if type(event) is ev.BlockEnd else []
 
-    def _say_media(self, told: Block) -> list[Frame]:
+    def _write_media(self, block: Block) -> list[Frame]:
         """An image or a voice, which comes whole."""
-        if type(told) not in (blocks.ImageBlock, blocks.AudioBlock):
+        if type(block) not in (blocks.ImageBlock, blocks.AudioBlock):
             return []
-        message = write_assistant(Message(Role.ASSISTANT, (told,)), self.target)
+        message = write_assistant(Message(Role.ASSISTANT, (block,)), self.target)
         delta = {key: message[key] for key in ("images", "audio") if message.get(key)}
         for key in delta:
             self._media[key] = self._media.get(key, 0) + 1
@@ -249,42 +255,42 @@ class ChoiceWriter:
     # -- calls ------------------------------------------------------------------------------------
 
     def _call(self, event: ev.ToolUseStart) -> list[Frame]:
-        form = form_of(self.t.name, event.raw)
-        if event.executor != "client" or "in" in form or is_legacy(call_of(event), self.t):
+        spelling = spelling_of(self.t.name, event.raw)
+        if event.executor != "client" or "in" in spelling or is_legacy(call_of(event), self.t):
             return []  # the end says what there is to say
-        said = self._calls[event.index] = OpenBlock(event.index, start=event)
+        open_block = self._calls[event.index] = OpenBlock(event.index, start=event)
         if event.call_type is not None or self._held:  # free text; or a call behind it
             self._held[event.index] = None
             return []
         function: Wire = {"name": event.name, "arguments": ""}
-        call = {"index": self._tell_in_pieces(said), "id": event.id, "type": "function"}
+        call = {"index": self._start_pieces(open_block), "id": event.id, "type": "function"}
         return [self.frame({"tool_calls": [{**call, "function": function}]})]
 
-    def _tell_in_pieces(self, said: OpenBlock) -> int:
+    def _start_pieces(self, open_block: OpenBlock) -> int:
         """The number of a call whose pieces will be said."""
-        number = self._ordinal(said.index)
-        is_text = said.start is not None and said.start.call_type is not None
-        given = {"custom": {"input": PIECE}} if is_text else {"function": {"arguments": PIECE}}
-        said.spell_as(None, self.chunk({"tool_calls": [{"index": number, **given}]}))
-        self.open[said.index] = said
+        number = self._ordinal(open_block.index)
+        is_text = open_block.start is not None and open_block.start.call_type is not None
+        keys = {"custom": {"input": PIECE}} if is_text else {"function": {"arguments": PIECE}}
+        open_block.spell_as(None, self.chunk({"tool_calls": [{"index": number, **keys}]}))
+        self.open[open_block.index] = open_block
         return number
 
     def _ordinal(self, index: int) -> int:
         return list(self._calls).index(index)
 
     def _end_call(self, event: ev.ToolUseEnd) -> list[Frame]:
-        said = self._calls.get(event.index)
-        if said is None or said.start is None:
+        open_block = self._calls.get(event.index)
+        if open_block is None or open_block.start is None:
             return []
-        call = call_of(said.start, event)
+        call = call_of(open_block.start, event)
         if self.open.pop(event.index, None) is not None:
-            text = "" if said.length else write_arguments(call)
-            return [say(said, text)] if text else []
+            text = "" if open_block.length else write_arguments(call)
+            return [piece_frame(open_block, text)] if text else []
         wire = write_call(call.replace(signature=None), self.target, False)
         self._held[event.index] = _whole_call({**wire, "id": call.id}, self._ordinal(event.index))
-        return self._say_held()
+        return self._flush_held()
 
-    def _say_held(self) -> list[Frame]:
+    def _flush_held(self) -> list[Frame]:
         frames: list[Frame] = []
         for index, call in list(self._held.items()):
             if call is None:
@@ -317,9 +323,9 @@ class ChoiceWriter:
             if key == "content":
                 value = _beyond(_rest_of_content(value), _rest_of_content(home.get(key)))
             elif key == "tool_calls":
-                said = [call.start.id for call in self._calls.values() if call.start is not None]
-                value = _rest_of_calls(value or [], said)
-            elif key in _TOLD or (key in self._media and type(value) is not list):
+                ids = [call.start.id for call in self._calls.values() if call.start is not None]
+                value = _rest_of_calls(value or [], ids)
+            elif key in _STREAMED or (key in self._media and type(value) is not list):
                 continue
             elif key in self._media:
                 value = value[self._media[key] :]
@@ -330,15 +336,15 @@ class ChoiceWriter:
         return [self.frame(rest)] if rest else []
 
 
-def _beyond(value: Any, told: Any) -> Any:
+def _beyond(value: Any, streamed: Any) -> Any:
     """What is left to say of a value of which this was said."""
-    if type(value) is not type(told):
+    if type(value) is not type(streamed):
         return value
     if type(value) is dict:
-        return {key: more for key in value if (more := _beyond(value[key], told.get(key)))}
-    if type(value) is list or (type(value) is str and value.startswith(told)):
-        return value[len(told) :]
-    return None if value == told else value
+        return {key: more for key in value if (more := _beyond(value[key], streamed.get(key)))}
+    if type(value) is list or (type(value) is str and value.startswith(streamed)):
+        return value[len(streamed) :]
+    return None if value == streamed else value
 
 
 def _rest_of_content(content: Any) -> list[Any]:
@@ -348,15 +354,15 @@ def _rest_of_content(content: Any) -> list[Any]:
     return [part for part in content if type(part) is dict and part.get("type") not in _NO_REST]
 
 
-def _rest_of_calls(calls: list[Any], said: list[str]) -> list[Wire]:
+def _rest_of_calls(calls: list[Any], ids: list[str]) -> list[Wire]:
     """Calls that were not said, and what was not said of the others; `said` are the ids of those
     that were."""
     rest: list[Wire] = []
-    count = len(said)
+    count = len(ids)
     for ordinal, call in enumerate(calls):
         id = call.get("id")
-        index = said.index(id) if id in said else ordinal
-        if id in said or (id is None and len(calls) == len(said)):
+        index = ids.index(id) if id in ids else ordinal
+        if id in ids or (id is None and len(calls) == len(ids)):
             more = {key: value for key, value in call.items() if key not in _CALL}
             rest += [{"index": index, "function": {"arguments": ""}, **more}] if more else []
         else:
@@ -376,7 +382,7 @@ def _whole_call(call: Wire, index: int) -> Wire:
 # -- texts, thinking and refusals -----------------------------------------------------------------
 
 
-class Channel(Voice[OpenBlock]):
+class Channel(BlockQueue[OpenBlock]):
     """Texts or refusals of a choice, which are one text on this wire."""
 
     def __init__(self, choice: ChoiceWriter, key: str) -> None:
@@ -385,29 +391,29 @@ class Channel(Voice[OpenBlock]):
         self._key = key
 
     def _open(self, index: int, block: Any) -> list[Frame]:
-        said = self._current = OpenBlock(index)
+        open_block = self._current = OpenBlock(index)
         if not hasattr(block, "text"):
             return []
         frames, delta = self._prepare(block)
-        said.spell_as(None, self._choice.chunk(delta))
-        self._choice.open[index] = said
-        return [*frames, *self._say(said, block.text)]
+        open_block.spell_as(None, self._choice.chunk(delta))
+        self._choice.open[index] = open_block
+        return [*frames, *self._write_text(open_block, block.text)]
 
     def _prepare(self, block: Any) -> tuple[list[Frame], Wire]:
         """What has to be said before a block, and the delta of its pieces."""
         return [], {self._key: PIECE}
 
-    def _end(self, said: OpenBlock, block: Any) -> list[Frame]:
+    def _end(self, open_block: OpenBlock, block: Any) -> list[Frame]:
         """What was not said in pieces."""
         frames: list[Frame] = []
-        if said.cuts is None:
-            frames = self._open(said.index, block)
-            said = self._current or said
+        if open_block.cuts is None:
+            frames = self._open(open_block.index, block)
+            open_block = self._current or open_block
         if hasattr(block, "text"):
-            frames += self._say(said, block.text[said.length :])
-        return [*frames, *self._rest(said, block), *self._close(said)]
+            frames += self._write_text(open_block, block.text[open_block.length :])
+        return [*frames, *self._rest(open_block, block), *self._close(open_block)]
 
-    def _rest(self, said: OpenBlock, block: Block) -> list[Frame]:
+    def _rest(self, open_block: OpenBlock, block: Block) -> list[Frame]:
         """What there is to say of a block beside its text: a document of text is sent as text."""
         if self._key != CONTENT or type(block) is TextBlock:
             return []
@@ -416,9 +422,9 @@ class Channel(Voice[OpenBlock]):
         texts = [part.get("text") for part in parts if type(part) is dict]
         return [choice.frame({CONTENT: text}) for text in texts if text]
 
-    def _close(self, said: OpenBlock) -> list[Frame]:
-        self._choice.open.pop(said.index, None)
-        return super()._close(said)
+    def _close(self, open_block: OpenBlock) -> list[Frame]:
+        self._choice.open.pop(open_block.index, None)
+        return super()._close(open_block)
 
 
 class Thoughts(Channel):
@@ -466,7 +472,7 @@ class Thoughts(Channel):
         filler = {"format": format_of(choice.by)} if key == DETAILS else {}
         return {**filler, **items[0], "index": self._count - 1}
 
-    def _rest(self, said: OpenBlock, block: Block) -> list[Frame]:
+    def _rest(self, open_block: OpenBlock, block: Block) -> list[Frame]:
         """What a list has to say of a piece of thinking that has ended."""
         frames = [] if isinstance(block, ThinkingBlock) else self._next()
         item = self._item(block)
@@ -474,7 +480,7 @@ class Thoughts(Channel):
             return frames
         if self._list in self._choice.t.plain_thinking:  # which has said the text
             item = {name: value for name, value in item.items() if name not in _TEXTS}
-        if not item.keys() <= _BARE or not said.length:
+        if not item.keys() <= _BARE or not open_block.length:
             return [*frames, self._choice.frame({self._list: [item]})]
         self._unended = item
         return frames
@@ -486,5 +492,5 @@ class StreamWriter(stream_writer.StreamWriter):
     tables: Tables = ANSWER_TABLES
     name = tables.name
 
-    def _abroad(self, report: Report) -> Abroad:
-        return Abroad(self.tables, report, self.source or self.name)
+    def _abroad(self, report: Report) -> ForeignWriter:
+        return ForeignWriter(self.tables, report, self.source or self.name)

@@ -12,9 +12,8 @@ from typing import Any
 
 import msgspec
 
-from interlingua.arguments import to_text
-from interlingua.dialects.kernel.errors import ShapeError, below
-from interlingua.dialects.kernel.kept import form_of
+from interlingua.dialects.kernel.errors import ShapeError, at_path
+from interlingua.dialects.kernel.preserved import spelling_of
 from interlingua.dialects.kernel.stream_reader import call_of, end_of_block, failed, with_found
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_responses import tables as t
@@ -24,6 +23,7 @@ from interlingua.dialects.openai_responses.response import read_body
 from interlingua.dialects.openai_responses.tables import NAME, Piece
 from interlingua.dialects.openai_responses.text import read_part
 from interlingua.model import events as ev
+from interlingua.model.arguments import to_text
 from interlingua.model.blocks import (
     Block,
     RefusalBlock,
@@ -44,7 +44,7 @@ PART_TYPES = {piece: word for word, piece in t.PART_PIECES.items()}
 _WHOLE = [
     kind for kind, call in t.CALLS.items() if call.id_key == "call_id" and kind not in t.CALL_PIECES
 ]
-_TOLD_LATER = frozenset({"message", "reasoning", "image_generation_call", *_WHOLE})
+_KNOWN_LATER = frozenset({"message", "reasoning", "image_generation_call", *_WHOLE})
 """Items whose beginning does not tell what block they begin with; and calls that come whole, whose
 end may have another id than their beginning."""
 _EVENTS: dict[Piece, Callable[[int, str], Event]] = {
@@ -68,7 +68,7 @@ _LISTS = {t.SUMMARY_INDEX: "summary", t.CONTENT_INDEX: "content"}
 
 def piece_of(block: Block) -> Piece | None:
     """How a part that begins like this goes on."""
-    if type(block) is ThinkingBlock and form_of(NAME, block.raw).get("list") == "content":
+    if type(block) is ThinkingBlock and spelling_of(NAME, block.raw).get("list") == "content":
         return t.THOUGHT
     return _PIECES.get(type(block))
 
@@ -92,16 +92,16 @@ class Item(msgspec.Struct, eq=False):
     def latest(self) -> Wire:
         return self.wire if self.done is None else self.done
 
-    def as_told(self, wire: Any) -> Any:
+    def with_announced_id(self, wire: Any) -> Any:
         """The item with the id that its call began with: whoever was told it answers to it."""
         starts = [part.start for part in self.parts.values() if part.start is not None]
         if not starts or type(wire) is not dict or wire.get("call_id") in (None, "", starts[0].id):
             return wire
         return {**wire, "call_id": starts[0].id}
 
-    def filled(self, given: Any) -> Any:
+    def filled(self, wire: Any) -> Any:
         """The item as the last frame has it; what was told of it to its end stands."""
-        return self.as_told(given if self.done is None else _filled(self.done, given))
+        return self.with_announced_id(wire if self.done is None else _filled(self.done, wire))
 
 
 class Part(msgspec.Struct, eq=False):
@@ -121,11 +121,11 @@ class Part(msgspec.Struct, eq=False):
     differs: bool = False
 
     def begin(self, call: ToolUseBlock) -> Event:
-        told = (call.id, call.name, call.executor, call.call_type, call.raw)
-        self.start = ev.ToolUseStart(self.index, *told)
+        attrs = (call.id, call.name, call.executor, call.call_type, call.raw)
+        self.start = ev.ToolUseStart(self.index, *attrs)
         return self.start
 
-    def tell(self, text: str) -> Event:
+    def add_text(self, text: str) -> Event:
         assert self.event is not None
         self.pieces.append(text)
         return self.event(self.index, text)
@@ -160,17 +160,17 @@ class Part(msgspec.Struct, eq=False):
         """The events of its end, and what no piece has told by then. The end is believed."""
         self.is_over = True
         end = end_of_block(self.index, without_tokens(block))
-        told, text = self._told(), _text_of(block)
-        if told is None or text is None:
+        streamed, text = self._streamed(), _text_of(block)
+        if streamed is None or text is None:
             return [end]
-        rest = text[len(told) :]
-        self.differs = not text.startswith(told) and (text or told) != "{}"
+        rest = text[len(streamed) :]
+        self.differs = not text.startswith(streamed) and (text or streamed) != "{}"
         if self.differs or not rest:
             return [end]
         is_call = type(block) is ToolUseBlock
-        return [ev.ToolUseInputDelta(self.index, rest) if is_call else self.tell(rest), end]
+        return [ev.ToolUseInputDelta(self.index, rest) if is_call else self.add_text(rest), end]
 
-    def _told(self) -> str | None:
+    def _streamed(self) -> str | None:
         """The text so far; code is told apart from the arguments that hold it."""
         if self.start is not None:
             return "" if self.piece is t.CODE else self.text()
@@ -191,7 +191,7 @@ def _text_of(block: Block) -> str | None:
 # -- the answer -----------------------------------------------------------------------------------
 
 
-class Answer:
+class ResponseBuilder:
     """The message of a stream, so far."""
 
     def __init__(self, wire: Wire) -> None:
@@ -203,7 +203,7 @@ class Answer:
         self._wire = wire
         self._seed = id if type(id) is str else None
         self._count = 0
-        self._read = ItemReader(all_made=True, seed=self._seed)
+        self._read = ItemReader(is_output=True, seed=self._seed)
 
     # -- items ------------------------------------------------------------------------------------
 
@@ -224,34 +224,34 @@ class Answer:
         self.item, self._next = item, at + 1
         return item
 
-    def _make_way(self, at: int, wire: Wire) -> None:
+    def _set_aside(self, at: int, wire: Wire) -> None:
         """There are gateways that give several items one number (OmniRoute until 2026-08; its
         changes read 2026-11): one that is whole makes way for another."""
         item = self.items.get(at)
         if item is not None and item.done is not None and item.done.get("id") != wire.get("id"):
             self.items["before", len(self.items)] = self.items.pop(at)
 
-    def add(self, at: int | None, given: Wire) -> list[Event]:
+    def add(self, at: int | None, wire: Wire) -> list[Event]:
         """An item begins."""
         at = self._next if at is None else at
-        self._make_way(at, given)
+        self._set_aside(at, wire)
         if at in self.items:
             return []
         self._make_room()
-        call = self._call(given, at)
-        item = self._turn(at, given.get("id"))
-        item.wire = given
+        call = self._call(wire, at)
+        item = self._turn(at, wire.get("id"))
+        item.wire = wire
         if call is None:
             return []
-        part = self._add_part(item, t.CALL_PIECES.get(kind_of(given)), None, None)
+        part = self._add_part(item, t.CALL_PIECES.get(kind_of(wire)), None, None)
         return [part.begin(call)]
 
-    def _call(self, given: Wire, at: int) -> ToolUseBlock | None:
+    def _call(self, wire: Wire, at: int) -> ToolUseBlock | None:
         """The call that an item begins with, where its beginning tells it."""
-        if kind_of(given) in _TOLD_LATER:
+        if kind_of(wire) in _KNOWN_LATER:
             return None
         try:
-            blocks = self._glimpse(given, at)
+            blocks = self._glimpse(wire, at)
         except ShapeError:
             return None  # the end of the item will have it all
         return blocks[0] if blocks and type(blocks[0]) is ToolUseBlock else None
@@ -266,18 +266,18 @@ class Answer:
             item.room = range(self._count, self._count + ROOM)
             self._count += ROOM
 
-    def end(self, at: int, given: Wire) -> list[Event]:
+    def end(self, at: int, wire: Wire) -> list[Event]:
         """The end of an item, which says all of it."""
-        self._make_way(at, given)
-        item = self._turn(at, given.get("id"))
-        events = self._end_item(item, given, at)
-        item.done = given
+        self._set_aside(at, wire)
+        item = self._turn(at, wire.get("id"))
+        events = self._end_item(item, wire, at)
+        item.done = wire
         return events
 
-    def _end_item(self, item: Item, given: Any, at: int) -> list[Event]:
+    def _end_item(self, item: Item, wire: Any, at: int) -> list[Event]:
         """Its blocks in order, as far as they are not closed."""
-        blocks = _read_item(self._read, item.as_told(given), at)
-        by_place = _places_of(item, given)
+        blocks = _read_item(self._read, item.with_announced_id(wire), at)
+        by_place = _places_of(item, wire)
         events: list[Event] = []
         for place, block in enumerate(blocks):
             part = by_place.get(place)
@@ -317,7 +317,7 @@ class Answer:
         return part
 
     def open(
-        self, at: int, id: Any, piece: Piece | None, number: int | None, given: Wire
+        self, at: int, id: Any, piece: Piece | None, number: int | None, wire: Wire
     ) -> tuple[Part, list[Event]]:
         """Begin a part, and end the one before it in the same item."""
         item = self._turn(at, id)
@@ -326,7 +326,7 @@ class Answer:
             if not part.is_over:
                 events += part.end(self._state(part, "completed"))
         begun = self._add_part(item, piece, piece.key if piece else t.CONTENT_INDEX, number)
-        begun.wire = given
+        begun.wire = wire
         return begun, [*events, ev.BlockStart(begun.index, self._state(begun))]
 
     def _state(self, part: Part, status: str | None = None) -> Block:
@@ -359,29 +359,29 @@ class Answer:
 
     def _glimpse(self, wire: Wire, at: int) -> list[Block]:
         """The blocks of an item that is not whole yet."""
-        reader = ItemReader(all_made=True, seed=self._seed)
+        reader = ItemReader(is_output=True, seed=self._seed)
         reader.blocks = self._read.blocks[-1:]
         return _read_item(reader, wire, at)
 
-    def _told(self) -> list[Item]:
+    def _streamed(self) -> list[Item]:
         return sorted(self.items.values(), key=lambda item: item.at)
 
-    def finish(self, given: Wire) -> tuple[Response, list[Event]]:
+    def finish(self, body: Wire) -> tuple[Response, list[Event]]:
         """The whole answer, where this is the last frame's; and what that says of items that were
         not told to their end, or not at all."""
-        output = given["output"] if type(given.get("output")) is list else []
+        output = body["output"] if type(body.get("output")) is list else []
         items: list[Any] = []
         events: list[Event] = []
-        for at, (item, number) in enumerate(_paired(self._told(), output)):
+        for at, (item, number) in enumerate(_paired(self._streamed(), output)):
             wire = self._so_far(item) if number is None else item.filled(output[number])
             items.append(wire)
             if item.done is None or not item.parts:
                 place = f".output[{at if number is None else number}]"
-                events += below(place, self._end_item, item, wire, at)
+                events += at_path(place, self._end_item, item, wire, at)
         for part in self._parts():
             if not part.is_over:
                 events += part.end(self._state(part))
-        return self._response(given, items), events
+        return self._response(body, items), events
 
     def _begun(self) -> Wire:
         return {key: self._wire[key] for key in ("id", "model") if type(self._wire.get(key)) is str}
@@ -404,7 +404,7 @@ class Answer:
 
     def partial(self, error: ProviderError) -> Message:
         """What there is of it when the stream fails."""
-        output = [wire for item in self._told() if self._is_sound(wire := self._so_far(item))]
+        output = [wire for item in self._streamed() if self._is_sound(wire := self._so_far(item))]
         message = read_body({"object": "response", **self._begun(), "output": output}).message
         return failed(message, error)
 
@@ -424,7 +424,7 @@ def kind_of(wire: Wire) -> str:
 
 def _read_item(reader: ItemReader, wire: Any, at: int) -> list[Block]:
     before = len(reader.blocks)
-    reader.read_made(wire, at)
+    reader.read_output_item(wire, at)
     return reader.blocks[before:]
 
 
@@ -469,38 +469,41 @@ def _numbered(parts: list[Part], length: int) -> list[tuple[int, Part]]:
 # -- the last frame -------------------------------------------------------------------------------
 
 
-def _paired(told: list[Item], given: list[Any]) -> list[tuple[Item, int | None]]:
+def _paired(streamed: list[Item], output: list[Any]) -> list[tuple[Item, int | None]]:
     """The items that were told, in their order, with their numbers in the last frame, if they have
     one there; and then those that only the last frame has."""
     by_id: dict[Any, int] = {}
-    for number, wire in enumerate(given):
+    for number, wire in enumerate(output):
         if type(wire) is dict and type(wire.get("id")) is str:
             by_id.setdefault(wire["id"], number)
-    left = set(range(len(given)))
+    left = set(range(len(output)))
     found: list[int | None] = []
-    for item in told:
+    for item in streamed:
         id = item.latest.get("id")
         number = by_id.get(id, -1) if type(id) is str else -1
         found.append(number if number in left else None)
         left.discard(number)
-    for place, item in enumerate(told):
+    for place, item in enumerate(streamed):
         for number in (item.at, place):
-            if found[place] is None and number in left and _may_be(item, given[number]):
+            if found[place] is None and number in left and _may_be(item, output[number]):
                 found[place] = number
                 left.remove(number)
-    return [*zip(told, found, strict=True), *((Item(number), number) for number in sorted(left))]
+    return [
+        *zip(streamed, found, strict=True),
+        *((Item(number), number) for number in sorted(left)),
+    ]
 
 
-def _may_be(item: Item, given: Any) -> bool:
+def _may_be(item: Item, wire: Any) -> bool:
     """Whether an item may be the one that has another id in the last frame."""
-    told = item.latest
-    return type(given) is dict and (not told or kind_of(told) == kind_of(given))
+    latest = item.latest
+    return type(wire) is dict and (not latest or kind_of(latest) == kind_of(wire))
 
 
-def _filled(told: Wire, given: Wire) -> Wire:
+def _filled(done: Wire, final: Wire) -> Wire:
     """An object as it was told, with what only the other says."""
-    wire = dict(told)
-    for key, value in given.items():
+    wire = dict(done)
+    for key, value in final.items():
         if key not in wire or (_is_empty(wire[key]) and not _is_empty(value)):
             wire[key] = value
         else:
@@ -508,12 +511,12 @@ def _filled(told: Wire, given: Wire) -> Wire:
     return wire
 
 
-def _both(told: Any, given: Any) -> Any:
-    if type(told) is dict and type(given) is dict:
-        return _filled(told, given) if told.get("type") == given.get("type") else told
-    if type(told) is list and type(given) is list and len(told) == len(given):
-        return [_both(*pair) for pair in zip(told, given, strict=True)]
-    return told
+def _both(done: Any, final: Any) -> Any:
+    if type(done) is dict and type(final) is dict:
+        return _filled(done, final) if done.get("type") == final.get("type") else done
+    if type(done) is list and type(final) is list and len(done) == len(final):
+        return [_both(*pair) for pair in zip(done, final, strict=True)]
+    return done
 
 
 def _is_empty(value: Any) -> bool:

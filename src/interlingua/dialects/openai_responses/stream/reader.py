@@ -10,12 +10,17 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.kernel.errors import ShapeError, below, take, want
-from interlingua.dialects.kernel.stream_reader import BROKEN_OFF, UNREADABLE
-from interlingua.dialects.kernel.wire import Wire, parse
+from interlingua.dialects.kernel.errors import ShapeError, at_path, require, require_key
+from interlingua.dialects.kernel.stream_reader import BROKEN_OFF, UNREADABLE, json_of
+from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_responses import tables as t
-from interlingua.dialects.openai_responses.errors import BODIES, is_failure
-from interlingua.dialects.openai_responses.stream.answer import Answer, Part, blank, kind_of
+from interlingua.dialects.openai_responses.response import BODIES, is_failure
+from interlingua.dialects.openai_responses.stream.answer import (
+    Part,
+    ResponseBuilder,
+    blank,
+    kind_of,
+)
 from interlingua.dialects.openai_responses.tables import NAME, Piece
 from interlingua.dialects.openai_responses.text import read_citation
 from interlingua.errors import DepthError
@@ -23,8 +28,7 @@ from interlingua.model import codec
 from interlingua.model import events as ev
 from interlingua.model.events import Event
 from interlingua.model.exchange import ErrorKind, ProviderError
-from interlingua.streams.frames import Frame
-from interlingua.streams.pieces import MANY, thin
+from interlingua.streams.frames import MANY, Frame, thin
 
 WHAT = f"{NAME} stream"
 UNSET = msgspec.UNSET
@@ -71,7 +75,7 @@ class StreamReader:
         self.waits = False
         """OpenAI names its frames, and its last frame is the last. Hosts that name none may send
         `[DONE]` after it (OpenRouter, seen 2026-11)."""
-        self._answer: Answer | None = None
+        self._answer: ResponseBuilder | None = None
         self._is_over = False
         self._failure: ev.StreamError | None = None
         """An `error`, while the response may follow that failed."""
@@ -124,7 +128,7 @@ class StreamReader:
 
     def _feed(self, frame: Frame) -> list[Event]:
         self._live = None
-        wire = None if frame.data == "[DONE]" else parse(frame.data, WHAT)
+        wire = json_of(frame, WHAT, "type", _STEPS)
         kind = wire.get("type") if type(wire) is dict else None
         events: list[Event] = []
         if self._is_over:
@@ -133,7 +137,7 @@ class StreamReader:
             events = self._reopen(kind == t.CREATED)
         if type(wire) is not dict or self._is_repeated(wire, frame.data):
             return [*events, ev.Other()]
-        events += self._tell(wire, kind)
+        events += self._step(wire, kind)
         if type(events[-1]) is ev.MessageComplete or type(events[-1]) is ev.StreamError:
             self._answer, self._is_over, self.waits = None, True, frame.event is None
         return events if self._failure is None else []
@@ -160,7 +164,7 @@ class StreamReader:
         self._numbered[number] = digest
         return before == digest
 
-    def _tell(self, wire: Wire, kind: Any) -> list[Event]:
+    def _step(self, wire: Wire, kind: Any) -> list[Event]:
         step = _STEPS.get(kind) if type(kind) is str else None
         if kind is None and is_failure(wire):
             step = StreamReader._error
@@ -177,29 +181,31 @@ class StreamReader:
     # -- messages ---------------------------------------------------------------------------------
 
     def _start(self, wire: Wire) -> list[Event]:
-        return [] if self._answer is not None else self._begun(take(wire, "response", dict))[1]
+        return (
+            [] if self._answer is not None else self._begun(require_key(wire, "response", dict))[1]
+        )
 
-    def _begun(self, given: Wire) -> tuple[Answer, list[Event]]:
+    def _begun(self, body: Wire) -> tuple[ResponseBuilder, list[Event]]:
         """The answer, also if it began without saying so."""
         if self._answer is not None:
             return self._answer, []
-        self._answer = Answer(given)
-        id, model = given.get("id"), given.get("model")
+        self._answer = ResponseBuilder(body)
+        id, model = body.get("id"), body.get("model")
         start = ev.MessageStart(
             model if type(model) is str else None, id if type(id) is str else None
         )
         return self._answer, [start]
 
     def _ended(self, wire: Wire) -> list[Event]:
-        given = take(wire, "response", dict)
-        answer, events = self._begun(given)
-        response, more = below(".response", answer.finish, given)
+        body = require_key(wire, "response", dict)
+        answer, events = self._begun(body)
+        response, more = at_path(".response", answer.finish, body)
         events += more
-        told = response.message.metadata
-        if told.stop_reason is not None:
-            events.append(ev.Stop(told.stop_reason, told.raw_stop_reason))
-        if told.usage is not None:
-            events.append(ev.UsageUpdate(told.usage))
+        metadata = response.message.metadata
+        if metadata.stop_reason is not None:
+            events.append(ev.Stop(metadata.stop_reason, metadata.raw_stop_reason))
+        if metadata.usage is not None:
+            events.append(ev.UsageUpdate(metadata.usage))
         if kind_of(wire) == t.FAILED or response.error is not None:
             failure = response.error or ProviderError(ErrorKind.OTHER, "")
             return [*events, ev.StreamError(failure, response.message)]
@@ -215,14 +221,14 @@ class StreamReader:
     # -- items ------------------------------------------------------------------------------------
 
     def _item_added(self, wire: Wire) -> list[Event]:
-        given, at = take(wire, "item", dict), _number(wire, "output_index")
+        item, at = require_key(wire, "item", dict), _number(wire, "output_index")
         answer, events = self._begun({})
-        return events + answer.add(at, given)
+        return events + answer.add(at, item)
 
     def _item_done(self, wire: Wire) -> list[Event]:
-        given, at = take(wire, "item", dict), _number(wire, "output_index")
+        item, at = require_key(wire, "item", dict), _number(wire, "output_index")
         answer, events = self._begun({})
-        return events + below(".item", answer.end, answer.place(at, given.get("id")), given)
+        return events + at_path(".item", answer.end, answer.place(at, item.get("id")), item)
 
     # -- parts ------------------------------------------------------------------------------------
 
@@ -236,27 +242,27 @@ class StreamReader:
         return None if item is None else item.parts.get((key, number))
 
     def _part_added(self, wire: Wire) -> list[Event]:
-        given = take(wire, "part", dict)
+        part = require_key(wire, "part", dict)
         key = t.SUMMARY_INDEX if kind_of(wire) == t.SUMMARY_ADDED else t.CONTENT_INDEX
         if self._part(wire, key) is not None:
             # Parts without numbers (Lemonade 11.9; its tracker, read 2026-11) cannot be told apart.
-            take(wire, key, int)
+            require_key(wire, key, int)
             return []
-        piece = t.PART_PIECES.get(kind_of(given))
-        if piece is not None and given.get(piece.whole) is not None:
-            want(given[piece.whole], str, f".part.{piece.whole}")
-        return self._open(wire, piece, given)[1]
+        piece = t.PART_PIECES.get(kind_of(part))
+        if piece is not None and part.get(piece.whole) is not None:
+            require(part[piece.whole], str, f".part.{piece.whole}")
+        return self._open(wire, piece, part)[1]
 
-    def _open(self, wire: Wire, piece: Piece | None, given: Wire) -> tuple[Part, list[Event]]:
+    def _open(self, wire: Wire, piece: Piece | None, part_wire: Wire) -> tuple[Part, list[Event]]:
         answer, events = self._begun({})
         id = wire.get("item_id")
         at = answer.place(_number(wire, "output_index"), id)
         number = _number(wire, t.CONTENT_INDEX if piece is None else piece.key)
-        part, more = answer.open(at, id, piece, number, given)
+        part, more = answer.open(at, id, piece, number, part_wire)
         return part, events + more
 
     def _delta(self, wire: Wire) -> list[Event]:
-        piece, text = _BY_DELTA[wire["type"]], take(wire, "delta", str)
+        piece, text = _BY_DELTA[wire["type"]], require_key(wire, "delta", str)
         part = self._part(wire, piece.key)
         events: list[Event] = []
         if part is None:
@@ -269,7 +275,7 @@ class StreamReader:
         logprobs = wire.get("logprobs")
         if piece is t.TEXT and type(logprobs) is list:
             part.logprobs += logprobs
-        return [*events, part.tell(text)]
+        return [*events, part.add_text(text)]
 
     def _go_on_with(self, part: Part) -> None:
         self._live, self._decode = part, _DECODERS.get(part.piece)  # type: ignore[arg-type]  # it is one
@@ -280,7 +286,7 @@ class StreamReader:
         part = self._part(wire, t.CONTENT_INDEX)
         if part is None or part.piece is not t.TEXT or part.is_over:
             return []
-        note = take(wire, "annotation", dict)
+        note = require_key(wire, "annotation", dict)
         part.notes.append(note)
         self._go_on_with(part)
         return [ev.BlockDelta(part.index, "citations", read_citation(note))]
@@ -288,7 +294,7 @@ class StreamReader:
 
 def _number(wire: Wire, key: str | None) -> int | None:
     value = wire.get(key) if key is not None else None
-    return None if value is None else want(value, int, f".{key}")
+    return None if value is None else require(value, int, f".{key}")
 
 
 _STEPS: dict[str, Callable[[StreamReader, Wire], list[Event]]] = {

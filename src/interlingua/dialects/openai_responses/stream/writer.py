@@ -9,9 +9,8 @@ from typing import Any
 
 import msgspec
 
-from interlingua.arguments import recover
 from interlingua.dialects.kernel import stream_writer
-from interlingua.dialects.kernel.kept import form_of
+from interlingua.dialects.kernel.preserved import spelling_of
 from interlingua.dialects.kernel.recorder import LossRecorder, quiet
 from interlingua.dialects.kernel.stream_reader import call_of
 from interlingua.dialects.kernel.stream_writer import FAILED as FAILED_MESSAGE
@@ -24,23 +23,22 @@ from interlingua.dialects.kernel.stream_writer import (
 )
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.openai_responses import tables as t
-from interlingua.dialects.openai_responses.errors import BODIES, is_failure
 from interlingua.dialects.openai_responses.hosted import HOLDS_RESULT
 from interlingua.dialects.openai_responses.messages import ItemWriter
-from interlingua.dialects.openai_responses.response import write_response
+from interlingua.dialects.openai_responses.response import BODIES, is_failure, write_response
 from interlingua.dialects.openai_responses.stream.answer import PART_TYPES, kind_of, piece_of
 from interlingua.dialects.openai_responses.tables import NAME, Piece
-from interlingua.dialects.openai_responses.text import put_back, write_citation, write_part
+from interlingua.dialects.openai_responses.text import restore_own, write_citation, write_part
 from interlingua.dialects.openai_responses.thinking import group
-from interlingua.losses import Report
 from interlingua.model import blocks as model
 from interlingua.model import events as ev
+from interlingua.model.arguments import recover
 from interlingua.model.base import same
 from interlingua.model.exchange import ProviderError, Response
+from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
-from interlingua.streams.frames import Frame
-from interlingua.streams.pieces import MANY, thin
+from interlingua.streams.frames import MANY, Frame, thin
 
 _BEGUN = MessageMetadata(stop_reason=StopReason.PAUSE, status=MessageStatus.PARTIAL)
 _LATER = frozenset({"encrypted_content", "content", "summary"})
@@ -103,14 +101,14 @@ class OpenItem(msgspec.Struct, eq=False):
         if type(block) is model.ToolResultBlock:
             is_holding = type(last) is model.ToolUseBlock and last.call_type in HOLDS_RESULT
             return is_holding and last.id == block.tool_use_id  # type: ignore[union-attr]  # a call
-        spelling = form_of(NAME, block.raw)
+        spelling = spelling_of(NAME, block.raw)
         if not self.is_message or "item" in spelling or "apart" in spelling:
             return False
         texts = [each for each in self.blocks if type(each) is model.TextBlock]
         return type(block) is not model.TextBlock or not texts or texts[-1].phase == block.phase
 
 
-class Abroad(InPieces[OpenPart]):
+class ForeignWriter(InPieces[OpenPart]):
     """Events in, frames out. One block is open at a time; what others say meanwhile waits. Usage
     and stop reason are said at the end, and losses are counted there."""
 
@@ -147,8 +145,8 @@ class Abroad(InPieces[OpenPart]):
 
     def _begin(self, model: str | None, id: str | None) -> list[Frame]:
         self._writer.seed = id
-        told = _BEGUN.replace(response_model=model, response_id=id)
-        self._begun = write_response(Response(Message(Role.ASSISTANT, metadata=told)), _QUIET)
+        metadata = _BEGUN.replace(response_model=model, response_id=id)
+        self._begun = write_response(Response(Message(Role.ASSISTANT, metadata=metadata)), _QUIET)
         kinds = (t.CREATED, t.IN_PROGRESS)
         return [self._spell({"type": kind, "response": self._begun}) for kind in kinds]
 
@@ -174,9 +172,9 @@ class Abroad(InPieces[OpenPart]):
     def _agreed(self, output: list[Wire]) -> list[Wire]:
         """The items, where calls have the ids and arguments that they had in the stream. What was
         told as two items, because it was not known yet that they are one, stays two."""
-        told, calls = self._writer.items, self._calls
-        if len(told) > len(output):
-            return list(told)
+        streamed, calls = self._writer.items, self._calls
+        if len(streamed) > len(output):
+            return list(streamed)
         return [
             {**item, **calls[item["call_id"]]}
             if item.get("type") in _PAIRED and item.get("call_id") in calls
@@ -196,8 +194,8 @@ class Abroad(InPieces[OpenPart]):
         if is_failure(wire):
             frames = [self._spell(_error_frame(event.error, wire))]
         else:
-            told = response.message.metadata
-            frames = self._start(ev.MessageStart(told.response_model, told.response_id))
+            metadata = response.message.metadata
+            frames = self._start(ev.MessageStart(metadata.response_model, metadata.response_id))
             wire = self._as_begun(wire, response, recorder)
             frames.append(self._spell({"type": t.FAILED, "response": wire}))
         self._failed, self._current = True, None
@@ -271,8 +269,8 @@ class Abroad(InPieces[OpenPart]):
     def _open(self, index: int, block: Any) -> list[Frame]:
         """A block that is no call begins; what is told in pieces opens its part."""
         piece, item = piece_of(block), self._item
-        said = self._current = OpenPart(index, block)
-        if piece is None or "string" in form_of(NAME, block.raw):
+        open_part = self._current = OpenPart(index, block)
+        if piece is None or "string" in spelling_of(NAME, block.raw):
             return []
         begun = before_pieces(block)
         frames: list[Frame] = []
@@ -280,83 +278,90 @@ class Abroad(InPieces[OpenPart]):
             item, frames = self._announce(begun)
             if item is None:
                 return frames
-        said.piece = piece
+        open_part.piece = piece
         if type(block) is not model.ThinkingBlock:
-            frames.append(self._open_part(said, item, piece))
-        return [*frames, *self._say(said, block.text)]
+            frames.append(self._open_part(open_part, item, piece))
+        return [*frames, *self._write_text(open_part, block.text)]
 
-    def _open_part(self, said: OpenPart, item: OpenItem, piece: Piece) -> Frame:
-        said.number = item.count(piece)
-        self._prepare(said, item, piece)
+    def _open_part(self, open_part: OpenPart, item: OpenItem, piece: Piece) -> Frame:
+        open_part.number = item.count(piece)
+        self._prepare(open_part, item, piece)
         kind = t.SUMMARY_ADDED if piece is t.SUMMARIZED else t.PART_ADDED
-        part = _part_of(before_pieces(said.block), piece)
-        return self._spell({"type": kind, **item.place(piece, said.number), "part": part})
+        part = _part_of(before_pieces(open_part.block), piece)
+        return self._spell({"type": kind, **item.place(piece, open_part.number), "part": part})
 
-    def _prepare(self, said: OpenPart, item: OpenItem, piece: Piece) -> None:
+    def _prepare(self, open_part: OpenPart, item: OpenItem, piece: Piece) -> None:
         tokens: Wire = {"logprobs": []} if piece is t.TEXT else {}
-        wire = {"type": piece.delta, **item.place(piece, said.number), "delta": PIECE, **tokens}
-        said.spell_as(piece.delta, wire)
+        wire = {
+            "type": piece.delta,
+            **item.place(piece, open_part.number),
+            "delta": PIECE,
+            **tokens,
+        }
+        open_part.spell_as(piece.delta, wire)
 
-    def _frame(self, said: Any, text: str) -> Frame:
-        pieces = said.pieces
+    def _frame(self, open_part: Any, text: str) -> Frame:
+        pieces = open_part.pieces
         pieces.append(text)
         if len(pieces) > MANY:
             thin(pieces)
         number = self._number
         self._number = number + 1
-        before, after = said.cuts
+        before, after = open_part.cuts
         data = f'{before}{encode_text(text).decode()},"sequence_number":{number}{after}'
-        return tuple.__new__(Frame, (said.name, data))
+        return tuple.__new__(Frame, (open_part.name, data))
 
-    def _say(self, said: OpenPart, text: str) -> list[Frame]:
-        opened = self._open_late(said) if text else []
-        return [*opened, *super()._say(said, text)]
+    def _write_text(self, open_part: OpenPart, text: str) -> list[Frame]:
+        opened = self._open_late(open_part) if text else []
+        return [*opened, *super()._write_text(open_part, text)]
 
-    def _open_late(self, said: OpenPart) -> list[Frame]:
+    def _open_late(self, open_part: OpenPart) -> list[Frame]:
         """Thinking opens its part when there is something to say."""
-        item, piece = self._item, said.piece
-        is_open = said.cuts is not None or type(said.block) is not model.ThinkingBlock
-        return [] if is_open or not item or not piece else [self._open_part(said, item, piece)]
+        item, piece = self._item, open_part.piece
+        is_open = open_part.cuts is not None or type(open_part.block) is not model.ThinkingBlock
+        return [] if is_open or not item or not piece else [self._open_part(open_part, item, piece)]
 
-    def _delta(self, said: OpenPart, event: ev.BlockDelta) -> list[Frame]:
+    def _delta(self, open_part: OpenPart, event: ev.BlockDelta) -> list[Frame]:
         """A signature is said at the end of its item, whenever it came."""
-        if event.field != "citations" or said.piece is not t.TEXT:
+        if event.field != "citations" or open_part.piece is not t.TEXT:
             return []
         # One that was stored with its event is plain JSON.
         note = write_citation(msgspec.convert(event.value, model.Citation), _QUIET)
-        return [] if note is None else self._cite(said, [note])
+        return [] if note is None else self._cite(open_part, [note])
 
-    def _cite(self, said: OpenPart, notes: list[Wire]) -> list[Frame]:
+    def _cite(self, open_part: OpenPart, notes: list[Wire]) -> list[Frame]:
         item = self._item
         if item is None:
             return []
-        place = {"type": t.ANNOTATION, **item.place(t.TEXT, said.number)}
-        first, said.notes = said.notes, said.notes + len(notes)
+        place = {"type": t.ANNOTATION, **item.place(t.TEXT, open_part.number)}
+        first, open_part.notes = open_part.notes, open_part.notes + len(notes)
         return [
             self._spell({**place, "annotation_index": number, "annotation": note})
             for number, note in enumerate(notes, first)
         ]
 
-    def _end(self, said: OpenPart, block: Any) -> list[Frame]:
+    def _end(self, open_part: OpenPart, block: Any) -> list[Frame]:
         """What was not said in pieces, and the end."""
         item = self._item
-        if said.start is not None:
-            return self._close(said)
-        if said.piece is None or item is None or piece_of(block) is None:
+        if open_part.start is not None:
+            return self._close(open_part)
+        if open_part.piece is None or item is None or piece_of(block) is None:
             self._current = None
             return self._end_whole(block)
-        frames = self._say(said, block.text[said.length :])
+        frames = self._write_text(open_part, block.text[open_part.length :])
         self._current = None
         item.blocks.append(block)
-        if said.cuts is None:
+        if open_part.cuts is None:
             return frames
-        part = _part_of(block, said.piece) or {}
-        if said.piece is t.TEXT:
-            frames += self._cite(said, (part.get("annotations") or [])[said.notes :])
-        return [*frames, *self._part_done(said, item, said.piece, part)]
+        part = _part_of(block, open_part.piece) or {}
+        if open_part.piece is t.TEXT:
+            frames += self._cite(open_part, (part.get("annotations") or [])[open_part.notes :])
+        return [*frames, *self._part_done(open_part, item, open_part.piece, part)]
 
-    def _part_done(self, said: OpenPart, item: OpenItem, piece: Piece, part: Wire) -> list[Frame]:
-        place = item.place(piece, said.number)
+    def _part_done(
+        self, open_part: OpenPart, item: OpenItem, piece: Piece, part: Wire
+    ) -> list[Frame]:
+        place = item.place(piece, open_part.number)
         whole = {"type": piece.done, **place, piece.whole: part.get(piece.whole)}
         if piece is t.TEXT:
             whole["logprobs"] = []
@@ -374,22 +379,24 @@ class Abroad(InPieces[OpenPart]):
         if part is None:
             return []
         frames: list[Frame] = []
-        if item is None or not item.is_message or "item" in form_of(NAME, block.raw):
+        if item is None or not item.is_message or "item" in spelling_of(NAME, block.raw):
             item, frames = self._announce(block)
             if item is None:
                 return frames
         item.blocks.append(block)
-        told = {**item.place(t.TEXT, item.count(t.TEXT)), "part": part}
-        frames += [self._spell({"type": kind, **told}) for kind in (t.PART_ADDED, t.PART_DONE)]
+        keys = {**item.place(t.TEXT, item.count(t.TEXT)), "part": part}
+        frames += [self._spell({"type": kind, **keys}) for kind in (t.PART_ADDED, t.PART_DONE)]
         return frames
 
-    def _close(self, said: OpenPart) -> list[Frame]:
+    def _close(self, open_part: OpenPart) -> list[Frame]:
         """A block that has no end is what was said of it."""
-        if said.start is not None:
-            text = said.text()
-            return self._end_call(said, ev.ToolUseEnd(said.index, recover(text).input, text))
-        if said.piece is not None:
-            return self._end(said, said.block.replace(text=said.text()))
+        if open_part.start is not None:
+            text = open_part.text()
+            return self._end_call(
+                open_part, ev.ToolUseEnd(open_part.index, recover(text).input, text)
+            )
+        if open_part.piece is not None:
+            return self._end(open_part, open_part.block.replace(text=open_part.text()))
         self._current = None
         return []
 
@@ -398,43 +405,43 @@ class Abroad(InPieces[OpenPart]):
     def _open_call(self, event: ev.ToolUseStart) -> list[Frame]:
         """Free text is said in one piece, when it is known for such; calls of the vendor's tools
         come whole."""
-        said = self._current = OpenPart(event.index, start=event)
+        open_part = self._current = OpenPart(event.index, start=event)
         is_free = event.call_type == "custom"
         if event.call_type in _VENDORS or not (is_free or event.executor == "client"):
             return []
         item, frames = self._announce(call_of(event))
         if item is not None:
-            said.piece = t.INPUT if is_free else t.ARGUMENTS
+            open_part.piece = t.INPUT if is_free else t.ARGUMENTS
             if not is_free:
-                self._prepare(said, item, t.ARGUMENTS)
+                self._prepare(open_part, item, t.ARGUMENTS)
         return frames
 
-    def _end_call(self, said: OpenPart, event: ev.ToolUseEnd) -> list[Frame]:
-        if said.start is None:
-            return self._close(said)
-        block, item = call_of(said.start, event), self._item
-        if said.piece is None or item is None:
+    def _end_call(self, open_part: OpenPart, event: ev.ToolUseEnd) -> list[Frame]:
+        if open_part.start is None:
+            return self._close(open_part)
+        block, item = call_of(open_part.start, event), self._item
+        if open_part.piece is None or item is None:
             self._current = None
             return self._end_hosted(block)
         item.blocks.append(block)
         wire, *_ = self._written(item)
-        frames = self._end_arguments(said, item, said.piece, wire)
+        frames = self._end_arguments(open_part, item, open_part.piece, wire)
         self._current = None
         return [*frames, self._item_done(item, wire)]
 
     def _end_arguments(
-        self, said: OpenPart, item: OpenItem, piece: Piece, wire: Wire
+        self, open_part: OpenPart, item: OpenItem, piece: Piece, wire: Wire
     ) -> list[Frame]:
         """The rest of what a call is given, and all of it again."""
-        text, told = wire.get(piece.whole), said.text()
+        text, streamed = wire.get(piece.whole), open_part.text()
         if type(text) is not str:
             return []
         frames: list[Frame] = []
-        if text.startswith(told):
-            self._prepare(said, item, piece)
-            frames = self._say(said, text[len(told) :])
-        elif same(recover(told).input, recover(text).input):
-            wire[piece.whole] = text = told
+        if text.startswith(streamed):
+            self._prepare(open_part, item, piece)
+            frames = self._write_text(open_part, text[len(streamed) :])
+        elif same(recover(streamed).input, recover(text).input):
+            wire[piece.whole] = text = streamed
         if type(wire.get("call_id")) is str:
             self._calls[wire["call_id"]] = {"id": item.id, piece.whole: text}
         place = item.place(piece, 0)
@@ -463,16 +470,16 @@ def _error_frame(error: ProviderError, body: Wire) -> Wire:
 def _part_of(block: model.Block, piece: Piece | None) -> Wire | None:
     """The block as a part of an item."""
     if type(block) is model.ThinkingBlock and piece is not None:
-        return put_back({"type": PART_TYPES[piece], "text": block.text}, block.raw)
+        return restore_own({"type": PART_TYPES[piece], "text": block.text}, block.raw)
     return write_part(block, _QUIET, made=True)
 
 
 def _is_part(block: model.Block) -> bool:
     """Whether a block that is not told in pieces is a part of a message."""
     if type(block) is model.UnknownBlock:
-        return NAME in block.raw and "part" in form_of(NAME, block.raw)
+        return NAME in block.raw and "part" in spelling_of(NAME, block.raw)
     if type(block) is model.ImageBlock or type(block) is model.DocumentBlock:
-        return "type" in form_of(NAME, block.raw)
+        return "type" in spelling_of(NAME, block.raw)
     return False
 
 
@@ -489,7 +496,7 @@ def _write_items(writer: ItemWriter, blocks: tuple[model.Block, ...]) -> list[Wi
 class StreamWriter(stream_writer.StreamWriter):
     """One stream of the Responses API."""
 
-    name, way = NAME, Abroad
+    name, foreign_writer = NAME, ForeignWriter
 
     def _keeps(self, block: model.CompactionBlock) -> bool:
         return block.data is not None and not block.text

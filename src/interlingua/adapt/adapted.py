@@ -1,0 +1,41 @@
+"""The result of adapting a value to its target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.model.losses import Report
+
+if TYPE_CHECKING:
+    from interlingua.adapt.fit.answers import AnswerAdapter
+    from interlingua.adapt.target import WireTarget
+
+
+class Adapted(msgspec.Struct, frozen=True):
+    """A request (or a response, or messages) in a form that its target accepts."""
+
+    value: Any
+    recorder: LossRecorder
+    """Knows which original stands behind each part of the value."""
+    answer_adapter: AnswerAdapter | None = None
+    """Translates the answer back, where the model is asked in another way than the caller asked."""
+    target: WireTarget | None = None
+    """What `write` writes it for; None where only a dialect is known."""
+
+    @property
+    def report(self) -> Report:
+        """What the target cannot represent, and what was repaired."""
+        return self.recorder.report
+
+    @property
+    def scribe(self) -> LossRecorder:
+        """The name of `recorder` in earlier releases."""
+        return self.recorder
+
+    @property
+    def back(self) -> AnswerAdapter | None:
+        """The name of `answer_adapter` in earlier releases."""
+        return self.answer_adapter

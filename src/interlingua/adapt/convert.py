@@ -1,0 +1,317 @@
+"""Conversions in one call: read, adapt, write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import msgspec
+from msgspec.structs import replace
+
+from interlingua.adapt.history.retell import require_instructions, retell
+from interlingua.adapt.request import adapt, write
+from interlingua.adapt.target import (
+    Instructions,
+    ProfileChoice,
+    conversion_target,
+    split_model,
+)
+from interlingua.dialects.kernel.wire import decode_quickly, parse, parse_spelled
+from interlingua.dialects.record import Dialect, Written
+from interlingua.dialects.registry import _LOADED, dialects
+from interlingua.dialects.registry import dialect as dialect_of
+from interlingua.errors import DetectError, ReadError
+from interlingua.model.exchange import Request, Response
+from interlingua.model.losses import Report, planning
+from interlingua.model.message import Message, Role
+from interlingua.model.sdk_objects import dumped
+from interlingua.model.spelled_numbers import decode_usual
+
+if TYPE_CHECKING:
+    from interlingua.adapt.names import FormatName
+    from interlingua.coerce import Conversation
+
+Kind = Literal["request", "response"]
+_KINDS = get_args(Kind)
+
+
+def convert(
+    data: Any,
+    source: FormatName | None = None,
+    target: FormatName | None = None,
+    kind: Kind | None = None,
+    model: str | None = None,
+    stream: bool | None = None,
+    *,
+    to: FormatName | None = None,
+    profile: ProfileChoice = None,
+    instructions: Instructions = "place",
+) -> Written:
+    """Convert a request or a response to another format, with a report of what is lost.
+
+        result = il.convert(body, to="anthropic", model="claude-sonnet-4-6")
+        result.wire, result.json(), result.report, result.model
+
+    `data` is parsed JSON, bytes, text, an object of an SDK, or `il.Request` and `il.Response`; a
+    list is messages alone. `to` (or `target`) is a dialect, a view, a provider such as `groq`, or
+    `canonical`. `source` and `kind` (`request` or `response`) are detected unless they are passed;
+    streams have `il.stream_convert`. `model` is the target's name for the model, an alias such as
+    `sonnet`, or `<provider>:<name>`; for dialects that have it in the URL, the URL's, and so is
+    `stream`. A request is fitted to what the model accepts, by the package's rules or by `profile`,
+    unless that is False. `instructions` in mid-conversation stay in their place, or are moved to
+    the front (`hoist`). The `report` has one loss for each thing that the target cannot represent;
+    `report.require_lossless()` makes them an error."""
+    if target is None or to is not None:
+        target = _one_target(target, to)
+    if type(data) not in _JSON:
+        data, source, kind = _taken(data, source, kind)
+    if source is None or source == "auto":
+        source, kind = _detected(data, kind)
+    return _converted(data, source, target, kind, model, stream, profile, instructions)
+
+
+def _converted(
+    data: Any,
+    source: str,
+    target: str,
+    kind: Kind | None,
+    model: str | None,
+    stream: bool | None,
+    profile: ProfileChoice,
+    instructions: Instructions,
+) -> Written:
+    reader, writer, host = _LOADED.get(source), _LOADED.get(target), None
+    if reader is None or writer is None:
+        from interlingua.adapt.names import format_named
+
+        (source, own), (target, host) = format_named(source), format_named(target)
+        host = None if host == own else host
+        if not {source, target} <= set(dialects()):
+            return _between(data, source, target, kind, model, stream, profile, instructions, host)
+        reader, writer = dialect_of(source), dialect_of(target)
+    if kind == "request" or kind is None:
+        try:
+            return _request(data, reader, writer, kind, model, stream, profile, instructions, host)
+        except ReadError:
+            if not _begins_a_list(data):
+                raise
+        return _between(data, source, target, kind, model, stream, profile, instructions, host)
+    _require_kind(kind)
+    return _response(data, reader, writer, model)
+
+
+_JSON = (dict, list, bytes, str)
+_TAKEN = (
+    "il.convert takes parsed JSON, bytes, text, an object of an SDK, il.Request, il.Response or"
+    " il.Message"
+)
+
+
+def _one_target(target: str | None, to: str | None) -> str:
+    if target is None and to is None:
+        raise TypeError("il.convert needs a target: to='anthropic', or any other format")
+    if target is not None and to is not None and to != target:
+        raise TypeError(f"to={to!r} and target={target!r} are two names for one thing: pass one")
+    return target or to or ""
+
+
+def _taken(data: Any, source: str | None, kind: Kind | None) -> tuple[Any, str | None, Kind | None]:
+    """Values that are neither JSON nor text, as JSON or as they are; `TypeError` for others."""
+    from interlingua.views.objects import view_of
+
+    if isinstance(data, (dict, list, bytes, str)) or view_of(data) is not None:
+        return data, source, kind
+    if isinstance(data, (bytearray, memoryview)):
+        return bytes(data), source, kind
+    if isinstance(data, Message):
+        data = Request((data,))
+    elif isinstance(data, tuple):
+        data = list(data)
+    if isinstance(data, (Request, Response)):
+        return data, "canonical", "request" if isinstance(data, Request) else "response"
+    plain = dumped(data)
+    if plain is data and not isinstance(data, list):
+        raise TypeError(f"{_TAKEN}; found a {type(data).__name__}")
+    return plain, source, kind
+
+
+def _detected(data: Any, kind: Kind | None) -> tuple[str, Kind]:
+    from interlingua.adapt import formats
+
+    if kind is not None:
+        _require_kind(kind)
+    if isinstance(data, list) and data and all(isinstance(each, Message) for each in data):
+        return formats.CANONICAL, "request"
+    found = formats.detect(data, kind)
+    return found.dialect, found.kind
+
+
+def _request(
+    data: Any,
+    reader: Dialect,
+    writer: Dialect,
+    kind: Kind | None,
+    model: str | None,
+    stream: bool | None,
+    profile: ProfileChoice,
+    instructions: Instructions,
+    host: str | None,
+) -> Written:
+    """A request; without a kind, a response if the body is one."""
+    name = None if model is None else split_model(model)[1]
+    if type(data) is bytes or type(data) is str:
+        try:
+            body = decode_usual(data)
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            if (spelled := parse_spelled(data)) is not None:
+                written = _request(
+                    spelled, reader, writer, kind, model, stream, profile, instructions, host
+                )
+                return _with_text(written)
+            body = parse(data, f"{reader.name} request")
+        usual = type(body) is dict and reader.traits.messages in body
+        if kind is None and not usual and _is_response(body, reader):
+            return _response(data, reader, writer, model)
+        request = reader.read_parsed(body, name, stream)
+    else:
+        if kind is None and _is_response(data, reader):
+            return _response(data, reader, writer, model)
+        request = reader.read_request(data, name, stream)
+    if name is not None and request.model != name:
+        request = request.replace(model=name)
+    if reader is writer and host is None:
+        if instructions == "place":
+            return writer.write_request(request)
+        profile = False
+    target = conversion_target(writer, model, request.model, profile, instructions, host)
+    return write(adapt(request, target, reader.name))
+
+
+def _is_response(body: Any, reader: Dialect) -> bool:
+    """Whether a body in this dialect is a response; one without messages may be."""
+    if type(body) is not dict or reader.traits.messages in body:
+        return False
+    from interlingua.adapt import formats
+
+    return formats.kind_in(body, reader.name) == "response"
+
+
+def _with_text(written: Written) -> Written:
+    """The same with plain floats in its wire, and the spelling in `text`."""
+    text = written.json()
+    return replace(written, wire=decode_quickly(text), text=text)
+
+
+def _response(data: Any, reader: Dialect, writer: Dialect, model: str | None) -> Written:
+    response = reader.read_response(data)
+    name = None if model is None else split_model(model)[1]
+    if name is not None:
+        response = with_model(response, name)
+    if reader is writer:
+        return writer.write_response(response)
+    adapted = retell(response, writer, name, source=reader.name)
+    return writer.write_response(adapted.value, adapted.recorder)
+
+
+def with_model(response: Response, model: str) -> Response:
+    """The response under another name of its model."""
+    message = response.message
+    metadata = message.metadata.replace(response_model=model)
+    return response.replace(message=message.replace(metadata=metadata))
+
+
+def _begins_a_list(data: Any) -> bool:
+    if isinstance(data, (bytes, str)):
+        return data[:64].lstrip()[:1] in (b"[", "[")
+    return isinstance(data, list)
+
+
+def _between(
+    data: Any,
+    source: str,
+    target: str,
+    kind: Kind | None,
+    model: str | None,
+    stream: bool | None,
+    profile: ProfileChoice,
+    instructions: Instructions,
+    host: str | None,
+) -> Written:
+    """The same where one side is no dialect."""
+    from interlingua.adapt import formats
+    from interlingua.adapt.presets import PRESETS
+
+    if source not in (*formats.names(), *PRESETS):
+        raise formats.unknown_format(source)
+    kind = kind or formats.kind_in(data, source)
+    _require_kind(kind)
+    require_instructions(instructions)
+    name = None if model is None else split_model(model)[1]
+    parsed = parse_spelled(data) if kind == "request" else None
+    value = formats.read(data if parsed is None else parsed, source, kind, name, stream)
+    written = formats.write(value, target, source, model, profile, instructions, host)
+    return written if parsed is None else _with_text(written)
+
+
+def _require_kind(kind: str) -> None:
+    if kind == "stream":
+        raise DetectError("a stream is converted by il.stream_convert, not by il.convert")
+    if kind not in _KINDS:
+        raise DetectError(f"unknown kind {kind!r}", [*_KINDS])
+
+
+def plan(
+    messages: Conversation,
+    target: FormatName | Dialect,
+    model: str | None = None,
+    *,
+    profile: ProfileChoice = None,
+    instructions: Instructions = "place",
+) -> Report:
+    """What writing this history for `target` would lose, without doing it. `target` is a format or
+    a model. For messages alone, the report has only their losses. `messages` are text, messages,
+    dicts or a whole request, and `instructions` are as for `convert`."""
+    from interlingua.coerce import as_conversation
+
+    require_instructions(instructions)
+    host = None
+    if isinstance(target, Dialect):
+        writer = target
+    else:
+        writer, host, model = _planned(target, model)
+    history = as_conversation(messages)
+    alone = not isinstance(history, Request)
+    request = history if isinstance(history, Request) else Request(_going_on(history), model)
+    name = request.model if model is None else split_model(model)[1]
+    if request.model != name:
+        request = request.replace(model=name)
+    to = conversion_target(writer, model, request.model, profile, instructions, host)
+    with planning():
+        report = write(adapt(request, to)).report
+    return report.of_history() if alone else report
+
+
+def _planned(target: str, model: str | None) -> tuple[Dialect, str | None, str | None]:
+    """The dialect, the host and the model that a format's or a model's name means."""
+    from interlingua.adapt.formats import unknown_format
+    from interlingua.adapt.names import format_named
+    from interlingua.profiles.names import AmbiguousModelError, UnknownModelError
+    from interlingua.profiles.resolving import resolve
+    from interlingua.providers.profiles import lookup_here
+
+    name, host = format_named(target)
+    if name in dialects():
+        return dialect_of(name), host, model
+    try:
+        id = resolve(target)
+        return dialect_of(lookup_here().dialect(id)), split_model(id)[0], model or id
+    except AmbiguousModelError:
+        raise
+    except UnknownModelError:
+        raise unknown_format(target) from None
+
+
+def _going_on(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """A history as it will be said: with a turn of the user's behind the model's last."""
+    ends = bool(messages) and messages[-1].role is Role.ASSISTANT
+    return (*messages, Message.user("?")) if ends else tuple(messages)

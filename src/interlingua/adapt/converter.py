@@ -1,0 +1,165 @@
+"""`Converter`: conversions of whole conversations, turn by turn; each costs what is new."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import Any
+
+from interlingua.adapt.convert import convert
+from interlingua.adapt.remembered import (
+    Conversation,
+    Conversations,
+    Figures,
+    LoggingRecorder,
+    encode_with,
+)
+from interlingua.adapt.request import adapt, write
+from interlingua.adapt.target import (
+    Instructions,
+    ProfileChoice,
+    WireTarget,
+    conversion_target,
+    split_model,
+)
+from interlingua.dialects.kernel.wire import decode_quickly
+from interlingua.dialects.record import Written
+from interlingua.dialects.registry import dialect as dialect_of
+from interlingua.model.exchange import Request
+from interlingua.model.losses import Report
+
+MAX_BYTES = 64 * 2**20
+
+
+class Converter:
+    """Converts the requests of a conversation, and remembers what it read and wrote.
+
+        converter = il.Converter("anthropic", "openai-chat", model="openai:gpt-5")
+        for body in bodies:  # each with the whole history, as agents send it
+            converter.convert(body).json()
+
+    A body that begins with the messages of an earlier one, and is equal to it beside its messages,
+    is read and written from there on. The result is that of `il.convert`, which does all others.
+    What is remembered takes about `max_bytes` at most, and 0 remembers nothing; conversations that
+    were not used longest go first. Use one converter for each user whose data must stay apart."""
+
+    def __init__(
+        self,
+        source: str,
+        target: str,
+        model: str | None = None,
+        *,
+        max_bytes: int = MAX_BYTES,
+        profile: ProfileChoice = None,
+        instructions: Instructions = "place",
+    ) -> None:
+        self._reader, self._writer = dialect_of(source), dialect_of(target)
+        self._model = model
+        self._name = None if model is None else split_model(model)[1]
+        self._profile, self._instructions = profile, instructions
+        self._conversations = Conversations(max_bytes)
+        self._lock = Lock()
+
+    @property
+    def figures(self) -> Figures:
+        """How often something was remembered, and how often not."""
+        return self._conversations.figures
+
+    def clear(self) -> None:
+        """Forget all conversations."""
+        with self._lock:
+            self._conversations.clear()
+
+    def convert(self, body: bytes, stream: bool | None = None) -> Written:
+        """Convert the body of a request, as `il.convert` does."""
+        with self._lock:
+            read = self._conversations.read(body, self._reader, self._name, stream)
+            written = None if read is None else self._write(read)
+        return self._whole(body, stream) if written is None else written
+
+    def _whole(self, body: bytes, stream: bool | None) -> Written:
+        return convert(
+            body,
+            self._reader.name,
+            self._writer.name,
+            model=self._model,
+            stream=stream,
+            profile=self._profile,
+            instructions=self._instructions,
+        )
+
+    def _write(self, read: Conversation) -> Written | None:
+        request = read.request
+        if self._name is not None and request.model != self._name:
+            request = request.replace(model=self._name)
+        if self._reader is self._writer and self._instructions == "place":
+            return _converted(
+                write_remembered(read, request, WireTarget(self._writer), None, home=True)
+            )
+        profile = False if self._reader is self._writer else self._profile
+        target = conversion_target(
+            self._writer, self._model, request.model, profile, self._instructions
+        )
+        return _converted(write_remembered(read, request, target, self._reader.name))
+
+
+def write_remembered(
+    read: Conversation,
+    request: Request,
+    target: WireTarget,
+    source: str | None,
+    *,
+    home: bool = False,
+) -> tuple[Written, bytes] | None:
+    """What a request of a conversation is written as, and its bytes; None where it has to be
+    written whole. The wire is only to be looked at: later turns share its parts.
+
+    `source` is the dialect it was read from; on its way `home` it stays as it is."""
+    dialect, to = target.dialect, (target.dialect, target.host)
+    facts = read.facts_for(request)
+    recorder = LoggingRecorder(dialect.name, request, Report(dialect.name))
+    turns = read.turns_for(to, recorder, facts)
+    if turns is None:
+        return None
+    recorder.memory = turns
+    if home:
+        written = dialect.write_request(request, recorder)
+    else:
+        written = write(adapt(request, target, source, facts=facts, recorder=recorder))
+    text = encode_with(written.wire, turns)
+    if text is None:
+        return None
+    read.remember(to, turns)
+    return written, text
+
+
+class Converted(Written, frozen=True):
+    """A body that was joined from bytes; its wire is parsed when it is asked for."""
+
+    def json(self) -> bytes:
+        if _WIRE.__get__(self) is None:
+            assert self.text is not None
+            return self.text
+        return super().json()
+
+
+def _converted(found: tuple[Written, bytes] | None) -> Written | None:
+    if found is None:
+        return None
+    written, text = found
+    model, stream, adapter = written.model, written.stream, written.answer_adapter
+    return Converted(None, written.report, model, stream, adapter, text)
+
+
+_WIRE = Written.__dict__["wire"]
+
+
+def _wire(converted: Converted) -> Any:
+    wire = _WIRE.__get__(converted)
+    if wire is None:
+        assert converted.text is not None
+        wire = decode_quickly(converted.text)
+        _WIRE.__set__(converted, wire)
+    return wire
+
+
+Converted.wire = property(_wire)  # in place of the field

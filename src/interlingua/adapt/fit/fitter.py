@@ -1,0 +1,132 @@
+"""One fitting under way: what is given, what has been changed of it, and the account of that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.registry import traits_of
+from interlingua.model.base import Raw
+from interlingua.model.blocks import Block
+from interlingua.model.exchange import Request
+from interlingua.model.losses import LossKind, Severity
+from interlingua.model.message import Message
+from interlingua.model.tools import ToolDefinition
+from interlingua.profiles.profile import Profile
+
+MAXIMUM = "max_output_tokens"
+FORM = "$form"
+
+
+class Fitter:
+    """The steps read with `now` and write with `change`; `lost` accounts for what they do."""
+
+    def __init__(self, request: Request, profile: Profile, recorder: LossRecorder) -> None:
+        self.request = request
+        self.profile = profile
+        self.recorder = recorder
+        self.dialect = recorder.dialect
+        self.traits = traits_of(recorder.dialect)
+        self.messages: tuple[Message, ...] = request.messages
+        self.tools: tuple[ToolDefinition, ...] = request.tools
+        self.thinking = False
+        """Whether the model will think; `on_budget`, whether it was given so many tokens for it."""
+        self.on_budget = False
+        self.effort_none = False
+        """Whether reasoning is switched off, or is off by default."""
+        self.names: dict[str, str] = {}
+        """The names that tools are called by here, to those that they have."""
+        self.json_tool: str | None = None
+        """The tool that is called in place of an answer in JSON."""
+        self.moved: set[int] = set()
+        """Instructions of which it was told already that they stand elsewhere."""
+        self.form: dict[str, Any] = {}
+        self.respelled: dict[str, Any] = {}
+        """How something is spelled for this model, where its dialect has several ways."""
+        self._changed: dict[str, Any] = {}
+
+    # -- options ----------------------------------------------------------------------------------
+
+    def now(self, option: str) -> Any:
+        if option in self._changed:
+            return self._changed[option]
+        return getattr(self.request.options, option)
+
+    def change(self, option: str, value: Any) -> None:
+        self._changed[option] = value
+
+    # -- the account ------------------------------------------------------------------------------
+
+    def because(self, reason: str, field: str) -> tuple[str, str | None]:
+        """A reason with the rule that stands behind a field of the profile, and the rule's id."""
+        rule = self.profile.rule(field)
+        subject = self.profile.name or "the model"
+        if rule is None:
+            return f"{subject} {reason}", None
+        return f"{subject} {reason} ({rule})", rule.id
+
+    def lost(
+        self,
+        option: str,
+        field: str,
+        reason: str,
+        kind: LossKind = "approximated",
+        severity: Severity = "warning",
+    ) -> None:
+        """A loss at an option, or inside one."""
+        self.lost_at(self.request.options, option, field, reason, kind, severity)
+
+    def lost_at(
+        self,
+        value: Any,
+        inside: str | None,
+        field: str,
+        reason: str,
+        kind: LossKind = "approximated",
+        severity: Severity = "warning",
+    ) -> None:
+        """A loss at any part of the request."""
+        text, rule = self.because(reason, field)
+        self.recorder.lost(value, inside, text, kind=kind, severity=severity, rule=rule)
+
+    def drop(self, option: str, field: str, reason: str, severity: Severity = "warning") -> None:
+        """Leave an option out."""
+        self.change(option, None)
+        self.lost(option, field, reason, "dropped", severity)
+
+    def drop_block(self, block: Block, field: str, reason: str, severity: Severity) -> None:
+        text, rule = self.because(reason, field)
+        self.recorder.dropped(block, text, severity, rule)
+
+    def stands_for(self, new: Any, original: Any) -> Any:
+        self.recorder.alias(new, original)
+        return new
+
+    # -- the end ----------------------------------------------------------------------------------
+
+    def fitted(self) -> Request:
+        """The request with all changes; itself where there are none."""
+        request = self.request
+        changes: dict[str, Any] = {}
+        if self._changed:
+            changes["options"] = self._options()
+        if self.messages is not request.messages:
+            changes["messages"] = self.messages
+        if self.tools is not request.tools:
+            changes["tools"] = self.tools
+        if self.form or self.respelled:
+            changes["raw"] = self._spelled(request.raw)
+        return request.replace(**changes) if changes else request
+
+    def _options(self) -> Any:
+        options = self.request.options
+        for option in ("reasoning", "response_format", "tool_choice"):
+            old, new = getattr(options, option), self._changed.get(option)
+            if old is not None and new is not None and new is not old:
+                self.recorder.alias(new, old)
+        return self.stands_for(options.replace(**self._changed), options)
+
+    def _spelled(self, raw: Raw | None) -> Raw:
+        own_raw = dict((raw or {}).get(self.dialect) or {})
+        own_raw[FORM] = {**self.form, **(own_raw.get(FORM) or {}), **self.respelled}
+        return {**(raw or {}), self.dialect: own_raw}

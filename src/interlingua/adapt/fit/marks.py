@@ -1,0 +1,219 @@
+"""Cache marks: where they are taken, and as many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from interlingua.adapt.fit.fitter import Fitter
+from interlingua.adapt.fit.media import MEDIA
+from interlingua.model.blocks import ToolUseBlock
+from interlingua.model.losses import LossKind
+from interlingua.model.message import Message, Role
+from interlingua.model.tools import ToolDefinition
+
+_INSTRUCTS = frozenset({Role.SYSTEM, Role.DEVELOPER})
+
+
+class _Mark(NamedTuple):
+    """One mark: what carries it, and in which part of the prompt."""
+
+    value: Any
+    place: str
+
+
+def fit_marks(fitter: Fitter) -> None:
+    most, rules = fitter.profile.limits.cache_marks, fitter.profile.cache
+    if most is None and rules.places is None and rules.ttls is None:
+        return
+    marks = list(_marks(fitter))
+    if len({id(each.value) for each in marks}) < len(marks):
+        _tell_apart(fitter)
+        marks = list(_marks(fitter))
+    automatic = fitter.now("cache") is not None
+    if not marks and not automatic:
+        return
+    gone: dict[int, str] = {}
+    if rules.places is not None and most != 0:
+        gone = {id(each.value): "cache.places" for each in marks if each.place not in rules.places}
+    left = [each for each in marks if id(each.value) not in gone]
+    if most is not None:
+        if automatic and most == 0:
+            fitter.drop("cache", "limits.cache_marks", "takes no cache marks", "info")
+        if len(left) > most - automatic > 0:
+            left = _long_enough(fitter, left, len(left) - most + automatic, gone)
+        chosen = {id(each.value) for each in _chosen(left, most - automatic)}
+        others = [id(each.value) for each in left if id(each.value) not in chosen]
+        gone |= dict.fromkeys(others, "limits.cache_marks")
+    lasting = _lasting(fitter, [each for each in left if id(each.value) not in gone])
+    if gone or lasting:
+        _say(fitter, gone, lasting)
+
+
+def _tell_apart(fitter: Fitter) -> None:
+    """One block that stands in several places is one for each of them from here on."""
+    seen: set[int] = set()
+
+    def own(block: Any) -> Any:
+        if id(block) in seen:
+            block = fitter.stands_for(block.replace(), block)
+        seen.add(id(block))
+        return block
+
+    def whole(message: Message) -> Message:
+        copy = message.replace(content=tuple([own(block) for block in message.content]))
+        return fitter.stands_for(copy, message)  # type: ignore[no-any-return]  # a message
+
+    fitter.messages = tuple([whole(message) for message in fitter.messages])
+
+
+def _long_enough(
+    fitter: Fitter, marks: list[_Mark], excess: int, gone: dict[int, str]
+) -> list[_Mark]:
+    """Where there are too many, those go first that nothing would be cached by, since what stands
+    before them is too short."""
+    least = fitter.profile.limits.cache_min
+    if least is None:
+        return marks
+    before: set[int] = set()
+    letters = 0
+    for each in _read(fitter):
+        letters += _letters(each.value)
+        if letters >= least * _LETTERS:
+            break
+        before.add(id(each.value))
+    short = [id(each.value) for each in marks if id(each.value) in before]
+    if len(short) == len(marks):
+        return marks
+    gone |= dict.fromkeys(short[:excess], "limits.cache_min")
+    return [each for each in marks if id(each.value) not in gone]
+
+
+_LETTERS = 2
+"""Letters of a token at the least, so that a mark is given the benefit of the doubt."""
+
+
+def _lasting(fitter: Fitter, marks: list[_Mark]) -> dict[int, tuple[str, str]]:
+    """How long marks last that cannot last as long as they were to: the time, and the field of the
+    profile that says so."""
+    rules = fitter.profile.cache
+    if rules.ttls is None:
+        return {}
+    lasting: dict[int, tuple[str, str]] = {}
+    shortest = len(rules.ttls) - 1
+    for each in marks:
+        wanted = each.value.cache.ttl
+        ttl = _near(wanted, rules.ttls) if wanted is not None else rules.ttls[0]
+        field = "cache.ttls"
+        if rules.longest_first and rules.ttls.index(ttl) > shortest:
+            ttl, field = rules.ttls[shortest], "cache.longest_first"
+        shortest = rules.ttls.index(ttl)
+        if wanted is not None and ttl != wanted:
+            lasting[id(each.value)] = (ttl, field)
+    return lasting
+
+
+def _near(wanted: str, known: tuple[str, ...]) -> str:
+    """The same, else the next shorter one, else the shortest."""
+    if wanted in known:
+        return wanted
+    shorter = [each for each in known if _seconds(each) <= _seconds(wanted)]
+    return shorter[-1] if shorter else known[0]
+
+
+def _seconds(ttl: str) -> int:
+    number, unit = ttl[:-1], ttl[-1:]
+    return int(number) * _UNITS.get(unit, 1) if number.isdigit() else 0
+
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def _chosen(marks: list[_Mark], most: int) -> list[_Mark]:
+    """The first, behind which as a rule everything stays the same, and the last ones."""
+    if len(marks) <= most:
+        return marks
+    return [marks[0], *marks[len(marks) - most + 1 :]] if most > 0 else []
+
+
+def _marks(fitter: Fitter) -> Iterator[_Mark]:
+    return (each for each in _read(fitter) if getattr(each.value, "cache", None) is not None)
+
+
+def _read(fitter: Fitter) -> Iterator[_Mark]:
+    """All that may carry one, in the order in which a prompt is read."""
+    for tool in fitter.tools:
+        yield _Mark(tool, "tools")
+    for leading in (True, False):
+        place = "system" if leading else "messages"
+        for message in fitter.messages:
+            if (message.role in _INSTRUCTS) is leading:
+                for block in message.content:
+                    for part in getattr(block, "content", None) or ():
+                        yield _Mark(part, place)
+                    yield _Mark(block, place)
+
+
+def _letters(value: Any) -> int:
+    """About how long a block or a tool is; media counts as much as any mark wants."""
+    kind = type(value)
+    if kind in MEDIA:
+        return _MUCH
+    if kind is ToolDefinition:
+        return len(value.description or "") + len(str(value.input_schema or ""))
+    if kind is ToolUseBlock:
+        return len(str(value.input))
+    return len(getattr(value, "text", None) or "")
+
+
+_MUCH = 1 << 20
+
+
+def _say(fitter: Fitter, gone: dict[int, str], lasting: dict[int, tuple[str, str]]) -> None:
+    edits = _MarkEdits(fitter, gone, lasting)
+    fitter.tools = tuple([edits.of(tool) for tool in fitter.tools])
+    fitter.messages = tuple([edits.message(message) for message in fitter.messages])
+
+
+class _MarkEdits:
+    """Blocks and tools without the marks that go, and with those that last another time."""
+
+    def __init__(
+        self, fitter: Fitter, gone: dict[int, str], lasting: dict[int, tuple[str, str]]
+    ) -> None:
+        self._fitter = fitter
+        self._gone = gone
+        self._lasting = lasting
+
+    def message(self, message: Message) -> Message:
+        content = [self.of(block) for block in message.content]
+        if all(new is old for new, old in zip(content, message.content, strict=True)):
+            return message
+        edited = message.replace(content=tuple(content))
+        return self._fitter.stands_for(edited, message)  # type: ignore[no-any-return]  # a message
+
+    def of(self, value: Any) -> Any:
+        """A block or tool, and its parts."""
+        new = value
+        inner = getattr(value, "content", None)
+        if inner and any(id(part) in self._gone or id(part) in self._lasting for part in inner):
+            new = value.replace(content=tuple([self.of(part) for part in inner]))
+        if id(value) in self._gone:
+            self._lost(value, "cache", self._gone[id(value)], "dropped")
+            new = new.replace(cache=None)
+        elif id(value) in self._lasting:
+            ttl, field = self._lasting[id(value)]
+            reason = f"takes no mark here that lasts {value.cache.ttl}; said as {ttl}"
+            self._fitter.lost_at(value, "cache.ttl", field, reason, severity="info")
+            new = new.replace(cache=value.cache.replace(ttl=ttl))
+        return new if new is value else self._fitter.stands_for(new, value)
+
+    def _lost(self, value: Any, inside: str, field: str, kind: LossKind) -> None:
+        self._fitter.lost_at(value, inside, field, _WHY[field], kind, "info")
+
+
+_WHY = {
+    "cache.places": "takes no cache mark here",
+    "limits.cache_marks": "takes fewer cache marks",
+    "limits.cache_min": "takes fewer cache marks, and caches nothing as short as what stands here",
+}

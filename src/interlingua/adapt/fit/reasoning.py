@@ -1,0 +1,358 @@
+"""How much to think: efforts, budgets and levels, whichever of them the model knows.
+
+Efforts and budgets stand for each other by fixed numbers, with the way back split half-way between
+them, so that an effort said as a budget is read as the same effort again. A share of the longest
+answer would change with an option that has nothing to do with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from interlingua.adapt.fit.fitter import FORM, MAXIMUM, Fitter
+from interlingua.model.exchange import EFFORTS, Effort, Reasoning
+from interlingua.profiles.fields import ReasoningRules
+
+BUDGETS: dict[Effort, int] = {
+    "minimal": 1024,
+    "low": 2048,
+    "medium": 8192,
+    "high": 16384,
+    "xhigh": 24576,
+    "max": 32768,
+}
+_UP_TO: tuple[tuple[int, Effort], ...] = (
+    (1024, "minimal"),
+    (4095, "low"),
+    (12287, "medium"),
+    (20479, "high"),
+    (28671, "xhigh"),
+)
+USUAL: Effort = "medium"
+"""What stands for thinking that is wanted without a word how much."""
+_RESERVE = 1024
+"""Tokens that are left for the answer where a budget has to be smaller than both together."""
+_BY_EFFORT = frozenset({"effort", "level", "adaptive", "deepseek", "nova", "openai-object"})
+# Where Converse has the effort of a model, beside `outputConfig` (recorded; botocore 1.44).
+_BEDROCK_PLACES = {
+    "adaptive": "output_config",
+    "nova": "reasoningConfig",
+    "effort": "reasoning_effort",
+    "openai-object": "reasoning",
+}
+ALONE = "alone"
+"""The spelling of an effort that its writer meant without thinking: Claude knows both."""
+
+
+def effort_of(budget: int) -> Effort:
+    """The effort that a budget stands for."""
+    return next((effort for most, effort in _UP_TO if budget <= most), "max")
+
+
+def near(effort: Effort, known: Sequence[Effort]) -> Effort | None:
+    """The same, else the next lower one, else the next higher; never `none`."""
+    place = EFFORTS.index(effort)
+    lower = [each for each in EFFORTS[1 : place + 1] if each in known]
+    higher = [each for each in EFFORTS[max(place, 1) :] if each in known]
+    return lower[-1] if lower else higher[0] if higher else None
+
+
+def fit_reasoning(fitter: Fitter) -> None:
+    rules = fitter.profile.reasoning
+    wanted: Reasoning | None = fitter.now("reasoning")
+    if wanted is not None:
+        adjusted = _adjusted(fitter, wanted, rules)
+        if adjusted is not None and adjusted.visible is not None and rules.visible == "none":
+            adjusted = _unshown(fitter, adjusted, rules)
+        if adjusted is not wanted:
+            fitter.change("reasoning", adjusted)
+    _beside_tools(fitter)
+    _note(fitter, fitter.now("reasoning"), rules)
+
+
+def _adjusted(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reasoning | None:
+    if rules.carrier == "none":
+        _not_at_all(fitter, wanted)
+        return None
+    if wanted.mode == "off":
+        return _off(fitter, wanted, rules)
+    if rules.carrier == "budget":
+        return _on_budget(fitter, wanted, rules)
+    if rules.carrier in _BY_EFFORT:
+        return _by_effort(fitter, wanted, rules)
+    if rules.carrier == "toggle":
+        return _switched_on(fitter, wanted)
+    if wanted.budget_tokens is None:
+        return wanted
+    return _with_budget(fitter, wanted, wanted.budget_tokens, rules)
+
+
+def _unshown(fitter: Fitter, reasoning: Reasoning, rules: ReasoningRules) -> Reasoning | None:
+    """Where there is no switch for it, nothing can be said about what is shown."""
+    if reasoning.visible is not rules.shown:
+        reason = "cannot be told to show or hide its thinking"
+        fitter.lost("reasoning.visible", "reasoning.visible", reason, "dropped", "info")
+    left = reasoning.replace(visible=None)
+    return None if left == Reasoning() and rules.default not in (None, "off", "none") else left
+
+
+def _not_at_all(fitter: Fitter, wanted: Reasoning) -> None:
+    if wanted.mode != "off":
+        reason = "cannot be told how to think"
+    elif fitter.profile.reasoning.default not in (None, "off", "none"):
+        reason = "always thinks, and cannot be told not to"
+    else:
+        return  # off is what it does anyway
+    fitter.lost("reasoning", "reasoning.carrier", reason, "dropped")
+
+
+# -- off ------------------------------------------------------------------------------------------
+
+
+def _off(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reasoning:
+    if rules.off is False or _knows_no_none(rules):
+        return _nearly_off(fitter, wanted, rules)
+    if wanted.effort is not None and rules.efforts is not None and not rules.efforts:
+        fitter.lost("reasoning.effort", "reasoning.efforts", "takes no effort", "dropped")
+        return wanted.replace(effort=None)
+    if wanted.effort is not None and rules.off_to is not None:
+        most = EFFORTS.index(rules.off_to)
+        if EFFORTS.index(wanted.effort) > most:
+            reason = f"takes no effort above {rules.off_to} while thinking is off"
+            fitter.lost("reasoning.effort", "reasoning.off_to", reason)
+            return wanted.replace(effort=rules.off_to)
+    return wanted
+
+
+def _knows_no_none(rules: ReasoningRules) -> bool:
+    """Where `off` is an effort like others, and not among those that the model takes."""
+    is_effort = rules.carrier in ("effort", "level", "openai-object")
+    return is_effort and rules.off is None and "none" not in (rules.efforts or ("none",))
+
+
+def _nearly_off(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reasoning:
+    how = rules.off_as or "lowest"
+    field = "reasoning.off" if fitter.profile.rule("reasoning.off") else "reasoning.efforts"
+    fitter.lost("reasoning.mode", field, f"always thinks; said as {how}")
+    if how == "between_tools":
+        return Reasoning(mode="between_tools", effort=wanted.effort)
+    if how.startswith("budget:"):
+        return Reasoning(budget_tokens=int(how.removeprefix("budget:")))
+    lowest: Effort = "low" if how == "lowest" else how  # type: ignore[assignment]  # one of them
+    efforts = [each for each in rules.efforts or () if each != "none"]
+    if how == "lowest" and efforts:
+        lowest = efforts[0]
+    return _thinking(fitter, Reasoning(effort=lowest), rules)
+
+
+# -- efforts --------------------------------------------------------------------------------------
+
+
+def _by_effort(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reasoning | None:
+    adjusted = wanted
+    if adjusted.budget_tokens is not None:
+        if rules.budget_too:
+            on_budget = _with_budget(fitter, adjusted, adjusted.budget_tokens, rules)
+            return None if on_budget is None else _with_effort(fitter, on_budget, rules)
+        adjusted = _budget_as_effort(fitter, adjusted, rules)
+    else:
+        adjusted = _with_effort(fitter, adjusted, rules)
+    if rules.carrier == "adaptive":
+        return _thinking(fitter, adjusted, rules)
+    return _as_usual(fitter, adjusted, rules)
+
+
+def _with_effort(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reasoning:
+    effort = wanted.effort
+    if effort is None or rules.efforts is None or effort in rules.efforts:
+        return wanted
+    nearest = near(effort, rules.efforts)
+    how = f"has no effort {effort}"
+    if nearest is None:
+        fitter.lost("reasoning.effort", "reasoning.efforts", how, "dropped")
+    else:
+        fitter.lost("reasoning.effort", "reasoning.efforts", f"{how}; said as {nearest}")
+    return wanted.replace(effort=nearest)
+
+
+def _budget_as_effort(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reasoning:
+    effort = wanted.effort or effort_of(wanted.budget_tokens or 0)
+    nearest = effort if rules.efforts is None else near(effort, rules.efforts)
+    reason = f"takes no budget for thinking; said as effort {nearest}"
+    fitter.lost("reasoning.budget_tokens", "reasoning.carrier", reason)
+    mode = None if wanted.mode == "on" else wanted.mode
+    return wanted.replace(effort=nearest, budget_tokens=None, mode=mode)
+
+
+def _thinking(fitter: Fitter, reasoning: Reasoning, rules: ReasoningRules) -> Reasoning:
+    """What Claude has to be told beside an effort."""
+    if reasoning.mode == "between_tools" and not rules.between_tools:
+        reason = "does not know thinking between calls only; said as adaptive"
+        fitter.lost("reasoning.mode", "reasoning.carrier", reason)
+        return reasoning.replace(mode="adaptive")
+    asked = (
+        reasoning.mode is None and reasoning.effort is not None and reasoning.budget_tokens is None
+    )
+    if asked and rules.effort_thinks is False and not _is_alone(fitter):
+        return reasoning.replace(mode="adaptive")
+    return reasoning
+
+
+def _is_alone(fitter: Fitter) -> bool:
+    own_raw = (fitter.request.raw or {}).get(fitter.dialect) or {}
+    return bool((own_raw.get(FORM) or {}).get("effort") == ALONE)
+
+
+def _as_usual(fitter: Fitter, reasoning: Reasoning, rules: ReasoningRules) -> Reasoning | None:
+    """Thinking that is wanted without an effort, for models that know efforts only: those that
+    think by themselves need no word."""
+    if reasoning.effort is not None or reasoning.budget_tokens is not None or rules.default is None:
+        return reasoning
+    if rules.default in ("off", "none"):
+        nearest = near(USUAL, rules.efforts or EFFORTS)
+        fitter.lost("reasoning.mode", "reasoning.carrier", f"takes an effort; said as {nearest}")
+        return reasoning.replace(mode=None, effort=nearest)
+    if rules.carrier == "deepseek" or (rules.carrier == "nova" and reasoning.mode is not None):
+        return reasoning
+    return None if reasoning.visible is None else Reasoning(visible=reasoning.visible)
+
+
+# -- budgets --------------------------------------------------------------------------------------
+
+
+def _on_budget(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reasoning | None:
+    budget = wanted.budget_tokens
+    if budget is not None:
+        adjusted = _with_budget(fitter, wanted, budget, rules)
+        return adjusted if adjusted is None else _beside_budget(fitter, adjusted, rules)
+    if wanted.effort is not None:
+        if rules.efforts and _is_alone(fitter):
+            return _with_effort(fitter, wanted, rules)
+        return _effort_as_budget(fitter, wanted, wanted.effort, rules)
+    if fitter.traits.adaptive_thinking:
+        return wanted  # which is told -1, and finds its own
+    if wanted.mode is None and wanted.visible is False:
+        reason = "does not think unasked, so there is nothing to hide"
+        fitter.lost("reasoning", "reasoning.carrier", reason, "dropped", "info")
+        return None
+    budget = _chosen(USUAL, rules, fitter.now(MAXIMUM))
+    if budget is None:
+        _too_short(fitter)
+        return None
+    fitter.lost("reasoning.mode", "reasoning.carrier", f"thinks on a budget; said as {budget}")
+    return wanted.replace(mode=None, budget_tokens=budget)
+
+
+def _effort_as_budget(
+    fitter: Fitter, wanted: Reasoning, effort: Effort, rules: ReasoningRules
+) -> Reasoning | None:
+    budget = _chosen(effort, rules, fitter.now(MAXIMUM))
+    if budget is None:
+        _too_short(fitter)
+        return None
+    reason = f"thinks on a budget; effort {effort} said as {budget} tokens"
+    fitter.lost("reasoning.effort", "reasoning.carrier", reason)
+    nearest = near(effort, rules.efforts) if rules.efforts else None
+    mode = None if wanted.mode in ("on", "adaptive", "between_tools") else wanted.mode
+    return wanted.replace(effort=nearest, budget_tokens=budget, mode=mode)
+
+
+def _beside_budget(fitter: Fitter, reasoning: Reasoning, rules: ReasoningRules) -> Reasoning:
+    """An effort that stands beside a budget."""
+    if reasoning.effort is None or rules.efforts is None:
+        return reasoning
+    if not rules.efforts:
+        fitter.lost("reasoning.effort", "reasoning.efforts", "takes no effort", "dropped")
+        return reasoning.replace(effort=None)
+    return _with_effort(fitter, reasoning, rules)
+
+
+def _with_budget(
+    fitter: Fitter, wanted: Reasoning, budget: int, rules: ReasoningRules
+) -> Reasoning | None:
+    accepted = _clamped(budget, rules, fitter.now(MAXIMUM))
+    if accepted == budget:
+        return wanted
+    if accepted is None:
+        _too_short(fitter)
+        return None
+    reason = f"takes no budget of {budget} tokens here; said as {accepted}"
+    fitter.lost("reasoning.budget_tokens", "reasoning.budget", reason)
+    return wanted.replace(budget_tokens=accepted)
+
+
+def _chosen(effort: Effort, rules: ReasoningRules, most: int | None) -> int | None:
+    """The budget for an effort, with room left for an answer."""
+    least = (rules.budget or (0, 0))[0]
+    wanted = BUDGETS[effort]
+    if rules.inside_max_tokens and most is not None:
+        wanted = min(wanted, max(least, most - _RESERVE))
+    return _clamped(wanted, rules, most)
+
+
+def _clamped(budget: int, rules: ReasoningRules, most: int | None) -> int | None:
+    """The nearest budget that is taken; None where the answer may not be long enough for any."""
+    least, greatest = rules.budget or (0, budget)
+    clamped = min(max(budget, least), greatest)
+    if rules.inside_max_tokens and most is not None and clamped >= most:
+        clamped = max(least, most - _RESERVE)
+        if clamped >= most:
+            return None
+    return clamped
+
+
+def _too_short(fitter: Fitter) -> None:
+    reason = "cannot think within an answer this short"
+    fitter.lost("reasoning", "reasoning.inside_max_tokens", reason, "dropped")
+
+
+# -- switches, and what follows from it -----------------------------------------------------------
+
+
+def _switched_on(fitter: Fitter, wanted: Reasoning) -> Reasoning:
+    adjusted = wanted
+    for name in ("effort", "budget_tokens"):
+        if getattr(adjusted, name) is not None:
+            reason = "thinks or does not; said as on"
+            fitter.lost(f"reasoning.{name}", "reasoning.carrier", reason)
+            adjusted = adjusted.replace(**{name: None})
+    return adjusted if adjusted is wanted else adjusted.replace(mode="on")
+
+
+def _beside_tools(fitter: Fitter) -> None:
+    """Some models take function tools in Chat only while they are told not to think."""
+    beside = fitter.profile.tools.effort
+    if beside is None or all(tool.executor == "provider" for tool in fitter.tools):
+        return
+    wanted: Reasoning | None = fitter.now("reasoning")
+    if wanted is not None and wanted.mode == "off" and wanted.effort is None:
+        return
+    if beside == "none":
+        reason = f"takes tools in {fitter.dialect} only without thinking"
+        fitter.lost("reasoning", "tools.effort", reason)
+        fitter.change("reasoning", Reasoning(mode="off"))
+    elif wanted is not None and wanted.effort is not None:
+        reason = f"takes no effort beside tools in {fitter.dialect}"
+        fitter.lost("reasoning.effort", "tools.effort", reason, "dropped")
+        rest = wanted.replace(effort=None)
+        fitter.change("reasoning", None if rest == Reasoning() else rest)
+
+
+def _note(fitter: Fitter, reasoning: Reasoning | None, rules: ReasoningRules) -> None:
+    """What later steps have to know, and where the wire has its words for it."""
+    is_off = reasoning is not None and reasoning.mode == "off"
+    by_default = rules.default not in (None, "off", "none")
+    if reasoning is None:
+        fitter.thinking = by_default
+    else:
+        fitter.on_budget = not is_off and reasoning.budget_tokens is not None
+        says = (
+            reasoning.mode is not None
+            or reasoning.effort is None
+            or rules.effort_thinks is not False
+        )
+        fitter.thinking = not is_off and (fitter.on_budget or by_default or says)
+    fitter.effort_none = is_off or (reasoning is None and rules.default in ("off", "none"))
+    place = _BEDROCK_PLACES.get(rules.carrier or "")
+    if reasoning is not None and place is not None and fitter.traits.effort_key_varies:
+        fitter.form["effort"] = place

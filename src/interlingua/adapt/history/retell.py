@@ -1,0 +1,121 @@
+"""Saying history to another dialect or model: the one place where anything is repaired or left out.
+
+Canonical in, canonical out, on a copy; what is stored stays as it is. Each step is a function of
+its own; every change is in the report, at its place in the value that was given.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec.structs import replace
+
+from interlingua.adapt.adapted import Adapted
+from interlingua.adapt.facts import facts_of
+from interlingua.adapt.history.issuers import UNVERIFIED, Recipient
+from interlingua.adapt.history.rewriter import HistoryRewriter
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.record import Dialect
+from interlingua.dialects.registry import dialect as dialect_of
+from interlingua.model.blocks import TextBlock, ThinkingBlock, ToolUseBlock
+from interlingua.model.exchange import Request, Response
+from interlingua.model.losses import Loss, Report
+from interlingua.model.message import Message
+
+if TYPE_CHECKING:
+    from interlingua.profiles.profile import Profile
+
+
+Retold = Adapted
+"""The name of earlier releases."""
+
+
+def retell(
+    value: Any,
+    target: str | Dialect,
+    model: str | None = None,
+    *,
+    provider: str | None = None,
+    source: str | None = None,
+    strict_issuer: bool = False,
+    images: bool = True,
+    instructions: Literal["place", "hoist"] = "place",
+    profile: Profile | None = None,
+) -> Adapted:
+    """Say a request, a response, or messages so that `target` (and its `model`) can take them.
+
+    `provider` is who serves the model, where it is known: what a host thought goes back to that
+    host. `source` is the dialect they were read from, for messages that do not say it. With
+    `strict_issuer` signatures go back only through the very dialect that they came by, not to their
+    whole signing family. Without `images`, the model takes none, and a placeholder stands for each
+    run of them. Instructions in mid-conversation stay in their `place`, unless all are to be
+    `hoist`ed to the front. `profile` says which tools of its provider's own the model has, so that
+    another's can be said as those."""
+    to = dialect_of(target) if isinstance(target, str) else target
+    if type(value) is Response:
+        recipient = Recipient(to, model, provider, strict_issuer, True, source)
+        answer = _plain_answer(value, recipient) if images else None
+        if answer is not None:
+            return answer
+        recorder = LossRecorder(to.name, value, Report(to.name))
+        return Adapted(HistoryRewriter(recipient, recorder).response(value), recorder)
+    hoist = require_instructions(instructions)
+    request = value if type(value) is Request else _of_messages(value)
+    asked = model or request.model  # unless another one is asked now
+    recipient = Recipient(to, asked, provider, strict_issuer, False, source, request.model)
+    recorder = LossRecorder(to.name, request, Report(to.name))
+    rewriter = HistoryRewriter(recipient, recorder, images, profile, hoist)
+    rewritten, _ = rewriter.request(request, facts_of(request))
+    return Adapted(rewritten if type(value) is Request else rewritten.messages, recorder)
+
+
+def require_instructions(place: str) -> bool:
+    """Whether instructions are moved to the front; an unknown word is refused."""
+    if place not in ("place", "hoist"):
+        raise ValueError(
+            f"instructions is 'place' (leave them) or 'hoist' (to the front); found {place!r}"
+        )
+    return place == "hoist"
+
+
+def _of_messages(messages: Message | list[Message] | tuple[Message, ...]) -> Request:
+    return Request((messages,) if isinstance(messages, Message) else tuple(messages))
+
+
+def _plain_answer(response: Response, recipient: Recipient) -> Adapted | None:
+    """The usual answer, said without looking for what it does not have: text, calls whose ids fit,
+    and thinking, of which a signature may have to go. None for all others."""
+    to, message = recipient.dialect, response.message
+    if (
+        response.alternatives
+        or to.traits.call_signature is not None
+        or message.metadata.diagnostics
+    ):
+        return None
+    signed: list[int] = []
+    ids: list[str] = []
+    content: Any = message.content
+    for index, block in enumerate(content):
+        kind = type(block)
+        if kind is ToolUseBlock:
+            if block.signature is not None or block.executor != "client":
+                return None
+            ids.append(block.id)
+        elif kind is ThinkingBlock:
+            if block.raw is not None or not block.text:
+                return None
+            if block.signature is not None:
+                signed.append(index)
+        elif kind is not TextBlock or block.signature is not None:
+            return None
+    if ids and not (len(ids) == len(set(ids)) and all(map(to.legal_id, ids))):
+        return None
+    losses: list[Loss] = []
+    if signed and not recipient.can_read(message):
+        blocks = list(content)
+        for index in signed:
+            blocks[index] = replace(blocks[index], signature=None)
+            path = f"$.message.content[{index}].signature"
+            losses.append(Loss("dropped", path, UNVERIFIED, "warning", "thinking", message.id))
+        response = replace(response, message=replace(message, content=tuple(blocks)))
+    return Adapted(response, LossRecorder(to.name, response, Report(to.name, losses)))

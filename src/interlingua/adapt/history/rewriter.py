@@ -1,0 +1,498 @@
+"""A history rewritten for its target, step by step; every change is in the report.
+
+`steps_for` is the table of contents: each step names the facts that concern it, and is skipped
+where none of them holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from interlingua.adapt.facts import (
+    ASSISTANT,
+    BESIDE,
+    BLANK,
+    CALLS,
+    CHANGES,
+    CONTINUES,
+    DIRECTIVE,
+    ISSUED,
+    LATER,
+    MODEL_FIRST,
+    OPTIONS,
+    OTHER,
+    RAW,
+    REPEATED_IDS,
+    RESULT_OTHER,
+    TEXT_AFTER_CALLS,
+    THINKING,
+    TOOLS,
+    UNFINISHED,
+    UNORDERED,
+    Facts,
+    facts_of,
+)
+from interlingua.adapt.history.calls import media_behind_results, paired, with_legal_ids
+from interlingua.adapt.history.changes import settle
+from interlingua.adapt.history.issuers import UNVERIFIED, Recipient
+from interlingua.adapt.history.request_parts import (
+    RESPONSES,
+    STORING,
+    has_groups,
+    in_front,
+    tell_labels,
+    ungrouped,
+    unstored,
+    without_images,
+)
+from interlingua.adapt.history.text_rules import INSTRUCTS, TextRules
+from interlingua.adapt.history.tool_mapping import map_vendor_tools
+from interlingua.adapt.history.tools import tools_for, with_allowed_tools, without_order
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.words import (
+    PLACEHOLDER,
+    SYSTEM_MARK,
+    compaction_as_text,
+    speech_as_text,
+)
+from interlingua.dialects.record import Dialect, Traits
+from interlingua.model.blocks import (
+    AudioBlock,
+    Block,
+    CompactionBlock,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from interlingua.model.exchange import Request, Response
+from interlingua.model.losses import Severity
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageStatus
+
+if TYPE_CHECKING:
+    from interlingua.profiles.profile import Profile
+
+# Bound once: looking up an enum's member costs as much as a whole step.
+_ASSISTANT, _TOOL, _USER = Role.ASSISTANT, Role.TOOL, Role.USER
+_COMPLETE, _PARTIAL = MessageStatus.COMPLETE, MessageStatus.PARTIAL
+_CANCELLED = MessageStatus.CANCELLED
+_ORDERING = ("gemini", "gemini-interactions")
+"""Dialects whose schemas may order properties."""
+
+
+class HistoryRewriter:
+    """Rewrites one value for its recipient."""
+
+    def __init__(
+        self,
+        recipient: Recipient,
+        recorder: LossRecorder,
+        images: bool = True,
+        profile: Profile | None = None,
+        hoist: bool = False,
+    ) -> None:
+        self.recipient = recipient
+        self.recorder = recorder
+        self.target = target = recipient.dialect
+        self.name = target.name
+        self.traits: Traits = target.traits
+        self.source = recipient.source
+        self.at_home = self.source == self.name
+        """All of it was read from the target's own dialect: its shape needs no repair."""
+        self.profile = profile
+        self.steps = steps_for(target, self.source, images, hoist, profile is not None)
+        self.is_continued = False
+        """Whether the target stores the history that the request continues."""
+        self.answering = recipient.is_client
+        """A response goes to a client, who may see the thinking but cannot verify it."""
+        self.issuers: dict[tuple[int, int], bool] = {}
+
+    # -- requests ---------------------------------------------------------------------------------
+
+    def request(self, request: Request, facts: Facts) -> tuple[Request, Facts]:
+        """The request as its target accepts it, and the facts of that."""
+        if request.continues is not None:
+            self.is_continued = self.continues_here(request)
+        for concerns, rewrite in self.steps:
+            if facts.flags & concerns:
+                rewritten = rewrite(self, request, facts)
+                if rewritten.messages is not request.messages:
+                    facts = facts_of(rewritten)
+                elif rewritten is not request:
+                    facts = facts.asking(rewritten)
+                request = rewritten
+        return request, facts
+
+    def continues_here(self, request: Request) -> bool:
+        """Whether the target stores what the request continues. Where the caller does not name the
+        source, members of one dialect alone tell it, or the fields by which it continues."""
+        if self.source is not None:
+            return self.at_home
+        if request.raw:
+            return self.name in request.raw
+        continues = request.continues
+        known = () if continues is None else continues.__struct_fields__
+        return all(name in self.traits.continues for name in known if getattr(continues, name))
+
+    def hoisted(self, request: Request, _: Facts) -> Request:
+        return in_front(request, self.recorder)
+
+    def imageless(self, request: Request, _: Facts) -> Request:
+        return request.replace(messages=without_images(request.messages, self.recorder))
+
+    def settled(self, request: Request, _: Facts) -> Request:
+        return settle(request, self.target, self.recorder)
+
+    def unordered(self, request: Request, _: Facts) -> Request:
+        return without_order(request, self.recorder)
+
+    def unstored(self, request: Request, _: Facts) -> Request:
+        return unstored(request, self.name)
+
+    def allowed(self, request: Request, _: Facts) -> Request:
+        if request.options.tool_choice is None:
+            return request
+        return with_allowed_tools(request, self.target, self.recorder)
+
+    def ungrouped(self, request: Request, _: Facts) -> Request:
+        return ungrouped(request, self.recorder) if has_groups(request.tools) else request
+
+    def mapped(self, request: Request, _: Facts) -> Request:
+        assert self.profile is not None
+        return map_vendor_tools(request, self.name, self.profile, self.recorder)
+
+    def rewritten(self, request: Request, facts: Facts) -> Request:
+        flags = facts.flags & _message_concerns(self.target)
+        if flags & THINKING and facts.calls is not None:
+            blocks = facts.calls.thinking.values()
+            if all(self.is_issuer_of(message, block) for message, block in blocks):
+                flags &= ~THINKING
+        if not flags:
+            return request
+        return with_messages(request, self.messages(request.messages, flags))
+
+    def paired(self, request: Request, facts: Facts) -> Request:
+        ordered = self.traits.ordered_results
+        fine = facts.is_paired and not (ordered and facts.flags & UNORDERED)
+        if self.is_continued or fine:
+            return request
+        return with_messages(request, paired(request.messages, self.recorder, ordered))
+
+    def identified(self, request: Request, facts: Facts) -> Request:
+        ids = () if facts.calls is None else facts.calls.ids
+        if not facts.flags & REPEATED_IDS and None not in map(self.target.legal_id, ids):
+            return request
+        whole = not self.is_continued
+        messages = with_legal_ids(request.messages, self.recipient, self.recorder, whole)
+        return with_messages(request, messages)
+
+    def media_moved(self, request: Request, _: Facts) -> Request:
+        messages = media_behind_results(request.messages, self.target, self.recorder)
+        return with_messages(request, messages)
+
+    def user_first(self, request: Request, _: Facts) -> Request:
+        return with_messages(request, self.text_rules.with_user_first(request.messages))
+
+    def tools(self, request: Request, _: Facts) -> Request:
+        tools = tools_for(request.tools, self.target, self.recorder)
+        return request if tools is request.tools else request.replace(tools=tools)
+
+    def labelled(self, request: Request, _: Facts) -> Request:
+        if request.options.metadata is None:
+            return request
+        provider = None if self.profile is None else self.profile.provider
+        return tell_labels(request, self.source, self.target, provider, self.recorder)
+
+    def discontinued(self, request: Request, _: Facts) -> Request:
+        if self.is_continued:
+            return request
+        reason = "the history that the provider keeps is known to that provider alone"
+        self.recorder.lost(request, "continues", reason, severity="error")
+        return request.replace(continues=None)
+
+    # -- responses --------------------------------------------------------------------------------
+
+    def response(self, response: Response) -> Response:
+        self.tell_clamped_usage(response.message)
+        message = self.assistant(response.message)
+        if any(type(block) is ToolUseBlock for block in message.content):
+            message = self.with_ids(message)
+        if not response.alternatives:
+            return response if message is response.message else response.replace(message=message)
+        others = tuple([self.with_ids(self.assistant(each)) for each in response.alternatives])
+        return response.replace(message=message, alternatives=others)
+
+    def with_ids(self, message: Message) -> Message:
+        return with_legal_ids((message,), self.recipient, self.recorder)[0]
+
+    def tell_clamped_usage(self, message: Message) -> None:
+        """Counts that contradicted each other were made to agree when they were read."""
+        if any(each.type == "usage_contradicts" for each in message.metadata.diagnostics):
+            reason = "the counts contradicted each other and were made to agree"
+            self.recorder.lost(message, "metadata.usage", reason, "approximated", "info")
+
+    # -- messages ---------------------------------------------------------------------------------
+
+    @cached_property
+    def text_rules(self) -> TextRules:
+        return TextRules(self.name, self.traits, self.recorder)
+
+    def messages(self, messages: tuple[Message, ...], flags: int) -> tuple[Message, ...]:
+        """Each message without what the target cannot verify, and in a form that it accepts.
+        `flags` are the facts to look for."""
+        rewritten: list[Message] = []
+        left_out: dict[str, Severity] = {}
+        changed, leading = False, True
+        has_odd_texts = not self.at_home and flags & _TEXTS
+        for message in messages:
+            role = message.role
+            new: Message | None = message
+            if role is _ASSISTANT:
+                if flags & UNFINISHED and self.is_left_out(message, left_out):
+                    new = None
+                else:
+                    new = self.assistant(message)
+            elif role is _TOOL:
+                if left_out and self.goes_with_its_call(message, left_out):
+                    new = None
+            elif role is not _USER and flags & (DIRECTIVE | LATER):
+                new = self.instruction(message, leading)
+            if new is not None and has_odd_texts:
+                new = self.in_accepted_form(new)
+            leading = leading and role in INSTRUCTS
+            changed = changed or new is not message
+            if new is not None:
+                rewritten.append(new)
+        return tuple(rewritten) if changed else messages
+
+    def instruction(self, message: Message, leading: bool) -> Message | None:
+        """Instructions without lines to other services, and as user text where the target accepts
+        none there."""
+        new = self.text_rules.without_foreign_directives(message)
+        if new is None or leading or self.traits.system_anywhere:
+            return new
+        return self.marked(new)
+
+    def in_accepted_form(self, message: Message) -> Message | None:
+        """The message in a form that the target does not refuse, unless it is its own."""
+        if message.role is not _ASSISTANT:
+            return self.text_rules.without_blank_texts(message)
+        if self.recipient.is_from_same_host(message):
+            return message
+        accepted = self.text_rules.without_blank_texts(message)
+        return None if accepted is None else self.text_rules.with_text_before_calls(accepted)
+
+    def is_left_out(self, message: Message, left_out: dict[str, Severity]) -> bool:
+        """Whether a turn failed or was cancelled; its calls are left out with it."""
+        ids = {block.id for block in message.content if type(block) is ToolUseBlock}
+        status = message.metadata.status
+        if status is _COMPLETE or status is _PARTIAL:
+            for id in ids:
+                left_out.pop(id, None)
+            return False
+        ended = "was stopped" if status is _CANCELLED else f"ended as {status.value}"
+        severity: Severity = "info" if status is _CANCELLED else "error"
+        self.recorder.lost(message, None, f"the turn {ended}", severity=severity)
+        left_out.update(dict.fromkeys(ids, severity))
+        return True
+
+    def goes_with_its_call(self, message: Message, left_out: dict[str, Severity]) -> bool:
+        """A result of a call that was left out with its turn is left out too."""
+        for block in message.content:
+            if type(block) is ToolResultBlock and block.tool_use_id in left_out:
+                severity = left_out[block.tool_use_id]
+                self.recorder.lost(message, None, "its call was left out", severity=severity)
+                return True
+        return False
+
+    def marked(self, message: Message) -> Message:
+        """Instructions in mid-conversation, as user text in their place."""
+        reason = f"{self.name} takes instructions at the start only; said as marked user text"
+        self.recorder.lost(message, "role", reason, kind="downgraded")
+        blocks: list[Block] = list(message.content)
+        for index, block in enumerate(blocks):
+            if type(block) is TextBlock:
+                blocks[index] = block.replace(text=SYSTEM_MARK + block.text)
+                self.recorder.alias(blocks[index], block)
+                break
+        return self.known(message.replace(role=_USER, content=tuple(blocks)), message)
+
+    def known(self, new: Message, original: Message) -> Message:
+        self.recorder.alias(new, original)
+        return new
+
+    # -- what only the issuer can read ------------------------------------------------------------
+
+    def assistant(self, message: Message) -> Message:
+        """The message without signatures and thinking that the target cannot verify, and without
+        what another vendor ran."""
+        content = message.content
+        rewritten: list[Block] = []
+        changed = False
+        for block in content:
+            new = block if is_plain(block) else self.model_block(block, message)
+            changed = changed or new is not block
+            if new is not None:
+                rewritten.append(new)
+        if not changed:
+            return self.signed(message)
+        if not rewritten:
+            reason = "nothing of it can be said; a placeholder stands in its place"
+            self.recorder.lost(message, "content", reason, kind="approximated")
+            rewritten = [TextBlock(PLACEHOLDER)]
+        return self.signed(self.known(message.replace(content=tuple(rewritten)), message))
+
+    def is_issuer_of(self, message: Message, block: Block) -> bool:
+        """Whether the target can read what a block carries. Messages share their metadata, and
+        blocks of a kind their `raw`, so that it is seldom found out twice."""
+        key = (id(message.metadata), id(block.raw))
+        known = self.issuers.get(key)
+        if known is None:
+            known = self.issuers[key] = self.recipient.can_read(message, block)
+        return known
+
+    def model_block(self, block: Block, message: Message) -> Block | None:
+        match block:
+            case ThinkingBlock():
+                return self.thinking(block, message)
+            case CompactionBlock():
+                return self.compaction(block, message)
+            case AudioBlock(transcript=str(text)) if text and not self.traits.speaks:
+                return speech_as_text(block, self.recorder)
+            case RedactedThinkingBlock():
+                if self.recipient.can_read(message, block):
+                    return block
+                self.recorder.dropped(block, "only its issuer can read it")
+                return None
+            case TextBlock(signature=str()) | ToolUseBlock(executor="client", signature=str()):
+                return block if self.recipient.can_read(message, block) else self.unsigned(block)
+            case ToolUseBlock(executor="provider") | ToolResultBlock():
+                if self.is_home(message, block):
+                    return block
+                self.recorder.dropped(block, "tools that a provider runs do not cross vendors")
+                return None
+            case _:
+                return block
+
+    def thinking(self, block: ThinkingBlock, message: Message) -> ThinkingBlock | None:
+        if self.is_issuer_of(message, block):
+            return block
+        if (self.traits.replays_thinking or self.answering) and block.text:
+            return self.unsigned(block) if block.signature is not None else block
+        self.recorder.dropped(block, "thinking goes back to its issuer only")
+        return None
+
+    def compaction(self, block: CompactionBlock, message: Message) -> Block | None:
+        """Compacted history goes back to the service that made it; others are told what can be read
+        of it, and so is everybody of a summary that somebody else wrote."""
+        made = block.signature or block.data or message.metadata.protocol or self.recipient.source
+        if self.traits.compactions and made and self.recipient.can_read(message, block):
+            return block
+        return compaction_as_text(block, self.recorder)
+
+    def unsigned(self, block: Any) -> Any:
+        self.recorder.lost(block, "signature", UNVERIFIED)
+        new = block.replace(signature=None)
+        self.recorder.alias(new, block)
+        return new
+
+    def is_home(self, message: Message, block: Any) -> bool:
+        """Whether the target's own dialect made this block."""
+        if block.raw is not None and self.name in block.raw:
+            return True
+        return message.metadata.protocol == self.name
+
+    def signs(self) -> bool:
+        """Whether a rule says that the model insists on signatures, whatever its name is."""
+        return self.profile is not None and self.profile.tools.call_signature == "required"
+
+    def signed(self, message: Message) -> Message:
+        """A provider that insists on a signature of its own calls gets the documented stand-in."""
+        if self.traits.call_signature is None or self.answering:
+            return message
+        sentinel = self.traits.call_signature(None if self.signs() else self.recipient.model)
+        if sentinel is None or self.recipient.is_from_same_model(message):
+            return message
+        for index, block in enumerate(message.content):
+            if type(block) is ToolUseBlock and block.executor == "client":
+                if block.signature is not None:
+                    return message
+                new = block.replace(signature=sentinel)
+                self.recorder.alias(new, block)
+                reason = "no signature exists; the documented stand-in is sent"
+                self.recorder.lost(block, "signature", reason, kind="approximated", severity="info")
+                content = (*message.content[:index], new, *message.content[index + 1 :])
+                return self.known(message.replace(content=content), message)
+        return message
+
+
+Step = Callable[[HistoryRewriter, Request, Facts], Request]
+
+
+@lru_cache(512)
+def steps_for(
+    target: Dialect, source: str | None, images: bool, hoist: bool, fitted: bool
+) -> tuple[tuple[int, Step], ...]:
+    """The steps of rewriting a request for a target, with the facts that concern each; `fitted` if
+    the rules of its model are known."""
+    name, traits = target.name, target.traits
+    abroad = source != name
+    reorders = abroad and source in _ORDERING and not traits.orders_properties
+    rewriter = HistoryRewriter
+    steps: tuple[tuple[bool, int, Step], ...] = (
+        (hoist, LATER, rewriter.hoisted),
+        (not images, OTHER, rewriter.imageless),
+        (abroad, CHANGES, rewriter.settled),
+        (reorders, TOOLS | ASSISTANT | CONTINUES, rewriter.unordered),
+        (abroad and name in STORING, RAW, rewriter.unstored),
+        (abroad, OPTIONS, rewriter.allowed),
+        (fitted and name != RESPONSES, TOOLS, rewriter.ungrouped),
+        (abroad and fitted, TOOLS | BESIDE, rewriter.mapped),
+        (True, _message_concerns(target), rewriter.rewritten),
+        (abroad, CALLS, rewriter.paired),
+        (abroad, CALLS, rewriter.identified),
+        (abroad, RESULT_OTHER, rewriter.media_moved),
+        (abroad and not traits.begins_with_model, MODEL_FIRST, rewriter.user_first),
+        (abroad, TOOLS, rewriter.tools),
+        (abroad, OPTIONS, rewriter.labelled),
+        (True, CONTINUES, rewriter.discontinued),
+    )
+    return tuple([(concerns, step) for applies, concerns, step in steps if applies])
+
+
+def history_concerns(target: Dialect, images: bool, hoist: bool, fitted: bool) -> int:
+    """The facts of a request that some step for this target is about."""
+    concerns = 0
+    for each, _ in steps_for(target, None, images, hoist, fitted):
+        concerns |= each
+    return concerns
+
+
+@lru_cache(64)
+def _message_concerns(target: Dialect) -> int:
+    traits = target.traits
+    concerns = UNFINISHED | ISSUED | THINKING | DIRECTIVE
+    concerns |= 0 if traits.allowed_text == "any" else BLANK
+    concerns |= 0 if traits.text_behind_calls else TEXT_AFTER_CALLS
+    concerns |= 0 if traits.system_anywhere else LATER
+    return concerns if traits.call_signature is None else concerns | CALLS
+
+
+_TEXTS = BLANK | TEXT_AFTER_CALLS | ISSUED
+"""Facts by which a turn may have texts that the target refuses: what was compacted or spoken may
+become one."""
+
+
+def with_messages(request: Request, messages: tuple[Message, ...]) -> Request:
+    return request if messages is request.messages else request.replace(messages=messages)
+
+
+def is_plain(block: Block) -> bool:
+    """Whether there is nothing in a block that only its issuer could read."""
+    kind = type(block)
+    if kind is TextBlock:
+        return block.signature is None  # type: ignore[union-attr]  # by its kind
+    return kind is ToolUseBlock and block.signature is None and block.executor == "client"  # type: ignore[union-attr]  # by its kind

@@ -1,0 +1,210 @@
+"""What a target refuses for its form alone, made acceptable: texts that say nothing, a model that
+speaks before anybody else, text behind the calls, and lines that one service writes to itself.
+
+Which target refuses what is in its dialect's traits; a turn that the target made itself is left as
+it made it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import not_
+from typing import Any
+
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.words import EARLIER, PLACEHOLDER
+from interlingua.dialects.record import Traits
+from interlingua.model.blocks import (
+    Block,
+    RefusalBlock,
+    ResultBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from interlingua.model.message import Message, Role
+
+_ASSISTANT = Role.ASSISTANT
+INSTRUCTS = frozenset({Role.SYSTEM, Role.DEVELOPER})
+_WORDS = frozenset({TextBlock, RefusalBlock})
+VISIBLE = frozenset(map(chr, range(ord("!"), 0x7F)))
+"""A text that begins with one of these says something; others have to be looked at."""
+
+DIRECTIVES: dict[str, str] = {"x-anthropic-billing-header:": "anthropic"}
+"""How a line begins that a client writes to its own service, and that service's dialect. Claude
+Code's is another with each request, so that nobody's prompt cache would ever fit (2026-11)."""
+
+
+def is_whitespace(text: str) -> bool:
+    return not text or text.isspace()
+
+
+REFUSED: dict[str, Callable[[str], bool] | None] = {
+    "any": None,
+    "answers": not_,
+    "visible": is_whitespace,
+}
+"""By `Traits.allowed_text`: which texts are refused."""
+
+
+class TextRules:
+    """The forms that one target refuses."""
+
+    def __init__(self, name: str, traits: Traits, recorder: LossRecorder) -> None:
+        self.name = name
+        self.refuses = REFUSED[traits.allowed_text]
+        self.of_all = traits.allowed_text == "visible"
+        """Not of a model's turns alone, but of everybody's, and of texts inside results."""
+        self.traits = traits
+        self.recorder = recorder
+
+    # -- texts that say nothing -------------------------------------------------------------------
+
+    def is_blank(self, block: Any) -> bool:
+        """Whether a block is a text that the target refuses. What it has read itself is its own
+        affair, and so is a signature that stands on an empty text."""
+        if type(block) not in _WORDS or self.refuses is None:
+            return False
+        if not self.refuses(block.text):
+            return False
+        if getattr(block, "signature", None) is not None:
+            return False
+        return block.raw is None or self.name not in block.raw
+
+    def is_accepted(self, message: Message) -> bool:
+        """Whether nothing in a message is refused for being empty."""
+        if self.refuses is None or not (self.of_all or message.role is _ASSISTANT):
+            return True
+        content: Any = message.content
+        for block in content:
+            kind = type(block)
+            if kind is TextBlock:
+                text: str = block.text
+                if (not text or text[0] not in VISIBLE) and self.is_blank(block):
+                    return False
+            elif kind is ToolResultBlock:
+                if any(map(self.is_blank, block.content)):
+                    return False
+            elif kind is RefusalBlock and self.is_blank(block):
+                return False
+        return True
+
+    def accepts(self, message: Message) -> bool:
+        """Whether what somebody other than a model said can stay as it is."""
+        if message.role in INSTRUCTS and any(map(self.is_foreign_directive, message.content)):
+            return False
+        return self.is_accepted(message)
+
+    def without_blank_texts(self, message: Message) -> Message | None:
+        """The message without texts that say nothing; a placeholder where all of it did, and None
+        where instructions did."""
+        if not message.content or self.is_accepted(message):
+            return message
+        blocks = [self._result(b) if type(b) is ToolResultBlock else b for b in message.content]
+        accepted = [block for block in blocks if not self.is_blank(block)]
+        if not accepted and message.role in INSTRUCTS:
+            self.recorder.lost(message, "content", "it says nothing", severity="info")
+            return self._bare(message)
+        if not accepted:
+            reason = "it says nothing; a placeholder stands in its place"
+            self.recorder.lost(message, "content", reason, "approximated", "info")
+            accepted = [TextBlock(PLACEHOLDER)]
+        else:
+            for block in blocks:
+                if self.is_blank(block):
+                    self.recorder.dropped(block, "it says nothing", "info")
+        return self._known(message.replace(content=tuple(accepted)), message)
+
+    def _result(self, block: ToolResultBlock) -> ToolResultBlock:
+        if not any(map(self.is_blank, block.content)):
+            return block
+        accepted: list[ResultBlock] = []
+        for part in block.content:
+            if self.is_blank(part):
+                self.recorder.dropped(part, "it says nothing", "info")
+            else:
+                accepted.append(part)
+        new = block.replace(content=tuple(accepted))
+        self.recorder.alias(new, block)
+        return new
+
+    def _known(self, new: Message, original: Message) -> Message:
+        self.recorder.alias(new, original)
+        return new
+
+    # -- lines to another service -----------------------------------------------------------------
+
+    def is_foreign_directive(self, block: Block) -> bool:
+        """Whether instructions are a line to a service other than this one."""
+        if type(block) is not TextBlock or not block.text.startswith("x-"):
+            return False
+        found = [by for word, by in DIRECTIVES.items() if block.text.startswith(word)]
+        return bool(found) and found[0] != self.name
+
+    def without_foreign_directives(self, message: Message) -> Message | None:
+        """Instructions without lines that are meant for another service; None where that was all
+        there was."""
+        rest = [block for block in message.content if not self.is_foreign_directive(block)]
+        if len(rest) == len(message.content):
+            return message
+        for block in message.content:
+            if self.is_foreign_directive(block):
+                self.recorder.dropped(block, "a line that is for another service alone", "info")
+        if not rest:
+            return self._bare(message)
+        return self._known(message.replace(content=tuple(rest)), message)
+
+    def _bare(self, message: Message) -> Message | None:
+        """Instructions without words, if they change anything; else there is no need of them."""
+        if message.changes is None:
+            return None
+        return self._known(message.replace(content=()), message)
+
+    # -- calls ------------------------------------------------------------------------------------
+
+    def with_user_first(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        """With somebody who speaks before the model, where that is asked for. It is its call that
+        is refused, but what stands before one may be the beginning of its turn."""
+        first = None if self.traits.begins_with_model else _opening_turn(messages)
+        if first is None:
+            return messages
+        reason = f"{self.name} wants the user to speak first; a placeholder stands before it"
+        self.recorder.lost(messages[first], None, reason, "approximated", "info")
+        return (*messages[:first], Message.user(EARLIER), *messages[first:])
+
+    def with_text_before_calls(self, message: Message) -> Message:
+        """A turn of the model whose text comes before its last calls."""
+        content = message.content
+        if self.traits.text_behind_calls or is_call_last(content):
+            return message
+        behind = max(at for at, block in enumerate(content) if _is_call(block)) + 1
+        first = behind - 1
+        while first and _is_call(content[first - 1]):
+            first -= 1
+        moved = [block for block in content[behind:] if type(block) in _WORDS]
+        rest = [block for block in content[behind:] if type(block) not in _WORDS]
+        for block in moved:
+            self.recorder.lost(block, None, "text comes before the calls here", "moved", "info")
+        with_text_before_calls = (*content[:first], *moved, *content[first:behind], *rest)
+        return self._known(message.replace(content=with_text_before_calls), message)
+
+
+def is_call_last(content: tuple[Block, ...]) -> bool:
+    """Whether no text stands behind the last call, if there is any call."""
+    has_text = False
+    for block in reversed(content):
+        if _is_call(block):
+            return not has_text
+        has_text = has_text or type(block) in _WORDS
+    return True
+
+
+def _is_call(block: Any) -> bool:
+    return type(block) is ToolUseBlock and block.executor == "client"
+
+
+def _opening_turn(messages: tuple[Message, ...]) -> int | None:
+    """The place of the first turn, if it is the model's."""
+    for at, message in enumerate(messages):
+        if message.role not in INSTRUCTS:
+            return at if message.role is _ASSISTANT else None
+    return None

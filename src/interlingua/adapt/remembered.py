@@ -1,0 +1,392 @@
+"""Conversations that were read and written before: the next turn costs what is new.
+
+A body whose first messages, and whose other members, are byte-equal to those of an earlier body has
+the same values for them: these are taken from memory, and only the messages behind them are read.
+What was written for a message is used again where the message, and all before it, are the very
+values that were written before. Adapting happens between the two, and is always done whole."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, NamedTuple
+
+import msgspec
+
+from interlingua.adapt.facts import CHANGES, REPEATED_IDS, Facts, facts_of
+from interlingua.dialects.kernel.errors import ShapeError
+from interlingua.dialects.kernel.recorder import LossRecorder, MessageWriter
+from interlingua.dialects.kernel.wire import Wire, encode_quickly
+from interlingua.dialects.record import Dialect, ReadMore
+from interlingua.errors import InterlinguaError
+from interlingua.model.exchange import Request
+from interlingua.model.message import Message
+from interlingua.model.spelled_numbers import decode_usual
+
+_BLANKS = b" \t\n\r"
+_COMMA = ord(",")
+_WEIGHT = 6
+"""Bytes that a conversation takes in memory, for each byte of its body: the body, its values, and
+what was written of them."""
+_MOST_TARGETS = 4
+_UNREADABLE = (msgspec.MsgspecError, InterlinguaError, ShapeError, ValueError, RecursionError)
+_raw_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+# -- writing --------------------------------------------------------------------------------------
+
+
+class LoggingRecorder(LossRecorder):
+    """A recorder that also logs what it is told, so that it can be told again."""
+
+    log: list[tuple[Any, ...]] | None = None
+
+    def lost(self, *args: Any, **named: Any) -> None:
+        if self.log is not None:
+            self.log.append((LossRecorder.lost, args, named))
+        LossRecorder.lost(self, *args, **named)
+
+    def dropped(self, *args: Any, **named: Any) -> None:
+        if self.log is not None:
+            self.log.append((LossRecorder.dropped, args, named))
+        LossRecorder.dropped(self, *args, **named)
+
+    def alias(self, *args: Any) -> None:
+        if self.log is not None:
+            self.log.append((LossRecorder.alias, args, {}))
+        LossRecorder.alias(self, *args)
+
+    def mark_synthetic(self, value: Any) -> Any:
+        if self.log is not None:
+            self.log.append((LossRecorder.mark_synthetic, (value,), {}))
+        return LossRecorder.mark_synthetic(self, value)
+
+
+class Mark(NamedTuple):
+    """How far writing was in front of a message."""
+
+    turns: int
+    role: str | None
+    logged: int
+
+
+class WrittenTurns:
+    """The turns that were written for the messages of a conversation."""
+
+    def __init__(self, recorder: LoggingRecorder, before: WrittenTurns | None = None) -> None:
+        self.messages: tuple[Message, ...] = ()
+        self.marks: list[Mark] = []
+        self.turns: list[Any] = []
+        self.log: list[tuple[Any, ...]] = []
+        self.array = b"[]"
+        """The turns as JSON; `ends` is where each of them ends."""
+        self.ends: list[int] = []
+        self.reused = 0
+        """How many turns are those that were written before."""
+        self._recorder, self._before = recorder, before
+
+    def write(self, messages: tuple[Message, ...], turns: list[Any], writer: MessageWriter) -> None:
+        """Writes the messages that were not written before, behind the turns of those that were."""
+        self.messages, self.turns = messages, turns
+        start = self._resume(turns, writer)
+        recorder = self._recorder
+        recorder.log = self.log
+        for message in messages[start:] if start else messages:
+            self.marks.append(Mark(len(turns), writer.role, len(self.log)))
+            writer.add(message)
+        recorder.log = None
+
+    def _resume(self, turns: list[Any], writer: MessageWriter) -> int:
+        """The first message to write. It begins a turn, as it did before: so nothing is added to
+        the turns in front of it, which stay as they are."""
+        before = self._before
+        start = 0 if before is None else before.latest_start(self.messages)
+        if before is None or not start:
+            return 0
+        mark = before.marks[start]
+        self.marks, self.log = before.marks[:start], before.log[: mark.logged]
+        for report, args, named in self.log:
+            report(self._recorder, *args, **named)
+        turns.extend(before.turns[: mark.turns])
+        writer.role, self.reused = mark.role, mark.turns
+        return start
+
+    def latest_start(self, messages: tuple[Message, ...]) -> int:
+        """The last of the same messages that began a turn; 0 where there is none."""
+        same = 0
+        for message, known in zip(messages, self.messages, strict=False):
+            if message is not known:
+                break
+            same += 1
+        marks = self.marks
+        for index in range(same - 1, 0, -1):
+            behind = marks[index + 1].turns if index + 1 < len(marks) else len(self.turns)
+            if behind > marks[index].turns:
+                return index
+        return 0
+
+    def encode(self) -> bytes:
+        """All turns as JSON, of which only those are encoded that were not written before."""
+        before, reused = self._before, self.reused
+        parts = [b"["]
+        size = 1
+        if before is not None and reused:
+            size = before.ends[reused - 1]
+            self.ends = before.ends[:reused]
+            parts = [before.array[:size]]
+        for turn in self.turns[reused:]:
+            text = encode_quickly(turn)
+            if self.ends:
+                parts.append(b",")
+                size += 1
+            parts.append(text)
+            size += len(text)
+            self.ends.append(size)
+        parts.append(b"]")
+        self.array = b"".join(parts)
+        self._before = None  # so that no chain of earlier ones stays alive
+        return self.array
+
+
+def encode_with(wire: Wire, turns: WrittenTurns) -> bytes | None:
+    """A body as JSON, with the turns in their place; None where they are not there as written."""
+    for key, value in wire.items():
+        if value is turns.turns:
+            try:
+                return encode_quickly({**wire, key: msgspec.Raw(turns.encode())})
+            except (UnicodeEncodeError, RecursionError, TypeError, OverflowError):
+                return None  # whoever writes it whole says what is wrong
+    return None
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+class Conversation:
+    """One conversation as it was read last."""
+
+    def __init__(self, stem: bytes, start: int, rest: bytes, empty: Request) -> None:
+        self.stem = stem
+        """The body up to the end of its last message; `rest` is what follows."""
+        self.start = start
+        """Where the first message begins."""
+        self.rest = rest
+        self.head = stem[:start]
+        self.empty = empty
+        """The request without the messages of its list."""
+        self.ends: list[int] = []
+        """For each wire message: where it ends, how many messages there are behind it, and what
+        the reader has to be told for the next one."""
+        self.counts: list[int] = []
+        self.states: list[Any] = []
+        self.messages: tuple[Message, ...] = empty.messages
+        self.facts: Facts | None = None
+        self.written: OrderedDict[Any, WrittenTurns] = OrderedDict()
+
+    @property
+    def size(self) -> int:
+        return _WEIGHT * (len(self.stem) + len(self.rest))
+
+    def same_messages(self, body: bytes) -> int:
+        """How many messages a body begins with that are byte-equal to these."""
+        if not body.startswith(self.head) or not body.endswith(self.rest):
+            return 0
+        if body.startswith(self.stem):
+            return len(self.ends)
+        start = self.start
+        for index, end in enumerate(self.ends):
+            if not body.startswith(self.stem[start:end], start):
+                return index
+            start = end
+        return len(self.ends)
+
+    def grown(self, body: bytes, same: int, read_more: ReadMore) -> Conversation | None:
+        """The conversation of a body that begins with so many of these messages; None where it is
+        not sure where the others begin."""
+        start, stop = self.ends[same - 1], len(body) - len(self.rest)
+        if stop < start:
+            return None
+        listed = body[start:stop].strip(_BLANKS)
+        if listed and listed[0] != _COMMA:
+            return None
+        pieces = [bytes(raw) for raw in _raw_list(b"[" + listed[1:] + b"]")]
+        if listed and not pieces:
+            return None  # a comma that nothing follows
+        new = Conversation(body[:stop], self.start, self.rest, self.empty)
+        new.ends, new.counts, new.states = self.ends[:same], self.counts[:same], self.states[:same]
+        new.messages = self.messages[: self.counts[same - 1]]
+        new.read(pieces, [decode_usual(piece) for piece in pieces], read_more)
+        if same == len(self.ends) and self.facts is not None:
+            new.facts = self.facts.copy()
+            new.facts.extend(new.messages[len(self.messages) :])
+        new.written = self.written
+        return new
+
+    def read(self, pieces: list[bytes], items: list[Any], read_more: ReadMore) -> None:
+        """Reads further messages of the body, whose bytes are `pieces` of it."""
+        messages = list(self.messages)
+        end = self.ends[-1] if self.ends else self.start
+        state = self.states[-1] if self.states else None
+        for piece, behind in zip(pieces, read_more(items, messages, state), strict=True):
+            end = self.stem.index(piece, end) + len(piece)
+            self.ends.append(end)
+            self.counts.append(len(messages))
+            self.states.append(behind)
+        self.messages = tuple(messages)
+
+    @property
+    def request(self) -> Request:
+        return self.empty.replace(messages=self.messages)
+
+    def facts_for(self, request: Request) -> Facts:
+        """The facts of the request; they are the caller's own."""
+        if request.messages is not self.messages:
+            return facts_of(request)
+        if self.facts is None:
+            self.facts = facts_of(request)
+        return self.facts.copy().asking(request)
+
+    def turns_for(self, to: Any, recorder: LoggingRecorder, facts: Facts) -> WrittenTurns | None:
+        """The memory of what is written for a target; None where what is written for a message may
+        depend on those behind it."""
+        if facts.content & (REPEATED_IDS | CHANGES):
+            return None
+        return WrittenTurns(recorder, self.written.get(to))
+
+    def remember(self, to: Any, turns: WrittenTurns) -> None:
+        """Keeps what was written for a target, for the next turn."""
+        self.written[to] = turns
+        self.written.move_to_end(to)
+        while len(self.written) > _MOST_TARGETS:
+            self.written.popitem(last=False)
+
+
+def first_read(
+    body: bytes, dialect: Dialect, model: str | None, stream: bool | None
+) -> Conversation | None:
+    """A conversation that is read for the first time; None for a body that cannot be taken apart.
+
+    Its messages are found by their bytes. That they are the members of the list is checked: the
+    body without these bytes has to be the same but for an empty list."""
+    read_more, key = dialect.read_more, dialect.traits.messages
+    if read_more is None:
+        return None
+    whole = decode_usual(body)
+    items = whole.get(key) if type(whole) is dict else None
+    if type(items) is not list or not items:
+        return None
+    pieces = [bytes(raw) for raw in _raw_messages(key)(body).items]
+    start = body.find(pieces[0])
+    end = start
+    for piece in pieces:
+        end = body.index(piece, end) + len(piece)
+    rest = body[end:]
+    without = decode_usual(body[:start] + rest)
+    if without != {**whole, key: []}:
+        return None
+    conversation = Conversation(
+        body[:end], start, rest, dialect.read_parsed(without, model, stream)
+    )
+    conversation.read(pieces, items, read_more)
+    return conversation
+
+
+_RAW_MESSAGES: dict[str, Any] = {}
+
+
+def _raw_messages(key: str) -> Any:
+    if key not in _RAW_MESSAGES:
+        listed = ("items", list[msgspec.Raw], msgspec.field(name=key))
+        envelope = msgspec.defstruct("Envelope", [listed])
+        _RAW_MESSAGES[key] = msgspec.json.Decoder(envelope).decode
+    return _RAW_MESSAGES[key]
+
+
+class Figures(msgspec.Struct):
+    """What a memory of conversations did so far."""
+
+    hits: int = 0
+    misses: int = 0
+    evictions: int = 0
+
+
+class Conversations:
+    """Conversations of one process, bounded by bytes; those that were not used longest go first.
+    One `owner` never gets what another has sent."""
+
+    def __init__(self, max_bytes: int, least: int = 4096) -> None:
+        self.max_bytes, self.least = max_bytes, least
+        self.size = 0
+        self.figures = Figures()
+        self._held: OrderedDict[int, tuple[Any, Conversation]] = OrderedDict()
+        self._next = 0
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def read(
+        self,
+        body: bytes,
+        dialect: Dialect,
+        model: str | None = None,
+        stream: bool | None = None,
+        owner: str | None = None,
+    ) -> Conversation | None:
+        """The conversation of a body; None where it has to be read in the usual way."""
+        if dialect.read_more is None or not self.least <= len(body) <= self.max_bytes // _WEIGHT:
+            return None
+        context = (owner, dialect, model, stream)
+        number, same = self._nearest(context, body)
+        try:
+            if same:
+                before = self._held[number][1]
+                found = before.grown(body, same, dialect.read_more)
+                if found is not None:
+                    self.figures.hits += 1
+                    if 2 * same >= len(before.ends):
+                        self._forget(number)
+                    return self._hold(context, found)
+            self.figures.misses += 1
+            found = first_read(body, dialect, model, stream)
+        except _UNREADABLE:
+            return None  # the usual way says what is wrong
+        return None if found is None else self._hold(context, found)
+
+    def _nearest(self, context: Any, body: bytes) -> tuple[int, int]:
+        """The conversation with most messages in common, and how many these are."""
+        best = (0, 0)
+        for number in reversed(self._held):
+            known, conversation = self._held[number]
+            if known == context and len(conversation.ends) > best[1]:
+                same = conversation.same_messages(body)
+                if same > best[1]:
+                    best = (number, same)
+        return best
+
+    def _hold(self, context: Any, conversation: Conversation) -> Conversation:
+        self._next += 1
+        self._held[self._next] = (context, conversation)
+        self.size += conversation.size
+        self._make_room()
+        return conversation
+
+    def _make_room(self) -> None:
+        while self.size > self.max_bytes:
+            self._forget(next(iter(self._held)))
+            self.figures.evictions += 1
+
+    def _forget(self, number: int) -> None:
+        self.size -= self._held.pop(number)[1].size
+
+    def limit(self, max_bytes: int) -> None:
+        """Remember so many bytes from now on."""
+        self.max_bytes = max_bytes
+        self._make_room()
+
+    def forget(self, owner: str | None) -> None:
+        """Forget what one owner has sent."""
+        for number in [number for number, held in self._held.items() if held[0][0] == owner]:
+            self._forget(number)
+
+    def clear(self) -> None:
+        self._held.clear()
+        self.size = 0

@@ -1,0 +1,257 @@
+"""A stream of one dialect as another's, piece by piece: bytes in, bytes out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, overload
+
+import msgspec
+
+from interlingua.adapt.history.stream import PIECES, StreamRewriter
+from interlingua.adapt.names import dialect_named
+from interlingua.dialects.framing import decoder, encoder
+from interlingua.dialects.registry import dialect, dialects
+from interlingua.errors import DetectError, ReadError
+from interlingua.model.events import Event, StreamError
+from interlingua.model.exchange import ErrorKind, ProviderError
+from interlingua.model.losses import Report
+from interlingua.streams import ndjson, sse
+from interlingua.streams.frames import Frame
+
+if TYPE_CHECKING:
+    from interlingua.adapt.fit.answers import AnswerAdapter
+
+
+class StreamConverter:
+    """Bytes in, bytes out, without sockets or clocks. `report` is complete after `close`.
+
+    `watch` sees every event but the pieces of texts and arguments, as the source tells it, and may
+    give another in its place, or None to leave it out."""
+
+    def __init__(
+        self,
+        source: str,
+        target: str,
+        model: str | None = None,
+        watch: Callable[[Event], Event | None] | None = None,
+        answer_adapter: AnswerAdapter | None = None,
+    ) -> None:
+        """`answer_adapter` reads an answer for which the model had to be asked in another way."""
+        reader, writer = dialect_named(source), dialect_named(target)
+        source, target = reader.name, writer.name
+        self._decoder, self._encode = decoder(source), encoder(target)
+        self._reader, self._writer = reader.stream_reader(), writer.stream_writer()
+        if answer_adapter is not None:
+            self._reader = answer_adapter.reader(self._reader)
+        is_home = reader is writer and answer_adapter is None
+        self._rewriter = None if is_home else StreamRewriter(source, writer, model)
+        self._reader.marks = self._rewriter is None
+        self._writer.source = source
+        self._ways = (
+            self._decoder.feed,
+            self._reader.feed,
+            self._writer,
+            self._encode,
+            self._rewriter,
+        )
+        self._open = True
+        self._watch = watch
+
+    @property
+    def report(self) -> Report:
+        """The losses, with their paths in the whole answer."""
+        if self._rewriter is None or self._open:
+            return self._writer.report
+        return self._rewriter.report
+
+    def feed(self, data: bytes) -> bytes:
+        """What there is to say after these bytes. Bytes that are no stream of the source raise
+        `ReadError`; `fail` then gives the end of the stream."""
+        out: list[bytes] = []
+        decode, read, writer, encode, rewriter = self._ways
+        for frame in decode(data):
+            for event in read(frame):
+                kind = type(event)
+                if (
+                    kind in PIECES
+                    and kind in writer.steps
+                    and (rewriter is None or not rewriter.held)
+                ):
+                    for frame_out in writer.steps[kind](event):
+                        out.append(encode(frame_out))
+                else:
+                    self._tell((event,), out)
+        return out[0] if len(out) == 1 else b"".join(out)
+
+    def close(self) -> bytes:
+        """The stream has ended; one that ended too early ends with an error."""
+        out: list[bytes] = []
+        for frame in self._decoder.close():
+            self._tell(self._reader.feed(frame), out)
+        self._tell(self._reader.close(), out)
+        self._say(self._writer.close(), out)
+        self._end()
+        return b"".join(out)
+
+    def fail(self, problem: Exception) -> bytes:
+        """The end of a stream that cannot go on: an error with all that had arrived."""
+        out: list[bytes] = []
+        error = ProviderError(ErrorKind.NETWORK, str(problem))
+        for event in self._reader.close():
+            last = isinstance(event, StreamError)
+            self._tell([StreamError(error, event.partial) if last else event], out)  # type: ignore[union-attr, arg-type]  # it is one
+        self._say(self._writer.close(), out)
+        self._end()
+        return b"".join(out)
+
+    def _end(self) -> None:
+        if self._rewriter is not None:
+            self._rewriter.written(self._writer.report)
+        self._open = False
+
+    def _tell(self, events: Iterable[Event], out: list[bytes]) -> None:
+        for event in events:
+            if self._watch is not None and type(event) not in PIECES:
+                seen = self._watch(event)
+                if seen is None:
+                    continue
+                event = seen
+            if self._rewriter is None:
+                self._say(self._writer.feed(event), out)
+            else:
+                self._retell(event, self._rewriter, out)
+
+    def _retell(self, event: Event, rewriter: StreamRewriter, out: list[bytes]) -> None:
+        for rewritten in rewriter.feed(event):
+            self._say(self._writer.feed(rewritten), out)
+        if rewriter.ended:
+            rewriter.written(self._writer.report)
+
+    def _say(self, frames: list[Frame], out: list[bytes]) -> None:
+        out.extend(map(self._encode, frames))
+
+
+class Converted:
+    """The bytes of a stream, and its `report`, complete at the end."""
+
+    def __init__(self, chunks: Iterable[bytes], converter: StreamConverter) -> None:
+        self._converter = converter
+        self._pieces = self._run(chunks)
+
+    @property
+    def report(self) -> Report:
+        return self._converter.report
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._pieces
+
+    def _run(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        converter = self._converter
+        try:
+            for chunk in chunks:
+                if piece := converter.feed(chunk):
+                    yield piece
+            if piece := converter.close():
+                yield piece
+        except ReadError as error:
+            yield converter.fail(error)
+            raise
+
+
+class AsyncConverted:
+    """The same for chunks that are waited for."""
+
+    def __init__(self, chunks: AsyncIterable[bytes], converter: StreamConverter) -> None:
+        self._converter = converter
+        self._pieces = self._run(chunks)
+
+    @property
+    def report(self) -> Report:
+        return self._converter.report
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._pieces
+
+    async def _run(self, chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+        converter = self._converter
+        try:
+            async for chunk in chunks:
+                if piece := converter.feed(chunk):
+                    yield piece
+            if piece := converter.close():
+                yield piece
+        except ReadError as error:
+            yield converter.fail(error)
+            raise
+
+
+@overload
+def stream_convert(
+    chunks: Iterable[bytes], source: str, target: str, model: str | None = None
+) -> Converted: ...
+@overload
+def stream_convert(
+    chunks: AsyncIterable[bytes], source: str, target: str, model: str | None = None
+) -> AsyncConverted: ...
+def stream_convert(
+    chunks: Iterable[bytes] | AsyncIterable[bytes],
+    source: str,
+    target: str,
+    model: str | None = None,
+) -> Converted | AsyncConverted:
+    """Say a stream of one dialect in another while it arrives.
+
+    `chunks` are its bytes, cut anywhere; what comes back is iterated in the same way, `for` or
+    `async for`. A source that fails, or breaks off, ends with an error in the target's own words;
+    bytes that are no such stream do so too, and then raise `ReadError`."""
+    converter = StreamConverter(source, target, model)
+    if isinstance(chunks, AsyncIterable):
+        return AsyncConverted(chunks, converter)
+    return Converted(chunks, converter)
+
+
+ENOUGH = 1024 * 1024
+"""The most bytes without a recognizable frame before detection gives up."""
+
+_NOTHING: tuple[bytes, ...] = ()
+
+
+def detect_stream(data: bytes) -> str | None:
+    """The dialect, or None while there is too little to decide; `DetectError` if it is none we
+    know."""
+    start = data.lstrip(b" \t\r\n\xef\xbb\xbf")
+    if not start:
+        return None
+    for name, signs in _signs():
+        if start.startswith(getattr(signs, "STARTS", _NOTHING)):
+            return name
+    decoder = ndjson.Decoder() if start[:1] == b"{" else sse.Decoder()
+    try:
+        frames = decoder.feed(data)
+    except ReadError as error:
+        raise DetectError(f"no stream that we know: {error}") from None
+    for frame in frames:
+        try:
+            found = _dialect_of(msgspec.json.decode(frame.data))
+        except (msgspec.DecodeError, RecursionError):
+            continue
+        if found is not None:
+            return found
+    if len(data) > ENOUGH:
+        raise DetectError("no frame of this stream tells its dialect")
+    return None
+
+
+def _dialect_of(wire: Any) -> str | None:
+    if not isinstance(wire, dict):
+        return None
+    for name, signs in _signs():
+        is_frame = getattr(signs, "is_frame", None)
+        if is_frame is not None and is_frame(wire):
+            return name
+    return None
+
+
+def _signs() -> Iterator[tuple[str, Any]]:
+    for name in dialects():
+        yield name, dialect(name).signs

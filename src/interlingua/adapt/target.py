@@ -1,0 +1,286 @@
+"""What a request is adapted to: a dialect, the rules of a model, and who serves it.
+
+Targets are made here and nowhere else: by name for conversions, from the lookup of models for
+clients, sessions and the gateway."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+from msgspec.structs import force_setattr
+
+from interlingua.adapt.fit.fit import Quick, quick_of
+from interlingua.adapt.history.retell import require_instructions
+from interlingua.adapt.history.rewriter import history_concerns
+from interlingua.dialects.record import Dialect, HostVariant
+from interlingua.dialects.registry import dialect as dialect_of
+from interlingua.model.exchange import Options, Request
+from interlingua.profiles.profile import Profile, bundled
+
+if TYPE_CHECKING:
+    from interlingua.profiles.capabilities import Capabilities
+    from interlingua.providers.profiles import ModelLookup
+    from interlingua.providers.provider import Paths, Provider
+
+ProfileChoice = Profile | Literal[False] | None
+"""Which rules to adapt a request to: a profile, those of its model (None), or none (False)."""
+Instructions = Literal["place", "hoist"]
+"""Whether instructions in mid-conversation stay in their place, or are moved to the front."""
+NO_OPTIONS = Options()
+_STREAM_ONLY = {stream: Options(stream=stream) for stream in (None, False, True)}
+
+
+class WireTarget(msgspec.Struct, frozen=True, eq=False):
+    """A dialect to write a request in, and the rules of its model where they are known."""
+
+    dialect: Dialect
+    profile: Profile | None = None
+    """What the model accepts; None: the request is not adapted to any model."""
+    provider_key: str | None = None
+    images: bool = True
+    """Whether the model accepts images, where the profile does not say."""
+    host: HostVariant | None = None
+    """Whose field names to use, where the dialect has hosts with their own."""
+    hoist: bool = False
+    """Whether to move instructions in mid-conversation to the front."""
+    quick: Quick | None = None
+    """The profile's demands on a plain request; derived from it."""
+    accepts_images: bool = True
+    """Whether the model accepts images, by its profile or by `images`; derived likewise."""
+    concerns: int = 0
+    """The facts of a request that its history may have to be rewritten for; derived likewise."""
+
+    def __post_init__(self) -> None:
+        profile = self.profile
+        quick = None if profile is None else quick_of(profile, self.dialect.name)
+        force_setattr(self, "quick", quick)
+        accepted = None if profile is None else profile.media.image
+        images = self.images if accepted is None else accepted
+        force_setattr(self, "accepts_images", images)
+        fitted = profile is not None
+        concerns = history_concerns(self.dialect, images, self.hoist, fitted)
+        force_setattr(self, "concerns", concerns)
+
+
+class Target(WireTarget, frozen=True, eq=False, kw_only=True):
+    """One model at one provider, in one dialect."""
+
+    model: str
+    """`<provider>:<name>`."""
+    name: str
+    """What the wire calls the model."""
+    provider: Provider
+    capabilities: Capabilities
+    dialect_is_default: bool = False
+    """Nobody asked for this dialect: another may be used where a request needs it."""
+    fixed: bool = False
+    """The caller chose the profile, and it holds in any dialect."""
+    binds_thinking: bool = False
+    """The model refuses thinking whose history has changed, unless asked to drop it."""
+
+    def fitted_to(self, profile: Profile | Literal[False]) -> Target:
+        """The same with another profile, or with none."""
+        return msgspec.structs.replace(self, profile=profile or None, fixed=True)
+
+    @property
+    def paths(self) -> Paths | None:
+        """Where the provider speaks the dialect; None where it does not say."""
+        return self.provider.dialects.get(self.dialect.name)
+
+    def asking(self, request: Request, stream: bool | None) -> Request:
+        """The request under the wire's name of the model, for an answer streamed or whole."""
+        options = request.options
+        if options.stream is not stream:
+            plain = options is NO_OPTIONS
+            options = (
+                _STREAM_ONLY[stream] if plain else msgspec.structs.replace(options, stream=stream)
+            )
+        messages, tools = request.messages, request.tools
+        return Request(messages, self.name, tools, options, request.continues, request.raw)
+
+    def addressed(self, wire: Any) -> Any:
+        """The body as its address needs it: without members that the address states, with members
+        that it asks for. Neither is a loss."""
+        paths = self.paths
+        if paths is not None and (paths.body or not (paths.model_in_body and paths.stream_in_body)):
+            wire = {**wire, **paths.body}
+            if not paths.model_in_body:
+                wire.pop("model", None)
+            if not paths.stream_in_body:
+                wire.pop("stream", None)
+        return self.dialect.relax_binding(wire) if self.binds_thinking else wire
+
+    def near(self) -> tuple[str, ...]:
+        """Models of this provider with a similar name."""
+        from interlingua.profiles.capabilities import known_models
+        from interlingua.profiles.names import unknown
+
+        own = [id for id in known_models() if id.startswith(f"{self.provider.key}:")]
+        near = unknown(self.model, "", own).near
+        return tuple(id for id in near if id != self.model)
+
+
+def find_target(
+    lookup: ModelLookup,
+    model: str,
+    dialect: str | None = None,
+    *,
+    name: str | None = None,
+    profile: ProfileChoice = None,
+    dialect_is_default: bool | None = None,
+    instructions: Instructions = "place",
+) -> Target:
+    """The target of `<provider>:<name>`: in its default dialect, called `name` on the wire, with
+    its own profile unless the caller has one. With `dialect_is_default` another dialect may be used
+    where a request needs it; by default, if this is the model's own."""
+    if profile is not None:
+        return _made_target(lookup, model, dialect, name, profile, dialect_is_default, instructions)
+    which = (model, dialect, name, dialect_is_default, instructions)
+    target: Target | None = lookup.targets.get(which)
+    if target is None:
+        target = _made_target(lookup, model, dialect, name, None, dialect_is_default, instructions)
+        if len(lookup.targets) < _MOST:
+            lookup.targets[which] = target
+    return target
+
+
+def _made_target(
+    lookup: ModelLookup,
+    model: str,
+    dialect: str | None,
+    name: str | None,
+    profile: ProfileChoice,
+    dialect_is_default: bool | None,
+    instructions: Instructions,
+) -> Target:
+    from interlingua.profiles.capabilities import expected_capabilities
+    from interlingua.profiles.names import model_name
+
+    key, own_name = model_name(model)
+    writer = dialect_of(dialect or lookup.dialect(model))
+    if dialect_is_default is None:
+        dialect_is_default = dialect is None or lookup.is_usual(model, dialect)
+    provider = lookup.providers.get(key) or _unknown_provider(key, writer.name)
+    rules = lookup.known_profile(model, writer.name)
+    capabilities = expected_capabilities(model, writer.name, profile or rules)
+    chosen = rules if profile is None and lookup.adapts else profile or None
+    hosts = writer.traits.hosts
+    return Target(
+        writer,
+        chosen,
+        key,
+        capabilities.supports_images,
+        None if hosts is None else hosts.of_switches(provider.switches),
+        require_instructions(instructions),
+        model=model,
+        name=name or own_name,
+        provider=provider,
+        capabilities=capabilities,
+        dialect_is_default=dialect_is_default,
+        binds_thinking=_binds_thinking(writer, key, name or own_name),
+    )
+
+
+def _unknown_provider(key: str, dialect: str) -> Provider:
+    from interlingua.providers.provider import Provider
+
+    return Provider(key=key, auth=(), dialect=dialect, dialects={})
+
+
+def _binds_thinking(dialect: Dialect, provider: str, name: str) -> bool:
+    from interlingua.profiles.families import name_parts
+
+    binding = dialect.traits.binding
+    if binding is None or binding.provider != provider:
+        return False
+    parts = name_parts(name)
+    version = parts.version if parts.family == binding.family else None
+    return version is not None and version >= binding.since
+
+
+# -- conversions ----------------------------------------------------------------------------------
+
+
+def conversion_target(
+    dialect: Dialect,
+    model: str | None = None,
+    request_model: str | None = None,
+    profile: ProfileChoice = None,
+    instructions: Instructions = "place",
+    provider: str | None = None,
+) -> WireTarget:
+    """The target of a conversion: `model` is what the caller names (`<provider>:<name>` or a name
+    alone), `request_model` the model that the request names itself. `provider` is the host, where
+    the caller names it as the target."""
+    if profile is not None or instructions != "place":
+        return _conversion_target(dialect, model, request_model, profile, instructions, provider)
+    which = (dialect, model, request_model, provider)
+    target = _TARGETS.get(which)
+    if target is None:
+        target = _conversion_target(dialect, model, request_model, None, instructions, provider)
+        if len(_TARGETS) < _MOST:
+            _TARGETS[which] = target
+    return target
+
+
+_TARGETS: dict[tuple[Dialect, str | None, str | None, str | None], WireTarget] = {}
+_MOST = 2048
+"""Targets, and names of models, that are at hand."""
+
+
+def _conversion_target(
+    dialect: Dialect,
+    model: str | None,
+    request_model: str | None,
+    profile: ProfileChoice,
+    instructions: Instructions,
+    provider: str | None,
+) -> WireTarget:
+    if profile is None:
+        at, name = split_model(model or request_model or "")
+        profile = bundled().of(name, provider or at, dialect.name)
+    if provider is None and model is not None:
+        provider = split_model(model)[0]
+    hosts = dialect.traits.hosts
+    host = None if hosts is None or provider is None else hosts.named.get(provider)
+    hoist = require_instructions(instructions)
+    return WireTarget(
+        dialect, None if profile is False else profile, provider, host=host, hoist=hoist
+    )
+
+
+def split_model(model: str) -> tuple[str | None, str]:
+    """A provider that we know, and the name; a colon alone does not make a provider. An alias
+    such as `sonnet` is resolved."""
+    known = _SPLIT.get(model)
+    if known is None:
+        known = _split(model)
+        if len(_SPLIT) < _MOST:
+            _SPLIT[model] = known
+    return known
+
+
+_SPLIT: dict[str, tuple[str | None, str]] = {}
+
+
+def _split(model: str) -> tuple[str | None, str]:
+    from interlingua.profiles.resolving import aliases
+
+    model = aliases().get(model, model)
+    before, colon, name = model.partition(":")
+    if colon and name and before in _providers():
+        return before, name
+    return None, model
+
+
+def _providers() -> frozenset[str]:
+    global _KNOWN
+    if _KNOWN is None:
+        from interlingua.profiles.capabilities import providers
+
+        _KNOWN = frozenset(providers())
+    return _KNOWN
+
+
+_KNOWN: frozenset[str] | None = None

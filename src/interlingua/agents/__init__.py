@@ -1,0 +1,1 @@
+"""Chats and tasks: a session, a client and tools put together."""

@@ -1,0 +1,268 @@
+"""One turn after another: what the user says goes to the model, calls go to the tools."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import aclosing, suppress
+from typing import Any, TypeVar, Unpack
+
+from interlingua.client.answer import Answer, Parsed
+from interlingua.client.client import AsyncClient
+from interlingua.client.errors import CallCancelledError, CallError
+from interlingua.coerce import MessageLike, OptionsLike, OptionWords, as_options
+from interlingua.errors import InterlinguaError
+from interlingua.model.blocks import TextBlock, ToolResultBlock
+from interlingua.model.events import Event
+from interlingua.model.exchange import ErrorKind, Options, ProviderError, Response, ToolChoice
+from interlingua.model.losses import Report
+from interlingua.model.message import UserContent
+from interlingua.sessions.core import INTERRUPTED
+from interlingua.sessions.effects import SessionError
+from interlingua.sessions.session import AsyncCall, AsyncSession, AsyncTurn
+from interlingua.streams.fold import unfold
+from interlingua.tools.confirm import Confirm
+from interlingua.tools.dispatch import Dispatcher
+from interlingua.tools.handlers import CallContext
+
+ChatEvent = Event | ToolResultBlock
+"""What a turn gives, in order: the events of each answer, and between two answers the results of
+the tools."""
+ROUNDS = 8
+DELEGATE = "delegate"
+"""The tool that runs a worker (`interlingua.agents.chat.delegate`)."""
+UNFINISHED = "interrupted: the program ended while a worker was doing this. Its session is stored."
+T = TypeVar("T")
+
+
+class Chat:
+    """Talks for a session. Everything that arrives is stored as it does, whatever happens next.
+
+    After `rounds` rounds of tools the model has to answer without them. Python functions among the
+    session's tools run by themselves; `confirm` is asked before those that write, execute or change
+    something on the network, which else are refused. Without a `dispatcher`, other tools leave a
+    turn open for the caller to give the results."""
+
+    def __init__(
+        self,
+        session: AsyncSession,
+        client: AsyncClient,
+        dispatcher: Dispatcher | None = None,
+        *,
+        rounds: int = ROUNDS,
+        confirm: Confirm | None = None,
+    ) -> None:
+        self.session = session
+        self.client = client
+        self.dispatcher = dispatcher or _runner_of(session, confirm)
+        self.rounds = rounds
+        self.turn: AsyncTurn | None = None
+        """The last turn, or the one under way."""
+        self.call: AsyncCall | None = None
+        """The last request to the model, or the one under way."""
+        self.report: Report | None = None
+        """What the last request could not say; None until one was sent."""
+        self.leaving = False
+        """Set before the work is cancelled because the program ends: then what is under way is
+        broken off, to be resumed by another one, and not cancelled."""
+        self.depth = 0
+        """How many planners are above it: 0 unless it talks for a worker."""
+        self._workers = 0
+
+    @property
+    def is_leaving(self) -> bool:
+        """Whether the program ends; a worker's does when its planner's does."""
+        return self.leaving
+
+    def take_worker(self, most: int) -> None:
+        """Count a worker of the turn under way; `SessionError` where it has had `most` of them."""
+        if self._workers >= most:
+            raise SessionError(f"this turn has had {most} workers already, which is the limit")
+        self._workers += 1
+
+    def require_budget(self) -> None:
+        """Raise where no more may be spent, before each request."""
+
+    async def say(
+        self,
+        content: UserContent | MessageLike,
+        *,
+        override: str | None = None,
+        options: OptionsLike | None = None,
+        **words: Unpack[OptionWords],
+    ) -> AsyncGenerator[ChatEvent, None]:
+        """Start a turn; options may be a dict, or keywords (`temperature=0`). Leaving the
+        iteration, or cancelling it, cancels the turn upstream; what arrived is stored. A failed
+        call raises its `CallError`, and the turn has ended."""
+        turn = await self.session.begin(content, override=override, options=options, **words)
+        chosen = turn.options if options is not None or words else None
+        async with aclosing(self.follow(turn, options=chosen)) as parts:
+            async for event in parts:
+                yield event
+
+    async def parse(
+        self,
+        content: UserContent | MessageLike,
+        schema: type[T] | Any,
+        *,
+        override: str | None = None,
+        options: OptionsLike | None = None,
+        **words: Unpack[OptionWords],
+    ) -> Parsed[T]:
+        """A whole turn whose last answer has a schema: a pydantic, msgspec or dataclass type, or a
+        JSON Schema. `value` is of that type; `OutputError` says what does not fit."""
+        from interlingua.client.structured import shape_of
+
+        shape = shape_of(schema)
+        words["response_format"] = shape.format
+        async for _ in self.say(content, override=override, options=options, **words):
+            pass
+        turn, report = self.turn, self.report
+        assert turn is not None
+        answer = Answer(Response(turn.answers[-1]), report or Report("chat"), turn.model)
+        return Parsed(shape.read(answer), answer)
+
+    async def resume(
+        self, *, options: OptionsLike | None = None
+    ) -> AsyncGenerator[ChatEvent, None]:
+        """Go on with a turn that was broken off."""
+        turn = await self.session.resume(options=options)
+        async with aclosing(self.follow(turn, options=options)) as parts:
+            async for event in parts:
+                yield event
+
+    async def follow(
+        self, turn: AsyncTurn, *, options: OptionsLike | None = None
+    ) -> AsyncGenerator[ChatEvent, None]:
+        """Take a turn that has begun to its end."""
+        self.turn, self.report, self._workers = turn, None, 0
+        options = as_options(options)
+        try:
+            for result in _unfinished(turn):
+                await turn.results(result)
+                yield result
+            for left in range(self.rounds, -1, -1):
+                if open := turn.open_calls():
+                    async with aclosing(self._results(turn, open)) as results:
+                        async for result in results:
+                            yield result
+                    if turn.open_calls():
+                        return  # the rest is for the caller to answer
+                self.require_budget()
+                chosen = options if left else _without_tools(options)
+                call = self.call = await turn.call(chosen, stream=True)
+                async with aclosing(self._answer(turn, call)) as events:
+                    async for event in events:
+                        yield event
+                if turn.ended:
+                    return
+            await turn.end()
+        except InterlinguaError:
+            await turn.end()
+            raise
+        except (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt):
+            await to_the_end(turn.end() if self.is_leaving else turn.cancel())
+            raise
+
+    async def _answer(self, turn: AsyncTurn, call: AsyncCall) -> AsyncGenerator[Event, None]:
+        """One answer; the session is informed however it ends."""
+        try:
+            async with aclosing(self._events(turn, call)) as events:
+                async for event in events:
+                    yield event
+        except CallCancelledError:
+            for event in await call.cancel():
+                yield event
+        except CallError as error:
+            if not call.ended:
+                failure = ProviderError(error.kind, str(error), error.code, error.status)
+                was_sent = bool(
+                    error.attempts
+                )  # the gateway itself may refuse, for one of its keys
+                await call.fail(failure, max(0, len(error.attempts) - 1), provider_asked=was_sent)
+            raise
+        except InterlinguaError as error:  # nobody was asked: no key, say, or nothing to ask
+            if not call.ended:
+                failure = ProviderError(ErrorKind.OTHER, str(error))
+                await call.fail(failure, provider_asked=False)
+            raise
+        except (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt):
+            if not self.is_leaving:
+                await to_the_end(call.cancel())
+            elif not call.ended:
+                await to_the_end(call.fail(ProviderError(ErrorKind.OTHER, INTERRUPTED)))
+            raise
+
+    async def _events(self, turn: AsyncTurn, call: AsyncCall) -> AsyncGenerator[Event, None]:
+        """One streamed answer; a model that cannot stream gives it in one piece."""
+        how: dict[str, Any] = {"dialect": call.adapter.dialect.name}
+        if isinstance(self.client, AsyncClient):
+            how["written_request"] = call.written_request
+        if not call.request.options.stream:
+            answer = await self.client.generate(turn.model, call.request, **how)
+            self.report = answer.report
+            call.sent(answer.report)
+            message = await call.answer(answer.response)
+            for event in unfold(answer.response.replace(message=message)):
+                yield event
+            return
+        async with self.client.stream(turn.model, call.request, **how) as stream:
+            self.report = stream.report
+            call.sent(stream.report)
+            async for event in stream:
+                ready, is_stopped = await _taken(call, event)
+                for each in ready:
+                    yield each
+                if is_stopped:
+                    raise asyncio.CancelledError
+
+    async def _results(
+        self, turn: AsyncTurn, open: dict[str, str]
+    ) -> AsyncGenerator[ToolResultBlock, None]:
+        """Each result is stored when it is there, whatever the other calls still do."""
+        if self.dispatcher is None:
+            return
+        calls = [c for message in turn.answers for c in message.tool_calls if c.id in open]
+        context = CallContext(self.session.id, turn.id, trace=turn.trace, caller=self)
+        async with aclosing(self.dispatcher.batch(calls, context).each()) as results:
+            async for result in results:
+                await turn.results(result)
+                yield result
+
+
+def _runner_of(session: AsyncSession, confirm: Confirm | None) -> Dispatcher | None:
+    """What runs the functions that a session has as tools."""
+    tools = session.tools
+    if tools is None or not (tools.has_functions or confirm):
+        return None
+    return Dispatcher(tools, workspace=session.row.workspace_path, confirm=confirm)
+
+
+def _unfinished(turn: AsyncTurn) -> list[ToolResultBlock]:
+    """Results for the workers of a turn that is resumed: they are not started a second time."""
+    ids = [id for id, name in turn.open_calls().items() if name == DELEGATE]
+    text = (TextBlock(UNFINISHED),)
+    return [ToolResultBlock(id, text, is_error=True, tool_name=DELEGATE) for id in ids]
+
+
+def _without_tools(options: Options | None) -> Options:
+    return (options or Options()).replace(tool_choice=ToolChoice("none"))
+
+
+async def _taken(call: AsyncCall, event: Event) -> tuple[list[Event], bool]:
+    """The events of an answer that are stored now, and whether the task was cancelled meanwhile;
+    stored events are yielded first."""
+    task = asyncio.current_task()
+    assert task is not None
+    before = task.cancelling()
+    events = await to_the_end(call.take(event))
+    return events, task.cancelling() > before
+
+
+async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
+    """What must be stored is stored, though the task that does it is being cancelled."""
+    task = asyncio.ensure_future(work)
+    while not task.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.shield(task)
+    return task.result()

@@ -1,0 +1,29 @@
+"""Tasks: sessions in which an agent runs, with a folder, a queue and events; no HTTP.
+
+`agent.py` has the classes for programs without and with `await`, which run the effects of
+`core.py`. `runner.py` runs an agent, `heartbeat.py` says that it is alive, `events.py` has the
+events of a task.
+"""
+
+from interlingua.agents.tasks.agent import Agent, AsyncAgent, QueuedMessage, TaskEvent
+from interlingua.agents.tasks.events import NothingToDoError, TaskBusyError, TaskError
+from interlingua.views.openai_ui import (
+    assistant_message,
+    system_message,
+    tool_message,
+    user_message,
+)
+
+__all__ = [
+    "Agent",
+    "AsyncAgent",
+    "NothingToDoError",
+    "QueuedMessage",
+    "TaskBusyError",
+    "TaskError",
+    "TaskEvent",
+    "assistant_message",
+    "system_message",
+    "tool_message",
+    "user_message",
+]

@@ -1,0 +1,475 @@
+"""`interlingua convert` of many: JSON Lines, files of rows, and sessions of other agents."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from io import BytesIO
+from itertools import chain, islice
+from mmap import ACCESS_READ, mmap
+from multiprocessing import get_start_method
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+import click
+import msgspec
+
+from interlingua.adapt.batches import NAMES as BATCHES
+from interlingua.adapt.batches import row_of
+from interlingua.adapt.formats import is_bare
+from interlingua.bulk import tally
+from interlingua.bulk.convert import Job, converted, few_collections
+from interlingua.bulk.rows import Row
+from interlingua.bulk.tally import Tally, add
+from interlingua.cli import formats
+from interlingua.cli.convert import Convert, ConvertOptions
+from interlingua.cli.files import BOM, Input, Put
+from interlingua.cli.main import shown
+from interlingua.dialects.kernel.wire import parse
+from interlingua.errors import DetectError, InterlinguaError, ReadError
+from interlingua.model.exchange import Request
+from interlingua.model.losses import Report
+from interlingua.providers.profiles import profile_here
+
+if TYPE_CHECKING:
+    from interlingua.bulk.run import Summary
+    from interlingua.model.losses import Loss
+    from interlingua.transcripts import Transcript
+
+
+BATCH = 1024 * 1024
+"""Bytes that travel to a worker at once, at the least; a longer line travels alone."""
+AHEAD = 2
+"""Batches per worker that are under way at a time: this, and no more, is in memory."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+class LinesJob(NamedTuple):
+    """How to convert each line, and what to write beside it."""
+
+    conversion: Job
+    envelope: bool = False
+    report: bool = False
+    """Whether the losses of each line are wanted, and not only their number."""
+
+
+class Batch(NamedTuple):
+    """Whole lines: the bytes themselves, or where a worker finds them."""
+
+    size: int
+    data: bytes | None
+    path: str | None = None
+    offset: int = 0
+
+    def lines(self) -> Iterator[bytes]:
+        if self.data is not None:
+            return BytesIO(self.data)
+        with Path(self.path or "").open("rb") as file:
+            file.seek(self.offset)
+            return BytesIO(file.read(self.size))
+
+
+class BatchResult(NamedTuple):
+    """A converted batch. Its lines are numbered from 0 in a worker, and from 1 in the whole file
+    once it is back."""
+
+    output: bytes | memoryview
+    """Valid until the next batch is requested."""
+    lines: int
+    size: int
+    failed: list[tuple[int, str]]
+    losses: int
+    ends: int
+    """How many lines end in it, blank ones too."""
+    tally: Tally
+    lost: list[tuple[int, bytes]]
+    """The losses of each line that has any, as JSON."""
+
+
+def converted_batches(
+    file: IO[bytes], job: LinesJob, jobs: int | None = None, path: str | None = None
+) -> Iterator[BatchResult]:
+    """The converted batches in the order of the lines. With a `path` the workers read the file
+    themselves."""
+    workers = jobs or os.cpu_count() or 1
+    first = 1
+    with few_collections():
+        todo = stretches(file, path) if path else batches(file)
+        first_two = list(islice(todo, 2))
+        alone = workers == 1 or len(first_two) < 2
+        todo = chain(first_two, todo)
+        one_by_one = (convert_batch(batch, job) for batch in todo)
+        for done in one_by_one if alone else _in_many(todo, job, workers):
+            yield done._replace(
+                failed=[(first + line, problem) for line, problem in done.failed],
+                lost=[(first + line, losses) for line, losses in done.lost],
+            )
+            first += done.ends
+
+
+def _in_many(todo: Iterator[Batch], job: LinesJob, workers: int) -> Iterator[BatchResult]:
+    """Workers put their output where this process can see it, since a pipe is slow."""
+    under_way: deque[tuple[Future[BatchResult], int | None]] = deque()
+    desks = [_desk() for _ in range(workers * AHEAD)]
+    _prepare(job)
+    with ProcessPoolExecutor(workers) as pool:
+        try:
+            for batch, desk in zip(islice(todo, len(desks)), desks, strict=False):
+                under_way.append((pool.submit(convert_batch, batch, job, desk), desk))
+            while under_way:
+                future, desk = under_way.popleft()
+                yield _fetched(future.result(), desk)
+                for batch in islice(todo, 1):
+                    under_way.append((pool.submit(convert_batch, batch, job, desk), desk))
+        finally:
+            for future, _ in under_way:
+                future.cancel()
+            for desk in desks:
+                if desk is not None:
+                    os.close(desk)
+
+
+def _prepare(job: LinesJob) -> None:
+    """Load what workers need before they are made, so that they inherit it."""
+    import interlingua.adapt.convert  # noqa: F401  # what workers call
+    from interlingua.adapt.formats import load
+
+    how = job.conversion
+    for name in {how.source, how.target} - {"auto"}:
+        load(name, how.kind or "request")
+
+
+def _desk() -> int | None:
+    """A file in memory that workers inherit; None where there is no such thing."""
+    if sys.platform != "linux" or get_start_method() != "fork":
+        return None
+    return os.memfd_create("lines")
+
+
+def _fetched(done: BatchResult, desk: int | None) -> BatchResult:
+    """What lies on the desk, looked at where it is: no copy is made."""
+    if desk is None or not os.fstat(desk).st_size:
+        return done
+    return done._replace(output=memoryview(mmap(desk, 0, access=ACCESS_READ)))
+
+
+def batches(file: IO[bytes]) -> Iterator[Batch]:
+    """Lines together until they are worth a journey."""
+    while data := file.read(BATCH):
+        if not data.endswith(b"\n"):
+            data += file.readline()
+        yield Batch(len(data), data)
+
+
+def stretches(file: IO[bytes], path: str) -> Iterator[Batch]:
+    """The same of a file that others can open: only the ends are looked for."""
+    start, size = 0, os.fstat(file.fileno()).st_size
+    while start < size:
+        file.seek(start + BATCH - 1)
+        file.readline()
+        end = min(file.tell(), size)
+        yield Batch(end - start, None, path, start)
+        start = end
+
+
+def convert_batch(batch: Batch, job: LinesJob, desk: int | None = None) -> BatchResult:
+    """All lines of a batch; blank lines give nothing. The output goes to the desk, if any."""
+    failed: list[tuple[int, str]] = []
+    lost: list[tuple[int, bytes]] = []
+    tally: Tally = {}
+    losses = count = ends = 0
+    with BytesIO() if desk is None else open(desk, "r+b", closefd=False) as out:
+        out.seek(0)
+        for line in batch.lines():
+            if not line.isspace():
+                count += 1
+                try:
+                    done = converted(Row(wire=line), job.conversion)
+                except InterlinguaError as error:
+                    problem = _problem(line, error)
+                    failed.append((ends, problem))
+                    if job.envelope:
+                        out.write(_failed(problem))
+                else:
+                    if done.losses:
+                        losses += len(done.losses)
+                        add(tally, done.losses)
+                        if job.report:
+                            lost.append((ends, _encode(done.losses)))
+                    wire = done.wire or b""
+                    out.writelines(_enveloped(wire, done.losses) if job.envelope else (wire, b"\n"))
+            ends += 1
+        out.truncate()  # the desk was used before
+        output = out.getvalue() if isinstance(out, BytesIO) else b""
+    return BatchResult(output, count, batch.size, failed, losses, ends, tally, lost)
+
+
+def _problem(line: bytes, error: InterlinguaError) -> str:
+    from interlingua.cli.formats import flaw_in
+
+    if isinstance(error, DetectError):
+        return f"{error}; say which with --from"
+    flaw = flaw_in(line) if isinstance(error, ReadError) else None
+    if flaw is None:
+        return str(error)
+    return f"column {flaw.column}: expected {flaw.expected}, found {flaw.found}"
+
+
+def _failed(problem: str) -> bytes:
+    envelope: dict[str, Any] = {"ok": False, "wire": None, "losses": [], "error": problem}
+    return _encode(envelope) + b"\n"
+
+
+def _enveloped(wire: bytes, losses: list[Loss]) -> tuple[bytes, ...]:
+    encoded = _encode(losses) if losses else b"[]"
+    return (b'{"ok":true,"wire":', wire, b',"losses":', encoded, b',"error":null}\n')
+
+
+UNSUPPORTED = ("id", "title", "folder", "created_at")
+"""Facts of a session that no request has a place for."""
+
+
+# Lines, each of which is a conversation
+
+
+def convert_lines(input: Input, put: Put, options: ConvertOptions) -> int:
+    if options.source == formats.AUTO and (way := _another_way(input)) is not None:
+        return way(input, put, options)
+    options.require_place()
+    kind = options.kind
+    if kind is None and options.source != formats.AUTO:
+        kind = formats.kind_of(input.first_line(), options.source)
+    conversion = Job(options.target, options.source, kind, options.model)
+    job = LinesJob(conversion, options.envelope, options.report_file is not None)
+    if input.shape() == "json":  # over several lines
+        return _run(input, put, options, job, BytesIO(_on_one_line(input)))
+    return _run(input, put, options, job, input.file(), input.path)
+
+
+def _another_way(input: Input) -> Convert | None:
+    """The way for lines that are the session of some agent, and not each a conversation."""
+    if input.shape() != "lines" or is_one(input.first_line()):
+        return None
+    return session_way(input)
+
+
+def are_conversations(input: Input) -> bool:
+    """Whether one JSON value is a list of conversations, or a row of a batch."""
+    parsed = parse(input.read(), "JSON")
+    if isinstance(parsed, list):
+        return bool(parsed) and is_one(msgspec.json.encode(parsed[0]))
+    return row_of(parsed) is not None
+
+
+def is_one(data: bytes) -> bool:
+    """Whether this is a conversation, or the row of a batch that holds one."""
+    try:
+        return row_of(data) is not None or bool(formats.guessed(data, None))
+    except InterlinguaError:
+        return False
+
+
+def _on_one_line(input: Input) -> bytes:
+    """A value over several lines; of a list of conversations, each on a line."""
+    data = input.read()
+    if (error := formats.malformed(input.name, data)) is not None:
+        raise error
+    parsed = parse(data, "JSON")
+    if isinstance(parsed, list) and not is_bare(parsed):
+        return b"".join(msgspec.json.encode(each) + b"\n" for each in parsed)
+    return msgspec.json.format(data.removeprefix(BOM), indent=-1)
+
+
+def _run(
+    input: Input,
+    put: Put,
+    options: ConvertOptions,
+    job: LinesJob,
+    file: IO[bytes],
+    path: Path | None = None,
+) -> int:
+    total = path.stat().st_size if path is not None else None
+    name = None if path is None else str(path)
+    failed = losses = count = 0
+    kinds: tally.Tally = {}
+    with _reported(options.report_file) as report, _progress(total) as bar:
+        for done in converted_batches(file, job, options.jobs, name):
+            put(done.output)
+            report(done)
+            for number, problem in done.failed:
+                click.echo(f"{input.name}, line {number}: {shown(problem)}", err=True)
+            for each, times in done.tally.items():
+                tally.count(kinds, each, times)
+            failed, losses = failed + len(done.failed), losses + done.losses
+            count += done.lines
+            bar(done.size)
+    click.echo(f"{count} lines, {failed} unreadable, {losses} losses", err=True)
+    for line in tally.lines(kinds):
+        click.echo(shown(line), err=True)
+    return 1 if failed else 3 if options.strict and losses else 0
+
+
+@contextmanager
+def _reported(file: str | None) -> Iterator[Callable[[BatchResult], None]]:
+    """Takes what was done; writes a line for each line that lost something or cannot be read."""
+    if file is None:
+        yield lambda done: None
+        return
+    with Path(file).open("wb") as out:
+
+        def report(done: BatchResult) -> None:
+            entries = [
+                (line, {"line": line, "losses": msgspec.Raw(lost)}) for line, lost in done.lost
+            ]
+            entries += [(line, {"line": line, "error": problem}) for line, problem in done.failed]
+            for _, each in sorted(entries, key=lambda pair: pair[0]):
+                out.write(msgspec.json.encode(each) + b"\n")
+
+        yield report
+
+
+@contextmanager
+def _progress(total: int | None) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal that shows nothing else, silence elsewhere."""
+    if not sys.stderr.isatty() or sys.stdout.isatty():
+        yield lambda size: None
+        return
+    with click.progressbar(length=total or 0, label="converting", file=sys.stderr) as bar:
+        yield bar.update
+
+
+# Whole files, folders and tables
+
+
+def convert_rows(
+    files: tuple[str, ...],
+    output: str | None,
+    options: ConvertOptions,
+    kind_of_parts: str | None,
+    bad: str | None,
+    restart: bool,
+) -> int:
+    from interlingua.bulk import run
+    from interlingua.bulk.files import found
+
+    if output is None:
+        raise click.UsageError("several conversations need an output file or folder: -o names it")
+    if options.kind == "stream":
+        raise click.UsageError("streams are converted one at a time")
+    if options.envelope:
+        raise click.UsageError("--envelope is for lines; Parquet has losses beside each row")
+    inputs = found(files, Path(output))
+    kind = options.kind or _kind(inputs, options.source)
+    job = Job(options.target, options.source, kind, options.model)
+    suffix = None if kind_of_parts is None else f".{kind_of_parts}"
+    with _progress(sum(path.stat().st_size for path in inputs)) as bar:
+        summary = run.convert_files(
+            inputs,
+            output,
+            job,
+            jobs=options.jobs,
+            suffix=suffix,
+            bad=bad,
+            restart=restart,
+            progress=bar,
+        )
+    _tell(summary, options.report_file)
+    return 1 if summary.bad else 3 if options.strict and summary.losses else 0
+
+
+def _kind(inputs: list[Path], source: str) -> str | None:
+    """The kind of the rows, by the first one, if their format is named."""
+    from interlingua.bulk.files import PARQUET, first_line, suffix_of
+
+    lines = next((path for path in inputs if suffix_of(path) != PARQUET), None)
+    if source == formats.AUTO or lines is None:
+        return None
+    return formats.kind_of(first_line(lines), source)
+
+
+def _tell(summary: Summary, report_file: str | None) -> None:
+    if report_file:
+        Path(report_file).write_bytes(msgspec.json.encode(summary) + b"\n")
+    losses = sum(summary.losses.values())
+    click.echo(f"{summary.rows:,} rows, {summary.bad:,} unreadable, {losses:,} losses", err=True)
+    if summary.bad_file is not None:
+        click.echo(f"unreadable rows: {shown(summary.bad_file)}", err=True)
+    for kind, times in summary.losses.items():
+        click.echo(f"{kind}: {times:,}", err=True)
+    for line in tally.lines(summary.tally):
+        click.echo(shown(line), err=True)
+
+
+# Sessions of other agents, exports and interchange files: each as the request that continues it
+
+
+def session_way(input: Input) -> Convert | None:
+    """How to convert the sessions in a file; None where there are none, or it is not clear."""
+    name = format_in(input)
+    return None if name is None else partial(convert_sessions, name)
+
+
+def format_in(input: Input) -> str | None:
+    """The format of the sessions in a file; None where there are none, or it is not clear."""
+    from interlingua import transcripts
+    from interlingua.transcripts.format import Sample
+
+    sample = Sample(input.place or Path("session.jsonl"), input.head())
+    found = [each.format for each in transcripts.recognized(sample) if each.format not in BATCHES]
+    return found[0] if len(found) == 1 else None
+
+
+def convert_sessions(format: str, input: Input, put: Put, options: ConvertOptions) -> int:
+    from interlingua import transcripts
+
+    click.echo(f"read as {format} transcript", err=True)
+    profile = profile_here(options.model, options.target)
+    losses = Report(options.target)
+    with _on_disk(input) as path:
+        every = transcripts.read_all(path, format)
+        first = list(islice(every, 2))
+        pretty = options.is_pretty() and len(first) == 1
+        for transcript in chain(first, every):
+            model = transcript.models[-1] if transcript.models else None
+            name = None if model is None else model.partition(":")[2] or model
+            request = Request(transcript.live, name, transcript.tools)
+            written = formats.write(
+                request, options.target, None, options.model, profile, options.instructions
+            )
+            put(formats.to_bytes(written.wire, pretty) + b"\n")
+            losses.losses += _losses(transcript, written.report)
+    return options.exit_code(losses)
+
+
+def _losses(transcript: Transcript, written: Report) -> Report:
+    report = Report(written.target, [*transcript.report])
+    transcript.report_left_out(report)
+    before = len(transcript.messages) - len(transcript.live)
+    if before:
+        reason = f"{before} messages before a summary stay behind, as for the model"
+        report.add("dropped", "$.messages", reason, "info")
+    for fact in UNSUPPORTED:
+        if getattr(transcript, fact) is not None:
+            report.add("dropped", f"$.{fact}", "a request has no place for it", "info")
+    report.extend(written)
+    return report
+
+
+@contextmanager
+def _on_disk(input: Input) -> Iterator[Path]:
+    """Where the file lies, with those of helpers beside it; of standard input, a copy."""
+    if input.place is not None:
+        yield input.place
+        return
+    from tempfile import NamedTemporaryFile
+
+    with NamedTemporaryFile(suffix=".jsonl") as file:
+        file.writelines(input.chunks())
+        file.flush()
+        yield Path(file.name)

@@ -1,0 +1,124 @@
+"""Money over many messages: what history would cost by another table, and who spent what.
+
+Both walk their messages once and keep nothing but sums, so they take any iterable, such as one
+read from a store row by row. Nothing is written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC
+from decimal import Decimal
+from typing import Literal, NamedTuple
+
+from interlingua.costs.cost import UnknownCostError, cost_of, total
+from interlingua.costs.table import PriceTable
+from interlingua.model.message import Message
+from interlingua.model.metadata import KEY_ID, Usage
+from interlingua.profiles.names import UnknownModelError
+
+Key = Literal["session", "model", "day", "user", "team", "key"]
+
+
+class Repriced(NamedTuple):
+    """One message's cost as stored and by another table. `problem` says why there is no new cost;
+    `usage` is what would be stored, the old one where there is a problem."""
+
+    message: Message
+    old: Decimal | None
+    new: Decimal | None
+    old_version: str | None
+    usage: Usage
+    problem: str | None = None
+
+    @property
+    def changed(self) -> bool:
+        return self.problem is None and (
+            self.old != self.new or self.old_version != self.usage.pricing_version
+        )
+
+
+def reprice(
+    messages: Iterable[Message], table: PriceTable, then: bool = True
+) -> Iterator[Repriced]:
+    """Every message that has a usage, with its old and its new cost.
+
+    `then` prices each message by what the table says for the day it was made; otherwise by what
+    the table says now. A model that the table does not have keeps its old cost, and is named.
+    """
+    for message in messages:
+        usage = message.metadata.usage
+        if usage is None or not usage.is_known:
+            continue
+        old, version = usage.cost_usd, usage.pricing_version
+        model = message.metadata.model
+        if model is None:
+            yield Repriced(message, old, None, version, usage, "the message names no model")
+            continue
+        try:
+            cost = cost_of(usage, model, table, message.created_at if then else None)
+        except (UnknownModelError, UnknownCostError, ValueError) as error:
+            yield Repriced(message, old, None, version, usage, str(error))
+            continue
+        new = usage.replace(
+            cost_usd=cost.total,
+            cost_breakdown=cost.breakdown,
+            pricing_version=cost.pricing_version,
+        )
+        yield Repriced(message, old, cost.total, version, new)
+
+
+class SpendGroup:
+    """What a group of messages used. `unpriced` counts those whose cost is not known: where there
+    are any, `cost_usd` is what is known, and less than what was spent."""
+
+    __slots__ = ("cost_usd", "messages", "output_tokens", "prompt_tokens", "unpriced")
+
+    def __init__(self) -> None:
+        self.cost_usd = Decimal(0)
+        self.messages = 0
+        self.unpriced = 0
+        self.prompt_tokens = 0
+        self.output_tokens = 0
+
+    def add(self, usage: Usage) -> None:
+        self.messages += 1
+        self.prompt_tokens += usage.prompt_tokens or 0
+        self.output_tokens += usage.output_tokens or 0
+        if usage.cost_usd is None:
+            self.unpriced += 1
+        else:
+            self.cost_usd = total(self.cost_usd, usage.cost_usd)
+
+    def __repr__(self) -> str:
+        return f"Spent(${self.cost_usd}, {self.messages} messages, {self.unpriced} unpriced)"
+
+
+def cost_by(messages: Iterable[Message], key: Key) -> dict[str | None, SpendGroup]:
+    """Costs as stored, added up by session, model, day (UTC), user, team or key of the gateway.
+    Messages that do not have it are in the group None, which comes last."""
+    if key not in _KEYS:
+        raise ValueError(f"costs can be grouped by {', '.join(_KEYS)}, found {key!r}")
+    group_of = _KEYS[key]
+    groups: dict[str | None, SpendGroup] = {}
+    for message in messages:
+        usage = message.metadata.usage
+        if usage is not None and usage.is_known:
+            groups.setdefault(group_of(message), SpendGroup()).add(usage)
+    ordered = sorted(groups, key=lambda group: (group is None, group or ""))
+    return {group: groups[group] for group in ordered}
+
+
+def _day(message: Message) -> str | None:
+    time = message.created_at
+    return None if time is None else time.astimezone(UTC).date().isoformat()
+
+
+_KEYS: dict[str, Callable[[Message], str | None]] = {
+    "session": lambda message: message.session_id,
+    "model": lambda message: message.metadata.model,
+    "day": _day,
+    "user": lambda message: message.metadata.user_id,
+    "team": lambda message: message.metadata.team_id,
+    "key": lambda message: (message.metadata.extra or {}).get(KEY_ID),
+}

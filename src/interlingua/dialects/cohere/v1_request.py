@@ -1,0 +1,436 @@
+"""Requests of Cohere's first chat API (`/v1/chat`), which is read, and written only for what was
+read from it: a preamble, a history with roles of its own, the current message, and tool results
+beside it.
+
+Those results may be the only trace of their calls: the calls become messages of their own, and are
+left out again when written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interlingua.dialects.cohere.media import read_document
+from interlingua.dialects.cohere.options import V1_OPTIONS
+from interlingua.dialects.cohere.tables import JOINER, NAME, V1_ROLES
+from interlingua.dialects.cohere.text import (
+    write_compaction,
+    write_refusal,
+    write_text,
+    write_unknown,
+)
+from interlingua.dialects.cohere.v1_calls import (
+    QUIET,
+    names_call,
+    read_call,
+    read_result,
+    read_tool,
+    write_call,
+    write_result,
+    write_tool,
+)
+from interlingua.dialects.kernel.errors import ShapeError, read_each, require
+from interlingua.dialects.kernel.preserved import (
+    Preserved,
+    raw_of,
+    restore_raw,
+    spelling_of,
+    was_absent,
+)
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire, encode
+from interlingua.dialects.kernel.words import report_changes
+from interlingua.model.base import Raw
+from interlingua.model.blocks import (
+    Block,
+    CompactionBlock,
+    DocumentBlock,
+    RefusalBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+)
+from interlingua.model.exchange import Continues, Options, Request
+from interlingua.model.ids import synthetic_tool_id
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageMetadata
+
+_ROLE_WORDS = "USER, CHATBOT, SYSTEM or TOOL"
+
+
+def _form(**spelling: Any) -> Raw:
+    return {NAME: {"$form": spelling}}
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def read_conversation(wire: Wire, preserved: Preserved) -> tuple[Message, ...]:
+    reading = _Reading()
+    preamble = preserved.take(wire, "preamble", str) if "preamble" in wire else None
+    if preamble is not None:
+        reading.add(Role.SYSTEM, (TextBlock(preamble),), _form(place="preamble"))
+    if "chat_history" in wire:
+        for number, turn in enumerate(preserved.take(wire, "chat_history", list) or ()):
+            try:
+                reading.add_turn(require(turn, dict))
+            except ShapeError as error:
+                raise error.inside(f".chat_history[{number}]") from None
+    question = preserved.take(wire, "message", str)
+    if question is not None:
+        reading.add(Role.USER, (TextBlock(question),), _form(place="message"))
+    else:
+        reading.leave_past()
+    if "tool_results" in wire:
+        reading.add_results(preserved.take(wire, "tool_results", list) or [], None)
+    return tuple(reading.messages)
+
+
+class _Reading:
+    """The messages so far, and the calls that no result has answered yet."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self._open: list[ToolUseBlock] = []
+
+    def add(self, role: Role, content: tuple[Block, ...], raw: Raw | None) -> None:
+        protocol = NAME if role is Role.ASSISTANT else None
+        metadata = MessageMetadata(protocol=protocol, provider_raw=raw)
+        self.messages.append(Message(role, content, metadata=metadata))
+        self._open += [block for block in content if type(block) is ToolUseBlock]
+
+    def add_turn(self, wire: Wire) -> None:
+        preserved, word = Preserved(), require(wire.get("role"), str, ".role")
+        role = V1_ROLES.read(word.upper())
+        if role is None:
+            raise ShapeError(".role", _ROLE_WORDS, word)
+        if word != V1_ROLES.write(role):
+            preserved.spelling["role"] = word
+        if role is Role.TOOL:
+            self._add_tool_turn(wire, preserved)
+            return
+        text = preserved.take(wire, "message", str)
+        content: list[Block] = [] if text is None else [TextBlock(text)]
+        taken = {"role", "message"}
+        if role is Role.ASSISTANT:
+            taken.add("tool_calls")
+            content += self._calls(wire, preserved)
+        preserved.add_others(wire, taken)
+        self.add(role, tuple(content), preserved.raw(NAME))
+
+    def _calls(self, wire: Wire, preserved: Preserved) -> list[Block]:
+        listed = preserved.take(wire, "tool_calls", list) if "tool_calls" in wire else None
+        return read_calls(listed or [], len(self.messages))
+
+    def _add_tool_turn(self, wire: Wire, preserved: Preserved) -> None:
+        listed = preserved.take(wire, "tool_results", list)
+        if listed is None:
+            self.add(Role.TOOL, (UnknownBlock({NAME: wire}),), None)
+            return
+        preserved.add_others(wire, frozenset({"role", "tool_results"}))
+        preserved.spelling["turn"] = True
+        self.add_results(listed, preserved.raw(NAME))
+
+    def add_results(self, listed: list[Any], raw: Raw | None) -> None:
+        """Results of a turn of the history, which is `raw`, or of those beside the message."""
+        results = []
+        implied: list[ToolUseBlock] = []
+        try:
+            for wire in listed:
+                results.append(self._result(require(wire, dict), implied))
+        except ShapeError as error:
+            raise error.inside(f".tool_results[{len(results)}]") from None
+        if implied:
+            self.add(Role.ASSISTANT, tuple(implied), _form(implied=True))
+            del self._open[-len(implied) :]
+        for number, block in enumerate(results):
+            message = Message.of_result(block)
+            if raw is not None:
+                spelling = _form(turn=False) if number else raw
+                message = message.replace(metadata=message.metadata.replace(provider_raw=spelling))
+            self.messages.append(message)
+
+    def _result(self, wire: Wire, implied: list[ToolUseBlock]) -> ToolResultBlock:
+        preserved, named = Preserved(), wire.get("call")
+        call = next((each for each in self._open if names_call(named, each)), None)
+        if call is not None:
+            self._open.remove(call)
+            if encode(named) != encode(write_call(call, QUIET)):
+                preserved.spelling["call"] = named
+            return read_result(wire, call.id, preserved)
+        made = None if named is None else read_call(named, len(self.messages), len(implied))
+        if type(made) is ToolUseBlock:
+            implied.append(made)
+            return read_result(wire, made.id, preserved)
+        if named is not None:
+            preserved.spelling["call"] = named
+        elif "call" in wire:
+            preserved.keep_spelling("call", None)
+        return read_result(wire, synthetic_tool_id(len(self.messages), len(implied), ""), preserved)
+
+    def leave_past(self) -> None:
+        """Nothing is asked now: the last turn is not what is."""
+        if self.messages and self.messages[-1].role is Role.USER:
+            last = self.messages[-1]
+            own_raw = raw_of(NAME, last.metadata.provider_raw)
+            spelling = {**own_raw.get("$form", {}), "past": True}
+            raw = {NAME: {**own_raw, "$form": spelling}}
+            metadata = last.metadata.replace(provider_raw=raw)
+            self.messages[-1] = last.replace(metadata=metadata)
+
+
+def read_calls(listed: list[Any], origin: Any) -> list[Block]:
+    calls: list[Block] = []
+    try:
+        for wire in listed:
+            calls.append(read_call(wire, origin, len(calls)))
+    except ShapeError as error:
+        raise error.inside(f".tool_calls[{len(calls)}]") from None
+    return calls
+
+
+# -- writing --------------------------------------------------------------------------------------
+
+
+def write_conversation(
+    messages: tuple[Message, ...], own_raw: Wire, recorder: LossRecorder
+) -> Wire:
+    for message in messages:
+        if message.name is not None:
+            recorder.lost(message, "name")
+        if message.changes is not None:
+            report_changes(message, recorder)
+    writing = Writing(messages, recorder)
+    rest = [message for message in messages if message.content or message.changes is None]
+    out: Wire = {}
+    if rest and _place(rest[0]) == "preamble" and rest[0].role is Role.SYSTEM:
+        out["preamble"] = writing.text(rest.pop(0))
+    results = _take_results(rest)
+    implied = rest.pop() if results and rest and writing.is_implied(rest[-1], results) else None
+    question: str | None = None
+    if rest and _is_question(rest[-1], bool(results), implied is not None):
+        question = writing.text(rest.pop())
+    if history := writing.history(rest):
+        out["chat_history"] = history
+    if question is not None or not was_absent(own_raw, "message"):
+        out["message"] = question or ""
+    if results:
+        out["tool_results"] = [each for message in results for each in writing.results(message)]
+    return out
+
+
+def _place(message: Message) -> Any:
+    return spelling_of(NAME, message.metadata.provider_raw).get("place")
+
+
+def _take_results(rest: list[Message]) -> list[Message]:
+    """Take the results that stand at the end, and in no turn of the history."""
+    results: list[Message] = []
+    while rest and rest[-1].role is Role.TOOL and _is_loose(rest[-1]):
+        results.insert(0, rest.pop())
+    return results
+
+
+def _is_loose(message: Message) -> bool:
+    is_turn = "turn" in spelling_of(NAME, message.metadata.provider_raw)
+    return not is_turn and all(type(block) is ToolResultBlock for block in message.content)
+
+
+def _is_question(message: Message, has_results: bool, is_implied: bool) -> bool:
+    if message.role is not Role.USER:
+        return False
+    spelling = spelling_of(NAME, message.metadata.provider_raw)
+    return "past" not in spelling and (
+        not has_results or is_implied or spelling.get("place") == "message"
+    )
+
+
+class Writing:
+    """What writing the turns of one request needs to know."""
+
+    def __init__(self, messages: tuple[Message, ...], recorder: LossRecorder) -> None:
+        self._recorder = recorder
+        self._calls = {
+            block.id: block
+            for message in messages
+            for block in message.content
+            if type(block) is ToolUseBlock
+        }
+
+    def is_implied(self, message: Message, results: list[Message]) -> bool:
+        """Whether the results say all that a message does."""
+        if "implied" not in spelling_of(NAME, message.metadata.provider_raw):
+            return False
+        answered = {
+            block.tool_use_id
+            for result in results
+            for block in result.content
+            if type(block) is ToolResultBlock
+        }
+        return all(
+            type(block) is ToolUseBlock and block.id in answered for block in message.content
+        )
+
+    def history(self, messages: list[Message]) -> list[Wire]:
+        out: list[Wire] = []
+        for number, message in enumerate(messages):
+            if message.role is not Role.TOOL:
+                following = _batch(messages, number + 1)
+                if not self.is_implied(message, following):
+                    out.append(self._turn(message))
+                continue
+            unknown = [block for block in message.content if type(block) is UnknownBlock]
+            if unknown:
+                turns = [write_unknown(block, self._recorder) for block in unknown]
+                out += [turn for turn in turns if turn is not None]
+                continue
+            self._add_results(out, message)
+        return out
+
+    def _add_results(self, out: list[Wire], message: Message) -> None:
+        raw = message.metadata.provider_raw
+        spelling = spelling_of(NAME, raw)
+        results = self.results(message)
+        if spelling.get("turn") is False and out and "tool_results" in out[-1]:
+            out[-1]["tool_results"] += results
+            return
+        turn = {"role": spelling.get("role", V1_ROLES.write(Role.TOOL)), "tool_results": results}
+        out.append(restore_raw(turn, message, raw, self._recorder, "metadata.provider_raw"))
+
+    def results(self, message: Message) -> list[Wire]:
+        return [
+            write_result(block, self._calls.get(block.tool_use_id), self._recorder)
+            for block in message.content
+            if type(block) is ToolResultBlock
+        ]
+
+    def _turn(self, message: Message) -> Wire:
+        raw = message.metadata.provider_raw
+        own_raw = raw_of(NAME, raw)
+        out: Wire = {"role": self._role(message)}
+        text = self.text_in(message)
+        if text or not was_absent(own_raw, "message"):
+            out["message"] = text
+        if calls := self.calls(message):
+            out["tool_calls"] = calls
+        return restore_raw(out, message, raw, self._recorder, "metadata.provider_raw")
+
+    def _role(self, message: Message) -> str:
+        word = spelling_of(NAME, message.metadata.provider_raw).get("role")
+        if type(word) is str and V1_ROLES.read(word.upper()) is message.role:
+            return word
+        if message.role is Role.DEVELOPER:
+            reason = "instructions have one level"
+            self._recorder.lost(message, "role", reason, kind="downgraded")
+        return V1_ROLES.write(message.role) or "SYSTEM"
+
+    def calls(self, message: Message) -> list[Wire]:
+        written: list[Any] = []
+        for block in message.content:
+            if type(block) is ToolUseBlock:
+                written.append(write_call(block, self._recorder))
+            elif type(block) is UnknownBlock:
+                written.append(write_unknown(block, self._recorder))
+        return [call for call in written if call is not None]
+
+    def text(self, message: Message) -> str:
+        """A message that is a text and nothing else."""
+        raw = message.metadata.provider_raw
+        if raw is not None:
+            self._recorder.unwritten_raw(message, raw, "metadata.provider_raw")
+        return self.text_in(message)
+
+    def text_in(self, message: Message) -> str:
+        texts: list[str] = []
+        for block in message.content:
+            if type(block) in (ToolUseBlock, UnknownBlock):
+                continue
+            if type(block) is DocumentBlock and message.role is Role.USER:
+                continue  # beside the messages
+            part = _TEXTS.get(type(block), _drop)(block, self._recorder)
+            if part is None:
+                continue
+            if texts:
+                reason = "joined to the text before it"
+                self._recorder.lost(block, None, reason, kind="approximated", severity="info")
+            if type(block) is TextBlock and block.citations and message.role is not Role.ASSISTANT:
+                self._recorder.lost(block, "citations", "only what a model says has any")
+            texts.append(part["text"])
+        return JOINER.join(texts)
+
+
+_TEXTS: dict[type[Any], Any] = {
+    TextBlock: write_text,
+    RefusalBlock: write_refusal,
+    CompactionBlock: write_compaction,
+}
+
+
+def _drop(block: Block, recorder: LossRecorder) -> None:
+    recorder.dropped(block, "a message of v1 is a text")
+
+
+def _batch(messages: list[Message], start: int) -> list[Message]:
+    """The results that follow each other from here on."""
+    end = start
+    while end < len(messages) and messages[end].role is Role.TOOL:
+        end += 1
+    return messages[start:end]
+
+
+def read(wire: Wire, model: str | None) -> tuple[Request, Preserved]:
+    """A request, but for its documents and its `raw`."""
+    preserved = Preserved()
+    preserved.spelling["version"] = 1
+    named = preserved.take(wire, "model", str)
+    messages = read_conversation(wire, preserved)
+    listed = preserved.take(wire, "tools", list) if "tools" in wire else None
+    tools = read_each(listed, ".tools", read_tool) if listed else []
+    options = Options(**V1_OPTIONS.read(wire, preserved))
+    id = preserved.take(wire, "conversation_id", str) if "conversation_id" in wire else None
+    continues = None if id is None else Continues(conversation_id=id)
+    return Request(messages, named or model, tuple(tools), options, continues), preserved
+
+
+def read_flat(wire: Any) -> Any:
+    """A document: an object of texts, in which an id may be."""
+    if type(wire) is not dict:
+        return read_document(wire)
+    data = {key: item for key, item in wire.items() if key != "id"}
+    return read_document({"id": wire["id"], "data": data} if "id" in wire else {"data": data})
+
+
+def write_flat(document: Any) -> Any:
+    if type(document) is str:
+        return {"text": document}
+    data = document["data"]
+    out = data if type(data) is dict else {"text": data}
+    return {**out, "id": document["id"]} if "id" in document else out
+
+
+def write(request: Request, documents: list[Any], recorder: LossRecorder) -> Wire:
+    own_raw = raw_of(NAME, request.raw)
+    out: Wire = {}
+    if request.model is not None and not was_absent(own_raw, "model"):
+        out["model"] = request.model
+    out |= write_conversation(request.messages, own_raw, recorder)
+    if documents:
+        out["documents"] = [write_flat(each) for each in documents]
+    tools = [write_tool(tool, recorder) for tool in request.tools]
+    if written := [tool for tool in tools if tool is not None]:
+        out["tools"] = written
+    V1_OPTIONS.write(request.options, out, own_raw, recorder)
+    if request.options.raw is not None:
+        restore_raw(out, request.options, request.options.raw, recorder)
+    if request.continues is not None:
+        _write_continues(request, request.continues, out, recorder)
+    return restore_raw(out, request, request.raw, recorder)
+
+
+def _write_continues(
+    request: Request, continues: Continues, out: Wire, recorder: LossRecorder
+) -> None:
+    if continues.conversation_id is not None:
+        out["conversation_id"] = continues.conversation_id
+    if continues != Continues(conversation_id=continues.conversation_id):
+        recorder.lost(request, "continues", severity="error")

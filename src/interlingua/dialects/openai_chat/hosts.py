@@ -1,0 +1,66 @@
+"""Whether the host of a body has other field names for it, or refuses something in it: a gateway
+asks this of the bytes, and reads a body of the host's own dialect only then."""
+
+from __future__ import annotations
+
+import re
+
+from interlingua.dialects.openai_chat.tables import DEFAULT_HOST, LIMITS, Host
+from interlingua.model.ids import IdGrammar
+
+_DEVELOPER = re.compile(rb'"role"\s*:\s*"developer"')
+_IDS = re.compile(rb'"tool_call_id"\s*:\s*"((?:[^"\\]|\\.)*)"')
+_ID, _CALLS, _ROLE = b'"tool_call_id"', b'"tool_calls"', b'"developer"'
+_THINKING = (b'"reasoning_content"', b'"reasoning"', b'"reasoning_details"', b'"thinking"')
+_MARKS: dict[int, tuple[Host, tuple[bytes, ...]]] = {}
+"""By the host's identity, which costs less than to compare all its words for each request."""
+
+
+def host_differs(host: Host, body: bytes) -> bool:
+    """Whether the body has something that the host calls otherwise, or refuses."""
+    known = _MARKS.get(id(host))
+    if known is None:
+        known = _MARKS[id(host)] = (host, (*_other_words(host), *_odd(host)))
+    for mark in known[1]:  # noqa: SIM110  # a generator would cost more than the looking
+        if mark in body and _matters(mark, host, body):
+            return True
+    return False
+
+
+def _other_words(host: Host) -> tuple[bytes, ...]:
+    """Keys that the host has other words for. One that a client said in a rarer word stays as it
+    is, unless the host insists on its own."""
+    words = {
+        usual for usual, own in zip(_words(DEFAULT_HOST), _words(host), strict=True) if usual != own
+    }
+    if host.exact_limit_key:
+        words |= LIMITS - {host.max_tokens}
+    return tuple([f'"{word}"'.encode() for word in words])
+
+
+def _words(host: Host) -> tuple[str | None, ...]:
+    return host.max_tokens, host.seed, host.user
+
+
+def _odd(host: Host) -> tuple[bytes, ...]:
+    """What the host may have to be told in another way."""
+    found: list[bytes] = [] if host.developer else [_ROLE]
+    if host.ids is not None:
+        found.append(_ID)
+    if host.replay in ("never", "calls"):
+        found += _THINKING
+    if host.replay == "calls":
+        found.append(_CALLS)
+    return tuple(found)
+
+
+def _matters(mark: bytes, host: Host, body: bytes) -> bool:
+    if mark is _ID and host.ids is not None:
+        return _has_odd_id(body, host.ids)
+    return mark is not _ROLE or _DEVELOPER.search(body) is not None
+
+
+def _has_odd_id(body: bytes, ids: IdGrammar) -> bool:
+    legal = ids.matcher()
+    found = _IDS.findall(body)
+    return any(b"\\" in each or not legal(each.decode("utf-8", "replace")) for each in found)

@@ -1,1 +1,0 @@
-"""Sessions on their way to people: as a page in one file, as Markdown, as lines."""

@@ -1,0 +1,1 @@
+"""Requests with an `Idempotency-Key`: answered once, replayed when they are sent again."""

@@ -1,0 +1,1 @@
+"""Stateful Responses: WebSocket, conversations, background, items of the input."""

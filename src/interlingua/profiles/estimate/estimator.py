@@ -1,0 +1,213 @@
+"""The estimate itself: a sum of counts times coefficients of the model's family."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from interlingua.model.blocks import (
+    Block,
+    CompactionBlock,
+    RedactedThinkingBlock,
+    RefusalBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from interlingua.model.exchange import Options, Request
+from interlingua.model.message import Message, Role
+from interlingua.model.tools import ToolDefinition
+from interlingua.profiles.estimate.features import (
+    NUMBERS,
+    TEXTS,
+    Pieces,
+    RequestFeatures,
+    count,
+    count_block,
+)
+from interlingua.profiles.estimate.media import MediaRules, media_of, media_tokens
+
+if TYPE_CHECKING:
+    from interlingua.coerce import Conversation
+
+COLUMNS = (*TEXTS, *NUMBERS, "always")
+"""What a family has a coefficient for; `always` is what every prompt begins with."""
+
+# What a name may carry beside the model: region and maker in front, edition at the end.
+_MAKER = re.compile(r"^((us|eu|apac|jp|au|global)\.)?([a-z0-9]+\.)?(?=[a-z])")
+_EDITION = re.compile(
+    r"(-20\d{6}|-20\d\d-\d\d-\d\d|@.*|-latest|-v\d(:\d)?|:free|-preview|-\d{3,4})+$"
+)
+
+
+class Family(msgspec.Struct, frozen=True):
+    """Models that cut text and lay out a prompt alike."""
+
+    name: str
+    match: str
+    """A pattern for `<provider>:<model>`; the first family that matches counts."""
+    coefficients: dict[str, float]
+
+
+class LearnedWeights(msgspec.Struct, frozen=True):
+    """Everything that was learned: piece weights, families, and what single models add."""
+
+    split: str
+    weights: dict[str, float]
+    families: list[Family]
+    models: dict[str, dict[str, float]]
+    media: dict[str, MediaRules]
+
+
+def estimate_input_tokens(
+    messages: Conversation | Iterable[Message],
+    tools: Iterable[ToolDefinition] = (),
+    model: str = "",
+    options: Options | None = None,
+) -> int:
+    """Tokens of the prompt: of text, messages, dicts or a whole request, whose tools, model and
+    options count where none are passed. `model` is `<provider>:<name>`; of an unknown one, the
+    average of all. `options` matter where they put text into the prompt, as an output schema
+    does."""
+    if not isinstance(messages, (tuple, list)) or any(type(m) is not Message for m in messages):
+        from interlingua.coerce import as_conversation
+
+        found = as_conversation(messages)  # type: ignore[arg-type]  # which refuses other things
+        if isinstance(found, Request):
+            tools, model = tools or found.tools, model or found.model or ""
+            options = options or found.options
+            found = found.messages
+        messages = found
+    learned = load()
+    family = family_of(model)
+    counted = count(messages, tools, options, thinks(model))
+    tokens = weigh(counted, learned.weights, coefficients_of(model))
+    provider = family.name if family.name in learned.media else "other"
+    tokens += media_tokens(messages, learned.media[provider])
+    return max(1, round(tokens)) if messages or tokens else 0
+
+
+class Estimator:
+    """Estimates prompts for one model, and remembers what each piece of text came to: a history
+    that grows costs what is new. What is remembered is known by the object that holds it, so that
+    messages may be copied around their texts."""
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+        learned = load()
+        family = family_of(model)
+        self._weights = learned.weights
+        self._coefficients = coefficients_of(model)
+        self._media = learned.media[family.name if family.name in learned.media else "other"]
+        self._thinks = thinks(model)
+        self._known: dict[int, tuple[object, float]] = {}
+
+    def tokens(
+        self,
+        messages: Sequence[Message],
+        tools: Iterable[ToolDefinition] = (),
+        options: Options | None = None,
+    ) -> int:
+        """As `estimate_input_tokens`."""
+        counted = count((), tools, options, self._thinks)
+        counted.instructions = int(any(message.role in _INSTRUCT for message in messages))
+        tokens = self.added(messages) + weigh(counted, self._weights, self._coefficients)
+        return max(1, round(tokens)) if messages or tokens else 0
+
+    def added(self, messages: Iterable[Message]) -> float:
+        """What these messages add to a prompt that has begun."""
+        known, counted, tokens = self._known, 0, 0.0
+        for message in messages:
+            if message.changes is not None and not message.content:
+                continue  # it says nothing
+            counted += 1
+            for block in message.content:
+                held: object = getattr(block, _HELD.get(type(block), ""), block)
+                found = known.get(id(held))
+                if found is None:
+                    found = known[id(held)] = (held, self._weigh(block))
+                tokens += found[1]
+        return tokens + counted * self._coefficients["messages"]
+
+    def _weigh(self, block: Block) -> float:
+        counted, coefficients = RequestFeatures(thinks=0), self._coefficients
+        count_block(counted, block)
+        tokens = 0.0 if type(block) in _NO_MEDIA else media_of(block, self._media)
+        for name in _IN_BLOCKS[type(block)]:
+            found = getattr(counted, name)
+            value = found.weigh(self._weights) if isinstance(found, Pieces) else found
+            tokens += value * coefficients[name]
+        return tokens
+
+
+# What a block's tokens are made of, which stays the same object when the block gets another id.
+_HELD: dict[type, str] = {ToolUseBlock: "input", ToolResultBlock: "content"}
+# The counts that a block adds to.
+_IN_BLOCKS: dict[type, tuple[str, ...]] = defaultdict(
+    tuple,
+    {
+        TextBlock: ("text", "signatures"),
+        RefusalBlock: ("text",),
+        ThinkingBlock: ("thinking", "signatures"),
+        RedactedThinkingBlock: ("signatures",),
+        CompactionBlock: ("text", "signatures"),
+        ToolUseBlock: ("calls", "tool_uses", "signatures"),
+        ToolResultBlock: ("results", "tool_results"),
+    },
+)
+_NO_MEDIA = frozenset(_IN_BLOCKS) - {ToolResultBlock}
+_INSTRUCT = frozenset({Role.SYSTEM, Role.DEVELOPER})
+_NO_PIECES = Pieces()
+
+
+def weigh(
+    counted: RequestFeatures, weights: Mapping[str, float], coefficients: Mapping[str, float]
+) -> float:
+    values = vector(counted, weights)
+    return sum(value * coefficients[name] for name, value in zip(COLUMNS, values, strict=True))
+
+
+def vector(counted: RequestFeatures, weights: Mapping[str, float]) -> list[float]:
+    """The counts in the order of COLUMNS, texts as weighed pieces."""
+    pieces = [getattr(counted, name) for name in TEXTS]
+    texts = [0.0 if each == _NO_PIECES else each.weigh(weights) for each in pieces]
+    return [*texts, *(float(getattr(counted, name)) for name in NUMBERS), 1.0]
+
+
+@cache
+def load() -> LearnedWeights:
+    file = resources.files(__package__).joinpath("data", "coefficients.json")
+    return msgspec.json.decode(file.read_bytes(), type=LearnedWeights)
+
+
+@lru_cache(maxsize=512)
+def family_of(model: str) -> Family:
+    return next(f for f in load().families if re.search(f.match, model.lower()))
+
+
+@lru_cache(maxsize=512)
+def coefficients_of(model: str) -> dict[str, float]:
+    """The family's, with what this very model is known to add."""
+    family = family_of(model)
+    own = load().models.get(f"{family.name}/{plain_name(model)}", {})
+    return {**family.coefficients, **own}
+
+
+def thinks(model: str) -> bool:
+    """Names that say that the model answers at once; the first is DeepSeek's for that."""
+    return not re.search(r"deepseek-chat|non-(reasoning|thinking)", model.lower())
+
+
+def plain_name(model: str) -> str:
+    """The model without provider, maker, region and edition; some write versions with a dot where
+    Anthropic has a dash."""
+    name = model.lower().partition(":")[2].rpartition("/")[2]
+    name = _EDITION.sub("", _MAKER.sub("", name)) or name
+    return name.replace(".", "-") if name.startswith("claude") else name

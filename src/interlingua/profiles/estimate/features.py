@@ -1,0 +1,229 @@
+"""What can be counted in a request without a tokenizer: pieces of text, and its structure.
+
+Tokenizers cut text at the borders of words, numbers, punctuation and line breaks before they do
+anything else, so counting those pieces comes close to counting tokens. How much each kind of piece
+weighs is data; see `weights`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from interlingua.model.blocks import (
+    Block,
+    CompactionBlock,
+    RedactedThinkingBlock,
+    RefusalBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from interlingua.model.exchange import Options
+from interlingua.model.message import Message, Role
+from interlingua.model.spelled_numbers import spelled
+from interlingua.model.tools import ToolDefinition
+
+_PIECES = re.compile(
+    r"(?P<word>[A-Z]*[a-z]+|[A-Z]+)"
+    r"|(?P<number>[0-9]+)"
+    r"|(?P<line>\s*\n\s*)"
+    r"|(?P<space>[ \t\r\f\v]+)"
+    r"|(?P<mark>[!-/:-@\[-`{-~]+)"
+    # Ideographs, kana, hangul: no spaces between words.
+    r"|(?P<dense>[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+)"
+    r"|(?P<letter>[^\W\d_]+)"
+    r"|(?P<other>.)",
+    re.DOTALL,
+)
+_USUAL = 6
+"""Words up to so many letters are mostly one token."""
+
+
+class Pieces(msgspec.Struct):
+    """How many pieces of each kind a text has."""
+
+    words: int = 0
+    tails: int = 0
+    """Letters of words beyond the usual length."""
+    numbers: int = 0
+    """Groups of up to three digits."""
+    lines: int = 0
+    spaces: int = 0
+    """Blanks beyond the one that belongs to the next word."""
+    marks: int = 0
+    mark_tails: int = 0
+    dense: int = 0
+    letters: int = 0
+    """Letters of alphabets other than the plain Latin one."""
+    others: int = 0
+
+    def add(self, text: str) -> None:
+        for match in _PIECES.finditer(text):
+            length = match.end() - match.start()
+            match match.lastgroup:
+                case "word":
+                    self.words += 1
+                    self.tails += max(0, length - _USUAL)
+                case "number":
+                    self.numbers += -(-length // 3)
+                case "line":
+                    self.lines += 1
+                case "space":
+                    self.spaces += length - 1
+                case "mark":
+                    self.marks += 1
+                    self.mark_tails += length - 1
+                case "dense":
+                    self.dense += length
+                case "letter":
+                    self.letters += length
+                case _:
+                    self.others += 1
+
+    def weigh(self, weights: Mapping[str, float]) -> float:
+        return sum([float(getattr(self, name)) * weight for name, weight in weights.items()])
+
+
+class RequestFeatures(msgspec.Struct):
+    """The counts of a request. Text is counted by where it stands, since providers write tools and
+    calls into the prompt in forms of their own."""
+
+    text: Pieces = msgspec.field(default_factory=Pieces)
+    thinking: Pieces = msgspec.field(default_factory=Pieces)
+    calls: Pieces = msgspec.field(default_factory=Pieces)
+    results: Pieces = msgspec.field(default_factory=Pieces)
+    described: Pieces = msgspec.field(default_factory=Pieces)
+    """Names and descriptions of tools and of what they take."""
+    schema: Pieces = msgspec.field(default_factory=Pieces)
+    """The schemas as JSON, descriptions included."""
+    format: Pieces = msgspec.field(default_factory=Pieces)
+    messages: int = 0
+    instructions: int = 0
+    tool_uses: int = 0
+    tool_results: int = 0
+    tools: int = 0
+    properties: int = 0
+    any_tools: int = 0
+    forced: int = 0
+    signatures: int = 0
+    """Characters of signatures and sealed thinking, which some providers bill as the thinking they
+    stand for."""
+    thinks: int = 1
+    """Whether the model is to think first; some get an instruction for it in the prompt."""
+
+
+TEXTS = ("text", "thinking", "calls", "results", "described", "schema", "format")
+NUMBERS = (
+    "messages",
+    "instructions",
+    "tool_uses",
+    "tool_results",
+    "tools",
+    "properties",
+    "any_tools",
+    "forced",
+    "signatures",
+    "thinks",
+)
+
+
+def count(
+    messages: Iterable[Message],
+    tools: Iterable[ToolDefinition] = (),
+    options: Options | None = None,
+    thinks: bool = True,
+) -> RequestFeatures:
+    """Counts the text and structure of a request, without media. `thinks`: whether the model thinks
+    by default."""
+    counted = RequestFeatures(thinks=int(thinks))
+    for message in messages:
+        if message.changes is not None and not message.content:
+            continue  # it says nothing
+        if message.role in (Role.SYSTEM, Role.DEVELOPER):
+            counted.instructions = 1
+        counted.messages += 1
+        for block in message.content:
+            count_block(counted, block)
+    for tool in tools:
+        _count_tool(counted, tool)
+    if options is not None:
+        choice = options.tool_choice
+        if counted.any_tools and choice is not None and choice.mode == "any":
+            counted.forced = 1
+        if options.response_format is not None and options.response_format.schema:
+            counted.format.add(_json(options.response_format.schema))
+        reasoning = options.reasoning
+        if reasoning is not None and (reasoning.effort is not None or reasoning.mode == "off"):
+            counted.thinks = int(reasoning.mode != "off")
+    return counted
+
+
+def count_block(counted: RequestFeatures, block: Block) -> None:
+    """What one block adds."""
+    match block:
+        case TextBlock():
+            counted.signatures += len(block.signature or "")
+            counted.text.add(block.text)
+        case RefusalBlock():
+            counted.text.add(block.text)
+        case ThinkingBlock():
+            counted.signatures += len(block.signature or "")
+            counted.thinking.add(block.text)
+        case RedactedThinkingBlock():
+            counted.signatures += len(block.data)
+        case CompactionBlock():
+            counted.signatures += len(block.data or "") + len(block.signature or "")
+            counted.text.add(block.text or "")
+        case ToolUseBlock():
+            counted.signatures += len(block.signature or "")
+            counted.tool_uses += 1
+            counted.calls.add(block.name)
+            counted.calls.add(_json(block.input))
+        case ToolResultBlock():
+            counted.tool_results += 1
+            for part in block.content:
+                if isinstance(part, TextBlock):
+                    counted.results.add(part.text)
+        case _:
+            pass
+
+
+def _count_tool(counted: RequestFeatures, tool: ToolDefinition) -> None:
+    counted.tools += 1
+    counted.any_tools = 1
+    counted.described.add(tool.name)
+    if tool.description:
+        counted.described.add(tool.description)
+    if tool.input_schema:
+        counted.schema.add(_json(tool.input_schema))
+        _count_schema(counted, tool.input_schema)
+
+
+def _count_schema(counted: RequestFeatures, schema: Any) -> None:
+    """Names, descriptions and choices: what is left of a schema where a provider rewrites it."""
+    if isinstance(schema, list):
+        for item in schema:
+            _count_schema(counted, item)
+    if not isinstance(schema, dict):
+        return
+    for key, value in schema.items():
+        if key in ("properties", "$defs", "definitions") and isinstance(value, dict):
+            for name, item in value.items():
+                counted.properties += 1
+                counted.described.add(name)
+                _count_schema(counted, item)
+        elif key == "description" and isinstance(value, str):
+            counted.described.add(value)
+        elif key == "enum" and isinstance(value, list):
+            counted.described.add(_json(value))
+        elif key not in ("default", "examples", "example", "const"):
+            _count_schema(counted, value)
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value, enc_hook=spelled).decode()

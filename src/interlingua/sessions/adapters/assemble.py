@@ -1,0 +1,205 @@
+"""What a session knows about an answer and the wire does not: who was asked and why, what it cost,
+how long it took."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from interlingua.adapt.fit.answers import AnswerAdapter
+from interlingua.costs.cost import priced
+from interlingua.costs.table import PriceTable
+from interlingua.dialects.registry import dialect, traits_of
+from interlingua.model.blocks import ToolUseBlock
+from interlingua.model.exchange import ErrorKind, ProviderError
+from interlingua.model.message import Message
+from interlingua.model.metadata import (
+    KEY_ID,
+    Diagnostic,
+    MessageMetadata,
+    MessageStatus,
+    RoutingRecord,
+    StopReason,
+    Usage,
+)
+from interlingua.profiles.estimate.estimator import estimate_input_tokens
+from interlingua.profiles.names import UnknownModelError
+from interlingua.tools.registry import ToolRegistry
+
+logger = logging.getLogger(__name__)
+
+INPUT_INVALID = "tool_input_invalid"
+"""The diagnostic of a call whose input does not fit the tool's schema."""
+NO_PRICE = "no_price"
+"""The diagnostic of an answer whose cost is not known because the model has no price."""
+USAGE_ESTIMATED = "usage_estimated"
+USAGE_IMPLAUSIBLE = "usage_implausible"
+"""The diagnostic of an answer with negative or absurdly large token counts, which are left out."""
+
+
+@dataclass(frozen=True)
+class RequestContext:
+    """One request, as the session that sent it knows it. Everything may be left out."""
+
+    session_id: str | None = None
+    message_id: str | None = None
+    """The id of the answer, where it has one already."""
+    routing: RoutingRecord | None = None
+    latency_ms: int | None = None
+    at: datetime | None = None
+    """When the request was sent; prices depend on it."""
+    input_tokens: int | None = None
+    """The estimate that was made before sending, for providers that count nothing."""
+    user_id: str | None = None
+    team_id: str | None = None
+    gateway_key_id: str | None = None
+    tools: ToolRegistry | None = None
+    """Checks the input of calls to our own tools as they come in."""
+    answer_adapter: AnswerAdapter | None = None
+    """How to read the answer, where the model had to be asked in another way."""
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+
+def assemble(
+    message: Message,
+    model: str,
+    protocol: str,
+    context: RequestContext,
+    prices: PriceTable | None,
+    error: ProviderError | None = None,
+) -> Message:
+    """The answer with everything a stored message has to say about itself."""
+    metadata = message.metadata
+    found: list[Diagnostic] = []
+    usage = _plausible(metadata.usage, found)
+    if usage is None or usage.total_tokens is None:
+        usage = _estimated(message, model, usage or Usage(), context, found)
+    if usage is not None:
+        usage = _priced(usage, model, protocol, context, prices, found)
+        if context.latency_ms is not None:
+            usage = usage.replace(latency_ms=context.latency_ms)
+    if context.tools is not None:
+        found += input_problems(message, context.tools)
+    diagnostics = (*metadata.diagnostics, *found)
+    known = _identified(metadata, model, protocol, context, usage=usage, diagnostics=diagnostics)
+    return _placed(message, context, known if error is None else failed(known, error))
+
+
+def so_far(message: Message, model: str, protocol: str, context: RequestContext) -> Message:
+    """The same of an answer that has not arrived whole: nothing is counted yet."""
+    unfinished = {"status": MessageStatus.PARTIAL, "stop_reason": None, "raw_stop_reason": None}
+    partial = _identified(message.metadata, model, protocol, context, **unfinished)
+    return _placed(message, context, partial)
+
+
+def _identified(
+    metadata: MessageMetadata,
+    model: str,
+    protocol: str,
+    context: RequestContext,
+    **changes: object,
+) -> MessageMetadata:
+    if context.gateway_key_id is not None:
+        changes["extra"] = {**(metadata.extra or {}), KEY_ID: context.gateway_key_id}
+    return metadata.replace(
+        model=model,
+        provider=model.partition(":")[0],
+        protocol=protocol,
+        routing=context.routing or metadata.routing,
+        user_id=context.user_id or metadata.user_id,
+        team_id=context.team_id or metadata.team_id,
+        **changes,
+    )
+
+
+def _placed(message: Message, context: RequestContext, metadata: MessageMetadata) -> Message:
+    return message.replace(
+        id=context.message_id or message.id,
+        session_id=context.session_id or message.session_id,
+        metadata=metadata,
+    )
+
+
+def failed(metadata: MessageMetadata, error: ProviderError) -> MessageMetadata:
+    """The metadata of an answer that ended like this."""
+    if error.kind is ErrorKind.CANCELLED:
+        return metadata.replace(
+            status=MessageStatus.CANCELLED, stop_reason=StopReason.CANCELLED, error_message=None
+        )
+    return metadata.replace(
+        status=MessageStatus.ERROR,
+        stop_reason=StopReason.ERROR,
+        error_message=metadata.error_message or error.message,
+    )
+
+
+def _plausible(usage: Usage | None, found: list[Diagnostic]) -> Usage | None:
+    """Counts that can be true; what the provider reported stays in `raw`."""
+    if usage is None or (believed := usage.plausible()) is usage:
+        return usage
+    found.append(Diagnostic(USAGE_IMPLAUSIBLE, "the provider reported token counts that cannot be"))
+    return believed
+
+
+def _estimated(
+    message: Message,
+    model: str,
+    usage: Usage,
+    context: RequestContext,
+    found: list[Diagnostic],
+) -> Usage | None:
+    """Providers that count nothing still cost something. Nothing is made up for a message that
+    never arrived."""
+    if not message.content:
+        return usage if usage != Usage() else None
+    extra = {"session_id": context.session_id, "model": model}
+    logger.warning("usage_estimated", extra=extra)
+    found.append(Diagnostic(USAGE_ESTIMATED, "the provider gave no token counts"))
+    output = estimate_input_tokens([message], (), model)
+    return usage.replace(input_tokens=context.input_tokens, output_tokens=output, estimated=True)
+
+
+def _priced(
+    usage: Usage,
+    model: str,
+    protocol: str,
+    context: RequestContext,
+    prices: PriceTable | None,
+    found: list[Diagnostic],
+) -> Usage:
+    at = context.at or context.clock()
+    try:
+        return priced(usage, model, prices, at, _hour_cache(usage, protocol))
+    except UnknownModelError as unknown:
+        found.append(Diagnostic(NO_PRICE, str(unknown)))
+        return usage.replace(cost_usd=None, cost_breakdown=None, pricing_version=None)
+
+
+def _hour_cache(usage: Usage, protocol: str) -> int:
+    if not usage.cache_creation_input_tokens or not traits_of(protocol).hour_cache:
+        return 0
+    return dialect(protocol).hour_cache_tokens(usage)
+
+
+def input_problems(message: Message, tools: ToolRegistry) -> list[Diagnostic]:
+    """Calls to our own tools whose input their schemas refuse. Unknown names are for the dispatcher
+    to answer."""
+    from interlingua.errors import MissingExtraError, ToolInputError
+
+    found: list[Diagnostic] = []
+    for block in message.content:
+        if type(block) is ToolUseBlock and block.executor == "client" and block.name in tools:
+            try:
+                tools.validate_input(block.name, block.input)
+            except MissingExtraError:  # whoever runs the tool will hear of it; the answer is kept
+                return found
+            except ToolInputError as error:
+                details = {
+                    "tool_use_id": block.id,
+                    "tool_name": block.name,
+                    "problems": [[path, problem] for path, problem in error.problems],
+                }
+                found.append(Diagnostic(INPUT_INVALID, str(error), details=details))
+    return found

@@ -1,0 +1,172 @@
+"""Exports of ChatGPT: a list of conversations, each a tree of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from interlingua.errors import ReadError, found
+from interlingua.model.blocks import (
+    Block,
+    ImageBlock,
+    Source,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+)
+from interlingua.model.losses import Report
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageMetadata
+from interlingua.transcripts.format import Sample
+from interlingua.transcripts.rows import Conversation, Row, RowFormat, first_row
+from interlingua.transcripts.tree import Turn, branches_of, turns_to
+from interlingua.transcripts.values import as_text, decoded, from_millis, members
+
+_TEXTS = {
+    "code": "text",
+    "execution_output": "text",
+    "tether_quote": "text",
+    "tether_browsing_display": "result",
+    "system_error": "text",
+    "user_editable_context": "user_instructions",
+}
+"""Where the text of a content stands that has no parts."""
+
+
+def read_content(content: Any) -> Iterator[Any]:
+    match content:
+        case {"content_type": "text" | "multimodal_text", "parts": list(parts)}:
+            for part in parts:
+                yield from _part(part)
+        case {"content_type": "thoughts", "thoughts": list(thoughts)}:
+            for thought in thoughts:
+                if isinstance(thought, dict) and isinstance(thought.get("content"), str):
+                    rest = {name: each for name, each in thought.items() if name != "content"}
+                    yield ThinkingBlock(thought["content"], raw={"chatgpt": rest})
+        case {"content_type": "reasoning_recap"}:
+            return  # how long it took, for the page
+        case {"content_type": str(kind)} if isinstance(content.get(_TEXTS.get(kind, "")), str):
+            key = _TEXTS[kind]
+            rest = {name: value for name, value in content.items() if name != key and value}
+            if content[key]:
+                yield TextBlock(content[key], raw={"chatgpt": rest})
+        case dict():
+            yield UnknownBlock({"chatgpt": content})
+
+
+def _part(part: Any) -> Iterator[Any]:
+    match part:
+        case "":
+            return
+        case str(text):
+            yield TextBlock(text)
+        case {"content_type": "image_asset_pointer", "asset_pointer": str(pointer)}:
+            # the picture is a file of the export
+            yield ImageBlock(Source("url", pointer), raw={"chatgpt": part})
+        case _:
+            yield UnknownBlock({"chatgpt": part})
+
+
+NAME = "chatgpt"
+_ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
+
+
+_BESIDE = frozenset({"current_node", "conversation_id", "create_time", "title"})
+"""What stands beside the mapping of a conversation; other things have mappings, too."""
+
+
+def _messages(name: str, nodes: dict[str, Any]) -> Iterator[Message]:
+    """The message of a node; none where it is empty, as at the root."""
+    message = members(nodes[name].get("message"))
+    content = tuple(read_content(message.get("content")))
+    if not content:
+        return
+    role = members(message.get("author")).get("role")
+    time = _time(message.get("create_time"))
+    about = message.get("metadata")
+    metadata = MessageMetadata(provider_raw={NAME: about} if about else None)
+    if role == "tool":
+        tool = as_text(members(message.get("author")).get("name"))
+        result = ToolResultBlock(_call_above(name, nodes), content, False, tool)
+        yield Message.of_result(result).replace(id=name, created_at=time, metadata=metadata)
+        return
+    if role == "assistant":
+        slug = about.get("model_slug") if isinstance(about, dict) else None
+        metadata = metadata.replace(response_model=as_text(slug))
+        if _is_call(message):
+            content = (_call(name, message["recipient"], content),)
+    known = _ROLES.get(role, Role.SYSTEM) if isinstance(role, str) else Role.SYSTEM
+    yield Message(known, content, id=name, created_at=time, metadata=metadata)
+
+
+def _call(name: str, tool: str, content: tuple[Block, ...]) -> ToolUseBlock:
+    """Arguments are JSON, or code in a language of the tool's own."""
+    text = "".join(block.text for block in content if isinstance(block, TextBlock))
+    arguments = decoded(text)
+    return ToolUseBlock(name, tool, arguments if isinstance(arguments, dict) else {"code": text})
+
+
+def _call_above(name: str, nodes: dict[str, Any]) -> str:
+    """The call that a tool's node answers; its own name if there is none above it."""
+    seen: set[str] = set()
+    above = nodes[name].get("parent")
+    while isinstance(above, str) and above in nodes and above not in seen:
+        seen.add(above)
+        message = members(members(nodes[above]).get("message"))
+        if _is_call(message):
+            return above
+        if members(message.get("author")).get("role") != "tool":
+            break
+        above = nodes[above].get("parent") if isinstance(nodes[above], dict) else None
+    return name
+
+
+def _is_call(message: Row) -> bool:
+    to = message.get("recipient")
+    assistant = members(message.get("author")).get("role") == "assistant"
+    return assistant and isinstance(to, str) and to not in ("", "all")
+
+
+def _time(seconds: Any) -> datetime | None:
+    return from_millis(seconds * 1000) if type(seconds) in (int, float) else None
+
+
+class ChatGPT(RowFormat):
+    name = NAME
+    title = "ChatGPT export"
+    tested = "exports of 2024, 2026-11-16"
+
+    def detect(self, sample: Sample) -> str | None:
+        row = first_row(sample) or {}
+        known = "mapping" in row and not _BESIDE.isdisjoint(row)
+        return "conversations with a mapping" if known else None
+
+    def read_row(self, row: Row, report: Report) -> Conversation:
+        nodes = row.get("mapping")
+        if not isinstance(nodes, dict):
+            raise ReadError(NAME, "$.mapping", "an object", found(nodes))
+        turns: dict[str, Turn] = {}
+        for name, node in nodes.items():
+            if not isinstance(node, dict):
+                reason = f"expected a node, found {found(node)}"
+                report.add("dropped", f"$.mapping[{name!r}]", reason, "error")
+                continue
+            turns[name] = Turn(as_text(node.get("parent")), tuple(_messages(name, nodes)))
+        current = as_text(row.get("current_node"))
+        if current not in turns:
+            current = next(reversed(turns), None)
+        return Conversation(
+            turns_to(turns, current),
+            as_text(row.get("conversation_id")) or as_text(row.get("id")),
+            row={key: value for key, value in row.items() if key != "mapping"},
+            created_at=_time(row.get("create_time")),
+            updated_at=_time(row.get("update_time")),
+            title=as_text(row.get("title")),
+            branches=branches_of(turns, current),
+        )
+
+
+FORMAT = ChatGPT()

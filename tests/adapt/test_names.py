@@ -1,0 +1,56 @@
+"""Formats by the names that people use for them."""
+
+import pytest
+
+import interlingua as il
+from interlingua.adapt.names import Format, dialect_named, format_named
+
+BODY = {
+    "model": "gpt-5",
+    "seed": 7,
+    "max_completion_tokens": 9,
+    "messages": [{"role": "user", "content": "Hello."}],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("anthropic", Format("anthropic")),
+        ("claude", Format("anthropic")),
+        ("google", Format("gemini")),
+        ("openai", Format("openai-chat", "openai")),
+        ("responses", Format("openai-responses")),
+        ("mistral", Format("openai-chat", "mistral")),
+        ("flat", Format("flat")),
+        ("nothing", Format("nothing")),
+    ],
+)
+def test_a_name_means_a_format(name: str, meant: Format) -> None:
+    assert format_named(name) == meant
+
+
+def test_a_host_of_chat_has_its_own_keys() -> None:
+    wire = il.convert(BODY, to="mistral").wire
+    assert (wire["random_seed"], wire["max_tokens"]) == (7, 9)
+    assert il.convert(wire, "mistral", "mistral").wire == wire
+
+
+@pytest.mark.parametrize("host", ["azure", "groq", "deepseek", "xai", "local", "vertex"])
+def test_every_host_is_a_target(host: str) -> None:
+    assert il.convert(BODY, to=host).wire
+
+
+def test_an_unknown_name_suggests_the_nearest() -> None:
+    with pytest.raises(il.DetectError, match="unknown format 'antropic'; did you mean 'anthropic'"):
+        il.convert(BODY, to="antropic")
+    with pytest.raises(il.DetectError, match="did you mean 'claude'"):
+        il.dialect("clade")
+    with pytest.raises(il.DetectError, match="unknown format 'flat'"):
+        dialect_named("flat")
+    assert il.dialect("claude") is il.dialect("anthropic")
+
+
+def test_a_format_that_is_no_name_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match="a format is a name such as 'anthropic'; found a int"):
+        format_named(3)  # type: ignore[arg-type]

@@ -1,0 +1,45 @@
+"""A session whose turn another program has under way: a chat waits for it, and says so."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import interlingua as il
+from interlingua.cli.chat import ChatOptions, opened_talk
+from interlingua.model.metadata import MessageStatus
+from interlingua.sessions.session import Call
+
+PIECE = (
+    b'data: {"id":"x","object":"chat.completion.chunk","created":1,"model":"m","choices":'
+    b'[{"index":0,"delta":{"role":"assistant","content":"Once"},"finish_reason":%s}]}\n\n'
+)
+
+
+def test_a_chat_waits_for_the_turn_of_another_program_and_leaves_its_answer_alone(
+    tmp_path: Path,
+) -> None:
+    address = f"sqlite:///{tmp_path}/s.db"
+    said: list[str] = []
+
+    async def chat(id: str, call: Call) -> list[il.Message]:
+        async with opened_talk(ChatOptions(resume=id, address=address)) as talk:
+            assert [m.metadata.status for m in await talk.session.messages()][-1] == "partial"
+            waiting = asyncio.create_task(talk.wait(said.append))
+            while not said:
+                await asyncio.sleep(0)
+            assert not waiting.done()
+            call.feed(PIECE % b'"stop"' + b"data: [DONE]\n\n")
+            call.close()
+            await waiting
+            await talk.wait(said.append)
+            return await talk.session.messages()
+
+    with il.open_store(address) as store:
+        session = il.Session.create(store, model="local")
+        call = session.begin("a story").call(stream=True)
+        call.feed(PIECE % b"null")
+        messages = asyncio.run(chat(session.id, call))
+    assert messages[-1].metadata.status is MessageStatus.COMPLETE
+    assert messages[-1].text == "OnceOnce"
+    assert [text[:38] for text in said] == ["Another program has a turn of this ses"]

@@ -1,0 +1,155 @@
+"""L15, incremental = whole, over some recorded conversations and over generated ones."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import random
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import interlingua as il
+from interlingua.model.message import Message
+from tests.laws.corpus import corpus_or_skip
+from tests.laws.incremental import TARGETS, Check, bodies, check_record, conversations_in
+from tests.laws.strategies import requests
+
+SOURCES = ("anthropic", "openai-chat", "openrouter")
+"""Dialects that are read message by message; for the others a conversion is always whole."""
+AGENT: dict[str, Any] = {
+    "model": "claude-sonnet-4-5",
+    "max_tokens": 100,
+    "messages": [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "How is the weather?"},
+        *[
+            message
+            for number in range(6)
+            for message in (
+                {
+                    "role": "assistant",
+                    "content": f"Look {number}.",
+                    "tool_calls": [
+                        {
+                            "id": f"call_{number}",
+                            "type": "function",
+                            "function": {"name": "look", "arguments": '{"at":1}'},
+                        }
+                    ],
+                },
+                {"role": "tool", "tool_call_id": f"call_{number}", "content": f"Rain {number}."},
+            )
+        ],
+    ],
+    "tools": [{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}],
+}
+
+
+def test_recorded_conversations_give_what_whole_conversions_give() -> None:
+    folder = corpus_or_skip()
+    count = hits = 0
+    for record, key in conversations_in(every=60, folder=folder):
+        converted, remembered = check_record(record, key)
+        count, hits = count + converted, hits + remembered
+    assert hits * 4 > count, "hardly anything was remembered, so hardly anything was tested"
+
+
+@settings(max_examples=25, deadline=None)
+@given(request=requests(with_raw=True), seed=st.integers(0, 2**32), data=st.data())
+def test_generated_conversations_give_what_whole_conversions_give(
+    request: il.Request, seed: int, data: st.DataObject
+) -> None:
+    rng = random.Random(seed)
+    source, target = rng.choice(SOURCES), rng.choice(TARGETS)
+    wire = il.dialect(source).write_request(request).wire
+    if not wire["messages"]:
+        return
+    check = Check(source, target, 2 ** rng.randint(12, 24))
+    for body in bodies(wire, "messages", rng):
+        check.require(msgspec.json.encode(body))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("blank", [b"", b" \n"])
+def test_an_agent_costs_what_is_new(target: str, blank: bytes) -> None:
+    check = Check("openai-chat", target)
+    for count in range(2, len(AGENT["messages"]) + 1):
+        body = msgspec.json.encode({**AGENT, "messages": AGENT["messages"][:count]})
+        check.require(body.replace(b"},{", b"}" + blank + b"," + blank + b"{"))
+    assert check.converter.figures.misses == 1
+
+
+def test_a_body_that_only_seems_to_go_on_is_converted_whole() -> None:
+    check = Check("openai-chat", "anthropic")
+    body = msgspec.json.encode(AGENT)
+    check.require(body)
+    end = body.index(b'],"tools"')
+    more = b',{"role":"user","content":"More."}'
+    for tail in (
+        more + b"," + b"",
+        more + b'],"messages":[{"role":"user","content":"Only this."}',
+        b"," + more,
+        more[1:],
+        b" ",
+        more + b'],"x":[1',
+        more + b"\x0b",
+        b',{"role":"user","content":"\xff"}',
+    ):
+        check.require(body[:end] + tail + body[end:], repr(tail))
+
+
+def _spoil_values(check: Check) -> None:
+    for _, conversation in check.converter._conversations._held.values():
+        other = list(conversation.messages)
+        other[1] = Message.user("Planted.")
+        conversation.messages = tuple(other)
+
+
+def _spoil_bytes(check: Check) -> None:
+    for _, conversation in check.converter._conversations._held.values():
+        for turns in conversation.written.values():
+            turns.array = turns.array.replace(b"weather", b"planted")
+
+
+def _spoil_state(check: Check) -> None:
+    for _, conversation in check.converter._conversations._held.values():
+        conversation.counts = [count - 1 for count in conversation.counts]
+
+
+@pytest.mark.parametrize("spoil", [_spoil_values, _spoil_bytes, _spoil_state])
+def test_the_law_fails_with_a_spoiled_memory(spoil: Any) -> None:
+    check = Check("openai-chat", "anthropic")
+    check.require(msgspec.json.encode({**AGENT, "messages": AGENT["messages"][:8]}))
+    spoil(check)
+    remembered, whole = check.both(msgspec.json.encode(AGENT))
+    assert remembered != whole
+
+
+def test_an_edited_wire_of_a_remembered_body_is_written_as_edited() -> None:
+    converter = il.Converter("openai-chat", "anthropic")
+    converter._conversations.least = 0
+    body = msgspec.json.encode(AGENT)
+    for _ in range(2):
+        written = converter.convert(body)
+        assert b"planted" not in written.json()
+        written.wire["messages"][0]["content"] = "planted"
+        assert b"planted" in written.json()
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    converter = il.Converter("openai-chat", "anthropic", max_bytes=100_000)
+    converter._conversations.least = 0
+    for number in itertools.count():
+        request = copy.deepcopy(AGENT)
+        request["messages"][1]["content"] = f"Number {number}: how is the weather?"
+        converter.convert(msgspec.json.encode(request))
+        assert converter._conversations.size <= 100_000
+        if converter.figures.evictions > 3:
+            break
+    off = il.Converter("openai-chat", "anthropic", max_bytes=0)
+    off.convert(msgspec.json.encode(AGENT))
+    assert len(off._conversations) == 0

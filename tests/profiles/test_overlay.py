@@ -1,0 +1,163 @@
+"""What a user says about models, laid over the package's rules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interlingua.profiles.fields import Limits
+from interlingua.profiles.overlay import (
+    ProfileError,
+    own_profiles,
+    profile_at,
+    profile_from,
+    profiles_from,
+)
+from interlingua.profiles.profile import Overlay, Profiles, Rule, bundled, profile_of
+from interlingua.profiles.reading import ProfilesFileError, compiled_rules, read_rules
+from interlingua.providers import ProvidersFileError, provider
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("INTERLINGUA_HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_a_users_file_stands_over_the_packages_rules_even_those_for_exact_names(home: Path) -> None:
+    exact = profile_of("gpt-6-astra", "openai")
+    assert exact.rule("reasoning.off") in [r for r in bundled().rules if r.models]
+    (home / "profiles.toml").write_text(
+        '[[rule]]\nid = "mine"\nfamily = "gpt"\nat = ["openai"]\nreasoning = { off = true }\n'
+    )
+    found = own_profiles().of("gpt-6-astra", "openai")
+    assert found.reasoning.off is True
+    assert str(found.rule("reasoning.off")) == "rule mine, told"
+    assert found.reasoning.efforts == exact.reasoning.efforts
+
+
+def test_what_a_provider_told_stands_under_what_the_user_says(home: Path) -> None:
+    (home / "profiles").mkdir()
+    told = '[[rule]]\nid = "told"\nmodels = ["m"]\nlimits = { output = 1, stop = 1 }\n'
+    (home / "profiles" / "ollama.toml").write_text(told)
+    own = '[[rule]]\nid = "own"\nmodels = ["m"]\nlimits = { output = 2 }\n'
+    (home / "profiles.toml").write_text(own)
+    assert own_profiles().of("m", "ollama").limits == Limits(output=2, stop=1)
+
+
+def test_without_files_the_packages_rules_are_all_there_is(home: Path) -> None:
+    assert own_profiles() is bundled()
+
+
+def test_a_provider_may_say_what_all_of_its_models_take(tmp_path: Path) -> None:
+    file = tmp_path / "providers.toml"
+    file.write_text(
+        '[providers.acme]\nbase_url = "https://acme.test/v1"\n'
+        'profile = { like = "anthropic", limits = { output = 1000 } }\n'
+    )
+    overlay = provider("acme", file).profile
+    found = profile_at(bundled(), "claude-opus-4-8", "acme", "anthropic", overlay)
+    assert found.limits.output == 1000
+    assert found.rule("limits.output") == overlay.as_rule("provider acme") if overlay else False
+    assert found.sampling.top_p == "never"  # as at Anthropic's own
+    assert (
+        profile_at(bundled(), "claude-opus-4-8", "acme", "anthropic", None).sampling.top_p is None
+    )
+
+
+def test_a_wrong_field_of_a_providers_profile_is_named_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "providers.toml"
+    file.write_text("[providers.openai]\n\nprofile = { sampling = { temperatur = 'never' } }\n")
+    with pytest.raises(ProvidersFileError, match=r"line 3, at .*profile.sampling.temperatur"):
+        provider("openai", file)
+
+
+def test_a_client_takes_rules_tables_a_path_or_profiles(home: Path) -> None:
+    table = {"models": ["m"], "limits": {"output": 7}}
+    rule = Rule(id="r", models=("m",), limits=Limits(output=7))
+    path = home / "some.toml"
+    path.write_text('[[rule]]\nid = "f"\nmodels = ["m"]\nlimits = { output = 7 }\n')
+    given: list[Any] = [
+        [table],
+        [rule],
+        path,
+        str(path),
+        Profiles([rule]),
+        bundled().overlaid([rule]),
+    ]
+    for each in given:
+        assert profiles_from(each).of("m").limits.output == 7
+    (home / "profiles.toml").write_bytes(path.read_bytes())
+    assert profiles_from(None).of("m").limits.output == 7
+
+
+def test_a_call_lays_its_own_over_what_the_model_takes() -> None:
+    under = profile_of("claude-opus-4-8", "anthropic", "anthropic")
+    found = profile_from({"sampling": {"temperature": "always"}}, under)
+    assert found.sampling.temperature == "always"
+    assert found.sampling.top_p == "never"
+    assert str(found.rule("sampling.temperature")) == "rule profile of the call, told"
+    assert under.sampling.temperature == "one"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"sampling": {"temperature": "sometimes"}}, "at sampling.temperature: Invalid enum value"),
+        ({"smapling": {}}, "at smapling: Object contains unknown field"),
+        ({"limits": {"output": "many"}}, "at limits.output: Expected `int | null`"),
+    ],
+)
+def test_a_profile_that_is_none_is_an_error_with_its_place(
+    given: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ProfileError) as wrong:
+        profile_from(given, profile_of("m"))
+    assert said in str(wrong.value)
+    with pytest.raises(ProfileError, match="rule 1, at version: a range of versions"):
+        profiles_from([{"version": "4.x"}])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[rule]\n", "f.toml, line 1: not TOML"),
+        ("[[rules]]\n", "f.toml, at rules: unknown field; rules are [[rule]]"),
+        ("rule = 1\n", "f.toml, at rule: expected [[rule]], found 1"),
+        ("[[rule]]\nat = ['x']\n", "line 1, at id: Object missing required field"),
+        (
+            "[[rule]]\nid = 'a'\n[[rule]]\nid = 'b'\nversion = '5+'\n",
+            "line 5, rule 'b', at version",
+        ),
+        (
+            "[[rule]]\nid = 'a'\n\nsampling = { n = 'x' }\n",
+            "f.toml, line 4, rule 'a', at sampling.n: Expected `int | null`, got `str`",
+        ),
+        ("[[rule]]\nid = 'a'\nfoo = 1\n", "line 3, rule 'a', at foo: Object contains unknown"),
+    ],
+)
+def test_a_wrong_file_is_an_error_that_names_line_rule_and_field(text: str, said: str) -> None:
+    with pytest.raises(ProfilesFileError) as wrong:
+        read_rules(text.encode(), "f.toml")
+    assert said in str(wrong.value)
+
+
+def test_bytes_that_are_no_text_are_an_error_with_their_line() -> None:
+    with pytest.raises(ProfilesFileError, match=r"f\.toml, line 2: not UTF-8"):
+        read_rules(b"# fine\n# \xff", "f.toml")
+
+
+def test_the_compiled_rules_are_those_of_the_text() -> None:
+    from importlib import resources
+
+    text = resources.files("interlingua.profiles").joinpath("data", "profiles.toml").read_bytes()
+    assert bundled().rules == read_rules(text, "profiles.toml")
+    assert compiled_rules(text).startswith(b'{"of":"')
+
+
+def test_a_table_of_a_provider_has_no_conditions() -> None:
+    assert set(Overlay.__struct_fields__) - {"like"} == set(profile_of("m").__struct_fields__) - {
+        *("rules", "name", "provider", "dialect")
+    }

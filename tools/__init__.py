@@ -1,0 +1,1 @@
+"""Tools for work on the package; not part of the wheel."""
