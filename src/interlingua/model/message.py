@@ -123,8 +123,7 @@ class Message(Value, frozen=True):
     session_id: str | None = None
     metadata: MessageMetadata = NO_METADATA
     created_at: datetime | None = None
-    # A factory, so that it is always written; one that needs no Python call.
-    schema_version: int = msgspec.field(default_factory=SCHEMA_VERSION.__int__)
+    schema_version: int = msgspec.field(default_factory=lambda: SCHEMA_VERSION)  # always written
     changes: Changes | None = None
 
     def __post_init__(self) -> None:
