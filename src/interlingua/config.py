@@ -15,6 +15,7 @@ HOME = "INTERLINGUA_HOME"
 STORE = "INTERLINGUA_STORE"
 """The variable with the address of the store, where it is not the file in the data folder."""
 STORE_FILE = "interlingua.db"
+GATEWAY = "gateway.toml"
 PROFILES, PROVIDER_LISTS, PROVIDERS = "profiles.toml", "profiles", "providers.toml"
 """In the configuration folder: the user's rules, the folder of rules from providers' own lists, and
 the user's providers."""
@@ -51,6 +52,28 @@ def store_path() -> Path:
 def store_address() -> str | None:
     """The address that the environment names, if any."""
     return os.environ.get(STORE) or None
+
+
+def gateway_path() -> Path:
+    """The gateway's settings; the file need not exist."""
+    return config_folder() / GATEWAY
+
+
+def gateway_store(file: Path) -> str | None:
+    """The store that the gateway's settings name, if any. The file is not checked otherwise."""
+    import tomllib
+
+    from interlingua.errors import InterlinguaError
+
+    try:
+        store = tomllib.loads(file.read_text(encoding="utf-8-sig")).get("store")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        raise InterlinguaError(
+            f"{file} may name the store, but cannot be read: {error}. Mend it, or pass --store."
+        ) from None
+    return store if isinstance(store, str) and store else None
 
 
 def rules_path() -> Path:

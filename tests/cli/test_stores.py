@@ -70,3 +70,57 @@ def test_a_session_that_is_not_there_is_one_line(id: str) -> None:
     [line] = result.stderr.splitlines()
     assert line.startswith("interlingua: store ")
     assert "\x1b" not in line
+
+
+def test_commands_use_the_store_of_the_gateways_settings_and_print_it(
+    store: Store, home: Path, tmp_path: Path
+) -> None:
+    talk(store, "in the usual file")
+    gateway = tmp_path / "gateway.db"
+    home.mkdir(exist_ok=True)
+    (home / "gateway.toml").write_text(f'store = "sqlite:///{gateway}"\n')
+    issued = run("keys", "issue", "app")
+    assert issued.exit_code == 0, issued.stderr
+    assert f"store: {gateway}" in issued.stderr
+    assert store.keys() == []
+    assert [row["name"] for row in told("keys", "list")] == ["app"]
+    assert told("sessions", "list") == []
+    for command in (("requests",), ("cost",), ("teams", "list"), ("users", "list")):
+        assert f"store: {gateway}" in run(*command).stderr, command
+
+
+def test_config_names_another_gateways_settings(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "production.toml"
+    file.write_text(f'store = "sqlite:///{tmp_path / "production.db"}"\n')
+    assert run("keys", "issue", "app", "--config", str(file)).exit_code == 0
+    assert [row["name"] for row in told("keys", "list", "--config", str(file))] == ["app"]
+    assert told("keys", "list") == []
+    assert store.keys() == []
+
+
+def test_the_option_and_the_variable_come_before_the_gateways_settings(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from interlingua.gateway.config import load
+
+    home.mkdir(exist_ok=True)
+    (home / "gateway.toml").write_text(f'store = "sqlite:///{tmp_path / "file.db"}"\n')
+    assert load().store == f"sqlite:///{tmp_path / 'file.db'}"
+    monkeypatch.setenv(config.STORE, str(tmp_path / "variable.db"))
+    assert load().store == str(tmp_path / "variable.db")
+    assert run("keys", "issue", "one").exit_code == 0
+    assert (tmp_path / "variable.db").exists()
+    assert not (tmp_path / "file.db").exists()
+    assert run("keys", "issue", "two", "--store", str(tmp_path / "option.db")).exit_code == 0
+    assert (tmp_path / "option.db").exists()
+
+
+def test_settings_that_cannot_be_read_are_an_error_and_not_another_store(
+    store: Store, home: Path
+) -> None:
+    home.mkdir(exist_ok=True)
+    (home / "gateway.toml").write_text("store = ")
+    result = run("keys", "issue", "app")
+    assert result.exit_code == 1
+    assert "gateway.toml may name the store, but cannot be read" in result.stderr
+    assert store.keys() == []

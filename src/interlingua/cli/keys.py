@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from interlingua.cli.main import shown
-from interlingua.cli.options import json_option, store_option
+from interlingua.cli.options import bare_store_option, config_option, json_option, store_option
 from interlingua.cli.stores import NAMED, opened
 from interlingua.cli.terminal import Column, cell, dollars, minute, put_json, say, show_table
 from interlingua.store.errors import NotFoundError, StoreError
@@ -288,11 +288,7 @@ def command() -> None:
 
 _TERMS = (
     click.option("--model", "models", multiple=True, help="Allow this model or route; repeatable."),
-    click.option(
-        "--config",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="The gateway's settings file, which has the routes; default: gateway.toml.",
-    ),
+    config_option("The gateway's settings, with its routes and store; default: gateway.toml."),
     click.option("--daily", type=AMOUNT, help="Cap in dollars per day (UTC); `none` for no cap."),
     click.option("--monthly", type=AMOUNT, help="Cap in dollars per month (UTC)."),
     click.option(
@@ -382,7 +378,7 @@ def _models(names: tuple[str, ...], file: Path | None) -> tuple[str, ...]:
 @click.option("--team", help=f"The owner. {ID}")
 @_terms
 @json_option
-@store_option
+@bare_store_option
 def issue(
     name: str,
     workspace: str | None,
@@ -485,7 +481,7 @@ def state_of(key: KeyRow) -> str:
 @click.argument("id")
 @_terms
 @json_option
-@store_option
+@bare_store_option
 def change(id: str, as_json: bool, address: str | None, **options: Any) -> None:
     from interlingua.gateway.keys import key_admin
 

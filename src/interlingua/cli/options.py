@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from interlingua import config
+
 F = TypeVar("F", bound=Callable[..., object])
 
 _AGO = re.compile(r"(\d{1,5})([hdw])")
@@ -50,12 +52,59 @@ class Moment(_Type):
             self.fail(f"expected {expected}, found {text!r}", param, context)
 
 
-store_option: Callable[[F], F] = click.option(
+STORE_SOURCE = "interlingua.store_source"
+"""In the context's `meta`: the settings that named the store of a command."""
+_CONFIG = "interlingua.gateway_config"
+
+
+def _note_config(context: click.Context, _: click.Parameter, file: Path | None) -> Path | None:
+    context.meta[_CONFIG] = file
+    return file
+
+
+def _resolve_store(context: click.Context, _: click.Parameter, address: str | None) -> str | None:
+    """The store of a command: `--store`, `INTERLINGUA_STORE`, then the gateway's settings."""
+    if address is not None:
+        return address
+    if config.store_address():
+        return None
+    file = context.meta.get(_CONFIG) or config.gateway_path()
+    if (named := config.gateway_store(file)) is not None:
+        context.meta[STORE_SOURCE] = str(file)
+    return named
+
+
+def config_option(
+    help: str = "The gateway's settings, which may name the store; default: gateway.toml.",
+    expose: bool = True,
+) -> Callable[[F], F]:
+    """`--config`: the gateway's settings, whose store the command uses."""
+    return click.option(
+        "--config",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        is_eager=True,
+        callback=_note_config,
+        expose_value=expose,
+        help=help,
+    )
+
+
+bare_store_option: Callable[[F], F] = click.option(
     "--store",
     "address",
     metavar="URL",
-    help="A file, sqlite:///path or postgresql://…; default: INTERLINGUA_STORE or your own store.",
+    callback=_resolve_store,
+    help="A file, sqlite:///path or postgresql://…; default: INTERLINGUA_STORE, the store of"
+    " gateway.toml, or your own file.",
 )
+"""`--store` for commands that use the gateway's settings themselves, and have `config_option`."""
+
+
+def store_option(command: F) -> F:
+    """`--store`, and `--config` for the settings that may name it."""
+    return bare_store_option(config_option(expose=False)(command))
+
+
 json_option: Callable[[F], F] = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON, for programs."
 )

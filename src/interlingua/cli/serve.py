@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from interlingua.cli.main import shown
-from interlingua.cli.options import json_option, store_option
+from interlingua.cli.options import bare_store_option, config_option, json_option
 from interlingua.cli.stores import opened
 from interlingua.cli.terminal import plural, put_json
 
@@ -113,14 +113,14 @@ give their space back. Ages are those of `[retention]` in gateway.toml; 0 keeps 
 @click.option("--requests", type=click.FloatRange(0), metavar="DAYS", help="Age of request rows.")
 @click.option("--losses", type=click.FloatRange(0), metavar="DAYS", help="Age of loss reports.")
 @click.option("--events", type=click.FloatRange(0), metavar="DAYS", help="Age of gateway events.")
-@click.option("--config", type=click.Path(path_type=Path), help="Another gateway.toml.")
+@config_option("The gateway's settings, with its store and ages; default: gateway.toml.")
 @click.option(
     "--vacuum",
     is_flag=True,
     help="Rewrite a SQLite file without its free space; nothing else can write meanwhile.",
 )
 @json_option
-@store_option
+@bare_store_option
 def maintain_command(
     requests: float | None,
     losses: float | None,
@@ -135,7 +135,7 @@ def maintain_command(
     settings = load(config)
     named = {"requests": requests, "losses": losses, "events": events}
     ages = {name: days for name, days in named.items() if days is not None}
-    with opened(address or settings.store) as store:
+    with opened(address) as store:
         swept = _swept(store, replace(settings.retention, **ages))
         if vacuum:
             swept = swept._replace(bytes=swept.bytes + store.vacuum())

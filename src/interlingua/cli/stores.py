@@ -8,6 +8,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+import click
+
+from interlingua.cli.main import shown
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import KEY_ID, MessageMetadata
 from interlingua.store.errors import NotFoundError, StoreError
@@ -30,14 +33,20 @@ is a helper's."""
 
 
 def opened(address: str | None, make: bool = False) -> Store:
-    """The store. A file that is named and not there is an error, unless it is to be made."""
+    """The store. A file that is named and not there is an error, unless it is to be made. One that
+    the gateway's settings name is printed."""
+    from interlingua.cli.options import STORE_SOURCE
     from interlingua.store.open import open_store
 
     if address is not None and not make:
         path = address.removeprefix("sqlite:///")
         if "://" not in path and not Path(path).exists():
             raise StoreError(path, "there is no such file", "io")
-    return open_store(address)
+    store = open_store(address)
+    context = click.get_current_context(silent=True)
+    if context is not None and (file := context.meta.get(STORE_SOURCE)):
+        click.echo(f"store: {shown(store.where)} (named in {shown(file)})", err=True)
+    return store
 
 
 def all_sessions(store: Store) -> Iterator[SessionRow]:

@@ -1,7 +1,7 @@
 """One TOML file as `Settings`, and everything that is wrong with it, each with its place.
 
     default_model = "local"              # where a request names none
-    store = "postgresql://…"             # else the file in your data folder
+    store = "postgresql://…"             # unless INTERLINGUA_STORE names one; else your own file
     [listen]     host, port, workers, hosts, origins, notice_seconds, drain_seconds
     [limits]     body, answer, headers, header_seconds, body_seconds, …
     [retry]      max_retries, first, longest, jitter, patience
@@ -93,7 +93,7 @@ class ConfigError(InterlinguaError):
 
 def usual_path() -> Path:
     """The file that is read when none is named; it need not exist."""
-    return config.config_folder() / "gateway.toml"
+    return config.gateway_path()
 
 
 def load(path: Path | None = None) -> Settings:
@@ -135,7 +135,7 @@ class _Reader:
             **made,
             routes=self._routes(self._table(table, "routes", "")),
             default_model=self._value(table, "default_model", str, DEFAULT_MODEL),
-            store=self._value(table, "store", str, None),
+            store=config.store_address() or self._value(table, "store", str, None),
             providers_file=self._path(table),
             fallback_on=self._kinds(table),
             repair=self._value(table, "repair", bool, True),

@@ -301,3 +301,25 @@ def test_no_name_of_a_model_breaks_a_command(model: str) -> None:
         bodies.append(json.loads(words[words.index("-d") + 1]))
         assert [word for word in words if word.startswith("http://127.0.0.1:1/")], words
     assert [body.get("model") for body in bodies].count(model) == len(FRONTS)
+
+
+def test_a_gateway_without_keys_warns_if_another_known_store_has_some(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from interlingua.gateway.keys import key_admin
+    from interlingua.gateway.server.serve import asks_for_keys, store_with_keys
+    from interlingua.store.open import open_store
+
+    monkeypatch.setenv("INTERLINGUA_HOME", str(tmp_path))
+    monkeypatch.delenv("INTERLINGUA_STORE", raising=False)
+    settings = Settings(store=f"sqlite:///{tmp_path / 'own.db'}")
+    keyed, where = asks_for_keys(settings)
+    assert (keyed, store_with_keys(where)) == (False, None)
+    with open_store() as usual:
+        key_admin.issue(usual, "app", ".", key_admin.Terms())
+        other = usual.where
+    assert store_with_keys(where) == other
+    welcome = Welcome("http://127.0.0.1:1", settings, keyed, where, other)
+    assert f"gateway; {other} has keys" in welcome.text()
+    assert welcome.as_json()["keys_elsewhere"] == other
+    assert store_with_keys(other) is None

@@ -14,12 +14,13 @@ import tempfile
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, ClassVar
 
 import msgspec
 
+from interlingua import config
 from interlingua.errors import InterlinguaError, MissingExtraError
 from interlingua.gateway.config import ConfigError, check
 from interlingua.gateway.keys.keys import NoKeysError, is_loopback
@@ -114,9 +115,10 @@ def serve(overrides: Overrides, settings: Settings, tell: Callable[[Welcome], No
 
     with listening:
         keyed, where = asks_for_keys(settings)
+        elsewhere = None if keyed else store_with_keys(where)
 
         def ready() -> None:
-            tell(Welcome(place_of(listening), settings, keyed, where))
+            tell(Welcome(place_of(listening), settings, keyed, where, elsewhere))
 
         if listen.workers == 1:
             return work(overrides, settings, listening, ready)
@@ -132,6 +134,19 @@ def asks_for_keys(settings: Settings) -> tuple[bool, str]:
     if not keyed and not is_loopback(settings.listen.host):
         raise NoKeysError(settings.listen.host)
     return keyed, where
+
+
+def store_with_keys(where: str) -> str | None:
+    """Another store of this machine's configuration that has keys: perhaps the one that was meant.
+    `where` is the gateway's own."""
+    path = config.store_path()
+    with suppress(InterlinguaError):
+        named = (config.gateway_store(config.gateway_path()), str(path) if path.exists() else None)
+        for address in filter(None, named):
+            with suppress(InterlinguaError), open_store(address) as store:
+                if store.where != where and store.keys(limit=1):
+                    return store.where
+    return None
 
 
 def taken(host: str, port: int, error: OSError) -> ListenError:

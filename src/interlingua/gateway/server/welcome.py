@@ -38,13 +38,22 @@ class Try(NamedTuple):
 
 
 class Welcome:
-    """`keyed`: whether this gateway asks for keys. `store` is where it keeps things."""
+    """`keyed`: whether this gateway asks for keys; if not, `keys_elsewhere` is another known store
+    that has keys."""
 
-    def __init__(self, place: str, settings: Settings, keyed: bool, store: str) -> None:
+    def __init__(
+        self,
+        place: str,
+        settings: Settings,
+        keyed: bool,
+        store: str,
+        keys_elsewhere: str | None = None,
+    ) -> None:
         self.place = place
         self.model = settings.default_model or "local"
         self.keyed = keyed
         self.store = store
+        self.keys_elsewhere = keys_elsewhere
         self.file = settings.path
 
     def tries(self) -> list[Try]:
@@ -118,6 +127,7 @@ class Welcome:
             "model": self.model,
             "needs_key": self.keyed,
             "store": self.store,
+            "keys_elsewhere": self.keys_elsewhere,
             "config": None if self.file is None else str(self.file),
             "try": [each._asdict() for each in self.tries()],
             "sdks": self.sdks(),
@@ -133,6 +143,11 @@ class Welcome:
         yield f"interlingua gateway on {self.place}  (Ctrl-C stops it)"
         yield f"  answers with {self.model} where a request names no model; keeps its books in"
         yield f"  {self.store}"
+        if self.keys_elsewhere:
+            yield ""
+            yield "Warning: this store has no keys, so every program on this machine may use the"
+            yield f"  gateway; {self.keys_elsewhere} has keys. Name that store in gateway.toml"
+            yield "  (store = …), or issue keys here: interlingua keys issue NAME"
         yield ""
         yield "Try, in another terminal:"
         if self.keyed:
