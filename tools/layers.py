@@ -13,7 +13,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1] / "src" / "interlingua"
 LAYERS: dict[str, str] = {
     "errors": "",
-    "config": "",
+    "config": "errors",
     "plugins": "",
     "web": "",
     "model": "errors",
