@@ -108,8 +108,8 @@ from interlingua.routing.registry import Registry as Registry
 from interlingua.routing.router import Router as Router
 from interlingua.sessions.adapters.adapter import Adapter as Adapter
 from interlingua.sessions.adapters.assemble import RequestContext as RequestContext
+from interlingua.sessions.adapters.assemble import new_assistant_message as new_assistant_message
 from interlingua.sessions.adapters.ids import IdMap as IdMap
-from interlingua.sessions.adapters.start import new_assistant_message as new_assistant_message
 from interlingua.sessions.effects import SessionError as SessionError
 from interlingua.sessions.effects import TurnError as TurnError
 from interlingua.sessions.plans import SwapPlan as SwapPlan

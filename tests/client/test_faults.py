@@ -30,7 +30,7 @@ from interlingua.client.retry import RetryPolicy
 from interlingua.dialects.kernel.wire import encode
 from interlingua.model.events import StreamError, TextDelta
 from interlingua.providers.provider import Timeouts
-from interlingua.providers.registry import providers
+from interlingua.providers.read import providers
 from tests.client import served
 from tests.client.served import MODELS, TEXT, client_of, dialect_arg, serving
 from tests.replay.exchanges import Exchange

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from interlingua.client.targets import Targets, askable
-from interlingua.providers.registry import providers
+from interlingua.providers.read import providers
 from tests.loopback import STOPS_WITHIN
 
 NOBODY = "http://127.0.0.1:9"

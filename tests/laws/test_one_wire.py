@@ -28,8 +28,7 @@ from interlingua.model.losses import Loss
 from interlingua.model.metadata import MessageMetadata
 from interlingua.profiles.capabilities import expected_capabilities
 from interlingua.providers.profiles import ModelLookup
-from interlingua.providers.read import compatible
-from interlingua.providers.registry import providers
+from interlingua.providers.read import compatible, providers
 from interlingua.routing.router import Router
 from interlingua.sessions.session import Session
 from interlingua.store.base import Store

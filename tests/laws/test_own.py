@@ -13,7 +13,7 @@ import interlingua as il
 from interlingua.adapt.target import find_target
 from interlingua.dialects.openai_chat.tables import HOSTS
 from interlingua.providers.profiles import ModelLookup
-from interlingua.providers.registry import providers
+from interlingua.providers.read import providers
 from tests.adapt.writing import written_for
 from tests.effort import examples
 from tests.laws import laws, strategies

@@ -13,7 +13,7 @@ from interlingua.client.targets import Targets
 from interlingua.dialects.framing import decoder
 from interlingua.model.events import MessageComplete, StreamError
 from interlingua.providers.endpoint import endpoint, speaks
-from interlingua.providers.registry import provider
+from interlingua.providers.read import provider
 from interlingua.streams import aws, sse
 from tests.adapt.writing import written_for
 

@@ -22,7 +22,7 @@ from interlingua.gateway.relay.app import App
 from interlingua.gateway.settings import Settings
 from interlingua.model.tools import SideEffects
 from interlingua.providers.provider import Auth, Paths, Provider
-from interlingua.providers.registry import providers
+from interlingua.providers.read import providers
 from interlingua.routing.registry import Registry
 from interlingua.routing.router import Router
 from interlingua.sessions.setting import lookup

@@ -25,8 +25,11 @@ from tests.store.test_store import event
 
 psycopg = pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
 from interlingua.store import postgres as postgres_module  # noqa: E402  # needs the extra
-from interlingua.store.postgres import PostgresStore, place  # noqa: E402  # the same
-from interlingua.store.postgres_aio import AsyncPostgresStore  # noqa: E402  # the same
+from interlingua.store.postgres import (  # noqa: E402  # the same
+    AsyncPostgresStore,
+    PostgresStore,
+    place,
+)
 from tests.store import cuts  # noqa: E402  # the same
 
 requirement = pytest.mark.requirement

@@ -16,10 +16,16 @@ import interlingua as il
 from interlingua.errors import InterlinguaError, ReadError, SchemaError
 from interlingua.tools.dispatch import Dispatcher
 from interlingua.tools.handlers import McpError
-from interlingua.tools.mcp_content import definition_of, fitted_name, marked, shortened
+from interlingua.tools.mcp import Offer
 from interlingua.tools.mcp_link import Link, McpServer, read_servers
-from interlingua.tools.mcp_offer import Offer
-from interlingua.tools.mcp_schema import MAX_PARTS, adapt_schema
+from interlingua.tools.mcp_schema import (
+    MAX_PARTS,
+    adapt_schema,
+    definition_of,
+    fitted_name,
+    marked,
+    shortened,
+)
 from interlingua.tools.registry import NAME, ToolRegistry
 from interlingua.tools.schema import check_schema
 

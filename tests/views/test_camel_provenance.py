@@ -19,7 +19,7 @@ from interlingua.model.metadata import (
     StopReason,
     Usage,
 )
-from interlingua.sessions.adapters.start import new_assistant_message
+from interlingua.sessions.adapters.assemble import new_assistant_message
 from interlingua.views import camel
 from interlingua.views.camel_provenance import STOP_REASONS, STOP_WORDS
 from tests.views.test_camel import WHOLE, assistant, losses, one, out

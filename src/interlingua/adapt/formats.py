@@ -91,7 +91,7 @@ def read(
 
 def unknown_format(name: object) -> DetectError:
     """An error with the nearest name first."""
-    from interlingua.providers.registry import providers
+    from interlingua.providers.read import providers
 
     return unknown_name("format", name, names(), [*ALIASES, *providers()])
 

@@ -55,7 +55,7 @@ def format_named(name: str) -> Format:
 
 @lru_cache(256)
 def _other(name: str) -> Format:
-    from interlingua.providers.registry import providers
+    from interlingua.providers.read import providers
 
     known = providers()
     if name in ALIASES:

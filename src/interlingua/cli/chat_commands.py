@@ -12,7 +12,7 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, NamedTuple
 
-from interlingua.agents.chat.family import Member, family, fork_before_last_turn
+from interlingua.agents.chat.chat import Member, family, fork_before_last_turn
 from interlingua.cli.chat import LONGEST_NAME, Talk, servers_path, short
 from interlingua.cli.chat_screen import Screen, one_line
 from interlingua.cli.export import HTML, JSONL, MARKDOWN, ExportOptions, pieces, targets

@@ -160,7 +160,7 @@ def _consent(question: Confirmation) -> bool:
 
 async def show_request(question: Question, chat_options: ChatOptions, as_json: bool) -> int:
     """Print the request that the question would make. Nothing is sent and nothing is stored."""
-    from interlingua.agents.chat.dry_run import dry
+    from interlingua.agents.chat.setup import dry
 
     message = question.message()
     screen = Screen()

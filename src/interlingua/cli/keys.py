@@ -471,7 +471,7 @@ def _row(key: KeyRow, spent: Spent) -> list[str]:
 
 def state_of(key: KeyRow) -> str:
     """One or two words: whether it opens, and for how long."""
-    from interlingua.gateway.requests.caps import state_of as state
+    from interlingua.gateway.keys.key_admin import state_of as state
 
     found, until = state(key), key.grace_period_until
     return f"until {minute(until)}" if found == "ending" and until is not None else found

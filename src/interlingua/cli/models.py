@@ -210,7 +210,7 @@ def refreshed(key: str, as_json: bool) -> None:
     from interlingua.client.refresh import listed_rules
     from interlingua.profiles.profile import bundled
     from interlingua.profiles.provider_lists import as_toml, differences
-    from interlingua.providers.registry import own_path, provider
+    from interlingua.providers.read import own_path, provider
 
     rules = asyncio.run(listed_rules(provider(key, own_path())))
     path = config.provider_list_path(key)

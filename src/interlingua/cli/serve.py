@@ -57,19 +57,18 @@ def command(
         import starlette  # noqa: F401  # tried here, used below
         import uvicorn  # noqa: F401
 
-        from interlingua.gateway.server import logs
         from interlingua.gateway.server.serve import serve
         from interlingua.gateway.server.welcome import Welcome
     except ImportError:
         raise MissingExtraError("the gateway", "gateway") from None
-    from interlingua.gateway.server.worker import Overrides
+    from interlingua.gateway.server.worker import Overrides, set_up_logs
 
     overrides = Overrides(None if path is None else str(path.absolute()), host, port, workers)
     settings = overrides.settings()
     if only_check:
         _check(overrides)
         return
-    logs.set_up(settings.telemetry)
+    set_up_logs(settings.telemetry)
 
     def tell(welcome: Welcome) -> None:
         if as_json:
@@ -153,8 +152,7 @@ def maintain_command(
 
 def _swept(store: Store, retention: Retention) -> Swept:
     from interlingua.events.event import NO_SESSION
-    from interlingua.gateway.telemetry.records import gateway_event
-    from interlingua.gateway.telemetry.sweeping import before_of, swept_event
+    from interlingua.gateway.telemetry.records import before_of, gateway_event, swept_event
     from interlingua.store.sessions import Swept
 
     before, swept = before_of(retention), Swept()

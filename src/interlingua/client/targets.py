@@ -39,8 +39,8 @@ from interlingua.providers.endpoint import Endpoint, endpoint
 from interlingua.providers.errors import UnknownProviderError
 from interlingua.providers.profiles import ModelLookup
 from interlingua.providers.provider import Kind, Provider, Secret
-from interlingua.providers.registry import own_path
-from interlingua.providers.registry import providers as known_providers
+from interlingua.providers.read import own_path
+from interlingua.providers.read import providers as known_providers
 
 _MOST = 1000
 """Models whose target and address are cached."""

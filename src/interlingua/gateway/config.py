@@ -45,7 +45,7 @@ from interlingua.gateway.settings import (
 from interlingua.model.exchange import ErrorKind
 from interlingua.providers.credentials import credentials
 from interlingua.providers.provider import Provider
-from interlingua.providers.registry import own_path, providers
+from interlingua.providers.read import own_path, providers
 
 MOST_BYTES = 1 << 20
 DEFAULT_MODEL = "local"

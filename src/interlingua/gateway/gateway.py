@@ -18,7 +18,7 @@ from interlingua.gateway.idempotency.keys import IdempotencyKeys
 from interlingua.gateway.keys.tariffs import Pricer
 from interlingua.gateway.settings import RouteSettings, Settings
 from interlingua.gateway.shared.fronts import RESPONSES
-from interlingua.gateway.shared.open_requests import OpenRequests, most_of_key
+from interlingua.gateway.shared.principal import OpenRequests, most_of_key
 from interlingua.gateway.shared.state import (
     ROUTE,
     Arrival,

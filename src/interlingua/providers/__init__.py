@@ -27,8 +27,7 @@ from interlingua.providers.provider import (
     ToolIds,
     Variable,
 )
-from interlingua.providers.read import compatible
-from interlingua.providers.registry import own_path, provider, providers
+from interlingua.providers.read import compatible, own_path, provider, providers
 
 __all__ = [
     "Auth",

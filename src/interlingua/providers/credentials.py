@@ -19,7 +19,7 @@ import msgspec
 from interlingua.providers.endpoint import Endpoint
 from interlingua.providers.errors import MissingSettingError, ProviderSetupError
 from interlingua.providers.provider import HIDDEN, Auth, Provider, Secret, Style
-from interlingua.providers.registry import own_path
+from interlingua.providers.read import own_path
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 

@@ -16,8 +16,8 @@ from interlingua.profiles.names import model_name
 from interlingua.profiles.profile import Profile, profile_of
 from interlingua.providers.errors import MissingSettingError, ProviderSetupError
 from interlingua.providers.provider import Kind, Paths, Provider
+from interlingua.providers.read import provider as find_provider
 from interlingua.providers.read import url_problem
-from interlingua.providers.registry import provider as find_provider
 
 _VARIABLE = re.compile(r"\{([a-z_]+)\}")
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9-]*")

@@ -20,8 +20,8 @@ from interlingua.profiles.overlay import ProfileSource, own_files, profile_at, p
 from interlingua.profiles.profile import Profile, Profiles, bundled
 from interlingua.providers.endpoint import dialect_for
 from interlingua.providers.provider import Provider
-from interlingua.providers.registry import own_path
-from interlingua.providers.registry import providers as known_providers
+from interlingua.providers.read import own_path
+from interlingua.providers.read import providers as known_providers
 
 MOST = 1000
 """Models of which a lookup remembers what it found."""

@@ -9,17 +9,20 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
+from interlingua.config import PROVIDERS, config_folder
 from interlingua.dialects.openai_chat.tables import HOSTS
 from interlingua.dialects.registry import dialects, traits_of
 from interlingua.errors import found
 from interlingua.model.ids import IdGrammar
-from interlingua.providers.errors import ProvidersFileError
+from interlingua.providers.errors import ProvidersFileError, UnknownProviderError
 from interlingua.providers.provider import Provider, Secret, ToolIds
 
 MOST_BYTES = 1 << 20
@@ -278,3 +281,31 @@ def _line(text: str, path: tuple[str, ...]) -> int | None:
 def _names(text: str) -> tuple[str, ...]:
     found_names = re.findall(r'"([^"]*)"|\'([^\']*)\'|([A-Za-z0-9_-]+)', text)
     return tuple(next(part for part in each if part) for each in found_names if any(each))
+
+
+def own_path() -> Path:
+    """The user's file of providers."""
+    return config_folder() / PROVIDERS
+
+
+def providers(file: Path | None = None) -> dict[str, Provider]:
+    """Every provider by key. `file` is the user's, which need not exist; None: only ours."""
+    bundled, tables = _bundled()
+    if file is None:
+        return dict(bundled)
+    return {**bundled, **read_file(file, tables)[0]}
+
+
+def provider(key: str, file: Path | None = None) -> Provider:
+    """One provider; an `UnknownProviderError` names those that look like it."""
+    known = providers(file)
+    if key not in known:
+        raise UnknownProviderError(key, known, str(file) if file else None)
+    return known[key]
+
+
+@cache
+def _bundled() -> tuple[dict[str, Provider], dict[str, dict[str, Any]]]:
+    file = resources.files(__package__).joinpath("data", "providers.toml")
+    made, tables = read_providers(file.read_bytes(), "providers.toml")
+    return made, tables

@@ -6,7 +6,6 @@ and the events to it. `swap.py` is the other question: whether a whole session c
 
 from interlingua.events.payloads import ChainStep, FailureCode, Slot, Verdict
 from interlingua.routing.availability import Availability
-from interlingua.routing.chain import Config, decide
 from interlingua.routing.decision import (
     MODES,
     Decision,
@@ -23,7 +22,7 @@ from interlingua.routing.limits import Capabilities, CapabilityLookup, Failure
 from interlingua.routing.policy import Policy
 from interlingua.routing.predicates import Problem
 from interlingua.routing.registry import ModelEntry, Registry
-from interlingua.routing.router import PolicyFile, Router, check_rules
+from interlingua.routing.router import Config, PolicyFile, Router, check_rules, decide
 from interlingua.routing.swap import (
     AddressedText,
     Choice,

@@ -40,7 +40,7 @@ async def open_async_store(address: str | os.PathLike[str] | None = None) -> Asy
     """The same for programs with an event loop."""
     place = _place(address)
     if isinstance(place, str):
-        from interlingua.store.postgres_aio import AsyncPostgresStore
+        from interlingua.store.postgres import AsyncPostgresStore
 
         return await AsyncPostgresStore.open(place)
     from interlingua.store.aio import AsyncSqliteStore

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from interlingua.errors import ReadError, found
 from interlingua.model.blocks import ToolResultBlock
 from interlingua.tools.handlers import McpError
-from interlingua.tools.mcp_content import result_block
+from interlingua.tools.mcp_schema import result_block
 from interlingua.tools.registry import NAME
 
 if TYPE_CHECKING:

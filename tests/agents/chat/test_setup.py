@@ -16,7 +16,7 @@ import pytest
 import interlingua as il
 from interlingua.agents.chat import attach
 from interlingua.agents.chat.attach import AttachmentError, attached
-from interlingua.agents.chat.family import family, fork_before_last_turn
+from interlingua.agents.chat.chat import family, fork_before_last_turn
 from interlingua.agents.chat.files import list_files, read_file, write_file
 from interlingua.agents.chat.setup import Setup
 from interlingua.sessions.setting import LOCAL

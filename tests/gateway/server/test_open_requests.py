@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from interlingua.gateway.settings import Limits
-from interlingua.gateway.shared import open_requests
+from interlingua.gateway.shared import principal as open_requests
 from tests.gateway.serving import Upstream, asked, key, served, settings_in
 
 SSE = {"accept": "text/event-stream"}

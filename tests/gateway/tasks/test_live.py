@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 import interlingua as il
-from interlingua.gateway.tasks.live import Live, ReadPosition
+from interlingua.gateway.tasks.feeds import Live, ReadPosition
 from interlingua.gateway.tasks.overview import Reader
 from interlingua.model import events as ev
 from interlingua.store.task_rows import TaskRow

@@ -32,15 +32,14 @@ from interlingua.events.codec import load_payload
 from interlingua.events.event import NO_SESSION
 from interlingua.events.payloads import LlmCallCompleted
 from interlingua.gateway.keys.tariffs import Pricer
-from interlingua.gateway.server import logs
+from interlingua.gateway.server.worker import set_up_logs, without_secrets
 from interlingua.gateway.settings import Telemetry
 from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Outcome, Principal
 from interlingua.gateway.telemetry import metrics as seen_metrics
 from interlingua.gateway.telemetry.losses import Losses
 from interlingua.gateway.telemetry.metrics import MOST_MODELS, Metrics
 from interlingua.gateway.telemetry.records import completed, event_row, failed
-from interlingua.gateway.telemetry.spans import Spans
-from interlingua.gateway.telemetry.trace import Tracer
+from interlingua.gateway.telemetry.trace import Spans, Tracer
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.losses import Report
 from interlingua.model.metadata import Usage
@@ -347,7 +346,7 @@ def test_nothing_that_was_said_and_no_secret_is_in_any_log_or_trace(tmp_path: Pa
         provider.configure(tmp_path)
         token = key(tmp_path).token
         told = Telemetry(log="json", log_level="debug", log_requests=True)
-        logs.set_up(told, out)
+        set_up_logs(told, out)
         async with served(tmp_path, replace(settings_in(tmp_path), telemetry=told)) as gateway:
             paths = ("/v1/chat/completions", "/v1/responses", "/v1/messages", "/sessions")
             for path in paths:
@@ -422,9 +421,9 @@ PRICER = Pricer()
 @given(st.text(st.characters(codec="ascii"), max_size=30))
 def test_what_looks_like_a_key_is_taken_out_of_lines(before: str) -> None:
     for secret in ("gw_abcdefghijk", "sk-ant-api03-abcdefgh", "AIzaSyABCDEFGHIJ", "xai-0123456789"):
-        assert secret not in logs.hidden(f"{before} {secret} and more")
-        assert secret not in logs.hidden(f"{before} Bearer {secret}")
-        assert secret not in logs.hidden(f"GET /x?key={secret}&a=b")
+        assert secret not in without_secrets(f"{before} {secret} and more")
+        assert secret not in without_secrets(f"{before} Bearer {secret}")
+        assert secret not in without_secrets(f"GET /x?key={secret}&a=b")
 
 
 def test_every_event_that_the_gateway_writes_is_in_the_catalogue() -> None:

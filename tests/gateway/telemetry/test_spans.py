@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from interlingua.gateway.telemetry.spans import Spans
+from interlingua.gateway.telemetry.trace import Spans
 from interlingua.telemetry import own_tracing, trace_headers
 from tests.gateway.serving import Upstream, asked, served
 

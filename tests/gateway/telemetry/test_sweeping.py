@@ -10,8 +10,8 @@ import pytest
 
 from interlingua.events.event import NO_SESSION
 from interlingua.gateway.settings import Retention
-from interlingua.gateway.telemetry import sweeping
-from interlingua.gateway.telemetry.sweeping import before_of
+from interlingua.gateway.telemetry import records
+from interlingua.gateway.telemetry.records import before_of
 from interlingua.model.ids import first_ulid
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
@@ -41,7 +41,7 @@ async def until_swept(store: AsyncStore) -> list[EventRow]:
 def test_old_rows_are_deleted_in_the_background(
     tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweeping, "FIRST", 0.05)
+    monkeypatch.setattr(records, "FIRST", 0.05)
 
     async def work() -> None:
         settings = settings_in(tmp_path, store=address)
@@ -56,8 +56,8 @@ def test_old_rows_are_deleted_in_the_background(
 
 
 def test_a_sweep_that_fails_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweeping, "FIRST", 0.0)
-    monkeypatch.setattr(sweeping, "EVERY", 0.05)
+    monkeypatch.setattr(records, "FIRST", 0.0)
+    monkeypatch.setattr(records, "EVERY", 0.05)
 
     async def work() -> None:
         async with served(tmp_path) as gateway:

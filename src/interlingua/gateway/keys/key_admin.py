@@ -1,9 +1,10 @@
-"""Keys made, replaced and revoked: for whoever has the store at hand, never over the network."""
+"""Keys made, replaced and revoked, for programs with access to the store, never over the network;
+keys with their caps as JSON."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple, TypeVar
@@ -12,12 +13,12 @@ import msgspec
 
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.keys.keys import hash_of
-from interlingua.gateway.shared.principal import MOST_USD
+from interlingua.gateway.shared.principal import MOST_USD, usd
 from interlingua.gateway.shared.state import ROUTE
 from interlingua.model.ids import Ulids
 from interlingua.profiles.names import model_name
 from interlingua.profiles.resolving import resolve
-from interlingua.store.base import Store
+from interlingua.store.base import AsyncStore, Store
 from interlingua.store.reference import KeyRow, TeamRow, UserRow
 
 TOKEN = "gw_"
@@ -196,3 +197,92 @@ def _cap(window: str, usd: Decimal | None) -> Decimal | None:
     if usd is not None and not (usd.is_finite() and 0 <= usd <= MOST_USD):
         raise TermsError(f"a {window} cap is between 0 and {MOST_USD:,} dollars, found {usd}")
     return usd
+
+
+PAGE = 1000
+TERMS = (
+    *("allowed_models", "requests_per_minute", "tokens_per_minute", "concurrent"),
+    *("refuse_losses", "keep_content", "allow_unpriced", "allow_unbounded"),
+    *("read_metrics", "read_requests", "fetch_media", "expires_at"),
+)
+
+
+class Cap(NamedTuple):
+    """What an owner may spend in a day or a month."""
+
+    scope: str
+    owner_id: str
+    window: str
+    limit: Decimal
+
+
+async def visible_keys(store: AsyncStore, tenant: str | None) -> list[dict[str, Any]]:
+    """The keys of a tenant, or all of them, with what their caps have left."""
+    rows = [row for row in await _all(store) if tenant in (None, _tenant(row))]
+    today = datetime.now(UTC).date().isoformat()
+    caps = {row.id: list(caps_of(row)) for row in rows}
+    owners = sorted({cap.owner_id for each in caps.values() for cap in each})
+    spent = {
+        (each.owner_id, "day" if each.period == today else "month"): usd(each.spent + each.reserved)
+        for each in (await store.spent(owners, today) if owners else [])
+    }
+    return [_key_json(row, caps[row.id], spent) for row in rows]
+
+
+async def _all(store: AsyncStore) -> list[KeyRow]:
+    rows: list[KeyRow] = []
+    while page := await store.keys(rows[-1].id if rows else "", PAGE):
+        rows += page
+    return rows
+
+
+def _tenant(row: KeyRow) -> str:
+    return row.user_id or row.account_id or row.id
+
+
+def caps_of(row: KeyRow) -> Iterator[Cap]:
+    """Those that hold for a key: its own, its user's and its team's."""
+    owners = (
+        ("key", row.account_id or row.id, (row.daily_cap_usd, row.monthly_cap_usd)),
+        ("user", row.user_id or "", row.user_caps),
+        ("team", row.team_id or "", row.team_caps),
+    )
+    for scope, owner_id, limits in owners:
+        for window, limit in zip(("day", "month"), limits, strict=True):
+            if limit is not None:
+                yield Cap(scope, owner_id, window, limit)
+
+
+def _key_json(
+    row: KeyRow, caps: list[Cap], spent: dict[tuple[str, str], Decimal]
+) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "name": row.name,
+        "user_id": row.user_id,
+        "team_id": row.team_id,
+        "status": state_of(row),
+        "created_at": row.created_at,
+        **{name: getattr(row, name) for name in TERMS},
+        "caps": [
+            {
+                "scope": cap.scope,
+                "window": cap.window,
+                "limit_usd": f"{cap.limit:f}",
+                "spent_usd": f"{spent.get((cap.owner_id, cap.window), Decimal(0)):f}",
+            }
+            for cap in caps
+        ],
+    }
+
+
+def state_of(row: KeyRow) -> str:
+    """Whether it opens: `active`, `ending` (replaced, and open for its grace), `revoked`, `expired`
+    or `disabled`."""
+    now = datetime.now(UTC)
+    if row.status == "revoked":
+        until = row.grace_period_until
+        return "ending" if until is not None and until > now else "revoked"
+    if row.expires_at is not None and row.expires_at <= now:
+        return "expired"
+    return "disabled" if row.owner_disabled else "active"

@@ -9,8 +9,10 @@ in the dialect's own words. Each is one row, which deleting removes.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +23,6 @@ from starlette.responses import Response as HttpResponse
 from interlingua.adapt.history.retell import retell
 from interlingua.client.targets import Target
 from interlingua.dialects.front import Front, Stored
-from interlingua.gateway.memory.owners import Owners
 from interlingua.gateway.shared.callers import JSON, ApiError, answer
 from interlingua.gateway.shared.fronts import INTERACTIONS, RESPONSES, front_of
 from interlingua.gateway.shared.state import Arrival, Principal, Refusal
@@ -34,6 +35,82 @@ from interlingua.store.idempotency import MemoryRow, MemoryScope
 
 if TYPE_CHECKING:
     from interlingua.gateway.service import Service
+
+
+RECENT = 10_000
+"""Responses that are known without asking the store."""
+WAITING = 10_000
+PAUSE = 0.05
+_PLACE = MemoryScope("response-owners", "responses", "")
+
+
+class Owners:
+    """Notes are in memory at once, and in the store a moment later, many together."""
+
+    def __init__(self, store: AsyncStore, seconds: float) -> None:
+        self._store = store
+        self._seconds = seconds
+        self._known: OrderedDict[str, str] = OrderedDict()
+        self._waiting: list[MemoryRow] = []
+        self._writing: asyncio.Task[None] | None = None
+
+    def note(self, response_id: str, principal: Principal) -> None:
+        """This tenant has got this response."""
+        tenant = principal.tenant
+        if tenant is None:
+            return  # a gateway without keys has one tenant
+        key = _key(response_id)
+        if key in self._known:
+            return
+        self._keep(key, tenant)
+        if len(self._waiting) >= WAITING:
+            logger.error("response_owner_dropped")
+            return
+        self._waiting.append(MemoryRow(key, tenant, b"{}"))
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.ensure_future(self._write(PAUSE))
+
+    async def anothers(self, ids: Sequence[str], principal: Principal) -> str | None:
+        """The first of these that another tenant has got; any where the store cannot be asked."""
+        tenant, keys = principal.tenant, {_key(id): id for id in ids if id}
+        unknown = [key for key in keys if key not in self._known]
+        found: dict[str, str] = {}
+        if unknown:
+            try:
+                rows = await self._store.remembered(_PLACE, unknown, [])
+            except StoreError as error:
+                logger.error("response_owner_unreadable", extra={"why": error.reason})
+                return keys[unknown[0]]
+            for row in rows:
+                found.setdefault(row.call_key or "", row.turn_key)
+            for key, owner in found.items():
+                self._keep(key, owner)
+        owners = {**{key: self._known[key] for key in keys if key in self._known}, **found}
+        return next((keys[key] for key, owner in owners.items() if owner != tenant), None)
+
+    def _keep(self, key: str, tenant: str) -> None:
+        self._known.setdefault(key, tenant)
+        while len(self._known) > RECENT:
+            self._known.popitem(last=False)
+
+    async def _write(self, pause: float) -> None:
+        await asyncio.sleep(pause)
+        while self._waiting:
+            rows, self._waiting = self._waiting, []
+            try:
+                await self._store.remember(_PLACE, rows, self._seconds)
+            except StoreError as error:
+                logger.error("response_owners_not_stored", extra={"why": error.reason})
+
+    async def close(self) -> None:
+        """Write what waits."""
+        if self._writing is not None:
+            await asyncio.wait({self._writing}, timeout=5)
+
+
+def _key(response_id: str) -> str:
+    return hashlib.sha256(response_id.encode("utf-8", "surrogatepass")).hexdigest()
+
 
 logger = logging.getLogger(__name__)
 

@@ -18,24 +18,33 @@ from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 from starlette.types import Receive, Scope, Send
 
-from interlingua.errors import InterlinguaError
+from interlingua.agents.tasks.events import NothingToDoError, TaskBusyError
+from interlingua.client.errors import CallError
+from interlingua.errors import InterlinguaError, ReadError
 from interlingua.gateway.memory import responses as responses_store
-from interlingua.gateway.page import conversion, export
+from interlingua.gateway.page import export
 from interlingua.gateway.page.files import routes as page_files
 from interlingua.gateway.paths import handlers as own
-from interlingua.gateway.paths.errors import api_error
 from interlingua.gateway.paths.listing import front_of, whose
 from interlingua.gateway.requests import api as requests_api
 from interlingua.gateway.sessions import api as sessions_api
+from interlingua.gateway.sessions.turns import BusyError, FullError
 from interlingua.gateway.shared.callers import ApiError, answer, error_answer, principal_of
 from interlingua.gateway.shared.fronts import RESPONSES, error_body
-from interlingua.gateway.shared.open_requests import OpenRequests
+from interlingua.gateway.shared.principal import OpenRequests
 from interlingua.gateway.shared.state import ANONYMOUS, Principal, Refusal
 from interlingua.gateway.tasks import api as tasks_api
 from interlingua.model.exchange import ErrorKind, ProviderError
+from interlingua.profiles.names import UnknownModelError
+from interlingua.providers.errors import ProviderSetupError
+from interlingua.routing.decision import NoModelError, OverrideError, RoutingError, SwapError
+from interlingua.sessions.effects import SessionError, TurnError
+from interlingua.store.errors import ConflictError, NotFoundError, StoreError
+from interlingua.tools.handlers import WorkspaceError
 
 if TYPE_CHECKING:
     from interlingua.gateway.service import Service
+
 
 logger = logging.getLogger(__name__)
 
@@ -68,8 +77,8 @@ ROWS: tuple[Row, ...] = (
     Row("GET", "/server/version", own.version, both=True),
     Row("GET", "/routing/policy", own.policy, both=True),
     Row("POST", "/routing/check", own.check_rules, both=True),
-    Row("GET", "/convert", conversion.formats_known, both=True),
-    Row("POST", "/convert", conversion.convert_body, both=True),
+    Row("GET", "/convert", export.formats_known, both=True),
+    Row("POST", "/convert", export.convert_body, both=True),
     Row("GET", "/models", own.models, dialect=True),
     Row("GET", "/v1/models", own.models, dialect=True),
     Row("GET", "/v1/models/{model:path}", own.model, dialect=True),
@@ -229,3 +238,51 @@ async def _not_here(request: Request, error: Exception) -> Response:
     return Response(
         error_body(front, provider_error), status, allowed, media_type="application/json"
     )
+
+
+Kinds = type[InterlinguaError] | tuple[type[InterlinguaError], ...]
+
+_PLAIN: tuple[tuple[Kinds, int, str, str | None], ...] = (
+    (TaskBusyError, 409, "task_busy", "the task is already running"),
+    (NothingToDoError, 409, "nothing_to_do", "the task has nothing to resume"),
+    (WorkspaceError, 409, "folder_gone", "the task's folder is missing or cannot be used here"),
+    (BusyError, 409, "turn_in_flight", None),
+    (SwapError, 409, "swap_refused", None),
+    ((OverrideError, UnknownModelError), 400, "unknown_model", None),
+    (ProviderSetupError, 503, "provider_not_set_up", None),
+    (TurnError, 409, "turn_in_flight", None),
+    ((SessionError, ReadError), 400, "invalid_content", None),
+    (ConflictError, 409, "conflict", "changed by someone else in the meantime; read it again"),
+)
+"""Kinds of errors, and what they are answered with; None: their own words."""
+
+
+def api_error(error: InterlinguaError) -> ApiError:
+    """The answer for an error of ours."""
+    for kinds, status, code, text in _PLAIN:
+        if isinstance(error, kinds):
+            return ApiError(status, code, text or str(error))
+    match error:
+        case FullError():
+            return ApiError(503, "too_many_turns", str(error), headers={"retry-after": "1"})
+        case NoModelError():
+            return ApiError(503, "routing_failed", str(error), {"tried": _tried(error)})
+        case RoutingError():
+            return ApiError(503, "routing_failed", str(error), {"tried": []})
+        case NotFoundError():
+            return ApiError(404, "not_found", f"no such {error.what}")
+        case StoreError():
+            text = f"the store is unavailable ({error.reason})"
+            return ApiError(503, "store_unavailable", text, headers={"retry-after": "1"})
+        case CallError():
+            return ApiError(502, "upstream_failed", error.problem)
+        case _:
+            return ApiError(500, "internal_error", "internal gateway error; see the gateway's log")
+
+
+def _tried(error: NoModelError) -> list[dict[str, str | None]]:
+    return [
+        {"model": step.candidate_model, "reason": step.reason}
+        for step in error.decision.chain
+        if step.candidate_model is not None
+    ]

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from interlingua.events.event import NO_SESSION
-from interlingua.gateway.requests.caps import visible_keys
+from interlingua.gateway.keys.key_admin import visible_keys
 from interlingua.gateway.sessions.live import frame
 from interlingua.gateway.shared.bodies import number, text_of
 from interlingua.gateway.shared.callers import ApiError, PatientResponse, answer, while_valid

@@ -30,7 +30,7 @@ from interlingua.gateway.shared.fronts import (
     error_body,
     token_of,
 )
-from interlingua.gateway.shared.open_requests import OpenRequests, most_of_key
+from interlingua.gateway.shared.principal import OpenRequests, most_of_key
 from interlingua.gateway.shared.state import ANONYMOUS, Arrival, Exchange, Principal, Refusal
 from interlingua.model.exchange import ErrorKind
 

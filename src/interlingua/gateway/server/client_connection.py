@@ -13,9 +13,11 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from interlingua.gateway.settings import Limits
 from interlingua.gateway.shared.direct_client import DIRECT_CLIENT, DirectClient
+from interlingua.gateway.shared.fronts import DRAIN
 
 logger = logging.getLogger(__name__)
 
@@ -299,3 +301,29 @@ def without_upgrade(data: bytes) -> bytes:
     and have to be answered as if they had not; the parser would leave their body unread."""
     head, end, body = data.partition(b"\r\n\r\n")
     return _UPGRADE.sub(b"\r\nx-upgrade:", head) + end + body
+
+
+class WebSocketConnection(StallLimit, WebSocketsSansIOProtocol):
+    """The application closes the socket once it is told to, after the response under way."""
+
+    def handle_connect(self, event: Any) -> None:
+        self.drain = asyncio.Event()
+        super().handle_connect(event)
+
+    async def run_asgi(self) -> None:
+        scope: Any = self.scope
+        scope[DRAIN] = self.drain
+        await super().run_asgi()
+
+    def shutdown(self) -> None:
+        if self.handshake_complete and not self.close_sent:
+            self.drain.set()
+        else:
+            super().shutdown()
+
+    def cut(self, last_words: str) -> None:
+        """Ends the socket at once, with a last message to the client."""
+        if self.close_sent or self.transport.is_closing() or not self.handshake_complete:
+            return
+        self.conn.send_text(last_words.encode())
+        super().shutdown()

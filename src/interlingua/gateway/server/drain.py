@@ -20,7 +20,7 @@ from typing import Any
 import uvicorn
 
 from interlingua.gateway.relay.stream import error_frames
-from interlingua.gateway.server.websocket_connection import WebSocketConnection
+from interlingua.gateway.server.client_connection import WebSocketConnection
 from interlingua.gateway.settings import Listen
 from interlingua.gateway.shared.direct_client import DIRECT_CLIENT
 from interlingua.gateway.shared.fronts import error_body, match

@@ -30,8 +30,7 @@ from interlingua.gateway.settings import Limits, Settings
 from interlingua.store.open import open_store
 
 try:
-    from interlingua.gateway.server.client_connection import ClientConnection
-    from interlingua.gateway.server.websocket_connection import WebSocketConnection
+    from interlingua.gateway.server.client_connection import ClientConnection, WebSocketConnection
 except ImportError:  # pragma: no cover  # the extra is there where the tests run
     raise MissingExtraError("the gateway", "gateway") from None
 

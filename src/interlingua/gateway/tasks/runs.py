@@ -22,8 +22,7 @@ from interlingua.gateway.sessions.metered_client import Meter, MeteredClient, ca
 from interlingua.gateway.sessions.turns import MOST, FullError, Turns
 from interlingua.gateway.shared.callers import ApiError
 from interlingua.gateway.shared.state import Principal, Refusal
-from interlingua.gateway.tasks.feeds import Feeds
-from interlingua.gateway.tasks.live import Questions
+from interlingua.gateway.tasks.feeds import Feeds, Questions
 from interlingua.gateway.tasks.overview import Overview
 from interlingua.gateway.tasks.task_tools import TaskTools, delegating, require_folder
 from interlingua.model.message import Message, Role

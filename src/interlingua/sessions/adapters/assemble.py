@@ -14,7 +14,7 @@ from interlingua.costs.table import PriceTable
 from interlingua.dialects.registry import dialect, traits_of
 from interlingua.model.blocks import ToolUseBlock
 from interlingua.model.exchange import ErrorKind, ProviderError
-from interlingua.model.message import Message
+from interlingua.model.message import NO_METADATA, Message, Role
 from interlingua.model.metadata import (
     KEY_ID,
     Diagnostic,
@@ -24,8 +24,10 @@ from interlingua.model.metadata import (
     StopReason,
     Usage,
 )
+from interlingua.profiles.capabilities import usual_dialect
 from interlingua.profiles.estimate.estimator import estimate_input_tokens
-from interlingua.profiles.names import UnknownModelError
+from interlingua.profiles.names import UnknownModelError, model_name
+from interlingua.profiles.resolving import resolve
 from interlingua.tools.registry import ToolRegistry
 
 logger = logging.getLogger(__name__)
@@ -203,3 +205,16 @@ def input_problems(message: Message, tools: ToolRegistry) -> list[Diagnostic]:
                 }
                 found.append(Diagnostic(INPUT_INVALID, str(error), details=details))
     return found
+
+
+def new_assistant_message(
+    model: str, protocol: str | None = None, created_at: datetime | None = None
+) -> Message:
+    """An empty answer of status `partial`.
+
+    `model` is `<provider>:<name>` or an alias; the defaults are the provider's dialect and now."""
+    id = resolve(model)
+    model_name(id)  # which says what is wrong with it
+    known = NO_METADATA.made_by(id, protocol or usual_dialect(id))
+    metadata = known.replace(status=MessageStatus.PARTIAL)
+    return Message(Role.ASSISTANT, metadata=metadata, created_at=created_at or datetime.now(UTC))
