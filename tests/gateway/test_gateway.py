@@ -70,3 +70,21 @@ def test_a_key_may_be_for_a_route_wherever_that_leads(gateway: Gateway) -> None:
     gone = Gateway(Settings(), targets=Targets(environ={}))
     with pytest.raises(Refusal, match="not allowed to use"):
         gone.allow(asked, gone.route("claude-opus-5", CHAT))
+
+
+def test_a_wildcard_comes_before_a_known_name_and_a_key_may_be_for_it() -> None:
+    routes = {"gpt-*": RouteSettings("openrouter:openai/*"), "gpt-5": RouteSettings("azure:gpt-5")}
+    gateway = Gateway(Settings(routes=routes), targets=Targets(environ={}))
+    assert gateway.route("gpt-5-mini", CHAT).models == ("openrouter:openai/gpt-5-mini",)
+    assert gateway.route("gpt-5", CHAT).models == ("azure:gpt-5",)
+    who = Principal("gk_1", allowed_models=frozenset({"route:gpt-*"}))
+    route = gateway.route("gpt-5-mini", CHAT)
+    arrival = Arrival("r", CHAT.dialect, who, client_model="gpt-5-mini")
+    assert gateway.allow(arrival, route) is route
+    other = Arrival("r", CHAT.dialect, who, client_model="gpt-5")
+    with pytest.raises(Refusal, match="not allowed to use azure:gpt-5"):
+        gateway.allow(other, gateway.route("gpt-5", CHAT))
+    assert gateway.leads_to("openrouter:openai/gpt-5-mini", frozenset({"route:gpt-*"}))
+    assert not gateway.leads_to("azure:gpt-5", frozenset({"route:gpt-*"}))
+    assert gateway.leads_to("azure:gpt-5", frozenset({"route:gpt-5"}))
+    assert not gateway.leads_to("azure:gpt-5", frozenset({"route:gone"}))

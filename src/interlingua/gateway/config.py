@@ -68,7 +68,7 @@ _PLAIN = (
     "fetch_media",
 )
 _ROUTE = ("model", "fallbacks", "dialect", "passthrough", "fetch_media")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/@:-]{0,199}")
+_NAME = re.compile(r"(?=[A-Za-z0-9*])[A-Za-z0-9._/@:-]{0,199}\*?")
 _MOST_WORKERS = 256
 
 
@@ -185,7 +185,8 @@ class _Reader:
         for name, raw_route in table.items():
             place = f"routes.{name}"
             if not _NAME.fullmatch(name):
-                self._add(place, "a name has letters, digits and . _ / @ : - only")
+                text = "a name has letters, digits and . _ / @ : - only, and may end in *"
+                self._add(place, text)
             if not isinstance(raw_route, dict):
                 self._add(place, f"expected a table, found {found(raw_route)}")
                 continue

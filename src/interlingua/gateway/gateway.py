@@ -16,7 +16,13 @@ from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.idempotency.keys import IdempotencyKeys
 from interlingua.gateway.keys.tariffs import Pricer
-from interlingua.gateway.settings import RouteSettings, Settings
+from interlingua.gateway.settings import (
+    WILDCARD,
+    RouteSettings,
+    Settings,
+    find_route,
+    route_name,
+)
 from interlingua.gateway.shared.fronts import RESPONSES
 from interlingua.gateway.shared.principal import OpenRequests, most_of_key
 from interlingua.gateway.shared.state import (
@@ -171,8 +177,12 @@ class Gateway:
                 self._routes[name, front.dialect] = known
         return known
 
+    def route_settings(self, name: str) -> RouteSettings | None:
+        """The route that a name stands for, if the settings have one."""
+        return find_route(self.settings.routes, name)
+
     def _find(self, name: str, front: Front) -> Route:
-        settings = self.settings.routes.get(name) or RouteSettings(self._meant(name, front))
+        settings = self.route_settings(name) or RouteSettings(self._meant(name, front))
         dialect = settings.dialect or self._dialect(settings.model, front)
         first = self.targets.find(
             settings.model, dialect, dialect_is_default=settings.dialect is None
@@ -209,15 +219,35 @@ class Gateway:
         wrapped = target.provider.dialects[front.dialect].framing is not None
         return None if wrapped else front.dialect
 
-    def _by_route(self, arrival: Arrival, allowed: frozenset[str]) -> bool:
-        """Whether the key may use the route that was asked for, wherever it leads."""
-        name = arrival.client_model or self.settings.default_model
-        return name in self.settings.routes and f"{ROUTE}{name}" in allowed
+    def may_use_route(self, name: str | None, allowed: frozenset[str]) -> bool:
+        """Whether a key with these models may use the route of this name, wherever it leads."""
+        name = name or self.settings.default_model
+        found = name and route_name(self.settings.routes, name)
+        return bool(found) and f"{ROUTE}{found}" in allowed
+
+    def leads_to(self, model: str, allowed: frozenset[str]) -> bool:
+        """Whether one of a key's routes leads to this model first."""
+        for name in [each.removeprefix(ROUTE) for each in allowed if each.startswith(ROUTE)]:
+            route = self.settings.routes.get(name)
+            if route is None:
+                continue
+            before, wildcard, after = route.model.partition(WILDCARD)
+            if not wildcard:
+                found = self.targets.find(route.model).model == model
+            else:
+                part = model.removeprefix(before).removesuffix(after)
+                beginning = name.removesuffix(WILDCARD)
+                asked = part if part.startswith(beginning) else beginning + part
+                meant = find_route(self.settings.routes, asked)
+                found = meant is not None and meant.model == model
+            if found:
+                return True
+        return False
 
     def allow(self, arrival: Arrival, route: Route) -> Route:
         """The targets that the key may use."""
         allowed = arrival.principal.allowed_models
-        if allowed is None or self._by_route(arrival, allowed):
+        if allowed is None or self.may_use_route(arrival.client_model, allowed):
             return route
         open = tuple([target for target in route.targets if target.model in allowed])
         if not open or open[0] is not route.targets[0]:

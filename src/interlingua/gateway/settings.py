@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -43,7 +43,8 @@ class Limits:
 
 @dataclass(frozen=True)
 class RouteSettings:
-    """One name that clients may use for a model, and what is asked when it fails."""
+    """One name that clients may use for a model, and what is asked when it fails. A name that ends
+    in `*` is a wildcard: a `*` in its models is replaced by the client's name."""
 
     model: str
     fallbacks: tuple[str, ...] = ()
@@ -128,6 +129,32 @@ class Retention:
     """Events of the gateway; those of a session are deleted with it."""
     answers: float = 1.0
     """Answers that clients can ask for again with an `Idempotency-Key`."""
+
+
+WILDCARD = "*"
+
+
+def route_name(routes: Mapping[str, RouteSettings], name: str) -> str | None:
+    """The route that a client's name means: the one of exactly this name, else the wildcard with
+    the longest beginning that fits."""
+    if name in routes:
+        return name
+    wildcards = [each for each in routes if each.endswith(WILDCARD)]
+    fitting = [each for each in wildcards if name.startswith(each.removesuffix(WILDCARD))]
+    return max(fitting, key=len, default=None)
+
+
+def find_route(routes: Mapping[str, RouteSettings], name: str) -> RouteSettings | None:
+    """The same route with its models. Behind a namespace (`team/*`, `a:*`), a `*` in them stands
+    for the rest of the client's name; behind any other beginning (`gpt-*`), for the whole name."""
+    found = route_name(routes, name)
+    if found is None or not found.endswith(WILDCARD):
+        return routes.get(name)
+    beginning = found.removesuffix(WILDCARD)
+    part = name.removeprefix(beginning) if beginning.endswith(("/", ":")) else name
+    route = routes[found]
+    fallbacks = tuple([model.replace(WILDCARD, part) for model in route.fallbacks])
+    return replace(route, model=route.model.replace(WILDCARD, part), fallbacks=fallbacks)
 
 
 @dataclass(frozen=True)

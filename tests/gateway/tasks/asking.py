@@ -62,11 +62,11 @@ async def shown(gateway: Served, id: str, token: str | None = None) -> dict[str,
     return task
 
 
-async def idle(gateway: Served, id: str) -> dict[str, Any]:
+async def idle(gateway: Served, id: str, token: str | None = None) -> dict[str, Any]:
     """The task, when nothing runs in it any more."""
     async with asyncio.timeout(PATIENCE):
         while True:
-            task = await shown(gateway, id)
+            task = await shown(gateway, id, token)
             if task["status"] == "idle":
                 return task
             await asyncio.sleep(0.02)

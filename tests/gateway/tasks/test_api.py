@@ -14,7 +14,7 @@ import pytest
 
 import interlingua as il
 from interlingua.gateway.paths.routes import rows
-from interlingua.gateway.settings import Listen, Tasks
+from interlingua.gateway.settings import Listen, RouteSettings, Tasks
 from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, key, served, settings_in
 from tests.gateway.tasks.asking import idle, new, page, say, shown, user
 
@@ -499,5 +499,35 @@ def test_the_head_of_a_stream_has_an_end(tmp_path: Path) -> None:
                 status, _, headers = await gateway.ask("HEAD", path)
                 assert status == 200
                 assert headers["content-type"].startswith("text/event-stream")
+
+    run(work)
+
+
+def test_routes_and_the_default_model_mean_the_same_in_tasks_and_sessions(tmp_path: Path) -> None:
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        name = ANTHROPIC.partition(":")[2]
+        routes = {
+            "fast": RouteSettings(ANTHROPIC),
+            "claude-*": RouteSettings("anthropic:*"),
+            "usual": RouteSettings(OPENAI),
+        }
+        settings = settings_in(tmp_path, routes=routes, default_model="usual")
+        made = key(tmp_path, allowed_models=("route:fast",))
+        async with served(tmp_path, settings) as gateway:
+            task = await new(gateway, tmp_path, "hello", model="fast", token=made.token)
+            assert task["model"] == ANTHROPIC
+            await idle(gateway, task["id"], made.token)
+            assert provider.requests[-1]["model"] == name
+            listed = (await gateway.ask("GET", "/v1/models", token=made.token))[1]["data"]
+            assert [each["id"] for each in listed] == ["fast"]
+            body = {"workspace_path": ".", "active_model": name}
+            status, told, _ = await gateway.ask("POST", "/sessions", body, made.token)
+            assert (status, told["active_model"]) == (201, ANTHROPIC)
+            status, told, _ = await gateway.ask(
+                "POST", "/sessions", {"workspace_path": ".", "active_model": "fats"}, made.token
+            )
+            assert "did you mean fast" in told["error"]["message"]
+            assert gateway.service.turns.router.config().global_default == OPENAI
 
     run(work)

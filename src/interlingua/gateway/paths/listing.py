@@ -12,6 +12,7 @@ from interlingua.client.targets import askable
 from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.settings import WILDCARD
 from interlingua.gateway.shared.bodies import whole_number
 from interlingua.gateway.shared.fronts import ANTHROPIC, CHAT, GEMINI, INTERACTIONS, OLLAMA
 from interlingua.gateway.shared.state import ROUTE, Principal, Refusal
@@ -46,6 +47,8 @@ async def models(gateway: Gateway, principal: Principal) -> list[ListedModel]:
     them."""
     found: dict[str, str] = {}
     for name, route in gateway.settings.routes.items():
+        if name.endswith(WILDCARD):
+            continue  # stands for models that are listed below
         try:
             found[name] = gateway.targets.find(route.model).model
         except InterlinguaError:

@@ -98,7 +98,9 @@ class Meter(Middleware):
 
     def _allow(self, exchange: Exchange) -> None:
         allowed, target = self.principal.allowed_models, exchange.decision.target
-        if allowed is not None and target is not None and target.model not in allowed:
+        if allowed is None or target is None or target.model in allowed:
+            return
+        if not self._gateway.leads_to(target.model, allowed):
             text = f"this key is not allowed to use {target.model}"
             raise Refusal(403, ErrorKind.AUTH, text, "model_not_allowed")
 

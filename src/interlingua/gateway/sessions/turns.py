@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from contextlib import aclosing
 from typing import Any
 
@@ -26,6 +26,8 @@ from interlingua.gateway.shared.state import Principal
 from interlingua.model.events import MessageStart
 from interlingua.model.exchange import Options, Request
 from interlingua.model.message import Message
+from interlingua.profiles.names import nearest
+from interlingua.routing.registry import ModelEntry
 from interlingua.routing.router import PolicyFile, Router
 from interlingua.sessions.session import AsyncCall, AsyncSession, AsyncTurn
 from interlingua.sessions.setting import LOCAL
@@ -82,6 +84,25 @@ class RunningTurn:
         return None if user_message is None else user_message.id
 
 
+class RouteRegistry(OwnRegistry):
+    """Every model that there is, and the gateway's routes: names mean what they mean in `/v1`."""
+
+    def __init__(
+        self, entries: Iterable[ModelEntry], gateway: Gateway, providers: Iterable[str]
+    ) -> None:
+        super().__init__(entries, providers)
+        self._gateway = gateway
+
+    def _find(self, name: str) -> str | None:
+        route = self._gateway.route_settings(name)
+        if route is not None:
+            return self._gateway.targets.find(route.model).model
+        return super()._find(name)
+
+    def near(self, name: str) -> list[str]:
+        return nearest(name, [*self._gateway.settings.routes, *self.aliases, *self.entries])
+
+
 class BusyError(InterlinguaError):
     """A session has one turn at a time."""
 
@@ -108,18 +129,13 @@ class Turns:
         providers = self.gateway.targets.providers
         default = self.gateway.settings.default_model
         entries = known_registry().entries.values()
-        self.registry = OwnRegistry(entries, providers)
+        self.registry = RouteRegistry(entries, self.gateway, providers)
         self.rules = PolicyFile(config.rules_path(), self.registry)
-        chosen = LOCAL if default is None else self.model_id(default)
+        chosen = LOCAL if default is None else self.registry.require(default)
         self.model_lookup = self.gateway.targets.model_lookup
         can = self.model_lookup.capabilities
         self.router = Router(self.registry, can, rules=self.rules, global_default=chosen)
         self.dialects = DialectByModel(providers)
-
-    def model_id(self, name: str) -> str:
-        """The model that a name of the gateway stands for."""
-        route = self.gateway.settings.routes.get(name)
-        return self.gateway.targets.find(name if route is None else route.model).model
 
     def known(self, principal: Principal) -> dict[str, Any]:
         """What a session is opened with."""
