@@ -13,8 +13,7 @@ from bench.agents import AGENTS
 from bench.measure import Row, compare, shown
 from interlingua import transcripts
 from interlingua.cli.resume import Prices
-from interlingua.transcripts.search import hits_in
-from interlingua.transcripts.sessions import Glances, glances, here
+from interlingua.transcripts.sessions import Glances, glances, here, hits_in
 
 READING = 3.0
 """Times `orjson.loads` of the lines, or of `msgspec` where orjson is not installed."""

@@ -23,8 +23,8 @@ from interlingua.model.exchange import (
     ResponseFormat,
     ToolChoice,
 )
+from interlingua.model.interop import is_sdk_object
 from interlingua.model.message import Message, Role
-from interlingua.model.sdk_objects import is_sdk_object
 from interlingua.model.tools import ToolDefinition
 from interlingua.tools.registry import ToolRegistry, each_tool
 

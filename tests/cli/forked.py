@@ -32,7 +32,7 @@ LOADED = (
     "interlingua.cli.chat",
     "interlingua.cli.chat_loop",
     "interlingua.client.transport",
-    "interlingua.transcripts.exports.markdown",
+    "interlingua.transcripts.exports",
     "interlingua.dialects.anthropic",
     "interlingua.dialects.openai_chat",
     "interlingua.store.aio",

@@ -8,7 +8,7 @@ import pytest
 
 import interlingua as il
 from interlingua.views import openai_shapes, view
-from interlingua.views.flat_extra import ClaudeExtra, Extra, GeminiExtra
+from interlingua.views.flat import ClaudeExtra, Extra, GeminiExtra
 
 
 def _flat(answer: dict[str, Any]) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from openai.types.chat import ChatCompletion
 
-from interlingua.model.sdk_objects import dumped, is_sdk_object
+from interlingua.model.interop import dumped, is_sdk_object
 
 ANSWER: dict[str, Any] = {
     "id": "x",

@@ -13,7 +13,7 @@ import interlingua as il
 from interlingua import transcripts
 from interlingua.model.message import Role
 from interlingua.transcripts import Compaction, SubAgent, Transcript, format_of
-from interlingua.transcripts.search import Hit, hits_in
+from interlingua.transcripts.sessions import Hit, hits_in
 from interlingua.transcripts.transcript import summary_message
 from tests.transcripts.made import session
 from tests.transcripts.said import said

@@ -12,7 +12,7 @@ import pytest
 from interlingua import transcripts
 from interlingua.model.message import Message
 from interlingua.transcripts import format as registry
-from interlingua.transcripts import format_of, formats, search, sessions
+from interlingua.transcripts import format_of, formats, sessions
 from interlingua.transcripts.notes import ignoring_notes
 from interlingua.transcripts.placing import carry_out, plan
 from tests.transcripts.made import session
@@ -57,7 +57,7 @@ def test_it_is_a_format_like_ours(home: Path, path: Path) -> None:
     assert str(transcripts.detect(path)) == "parley (a header of Parley)"
     [found] = transcripts.find(home)
     assert (found.format, found.id) == ("parley", "s1")
-    assert [hit.place for hit in search.hits_in(found, "dough")] == ["line 2"]  # type: ignore[union-attr]
+    assert [hit.place for hit in sessions.hits_in(found, "dough")] == ["line 2"]  # type: ignore[union-attr]
     glance = sessions.look(found)
     assert (glance.title, glance.messages) == ("Is the dough ready?", 4)
 

@@ -72,11 +72,12 @@ def test_a_format_that_nobody_has_is_refused_with_the_names_of_all() -> None:
 @pytest.mark.parametrize("name", formats())
 def test_formats_have_the_same_shape(name: str) -> None:
     found = format_of(name)
-    assert import_module(f"interlingua.transcripts.{name.replace('-', '_')}").FORMAT is found
+    module = import_module(f"interlingua.transcripts.{plugs._OWN[name]}")
+    assert found in module.FORMATS
     assert found.name == name
     assert found.title
     assert found.tested[-10:].count("-") == 2, "the day when it was last tested"
-    package = SOURCE / name.replace("-", "_")
+    package = SOURCE / plugs._OWN[name]
     if package.is_dir():
         modules = {each.stem for each in package.glob("*.py")}
         assert modules >= {"read", "write"}
@@ -85,4 +86,4 @@ def test_formats_have_the_same_shape(name: str) -> None:
 
 
 def test_every_folder_is_a_format() -> None:
-    assert {name.replace("-", "_") for name in formats()} >= set(FOLDERS)
+    assert set(plugs._OWN.values()) >= set(FOLDERS)

@@ -31,8 +31,7 @@ from interlingua.model.metadata import (
 )
 from interlingua.model.tools import SideEffects, ToolDefinition
 from interlingua.views import camel
-from interlingua.views.camel import BLOCKS, PLACEMENT
-from interlingua.views.camel_provenance import STOP_REASONS
+from interlingua.views.camel import BLOCKS, PLACEMENT, STOP_REASONS
 from interlingua.views.openai_ui import message_from_param
 from tests.laws.strategies import conversations, requests
 from tests.views.comparing import Comparison, few

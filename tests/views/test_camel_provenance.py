@@ -21,7 +21,7 @@ from interlingua.model.metadata import (
 )
 from interlingua.sessions.adapters.assemble import new_assistant_message
 from interlingua.views import camel
-from interlingua.views.camel_provenance import STOP_REASONS, STOP_WORDS
+from interlingua.views.camel import STOP_REASONS, STOP_WORDS
 from tests.views.test_camel import WHOLE, assistant, losses, one, out
 
 

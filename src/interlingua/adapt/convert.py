@@ -22,9 +22,9 @@ from interlingua.dialects.registry import _LOADED, dialects
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.errors import DetectError, ReadError
 from interlingua.model.exchange import Request, Response
+from interlingua.model.interop import dumped
 from interlingua.model.losses import Report, planning
 from interlingua.model.message import Message, Role
-from interlingua.model.sdk_objects import dumped
 from interlingua.model.spelled_numbers import decode_usual
 
 if TYPE_CHECKING:

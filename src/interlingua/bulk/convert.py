@@ -9,14 +9,13 @@ from contextlib import contextmanager
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from interlingua.adapt.batches import row_of
 from interlingua.bulk import tally
 from interlingua.bulk.files import PARQUET, Part, suffix_of
-from interlingua.bulk.rows import Converted, Row
 from interlingua.bulk.tally import Tally
 from interlingua.errors import InterlinguaError
 from interlingua.model.losses import Loss
@@ -24,6 +23,23 @@ from interlingua.streams.packed import packed
 
 if TYPE_CHECKING:
     from interlingua.profiles.profile import Profile
+
+
+class Row(NamedTuple):
+    """A conversation, or the JSON of a body; or why neither can be read."""
+
+    value: Any = None
+    wire: bytes | dict[str, Any] | None = None
+    problem: str | None = None
+
+
+class Converted(NamedTuple):
+    """A body of the target format; None where a row that cannot be read has to stay a row."""
+
+    wire: bytes | None
+    model: str | None
+    losses: list[Loss]
+
 
 CANONICAL = "canonical"
 _encode = msgspec.json.Encoder().encode

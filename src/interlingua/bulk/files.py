@@ -9,8 +9,13 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from interlingua.bulk.errors import BulkError
+from interlingua.errors import InterlinguaError
 from interlingua.streams import packed
+
+
+class BulkError(InterlinguaError):
+    """A run that cannot begin, or go on: files that are not there, or are another run's."""
+
 
 SUFFIXES = (".parquet", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".ndjson")
 """How the names of files end that hold a conversation in each row."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from interlingua.bulk import arrow  # says which extra is missing
 from interlingua.bulk.arrow.schema import LOSSES, is_conversations
-from interlingua.bulk.rows import Converted, Row
+from interlingua.bulk.convert import Converted, Row
 from interlingua.errors import InterlinguaError, ReadError
 from interlingua.model.losses import Loss
 

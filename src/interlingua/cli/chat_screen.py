@@ -243,7 +243,7 @@ class Screen:
         self.line(one_line(f"→ {name}{where} {arguments}", self._width()), CYAN, part="tool")
 
     def _result(self, block: ToolResultBlock) -> None:
-        from interlingua.transcripts.exports.markdown import labelled_text
+        from interlingua.transcripts.exports import labelled_text
 
         text = labelled_text(block).text
         lines = len(text.splitlines())
@@ -254,7 +254,7 @@ class Screen:
 
     def _block(self, block: Block) -> None:
         """The end of a block that was not shown piece by piece."""
-        from interlingua.transcripts.exports.markdown import labelled_text
+        from interlingua.transcripts.exports import labelled_text
 
         if isinstance(block, ToolResultBlock):
             self._result(block)

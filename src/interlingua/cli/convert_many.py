@@ -23,8 +23,7 @@ from interlingua.adapt.batches import NAMES as BATCHES
 from interlingua.adapt.batches import row_of
 from interlingua.adapt.formats import is_bare
 from interlingua.bulk import tally
-from interlingua.bulk.convert import Job, converted, few_collections
-from interlingua.bulk.rows import Row
+from interlingua.bulk.convert import Job, Row, converted, few_collections
 from interlingua.bulk.tally import Tally, add
 from interlingua.cli import formats
 from interlingua.cli.convert import Convert, ConvertOptions

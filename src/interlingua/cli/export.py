@@ -33,9 +33,14 @@ from interlingua.model.losses import Loss, Report
 from interlingua.model.message import Message
 from interlingua.store.rows import SessionRow
 from interlingua.transcripts import Transcript, format_of
-from interlingua.transcripts.exports.markdown import markdown
-from interlingua.transcripts.exports.session import SessionExport, session_lines
-from interlingua.transcripts.exports.summary import answers_of, losses_of, totals_of
+from interlingua.transcripts.exports import (
+    SessionExport,
+    answers_of,
+    losses_of,
+    markdown,
+    session_lines,
+    totals_of,
+)
 from interlingua.transcripts.redaction import (
     Finding,
     OwnPattern,

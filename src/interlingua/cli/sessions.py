@@ -125,7 +125,7 @@ def _show(row: SessionRow, messages: list[tuple[int, Message]], full: bool) -> N
 
 
 def _show_message(number: int, message: Message, full: bool) -> None:
-    from interlingua.transcripts.exports.markdown import clipped, head, labelled_text
+    from interlingua.transcripts.exports import clipped, head, labelled_text
 
     role = message.role.value
     known = head(message)

@@ -40,7 +40,7 @@ from interlingua.cli.terminal import (
 )
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.message import Message, Role
-from interlingua.transcripts.exports.markdown import clipped, head, labelled_text
+from interlingua.transcripts.exports import clipped, head, labelled_text
 from interlingua.transcripts.transcript import title_of
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from interlingua.cli.export import Hiding
     from interlingua.transcripts import Found, Made, Skipped, Transcript
-    from interlingua.transcripts.search import Hit
+    from interlingua.transcripts.sessions import Hit
     from interlingua.transcripts.transcript import Glance
 
 
@@ -435,7 +435,7 @@ def search(
 
 def _hits(found: Sequence[Found], text: str, limit: int) -> list[Hit]:
     """At most so many; files that cannot be read are complained of."""
-    from interlingua.transcripts.search import hits_in
+    from interlingua.transcripts.sessions import hits_in
 
     hits: list[Hit] = []
     with progress("searching", sum(_size(each) for each in found)) as done:

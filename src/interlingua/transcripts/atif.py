@@ -421,4 +421,4 @@ class Atif(RowFormat):
         return draft(name, row, transcript, report)
 
 
-FORMAT = Atif()
+FORMATS = (Atif(),)

@@ -28,21 +28,27 @@ if TYPE_CHECKING:
 GROUP = "interlingua.transcripts"
 """The entry points by which other packages add formats."""
 
-_OWN = (
-    *(
-        "ag-ui",
-        "anthropic-batch",
-        "atif",
-        "chatgpt",
-        "claude-ai",
-        "claude-code",
-        "codex",
-        "copilot",
-    ),
-    *("gemini-cli", "hf-messages", "llm", "openai-batch", "openai-finetune", "opencode", "otel"),
-    *("pi", "sharegpt", "ui-message"),
-)
-"""Formats of this package; each has a module of its name here."""
+_OWN = {
+    "ag-ui": "ag_ui",
+    "anthropic-batch": "batches",
+    "atif": "atif",
+    "chatgpt": "chat_exports",
+    "claude-ai": "chat_exports",
+    "claude-code": "claude_code",
+    "codex": "codex",
+    "copilot": "copilot",
+    "gemini-cli": "gemini_cli",
+    "hf-messages": "training",
+    "llm": "llm",
+    "openai-batch": "batches",
+    "openai-finetune": "training",
+    "opencode": "opencode",
+    "otel": "otel",
+    "pi": "pi",
+    "sharegpt": "training",
+    "ui-message": "ui_message",
+}
+"""Formats of this package, and the modules here that have them in `FORMATS`."""
 _DATABASES = ("llm", "opencode")
 _LOADED: dict[str, Format] = {}
 
@@ -190,8 +196,9 @@ def format_of(name: str) -> Format:
     if name in _LOADED:
         return _LOADED[name]
     if name in _OWN:
-        module = import_module(f"interlingua.transcripts.{name.replace('-', '_')}")
-        return _LOADED.setdefault(name, module.FORMAT)
+        module = import_module(f"interlingua.transcripts.{_OWN[name]}")
+        _LOADED.update({each.name: each for each in module.FORMATS})
+        return _LOADED[name]
     for point in _plugged():
         if point.name == name:
             return _LOADED.setdefault(name, _checked(point))

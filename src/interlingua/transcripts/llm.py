@@ -292,4 +292,4 @@ class LLM(Format):
         yield from candidates(NAME, _config(home) / "logs.db", threads_of)
 
 
-FORMAT = LLM()
+FORMATS = (LLM(),)

@@ -18,7 +18,7 @@ from interlingua.views import (
     parts,
     pydantic_ai,
 )
-from interlingua.views.base import Written
+from interlingua.views.base import View, Written
 from interlingua.views.objects import (
     Objects,
     from_langchain,
@@ -32,7 +32,6 @@ from interlingua.views.objects import (
     to_openai_agents,
     to_pydantic_ai,
 )
-from interlingua.views.view import View
 
 VIEWS: dict[str, View] = {
     each.name: each

@@ -32,7 +32,9 @@ from interlingua.model.blocks import (
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata
 from interlingua.views.base import (
+    Account,
     Fields,
+    View,
     Written,
     one_or_more,
     placed,
@@ -44,9 +46,8 @@ from interlingua.views.base import (
     with_rest,
     write_arguments,
 )
+from interlingua.views.libraries import Draft
 from interlingua.views.media import WORDS, inline
-from interlingua.views.missing import Draft
-from interlingua.views.view import Account, View
 
 NAME = "llama-index"
 ROLES: dict[str, Role] = {

@@ -33,7 +33,9 @@ from interlingua.model.blocks import (
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
 from interlingua.views.base import (
+    Account,
     Fields,
+    View,
     Written,
     item_list,
     one_or_more,
@@ -43,10 +45,8 @@ from interlingua.views.base import (
     spelling_of,
     with_rest,
 )
-from interlingua.views.makers import LLM
+from interlingua.views.libraries import LLM, Draft
 from interlingua.views.media import WORDS, class_for, inline
-from interlingua.views.missing import Draft
-from interlingua.views.view import Account, View
 
 NAME = "llm-messages"
 ROLES: dict[str, Role] = {role.value: role for role in Role}

@@ -17,8 +17,7 @@ from interlingua.model.blocks import (
     SourceKind,
     VideoBlock,
 )
-from interlingua.views.base import Fields
-from interlingua.views.view import Account
+from interlingua.views.base import Account, Fields
 
 KINDS: dict[str, type[MediaBlock]] = {
     "image": ImageBlock,

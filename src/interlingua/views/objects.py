@@ -11,9 +11,9 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from interlingua.model import codec
+from interlingua.model.interop import dumped
 from interlingua.model.losses import Report
 from interlingua.model.message import Message
-from interlingua.model.sdk_objects import dumped
 
 
 class Objects(list[Any]):

@@ -18,8 +18,7 @@ from interlingua.model.blocks import Block, RedactedThinkingBlock, ThinkingBlock
 from interlingua.model.exchange import Request
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
-from interlingua.views.base import FORM, ISSUER, Written, own_raw, spelling_of
-from interlingua.views.view import Account, View
+from interlingua.views.base import FORM, ISSUER, Account, View, Written, own_raw, spelling_of
 
 NAME = "openai-agents"
 DIALECT = "openai-responses"

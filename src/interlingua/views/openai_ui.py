@@ -24,7 +24,9 @@ from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role, blocks_of
 from interlingua.model.metadata import Diagnostic, MessageMetadata, StopReason, Usage
 from interlingua.views.base import (
+    Account,
     Fields,
+    View,
     Written,
     item_list,
     own_raw,
@@ -36,7 +38,6 @@ from interlingua.views.base import (
     with_rest,
     write_arguments,
 )
-from interlingua.views.view import Account, View
 
 NAME = "openai-ui"
 ROLES: dict[str, Role] = {

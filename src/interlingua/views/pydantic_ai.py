@@ -6,45 +6,534 @@ response is one answer. (pydantic-ai 2.66.0, read 2026-11-17.)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, Never, assert_type
+
+import msgspec
 
 from interlingua.errors import found
-from interlingua.model.base import JsonObject, Raw
+from interlingua.model.base import JsonObject, Raw, same
 from interlingua.model.blocks import (
+    AudioBlock,
     Block,
+    Cache,
+    Citation,
     CompactionBlock,
+    DocumentBlock,
+    ImageBlock,
+    MediaBlock,
+    RedactedThinkingBlock,
+    RefusalBlock,
+    ResultBlock,
+    Source,
     TextBlock,
+    ThinkingBlock,
     ToolResultBlock,
+    ToolUseBlock,
     UnknownBlock,
+    VideoBlock,
 )
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, StopReason, Usage
 from interlingua.views.base import (
+    Account,
     Fields,
+    View,
     Written,
+    item_list,
+    json_value,
     one_or_more,
     own_raw,
+    placed,
     present,
+    read_arguments,
     spelling_of,
     take_text,
     with_form,
     with_rest,
+    write_arguments,
 )
-from interlingua.views.makers import PYDANTIC_AI, name_of, named
-from interlingua.views.missing import Draft
-from interlingua.views.pydantic_ai_parts import (
-    NAME,
-    read_answer_part,
-    read_returned,
-    read_user_content,
-    write_answer_part,
-    write_returned,
-    write_user_content,
+from interlingua.views.libraries import PYDANTIC_AI, Draft, name_of, named
+from interlingua.views.media import KINDS, WORDS, class_for, inline, standard, url_safe
+
+NAME = "pydantic-ai"
+REDACTED = {"redacted_thinking": "anthropic", "redacted_content": "bedrock"}
+"""Ids of thinking that is sealed, and whose it is."""
+REDACTED_BY = {issuer: id for id, issuer in REDACTED.items()}
+URLS = {f"{word}-url": cls for word, cls in KINDS.items()}
+KEEPERS = (
+    *("anthropic", "openai", "google", "google-cloud", "google-gla", "google-vertex"),
+    *("bedrock", "xai"),
 )
-from interlingua.views.view import Account, View
+"""Who may keep an uploaded file."""
+SIGNATURE = "thought_signature"
+SEALED = "encrypted_content"
+FAILED = ("failed", "denied", "interrupted", "retried")
+"""Outcomes of a call that are no success; the first is written."""
+
+
+# Reading user prompts
+
+
+def read_user_content(fields: Fields) -> tuple[list[Block], str | None]:
+    """The blocks, and `string` where they were one."""
+    content = fields.text_or_list("content")
+    if content is None:
+        raise fields.error("content", "a string or a list", "nothing")
+    if isinstance(content, str):
+        return ([TextBlock(content)] if content else []), "string"
+    blocks: list[Block] = []
+    for item, path in item_list(NAME, content, fields.place("content")):
+        if _is_cache_point(item) and blocks and getattr(blocks[-1], "cache", None) is None:
+            blocks[-1] = blocks[-1].replace(cache=Cache(item.get("ttl")))
+        else:
+            blocks.append(_read_item(item, path))
+    return blocks, None
+
+
+def _is_cache_point(item: Any) -> bool:
+    match item:
+        case {"kind": "cache-point", **rest} if rest.keys() <= {"ttl"}:
+            return isinstance(rest.get("ttl", ""), str)
+    return False
+
+
+def _read_item(item: Any, path: str) -> Block:
+    if isinstance(item, str):
+        return TextBlock(item)
+    fields = Fields(NAME, item, path)
+    kind = fields.left.get("kind")
+    if kind == "text-content":
+        del fields.left["kind"]
+        return TextBlock(fields.need("content", str), raw=fields.raw(kind=kind))
+    return read_media(item, path) if _is_media(item) else UnknownBlock({NAME: item})
+
+
+def _is_media(item: Any) -> bool:
+    match item:
+        case {"kind": "image-url" | "audio-url" | "video-url" | "document-url", "url": str()}:
+            return True
+        case {"kind": "binary", "data": str(), "media_type": str()}:
+            return True
+        case {"kind": "uploaded-file", "file_id": str(), "provider_name": str()}:
+            return True
+    return False
+
+
+def read_media(item: Any, path: str) -> MediaBlock:
+    fields = Fields(NAME, item, path)
+    kind, media_type = fields.need("kind", str), fields.maybe("media_type", str)
+    cls = URLS.get(kind) or class_for(media_type)
+    if kind == "binary":
+        source = Source("base64", standard(fields.need("data", str)))
+    elif kind == "uploaded-file":
+        file_id, provider = fields.need("file_id", str), fields.need("provider_name", str)
+        source = Source("file_id", file_id, provider=PYDANTIC_AI.read(provider).provider)
+        if PYDANTIC_AI.word(source.provider, None) != provider:
+            fields.left["provider_name"] = provider
+    else:
+        source = Source("url", fields.need("url", str))
+    more: JsonObject = {}
+    if cls is ImageBlock:
+        more["detail"] = _detail(fields)
+    return cls(source, media_type, raw=fields.raw(), **more)
+
+
+def _detail(fields: Fields) -> str | None:
+    """How closely an image is looked at: OpenAI's word, among what is for a vendor."""
+    return _inner_text(fields, "vendor_metadata", "detail")
+
+
+# Writing user prompts
+
+
+def write_user_content(message: Message, account: Account) -> tuple[Any, list[int]]:
+    """A string, or a list of items, and the numbers of the blocks that they hold."""
+    items: list[Any] = []
+    numbers: list[int] = []
+    for number, block in enumerate(message.content):
+        item = _write_item(block, f"{account.path}.content[{number}]", account)
+        if item is None:
+            continue
+        items.append(item)
+        numbers.append(number)
+        if block.cache is not None:
+            items.append({"kind": "cache-point", **present(ttl=block.cache.ttl)})
+    raw = message.metadata.provider_raw or {}
+    was_string = spelling_of(NAME, raw).get("content") == "string"
+    match items:
+        case [] if was_string:
+            return "", numbers
+        case [str(text)] if text and (was_string or NAME not in raw):
+            return text, numbers
+    return items, numbers
+
+
+def _write_item(block: Block, path: str, account: Account) -> Any:
+    match block:
+        case TextBlock(text):
+            out = {"content": text}
+            kind = spelling_of(NAME, block.raw).get("kind")
+            if isinstance(kind, str) or own_raw(NAME, block.raw):
+                out["kind"] = "text-content"
+                return with_rest(NAME, block.raw, out)
+            return text
+        case CompactionBlock():
+            summary = account.summary(path, block)
+            return None if summary is None else summary.text
+        case RefusalBlock(text):
+            return text
+    if type(block) in WORDS:
+        return write_media(block, path, account)  # type: ignore[arg-type]  # just looked up
+    return account.own_or_dropped(path, block)
+
+
+def write_media(block: MediaBlock, path: str, account: Account) -> JsonObject | None:
+    source = block.source
+    out: JsonObject | None = None
+    data = inline(block)
+    if data is not None and block.media_type is not None:
+        out = {"data": url_safe(data), "media_type": block.media_type, "kind": "binary"}
+    elif source.kind == "url" and source.data is not None:
+        kind = f"{WORDS[type(block)]}-url"
+        out = {"url": source.data, **present(media_type=block.media_type), "kind": kind}
+    elif source.kind == "file_id" and source.data is not None and _keeper(block) in KEEPERS:
+        provider = _keeper(block)
+        out = {"file_id": source.data, "provider_name": provider, "kind": "uploaded-file"}
+        out |= present(media_type=block.media_type)
+    if out is None:
+        what = "data without a media type" if data is not None else f"no {source.kind} source"
+        account.block(
+            path, block, f"{NAME} has {what}" if data is None else f"{NAME} has no {what}"
+        )
+        return None
+    detail = getattr(block, "detail", None)
+    if detail is not None:
+        out["vendor_metadata"] = {"detail": detail}
+    return with_rest(NAME, block.raw, out)
+
+
+def _keeper(block: MediaBlock) -> str | None:
+    """The name of the provider that stores a file; of several names, the one that the wire had."""
+    word = own_raw(NAME, block.raw).get("provider_name")
+    if isinstance(word, str) and PYDANTIC_AI.read(word).provider == block.source.provider:
+        return word
+    return PYDANTIC_AI.word(block.source.provider, None)
+
+
+# Results of tools
+
+
+def read_returned(fields: Fields) -> tuple[ToolResultBlock, JsonObject]:
+    """The result of a call, and how the wire spelled it."""
+    name, id = fields.need("tool_name", str), fields.need("tool_call_id", str)
+    content, form = _read_output(fields)
+    outcome = fields.maybe("outcome", str)
+    failed = outcome in FAILED
+    block = ToolResultBlock(id, content, failed, name)
+    return block, {"output": form, "outcome": outcome}
+
+
+def _read_output(fields: Fields) -> tuple[tuple[ResultBlock, ...], str | None]:
+    """Text, or files with text between them; any other value as JSON."""
+    output = fields.left.pop("content", None)
+    if isinstance(output, str):
+        return ((TextBlock(output),) if output else ()), None
+    place = fields.place("content")
+    if _is_media(output):
+        return (read_media(output, place),), "item"
+    if isinstance(output, list) and any(map(_is_media, output)):
+        items = item_list(NAME, output, place)
+        if all(isinstance(item, str) or _is_media(item) for item in output):
+            read = [TextBlock(i) if isinstance(i, str) else read_media(i, p) for i, p in items]
+            return tuple(read), None
+    return (TextBlock(msgspec.json.encode(output).decode()),), "json"
+
+
+def write_returned(
+    block: ToolResultBlock, name: str, form: JsonObject, path: str, account: Account
+) -> JsonObject:
+    output = _write_output(block, form, path, account)
+    retry = form.get("part") == "retry-prompt" and block.is_error and isinstance(output, str)
+    out: JsonObject = {"tool_name": name, "content": output, "tool_call_id": block.tool_use_id}
+    if retry:
+        return {**out, "part_kind": "retry-prompt"}
+    outcome = _outcome(block, form)
+    return {**out, **present(outcome=outcome), "part_kind": "tool-return"}
+
+
+def _outcome(block: ToolResultBlock, form: JsonObject) -> str | None:
+    word = form.get("outcome")
+    if isinstance(word, str) and (word in FAILED) == block.is_error:
+        return word
+    return FAILED[0] if block.is_error else None
+
+
+def _write_output(block: ToolResultBlock, form: JsonObject, path: str, account: Account) -> Any:
+    items: list[Any] = []
+    for each, place in placed(block.content, path):
+        if isinstance(each, TextBlock):
+            items.append(each.text)
+        elif type(each) in WORDS:
+            item = write_media(each, place, account)  # type: ignore[arg-type]  # just looked up
+            items += [] if item is None else [item]
+        else:
+            account.block(place, each)
+    if all(isinstance(item, str) for item in items):
+        text = "".join(items)
+        return json_value(text) if form.get("output") == "json" else text
+    if len(items) == 1 and form.get("output") == "item":
+        return items[0]
+    return items
+
+
+# Reading an answer
+
+
+def read_answer_part(fields: Fields) -> tuple[Block, Sequence[Diagnostic]]:
+    """The block that a part is, and what had to be done to read it."""
+    whole = dict(fields.left)
+    match fields.maybe("part_kind", str), whole:
+        case "text", {"content": str()}:
+            return _read_text(fields), ()
+        case "thinking", {"content": str()}:
+            return _read_thinking(fields), ()
+        case ("tool-call" | "builtin-tool-call") as kind, {
+            "tool_name": str(),
+            "tool_call_id": str(),
+        }:
+            return _read_call(fields, kind)
+        case "builtin-tool-return", {"tool_name": str(), "tool_call_id": str()}:
+            block, form = read_returned(fields)
+            return block.replace(raw=fields.raw(**form)), ()
+        case "file", {"content": dict(item)} if _is_media(item):
+            inside = read_media(fields.left.pop("content"), fields.place("content"))
+            raw = fields.raw(content=(inside.raw or {}).get(NAME))
+            return inside.replace(raw=raw), ()
+        case "compaction", {"content": None | str()}:
+            return _read_compaction(fields), ()
+    return UnknownBlock({NAME: whole}), ()
+
+
+def _signature(fields: Fields, word: str = SIGNATURE) -> str | None:
+    """Taken out of the details that are for the provider."""
+    return _inner_text(fields, "provider_details", word)
+
+
+def _inner_text(fields: Fields, name: str, key: str) -> str | None:
+    """Takes a string out of an object in a field; where there is none, the object is untouched."""
+    inner = fields.left.get(name)
+    if not isinstance(inner, dict) or not isinstance(inner.get(key), str):
+        return None
+    return take_text(fields.within(name).left, key)
+
+
+def _raw(fields: Fields, signed: str | None, **form: Any) -> Raw | None:
+    """What to keep of a part; where it is signed, also by whom."""
+    word = fields.left.get("provider_name")
+    if signed is None:
+        return fields.raw(**form)
+    unnamed = True if word is None else None
+    return fields.raw(issuer=PYDANTIC_AI.dialect(word), unnamed=unnamed, **form)
+
+
+def _read_text(fields: Fields) -> TextBlock:
+    text, signature = fields.need("content", str), _signature(fields)
+    citations = _read_citations(fields)
+    return TextBlock(text, signature, citations, raw=_raw(fields, signature))
+
+
+def _read_citations(fields: Fields) -> tuple[Citation, ...]:
+    plain = fields.left.get("citations")
+    if not isinstance(plain, list) or not plain:
+        return ()
+    read = [_spelled(_read_citation(each), each) for each in plain]
+    if any(each is None for each in read):
+        return ()
+    del fields.left["citations"]
+    return tuple([each for each in read if each is not None])
+
+
+def _spelled(citation: Citation | None, plain: Any) -> Citation | None:
+    if citation is None or same(_write_citation(citation), plain):
+        return citation
+    return citation.replace(raw={NAME: {"$form": {"as": plain}}})
+
+
+_CITED = ("kind", "url", "document_id", "title")
+
+
+def _read_citation(plain: Any) -> Citation | None:
+    """One source with at most one excerpt; anything richer stays as it is."""
+    rest = dict(plain) if isinstance(plain, dict) else {}
+    match rest.pop("sources", None):
+        case [{"kind": "web", "url": str(url)} as cited]:
+            made = Citation(url=url, title=cited.get("title"))
+        case [{"kind": "document"} as cited]:
+            made = Citation(file_id=cited.get("document_id"), title=cited.get("title"))
+        case _:
+            return None
+    source = {key: item for key, item in cited.items() if key not in _CITED}
+    excerpts, anchor = source.pop("excerpts", []), rest.pop("anchor", None)
+    if not isinstance(excerpts, list) or len(excerpts) > 1 or source or rest:
+        return None
+    made = made.replace(cited_text=excerpts[0] if excerpts else None)
+    match anchor:
+        case None:
+            return made
+        case {"start": int(start), "end": int(end), "kind": "content", **more} if not more:
+            return made.replace(start=start, end=end)
+    return None
+
+
+def _read_thinking(fields: Fields) -> Block:
+    signature, id = fields.maybe("signature", str), fields.left.get("id")
+    if id in REDACTED and signature is not None and fields.left["content"] == "":
+        del fields.left["id"], fields.left["content"]
+        return RedactedThinkingBlock(signature, raw=_raw(fields, signature, id=id))
+    text, id = fields.need("content", str), fields.maybe("id", str)
+    return ThinkingBlock(text, signature, id, raw=_raw(fields, signature))
+
+
+def _read_call(fields: Fields, kind: str) -> tuple[ToolUseBlock, Sequence[Diagnostic]]:
+    id, name = fields.need("tool_call_id", str), fields.need("tool_name", str)
+    args, text = fields.left.pop("args", None), None
+    made: Sequence[Diagnostic] = ()
+    form = "text" if isinstance(args, str) else "none" if args is None else None
+    if isinstance(args, str):
+        args, text, made = read_arguments(args, id)
+    signature = _signature(fields)
+    raw = _raw(fields, signature, args=form)
+    block = ToolUseBlock(id, name, args or {}, text, signature, raw=raw)
+    return block.replace(executor="provider") if kind != "tool-call" else block, made
+
+
+def _read_compaction(fields: Fields) -> CompactionBlock:
+    text, data = fields.maybe("content", str), _signature(fields, SEALED)
+    return CompactionBlock(text, data, raw=_raw(fields, data))
+
+
+# Writing an answer
+
+
+def write_answer_part(block: Block, path: str, account: Account) -> JsonObject | None:
+    issuer = PYDANTIC_AI.of_issuer(account.issuer_of(block))
+    match block:
+        case TextBlock(text):
+            out = {"content": text, **_signed(block.signature, issuer)}
+            if block.citations:
+                out |= present(citations=_write_citations(block, path, account))
+            return _part("text", block, out)
+        case RefusalBlock(text):
+            return _part("text", block, {"content": text})
+        case ThinkingBlock(text, signature, id):
+            out = present(content=text, signature=signature, id=id)
+            return _part("thinking", block, out | _provider(signature, issuer))
+        case RedactedThinkingBlock(data):
+            return _write_redacted(block, data, issuer)
+        case ToolUseBlock():
+            return _write_call(block, path, account, issuer)
+        case ToolResultBlock():
+            return _write_result(block, path, account)
+        case CompactionBlock(text, data):
+            out = {"content": text, **_signed(data, issuer, SEALED)}
+            return _part("compaction", block, out)
+        case ImageBlock() | AudioBlock() | VideoBlock() | DocumentBlock():
+            return _write_file(block, path, account)
+        case UnknownBlock():
+            return account.own_or_dropped(path, block)
+        case _:
+            assert_type(block, Never)  # type: ignore[unreachable]  # types of later versions
+            return account.own_or_dropped(path, block)
+
+
+def _part(kind: str, block: Block, out: JsonObject) -> JsonObject:
+    if spelling_of(NAME, block.raw).get("unnamed"):
+        out.pop("provider_name", None)
+    return with_rest(NAME, block.raw, {**out, "part_kind": kind})
+
+
+def _provider(signed: str | None, issuer: str | None) -> JsonObject:
+    return present(provider_name=issuer) if signed is not None else {}
+
+
+def _signed(signature: str | None, issuer: str | None, word: str = SIGNATURE) -> JsonObject:
+    if signature is None:
+        return {}
+    return {"provider_details": {word: signature}, **_provider(signature, issuer)}
+
+
+def _write_redacted(block: RedactedThinkingBlock, data: str, issuer: str | None) -> JsonObject:
+    id = spelling_of(NAME, block.raw).get("id")
+    if id not in REDACTED:
+        id = REDACTED_BY.get(issuer or "", "redacted_thinking")
+    out = {"content": "", "id": id, "signature": data}
+    return _part("thinking", block, {**out, **_provider(data, issuer)})
+
+
+def _write_call(block: ToolUseBlock, path: str, account: Account, issuer: str | None) -> JsonObject:
+    kind = "builtin-tool-call" if block.executor == "provider" else "tool-call"
+    form = spelling_of(NAME, block.raw).get("args")
+    args: Any = block.input
+    if form == "text" or block.raw_arguments is not None:
+        args = write_arguments(NAME, block, path)
+    elif form == "none" and not block.input:
+        args = None
+    out = {"tool_name": block.name, "args": args, "tool_call_id": block.id}
+    out |= _signed(block.signature, issuer)
+    if kind != "tool-call" and not block.raw:
+        out |= present(provider_name=issuer)
+    return _part(kind, block, out)
+
+
+def _write_result(block: ToolResultBlock, path: str, account: Account) -> JsonObject:
+    owner = account.owner
+    calls = [b for b in owner.content if isinstance(b, ToolUseBlock)] if owner else []
+    name = block.tool_name or next((b.name for b in calls if b.id == block.tool_use_id), "")
+    form = {**spelling_of(NAME, block.raw), "part": None}
+    out = write_returned(block, name, form, path, account)
+    return _part("builtin-tool-return", block, out)
+
+
+def _write_file(block: MediaBlock, path: str, account: Account) -> JsonObject | None:
+    """An answer holds files by their bytes alone."""
+    if inline(block) is None or block.media_type is None:
+        account.block(path, block, f"{NAME} has only inline files in an answer")
+        return None
+    inside = spelling_of(NAME, block.raw).get("content")
+    raw = {NAME: inside} if isinstance(inside, dict) else None
+    content = write_media(block.replace(raw=raw), path, account)
+    return None if content is None else _part("file", block, {"content": content})
+
+
+def _write_citations(block: TextBlock, path: str, account: Account) -> list[JsonObject] | None:
+    out: list[Any] = []
+    for number, each in enumerate(block.citations):
+        if each.url is None and each.file_id is None and each.title is None:
+            reason = f"{NAME} has no citation without a source"
+            account.lost(f"{path}.citations[{number}]", reason, block=block)
+            continue
+        spelled = spelling_of(NAME, each.raw).get("as")
+        again = spelled is not None and _read_citation(spelled) == each
+        out.append(spelled if again else _write_citation(each))
+    return out or None
+
+
+def _write_citation(citation: Citation) -> JsonObject:
+    excerpts = [citation.cited_text] if citation.cited_text is not None else []
+    source: JsonObject = {**present(title=citation.title), "excerpts": excerpts}
+    if citation.url is not None:
+        source = {"url": citation.url, **source, "kind": "web"}
+    else:
+        source = {**present(document_id=citation.file_id), **source, "kind": "document"}
+    anchor = None
+    start, end = citation.start, citation.end
+    if start is not None and end is not None and 0 <= start < end:  # it refuses any other
+        anchor = {"start": start, "end": end, "kind": "content"}
+    return {"sources": [source], **present(anchor=anchor)}
+
 
 STOP_REASONS: dict[str, StopReason] = {
     "stop": StopReason.END_TURN,

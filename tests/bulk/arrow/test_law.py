@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import interlingua as il
 from interlingua import transcripts
 from interlingua.bulk import arrow
-from interlingua.bulk.arrow.kinds import TranscriptRest, apart
+from interlingua.bulk.arrow.parts import TranscriptRest, apart
 from interlingua.transcripts import Transcript, formats
 from tests.effort import examples
 from tests.laws import filled

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from interlingua.transcripts.exports.session import KINDS
+from interlingua.transcripts.exports import KINDS
 from tests.gateway.serving import OPENAI, Upstream, served
 from tests.gateway.sessions.test_api import new, rest, say
 

@@ -11,7 +11,7 @@ from typing import Any
 from interlingua.costs.table import bundled
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageMetadata, Usage
-from interlingua.transcripts.exports.summary import saved_by_caching
+from interlingua.transcripts.exports import saved_by_caching
 from tests.gateway.serving import ANTHROPIC, OPENAI, Served, Upstream, key, served
 from tests.gateway.sessions.test_api import new, rest, say
 

@@ -15,14 +15,15 @@ from interlingua.costs.table import bundled
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageMetadata, Usage
 from interlingua.store.rows import SessionRow
-from interlingua.transcripts.exports import html
-from interlingua.transcripts.exports.session import (
+from interlingua.transcripts.exports import (
     KINDS,
     ExportFormat,
     SessionExport,
+    answers_of,
+    bundle,
     redact_export,
+    totals_of,
 )
-from interlingua.transcripts.exports.summary import answers_of, totals_of
 from interlingua.transcripts.redaction import OwnPattern, Rules
 from tests.transcripts.redaction.planted import message_with, secrets
 
@@ -101,7 +102,7 @@ def test_the_file_lets_nothing_else_run() -> None:
 
 
 def test_the_file_asks_nobody() -> None:
-    script = html.bundle()
+    script = bundle()
     assert "fetch(" not in script
     assert "import " not in script
     assert "export " not in re.sub(r"//.*", "", script)

@@ -9,7 +9,7 @@ import pytest
 
 from interlingua.errors import MissingExtraError
 from interlingua.transcripts.redaction import KINDS, OwnPattern, PatternError, Rules, redact
-from interlingua.transcripts.redaction.rules import LONGEST, UserPattern
+from interlingua.transcripts.redaction.redactor import LONGEST, UserPattern
 from interlingua.transcripts.redaction.shapes import KEYS, PEOPLE
 
 pytest.importorskip("re2", reason="the extra `redaction` is not installed")

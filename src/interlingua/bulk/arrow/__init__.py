@@ -12,7 +12,7 @@ one row per block, for SQL). Needs the extra `arrow`.
 from __future__ import annotations
 
 from interlingua.bulk.arrow.schema import BLOCKS, LOSSES, SCHEMA, SCHEMAS, VERSION, Shape, with_json  # isort: skip  # says which extra is missing
-from interlingua.bulk.arrow.kinds import Conversation, StoredSession, sessions_in
+from interlingua.bulk.arrow.parts import Conversation, StoredSession, sessions_in
 from interlingua.bulk.arrow.read import from_batches, losses_of
 from interlingua.bulk.arrow.write import to_batches
 

@@ -11,9 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from interlingua.bulk.arrow import parts, schema
-from interlingua.bulk.arrow.conversation_rows import NO_OPTIONS
-from interlingua.bulk.arrow.kinds import Conversation, StoredSession, TranscriptRest, together
-from interlingua.bulk.arrow.rest import decode
+from interlingua.bulk.arrow.parts import (
+    Conversation,
+    StoredSession,
+    TranscriptRest,
+    decode,
+    together,
+)
+from interlingua.bulk.arrow.write import NO_OPTIONS
 from interlingua.errors import ReadError
 from interlingua.model import codec
 from interlingua.model.blocks import (

@@ -3,25 +3,228 @@ columns are made of these at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
 from decimal import Context, Decimal
 from itertools import accumulate, chain, repeat
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from interlingua.bulk.arrow import parts, schema
-from interlingua.bulk.arrow.block_rows import ROWS as BLOCK_ROWS
-from interlingua.bulk.arrow.block_rows import Row, size_of
-from interlingua.bulk.arrow.conversation_rows import ConversationRow, row_of
-from interlingua.bulk.arrow.kinds import Conversation
-from interlingua.bulk.arrow.rest import encode
-from interlingua.errors import WriteError
+from interlingua.bulk.arrow.parts import BLOCKS, Conversation, StoredSession, apart, encode
+from interlingua.errors import WriteError, found
 from interlingua.model import codec
 from interlingua.model.base import Value
+from interlingua.model.blocks import (
+    AudioBlock,
+    Block,
+    CompactionBlock,
+    DocumentBlock,
+    ImageBlock,
+    MediaBlock,
+    RedactedThinkingBlock,
+    RefusalBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    VideoBlock,
+)
+from interlingua.model.exchange import Request, Response
 from interlingua.model.losses import Loss
 from interlingua.model.message import NO_METADATA, SCHEMA_VERSION, Message, micros
 from interlingua.model.tools import ToolDefinition
+from interlingua.transcripts.transcript import Transcript
+
+Row = tuple[Any, ...]
+_NO4 = (None,) * 4
+_NO5 = (None,) * 5
+_REST = {name: rest.write for name, rest in BLOCKS.items()}
+_text_rest = _REST["text"]
+_thinking_rest = _REST["thinking"]
+_call_rest = _REST["tool_use"]
+_result_rest = _REST["tool_result"]
+
+
+def _text(b: TextBlock) -> Row:
+    plain = b.raw is None and not b.citations and b.cache is None and b.phase is None
+    rest = None if plain else _text_rest(b)
+    return ("text", b.text, *_NO5, b.signature, *_NO4, rest)
+
+
+def _thinking(b: ThinkingBlock) -> Row:
+    rest = _thinking_rest(b)
+    return ("thinking", b.text, b.id, *_NO4, b.signature, *_NO4, rest)
+
+
+def _call(b: ToolUseBlock) -> Row:
+    arguments = (encode(b.input), b.raw_arguments, b.signature)
+    return ("tool_use", None, b.id, None, b.name, *arguments, *_NO4, _call_rest(b))
+
+
+def _result(b: ToolResultBlock) -> Row:
+    rest, text, content = _result_rest(b), None, None
+    if len(b.content) == 1 and is_plain(b.content[0]):
+        text = b.content[0].text  # type: ignore[union-attr]  # a text block, as was just found
+    elif b.content:
+        content = encode(b.content)
+    answered = (b.tool_use_id, None, None, None, None, b.is_error)
+    return ("tool_result", text, None, *answered, content, None, None, rest)
+
+
+def is_plain(block: Block) -> bool:
+    """A text block that is nothing but its text."""
+    return type(block) is TextBlock and block.signature is None and _text_rest(block) is None
+
+
+def _media(b: MediaBlock) -> Row:
+    kind, source = b.type, encode(b.source)
+    shown = (b.name, *_NO5, source, b.media_type)
+    return (kind, None, None, None, *shown, _REST[kind](b))
+
+
+def _refusal(b: RefusalBlock) -> Row:
+    return ("refusal", b.text, *_NO5, *_NO5, _REST["refusal"](b))
+
+
+def _compaction(b: CompactionBlock) -> Row:
+    return ("compaction", b.text, *_NO5, b.signature, *_NO4, _REST["compaction"](b))
+
+
+def _rest_alone(b: RedactedThinkingBlock | UnknownBlock) -> Row:
+    kind = b.type
+    return (kind, None, *_NO5, *_NO5, _REST[kind](b))
+
+
+BLOCK_ROWS: dict[type[Block], Callable[[Any], Row]] = {
+    TextBlock: _text,
+    ThinkingBlock: _thinking,
+    RedactedThinkingBlock: _rest_alone,
+    ToolUseBlock: _call,
+    ToolResultBlock: _result,
+    ImageBlock: _media,
+    AudioBlock: _media,
+    VideoBlock: _media,
+    DocumentBlock: _media,
+    RefusalBlock: _refusal,
+    CompactionBlock: _compaction,
+    UnknownBlock: _rest_alone,
+}
+
+
+_LARGE = [itemgetter(at) for at in (1, 5, 9, 10)]
+
+
+def size_of(rows: list[Row]) -> int:
+    """About how many bytes rows take: their text, input, content and source."""
+    return sum(sum(map(len, filter(None, map(cell, rows)))) for cell in _LARGE)
+
+
+NO_OPTIONS = Request().options
+"""The very object that is the default."""
+
+
+class ConversationRow(NamedTuple):
+    """A row of `conversations`, but for what sums up its messages."""
+
+    kind: str
+    messages: Sequence[Message]
+    id: str | None = None
+    name: str | None = None
+    model: str | None = None
+    provider: str | None = None
+    created_at: int | None = None
+    updated_at: int | None = None
+    tools: Sequence[ToolDefinition] = ()
+    options: bytes | None = None
+    rest: bytes | None = None
+    losses: Sequence[Loss] = ()
+
+
+def row_of(value: Conversation) -> ConversationRow:
+    match value:
+        case Request():
+            return _request(value)
+        case Response():
+            return _response(value)
+        case StoredSession():
+            return _session(value)
+        case Transcript():
+            return _transcript(value)
+        case _:
+            raise WriteError("Arrow", "$", f"no conversation: {found(value)}")
+
+
+def _request(request: Request) -> ConversationRow:
+    options = None if request.options is NO_OPTIONS else encode(request.options)
+    rest = parts.REQUEST.write(request)
+    return ConversationRow(
+        "request",
+        request.messages,
+        model=request.model,
+        tools=request.tools,
+        options=options,
+        rest=rest,
+    )
+
+
+def _response(response: Response) -> ConversationRow:
+    metadata = response.message.metadata
+    return ConversationRow(
+        "response",
+        (response.message, *response.alternatives),
+        id=metadata.response_id,
+        model=metadata.model or metadata.response_model,
+        provider=metadata.provider,
+        created_at=_micros(response.message.created_at),
+        rest=parts.RESPONSE.write(response),
+    )
+
+
+def _session(session: StoredSession) -> ConversationRow:
+    row = session.row
+    return ConversationRow(
+        "session",
+        session.messages,
+        id=row.id,
+        name=row.name,
+        model=row.active_model,
+        provider=_provider(row.active_model),
+        created_at=_micros(row.created_at),
+        updated_at=_micros(row.updated_at),
+        rest=parts.SESSION.write(row),
+    )
+
+
+def _transcript(transcript: Transcript) -> ConversationRow:
+    messages, rest = apart(transcript)
+    model = transcript.models[-1] if transcript.models else None
+    return ConversationRow(
+        "transcript",
+        messages,
+        id=transcript.id,
+        name=transcript.title,
+        model=model,
+        provider=_provider(model),
+        created_at=_micros(transcript.created_at),
+        updated_at=_micros(transcript.updated_at),
+        tools=transcript.tools,
+        rest=encode(rest),
+        losses=transcript.report.losses,
+    )
+
+
+def _provider(model: str | None) -> str | None:
+    """Of a name that says it: `<provider>:<name>`."""
+    return model.partition(":")[0] if model and ":" in model else None
+
+
+def _micros(time: datetime | None) -> int | None:
+    return None if time is None else micros(time)
+
 
 ROWS = 1000
 SIZE = 32 * 1024 * 1024

@@ -6,7 +6,7 @@ from typing import Any
 
 import daft
 
-from interlingua.bulk.engines.convert import RESULT, RESULT_TYPE, Convert
+from interlingua.bulk.engines import RESULT, RESULT_TYPE, Convert
 
 import pyarrow as pa  # isort: skip
 

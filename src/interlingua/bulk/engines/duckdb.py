@@ -8,7 +8,7 @@ import duckdb
 
 from interlingua.bulk import arrow
 from interlingua.bulk.arrow import Conversation, Shape
-from interlingua.bulk.engines.convert import RESULT_TYPE, Convert
+from interlingua.bulk.engines import RESULT_TYPE, Convert
 from interlingua.store.open import open_store
 
 import pyarrow as pa  # isort: skip

@@ -9,7 +9,7 @@ import datasets
 
 from interlingua.bulk import arrow
 from interlingua.bulk.arrow import Conversation
-from interlingua.bulk.engines.convert import Convert
+from interlingua.bulk.engines import Convert
 
 import pyarrow as pa  # isort: skip
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from interlingua.bulk import arrow
 from interlingua.bulk.arrow import Conversation
-from interlingua.bulk.engines.convert import Convert
+from interlingua.bulk.engines import Convert
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 

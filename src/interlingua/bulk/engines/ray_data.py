@@ -9,7 +9,7 @@ import ray.data
 
 from interlingua.bulk import arrow
 from interlingua.bulk.arrow import Conversation
-from interlingua.bulk.engines.convert import Convert
+from interlingua.bulk.engines import Convert
 
 
 def mapped(dataset: ray.data.Dataset, convert: Convert, **options: Any) -> ray.data.Dataset:

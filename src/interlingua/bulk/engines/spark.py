@@ -9,7 +9,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from interlingua.bulk import arrow
 from interlingua.bulk.arrow import Conversation
-from interlingua.bulk.engines.convert import Convert
+from interlingua.bulk.engines import Convert
 
 import pyarrow as pa  # isort: skip
 

@@ -8,7 +8,7 @@ import msgspec
 
 from interlingua.errors import ReadError, WriteError
 from interlingua.model import codec
-from interlingua.model.sdk_objects import dumped
+from interlingua.model.interop import dumped
 from interlingua.model.spelled_numbers import decode_spelled, decode_usual, spelled
 
 Wire = dict[str, Any]

@@ -25,7 +25,7 @@ from interlingua.gateway.shared.callers import ApiError, answer
 from interlingua.gateway.shared.state import Principal
 from interlingua.model.losses import planning
 from interlingua.store.rows import SessionRow
-from interlingua.transcripts.exports.session import (
+from interlingua.transcripts.exports import (
     KINDS,
     ExportFormat,
     RedactedExport,

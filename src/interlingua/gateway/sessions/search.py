@@ -11,7 +11,7 @@ from interlingua.gateway.shared.callers import ApiError
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import NotFoundError
 from interlingua.store.rows import WORKER, Origin, SearchHit, SessionFilter, SessionRow
-from interlingua.transcripts.exports.summary import answer, losses_of, totals_of
+from interlingua.transcripts.exports import answer, losses_of, totals_of
 
 ORIGINS: tuple[str, ...] = get_args(Origin)
 LOOKED_AT = 500

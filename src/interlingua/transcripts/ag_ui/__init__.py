@@ -19,4 +19,4 @@ class AgUi(Format):
     variant = staticmethod(variant_of)
 
 
-FORMAT = AgUi()
+FORMATS = (AgUi(),)

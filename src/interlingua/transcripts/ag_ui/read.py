@@ -13,12 +13,18 @@ from interlingua.model.blocks import Block, ToolUseBlock
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, Usage
-from interlingua.transcripts.ag_ui.events import END, EVENTS, NOTE, RUN, Entry, Part, Thread
 from interlingua.transcripts.ag_ui.messages import (
+    END,
+    EVENTS,
     NAME,
+    NOTE,
     PROVIDERS,
     ROLES,
+    RUN,
+    Entry,
+    Part,
     Sealed,
+    Thread,
     message_id,
     note_of,
     raw_of,

@@ -15,8 +15,7 @@ from msgspec.structs import replace
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus, Usage
-from interlingua.transcripts.ag_ui.events import Part, folded
-from interlingua.transcripts.ag_ui.messages import NAME, NAMES, write_message
+from interlingua.transcripts.ag_ui.messages import NAME, NAMES, Part, folded, write_message
 from interlingua.transcripts.ag_ui.read import read_entries
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.lines import spelled, stream_variant

@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from interlingua.transcripts.claude_code.glance import glance_at
-from interlingua.transcripts.claude_code.read import detect_file, read_file
-from interlingua.transcripts.claude_code.tree import variant_of
+from interlingua.transcripts.claude_code.read import detect_file, glance_at, read_file, variant_of
 from interlingua.transcripts.claude_code.write import VERSION, append_lines, patch_lines, write_file
 from interlingua.transcripts.format import Format, Found, Skipped, Utterance, candidate, tool_folder
 from interlingua.transcripts.transcript import Transcript
@@ -59,4 +57,4 @@ class ClaudeCode(Format):
         return Utterance(value["type"], message.get("content"), value.get("timestamp"))
 
 
-FORMAT = ClaudeCode()
+FORMATS = (ClaudeCode(),)

@@ -7,9 +7,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from interlingua.transcripts.codex.glance import glance_at
 from interlingua.transcripts.codex.history import OUTPUTS
-from interlingua.transcripts.codex.read import THREAD, detect_file, read_file, rollouts_in
+from interlingua.transcripts.codex.read import (
+    THREAD,
+    detect_file,
+    glance_at,
+    read_file,
+    rollouts_in,
+)
 from interlingua.transcripts.codex.write import VERSION, append_lines, patch_lines, write_file
 from interlingua.transcripts.format import Format, Found, Skipped, Utterance, candidate, tool_folder
 from interlingua.transcripts.transcript import Transcript
@@ -72,4 +77,4 @@ class Codex(Format):
         return Utterance(role, content, value.get("timestamp"))
 
 
-FORMAT = Codex()
+FORMATS = (Codex(),)

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from interlingua.transcripts.copilot.blocks import VERSION
-from interlingua.transcripts.copilot.read import EVENTS, detect_file, read_file
+from interlingua.transcripts.copilot.read import EVENTS, VERSION, detect_file, read_file
 from interlingua.transcripts.copilot.write import append_lines, patch_lines, write_file
 from interlingua.transcripts.format import Format, Found, Skipped, Utterance, candidate, tool_folder
 from interlingua.transcripts.transcript import Transcript
@@ -63,4 +62,4 @@ class Copilot(Format):
         return Utterance(role, content, value.get("timestamp"))
 
 
-FORMAT = Copilot()
+FORMATS = (Copilot(),)

@@ -20,13 +20,14 @@ from interlingua.model.blocks import (
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import StopReason, Usage
-from interlingua.transcripts.copilot.blocks import (
+from interlingua.transcripts.copilot.read import (
     ENDPOINTS,
     NAME,
     STOP_WORDS,
     VERSION,
     Assets,
     Data,
+    History,
     assets_of,
     attachment,
     joined,
@@ -34,7 +35,6 @@ from interlingua.transcripts.copilot.blocks import (
     read_blocks,
     write_answer,
 )
-from interlingua.transcripts.copilot.read import History
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.lines import Line, LineWriter, session_uuid
 from interlingua.transcripts.notes import KEY, note_for

@@ -13,8 +13,14 @@ from msgspec.structs import replace
 
 from interlingua.transcripts.files import TranscriptError, errors_as_ours, opened
 from interlingua.transcripts.format import Format, Found, Skipped, Utterance, candidate
-from interlingua.transcripts.gemini_cli.log import ANSWER, HEADER, owner_of, projects_in
-from interlingua.transcripts.gemini_cli.read import detect_file, read_file
+from interlingua.transcripts.gemini_cli.read import (
+    ANSWER,
+    HEADER,
+    detect_file,
+    owner_of,
+    projects_in,
+    read_file,
+)
 from interlingua.transcripts.gemini_cli.write import append_lines, write_file
 from interlingua.transcripts.transcript import Transcript
 from interlingua.transcripts.values import decoded, members
@@ -103,4 +109,4 @@ class GeminiCLI(Format):
         return Utterance(role, content, value.get("timestamp"), value.get("id"))
 
 
-FORMAT = GeminiCLI()
+FORMATS = (GeminiCLI(),)

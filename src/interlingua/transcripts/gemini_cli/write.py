@@ -14,8 +14,7 @@ from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Usage
 from interlingua.transcripts.format import Draft
-from interlingua.transcripts.gemini_cli.log import AGAIN, COMPACTED
-from interlingua.transcripts.gemini_cli.read import DIALECT, NAME, read_record
+from interlingua.transcripts.gemini_cli.read import AGAIN, COMPACTED, DIALECT, NAME, read_record
 from interlingua.transcripts.lines import LineWriter, joined, session_uuid
 from interlingua.transcripts.notes import KEY, note_for
 from interlingua.transcripts.retelling import RetoldMessage, retell_messages, tell, tell_unshown

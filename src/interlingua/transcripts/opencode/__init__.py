@@ -61,4 +61,4 @@ class OpenCode(Format):
         return ["opencode", "--session", session_id(transcript)]
 
 
-FORMAT = OpenCode()
+FORMATS = (OpenCode(),)

@@ -15,8 +15,15 @@ from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus, Usage
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.notes import KEY, note_for
-from interlingua.transcripts.opencode.parts import PROVIDERS, STOP_WORDS, write_call, write_part
-from interlingua.transcripts.opencode.read import AGAIN, NAME, read_message
+from interlingua.transcripts.opencode.read import (
+    AGAIN,
+    NAME,
+    PROVIDERS,
+    STOP_WORDS,
+    read_message,
+    write_call,
+    write_part,
+)
 from interlingua.transcripts.retelling import (
     join_results,
     leave_instructions,

@@ -20,4 +20,4 @@ class OTel(Format):
     write = staticmethod(write_file)
 
 
-FORMAT = OTel()
+FORMATS = (OTel(),)

@@ -18,7 +18,6 @@ from interlingua.model.spelled_numbers import spelled
 from interlingua.telemetry import provider_name
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.notes import KEY, note_for
-from interlingua.transcripts.otel.chains import Chat
 from interlingua.transcripts.otel.otlp import (
     AGENT,
     ANSWERED_BY,
@@ -29,6 +28,7 @@ from interlingua.transcripts.otel.otlp import (
     INPUT,
     INSTRUCTIONS,
     MODEL,
+    NAME,
     OPERATION,
     OUTPUT,
     OUTPUT_TOKENS,
@@ -41,10 +41,12 @@ from interlingua.transcripts.otel.otlp import (
     TOOLS,
     WRITTEN,
     Record,
+    Wire,
     any_value,
+    write_message,
+    write_parts,
 )
-from interlingua.transcripts.otel.parts import NAME, Wire, write_message, write_parts
-from interlingua.transcripts.otel.read import Talk
+from interlingua.transcripts.otel.read import Chat, Talk
 from interlingua.transcripts.rows import draft, model_of, write_tools
 from interlingua.transcripts.transcript import Transcript, bare
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from interlingua.transcripts.format import Format, Found, Skipped, Utterance, candidate
-from interlingua.transcripts.pi.blocks import VERSION
-from interlingua.transcripts.pi.read import detect_file, read_file
+from interlingua.transcripts.pi.read import VERSION, detect_file, read_file
 from interlingua.transcripts.pi.write import append_lines, patch_lines, write_file
 from interlingua.transcripts.transcript import Transcript
 from interlingua.transcripts.values import to_iso
@@ -59,4 +58,4 @@ class Pi(Format):
         return Utterance("system", summary, value.get("timestamp")) if summary else None
 
 
-FORMAT = Pi()
+FORMATS = (Pi(),)

@@ -15,8 +15,15 @@ from interlingua.model.metadata import Usage
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.lines import LineWriter, joined, session_uuid, spelled
 from interlingua.transcripts.notes import KEY, note_for
-from interlingua.transcripts.pi.blocks import APIS, STOP_WORDS, VERSION, call_id, write_blocks
-from interlingua.transcripts.pi.read import NAME, message_of
+from interlingua.transcripts.pi.read import (
+    APIS,
+    NAME,
+    STOP_WORDS,
+    VERSION,
+    call_id,
+    message_of,
+    write_blocks,
+)
 from interlingua.transcripts.retelling import join_results, leave_instructions
 from interlingua.transcripts.transcript import (
     Compaction,

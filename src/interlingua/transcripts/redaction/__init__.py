@@ -9,15 +9,17 @@ IP addresses, home folders, and own patterns become placeholders such as `[redac
 The structure stays as it is; what was found is told by kind and place, never by itself.
 """
 
-from interlingua.transcripts.redaction.redactor import Redactor, redact, redact_lines
-from interlingua.transcripts.redaction.rules import (
+from interlingua.transcripts.redaction.redactor import (
     ALL,
     KINDS,
     Finding,
     OwnPattern,
     PatternError,
     Redacted,
+    Redactor,
     Rules,
+    redact,
+    redact_lines,
 )
 
 __all__ = [

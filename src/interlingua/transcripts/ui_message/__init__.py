@@ -22,4 +22,4 @@ class UiMessage(Format):
     variant = staticmethod(stream_variant)
 
 
-FORMAT = UiMessage()
+FORMATS = (UiMessage(),)

@@ -28,7 +28,6 @@ from interlingua.transcripts.lines import spelled as spelled_line
 from interlingua.transcripts.lines import stream_variant
 from interlingua.transcripts.notes import KEY, note_for, session_note
 from interlingua.transcripts.transcript import Transcript, bare, is_summary, total
-from interlingua.transcripts.ui_message.answers import read_message, write_usage
 from interlingua.transcripts.ui_message.parts import (
     ISSUERS,
     NAME,
@@ -37,6 +36,7 @@ from interlingua.transcripts.ui_message.parts import (
     write_call,
     write_part,
 )
+from interlingua.transcripts.ui_message.read import read_message, write_usage
 from interlingua.transcripts.ui_message.stream import fold, unfold
 from interlingua.transcripts.values import from_iso, from_millis, to_millis
 

@@ -1,4 +1,6 @@
-"""ShareGPT: a row is a list of turns, each `from` somebody with a text as its `value`."""
+"""Training data: OpenAI's files for fine-tuning (lines of chat messages), Hugging Face's
+conversational datasets (the same with arguments as objects) and ShareGPT (a row is a list of turns,
+each `from` somebody with a text as its `value`)."""
 
 from __future__ import annotations
 
@@ -22,10 +24,153 @@ from interlingua.transcripts.rows import (
     write_body,
 )
 from interlingua.transcripts.transcript import Transcript
-from interlingua.transcripts.values import NOT_JSON
+from interlingua.transcripts.values import NOT_JSON, members, objects
 
-NAME = "sharegpt"
+FINETUNE = "openai-finetune"
 DIALECT = "openai-chat"
+KEYS = frozenset({"messages", "tools", "functions", "parallel_tool_calls"})
+
+
+def arguments_in(messages: list[Row]) -> list[object]:
+    """The arguments of all calls, as the file has them."""
+    lists = (each.get("tool_calls") for each in messages)
+    calls = (call for each in lists if isinstance(each, list) for call in each)
+    functions = (call.get("function") for call in calls if isinstance(call, dict))
+    return [each.get("arguments") for each in functions if isinstance(each, dict)]
+
+
+class OpenAIFineTune(RowFormat):
+    name = FINETUNE
+    title = "OpenAI fine-tuning"
+    tested = "the cookbook's files, 2026-11-16"
+    rows = True
+    unsupported_fields = ("id", "title", "folder")
+
+    def detect(self, sample: Sample) -> str | None:
+        """Messages, and no column that fine-tuning does not take; tools without a word that only
+        OpenAI has are of the wider format of messages."""
+        row = first_row(sample)
+        if row is None or not KEYS.issuperset(row) or sample.head.lstrip().startswith(b"["):
+            return None
+        messages = objects(row.get("messages"))
+        if not messages or any("role" not in each or "parts" in each for each in messages):
+            return None
+        arguments = arguments_in(messages)
+        if any(isinstance(each, dict) for each in arguments):
+            return None
+        own = "parallel_tool_calls" in row or "functions" in row or bool(arguments)
+        return "lines of chat messages" if own or "tools" not in row else None
+
+    def read_row(self, row: Row, report: Report) -> Conversation:
+        request = read_body(row, DIALECT, report)
+        rest = {key: value for key, value in row.items() if key != "messages"}
+        return Conversation(request.messages, None, request.tools, rest)
+
+    def write(self, transcript: Transcript, name: str) -> Draft:
+        """A file of one line."""
+        report = Report(FINETUNE)
+        body = write_body(transcript, DIALECT, report, FINETUNE)
+        row = {key: value for key, value in body.items() if key in KEYS}
+        if transcript.format == FINETUNE:
+            row |= self.own_row(transcript)
+        elif "tools" in row:
+            row["parallel_tool_calls"] = True  # the default, made explicit: only this format has it
+        return draft(name, row, transcript, report)
+
+
+FINE_TUNING = OpenAIFineTune()
+
+
+HF = "hf-messages"
+MEDIA = ("images", "videos", "audios")
+"""Columns with the files that marks as `<image>` in the text stand for."""
+_OTHERS = frozenset({"model", "info", "sessionId", "session_id", "threadId", "conversations"})
+"""Columns that say that it is a request, or the session of some agent."""
+
+
+def _with_text(message: Any) -> Any:
+    """A message with the arguments of its calls as text, as the API has them."""
+    if not isinstance(message, dict):
+        return message
+    if not isinstance(message.get("tool_calls"), list):
+        return {key: value for key, value in message.items() if key != "tool_calls" or value}
+    return {**message, "tool_calls": [_call_with_text(call) for call in message["tool_calls"]]}
+
+
+def _call_with_text(call: Any) -> Any:
+    function = members(members(call).get("function"))
+    if not isinstance(function.get("arguments"), dict):
+        return call
+    text = msgspec.json.encode(function["arguments"]).decode()
+    return {**call, "function": {**function, "arguments": text}}
+
+
+def _with_objects(message: dict[str, Any]) -> dict[str, Any]:
+    """A message with the arguments of its calls as objects, as chat templates want them."""
+    if "tool_calls" not in message:
+        return message
+    return {**message, "tool_calls": [_call_with_object(call) for call in message["tool_calls"]]}
+
+
+def _call_with_object(call: dict[str, Any]) -> dict[str, Any]:
+    function = members(call.get("function"))
+    if not isinstance(function.get("arguments"), str):
+        return call
+    try:
+        arguments = msgspec.json.decode(function["arguments"])
+    except NOT_JSON:
+        return call  # a model wrote what is no JSON: it stays the text it was
+    return {**call, "function": {**function, "arguments": arguments}}
+
+
+class HuggingFaceMessages(RowFormat):
+    name = HF
+    title = "Hugging Face messages"
+    tested = "files of LLaMA-Factory, 2026-11-16"
+    rows = True
+    unsupported_fields = ("id", "title", "folder")
+
+    def detect(self, sample: Sample) -> str | None:
+        row = first_row(sample)
+        if row is None or _OTHERS.intersection(row) or FINE_TUNING.detect(sample) is not None:
+            return None
+        messages = objects(row.get("messages"))
+        if not messages or any("role" not in each for each in messages[:-1]):
+            return None
+        if any("parts" in each for each in messages):
+            return None  # messages of an interface, not of a chat template
+        return "rows of chat messages" if "role" in messages[0] else None
+
+    def read_row(self, row: Row, report: Report) -> Conversation:
+        tools = row.get("tools")
+        body: Row = {"messages": row.get("messages")}
+        if isinstance(body["messages"], list):
+            body["messages"] = [_with_text(message) for message in body["messages"]]
+        if isinstance(tools, list) and tools:
+            body["tools"] = tools
+        request = read_body(body, DIALECT, report)
+        for key in MEDIA:
+            if row.get(key):
+                reason = (
+                    "files are listed beside the messages; placeholders in the text refer to them"
+                )
+                report.add("moved", f"$.details.row.{key}", reason, "info")
+        rest = {key: value for key, value in row.items() if key != "messages"}
+        return Conversation(request.messages, None, request.tools, rest)
+
+    def write(self, transcript: Transcript, name: str) -> Draft:
+        """A file of one row: a list where the name ends in .json, else a line."""
+        report = Report(HF)
+        body = write_body(transcript, DIALECT, report, HF)
+        row = {"messages": [_with_objects(message) for message in body["messages"]]}
+        if transcript.format == HF:
+            row |= self.own_row(transcript)
+        else:
+            row["tools"] = body.get("tools", [])  # an empty column tells it from fine-tuning
+        return draft(name, row, transcript, report, listed=name.endswith(".json"))
+
+
+SHAREGPT = "sharegpt"
 """What turns are read and written by way of: they are its messages in other words."""
 ROLES = {
     "human": "user",
@@ -207,7 +352,7 @@ def _text(content: Any, pictures: list[str], report: Report) -> str:
 
 
 class ShareGPT(RowFormat):
-    name = NAME
+    name = SHAREGPT
     title = "ShareGPT"
     tested = "files of LLaMA-Factory, 2026-11-16"
     rows = True
@@ -222,7 +367,7 @@ class ShareGPT(RowFormat):
     def read_row(self, row: Row, report: Report) -> Conversation:
         turns = row.get("conversations")
         if not isinstance(turns, list):
-            raise ReadError(NAME, "$.conversations", "a list", found(turns))
+            raise ReadError(SHAREGPT, "$.conversations", "a list", found(turns))
         pictures = _pictures(row.get("images"))
         own = {"conversations", "images"} if pictures else {"conversations"}
         chat = _Turns(report, pictures)
@@ -245,8 +390,8 @@ class ShareGPT(RowFormat):
 
     def write(self, transcript: Transcript, name: str) -> Draft:
         """A file of one row: a list where the name ends in .json, else a line."""
-        report = Report(NAME)
-        body = write_body(transcript, DIALECT, report, NAME)
+        report = Report(SHAREGPT)
+        body = write_body(transcript, DIALECT, report, SHAREGPT)
         own_row = self.own_row(transcript)
         messages = body["messages"]
         if (
@@ -267,4 +412,4 @@ class ShareGPT(RowFormat):
         return draft(name, {**row, **own_row}, transcript, report, listed=name.endswith(".json"))
 
 
-FORMAT = ShareGPT()
+FORMATS = (FINE_TUNING, HuggingFaceMessages(), ShareGPT())
