@@ -18,9 +18,9 @@ ON_THE_KERNEL = [
 ROOMS = {
     *("__init__", "tables", "options", "tools", "usage", "errors"),
     *("text", "thinking", "calls", "media", "citations", "hosted"),
-    *("parts", "messages", "message_writer", "request", "response", "stream", "quirks"),
+    *("parts", "messages", "request", "response", "stream", "quirks"),
     *("stream_writer", "stream_candidate", "stream_steps"),
-    *("v1_calls", "v1_request", "v1_response", "v1_stream"),
+    *("v1_request", "v1_response", "v1_stream"),
     *("front", "signs", "hosts", "codec"),
 }
 """`v1_…` are modules of an older API. A `codec` stands for `request`, `response` and `stream`

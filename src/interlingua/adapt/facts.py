@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import astuple
 
-from interlingua.adapt.history.search_options import asks_beside
+from interlingua.adapt.history.vendor_tools import asks_beside
 from interlingua.model.blocks import (
     AudioBlock,
     CompactionBlock,

@@ -16,7 +16,7 @@ import msgspec
 
 from interlingua.adapt.converter import write_remembered
 from interlingua.adapt.fit.answers import AnswerAdapter
-from interlingua.adapt.fit.dialect_choice import dialect_for_request
+from interlingua.adapt.fit.tools import dialect_for_request
 from interlingua.adapt.history.retell import require_instructions
 from interlingua.adapt.remembered import Conversation
 from interlingua.adapt.request import adapt, write

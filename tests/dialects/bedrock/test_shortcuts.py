@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interlingua as il
-from interlingua.dialects.bedrock import calls, messages, text
+from interlingua.dialects.bedrock import messages, text
 from interlingua.dialects.bedrock.stream import StreamReader
 from interlingua.dialects.kernel.errors import ShapeError
 from interlingua.dialects.kernel.recorder import LossRecorder
@@ -60,7 +60,7 @@ CALLS = st.fixed_dictionaries(
 
 @given(CALLS)
 def test_a_call_that_is_read_at_once(wire: Any) -> None:
-    assert outcome(calls.read_call, wire) == outcome(calls._read_call, wire)
+    assert outcome(messages.read_call, wire) == outcome(messages._read_call, wire)
 
 
 TOOL_USES = st.builds(
@@ -78,8 +78,8 @@ TOOL_USES = st.builds(
 @given(TOOL_USES)
 def test_a_call_that_is_written_at_once(call: il.ToolUseBlock) -> None:
     short, report = Report("bedrock"), Report("bedrock")
-    one = calls.write_call(call, LossRecorder("bedrock", None, short), False)
-    long = calls.CALL.write_value(call, LossRecorder("bedrock", None, report))
+    one = messages.write_call(call, LossRecorder("bedrock", None, short), False)
+    long = messages.CALL.write_value(call, LossRecorder("bedrock", None, report))
     assert one == {"toolUse": long}
     assert short == report
 
@@ -96,12 +96,12 @@ def _inside(part: Any) -> Any:
 
 def _read_result_the_long_way(wire: Any) -> Any:
     content = [_inside(part) for part in wire["content"]]
-    return calls._read_result(wire, tuple(content))
+    return messages._read_result(wire, tuple(content))
 
 
 @given(RESULTS)
 def test_a_result_that_is_read_at_once(wire: Any) -> None:
-    short = outcome(calls.read_result, wire, _inside)
+    short = outcome(messages.read_result, wire, _inside)
     long = outcome(_read_result_the_long_way, wire)
     # the list of an error's place is known to who reads the list
     assert short == long or (isinstance(short, str) and isinstance(long, str))
@@ -132,8 +132,8 @@ def test_a_text_that_is_written_at_once(block: il.TextBlock, answer: bool) -> No
 def test_a_text_in_a_result_that_is_written_at_once(block: il.TextBlock) -> None:
     kept = block.replace(raw={"bedrock": {"$form": {}}})  # an account of nothing: the long way
     short, report = Report("bedrock"), Report("bedrock")
-    one = calls.write_text(block, LossRecorder("bedrock", None, short), False)
-    assert one == calls.write_text(kept, LossRecorder("bedrock", None, report), False)
+    one = messages.write_text(block, LossRecorder("bedrock", None, short), False)
+    assert one == messages.write_text(kept, LossRecorder("bedrock", None, report), False)
     assert short == report
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from interlingua.adapt.history.retell import retell
 from interlingua.dialects.bedrock import DIALECT
-from interlingua.dialects.kernel.tools import DEFAULT_SCHEMA
+from interlingua.dialects.kernel.calls import DEFAULT_SCHEMA
 from interlingua.model.blocks import Cache, TextBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Options, Request, ToolChoice
 from interlingua.model.message import Message

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from interlingua.adapt.history.retell import retell
-from interlingua.dialects.kernel.tools import DEFAULT_SCHEMA
+from interlingua.dialects.kernel.calls import DEFAULT_SCHEMA
 from interlingua.dialects.kernel.words import ERROR_MARK
 from interlingua.dialects.ollama import DIALECT
 from interlingua.model.blocks import ImageBlock, Source, TextBlock, ToolResultBlock, ToolUseBlock

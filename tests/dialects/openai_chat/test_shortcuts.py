@@ -21,7 +21,6 @@ from interlingua.dialects.openai_chat import (
     response,
     text,
     thinking,
-    tools,
 )
 from interlingua.dialects.openai_chat.tables import (
     ANSWER_TABLES,
@@ -199,8 +198,8 @@ def test_a_part_that_is_read_at_once(wires: Any, granted: Any) -> None:
     st.sampled_from(ASKED),
 )
 def test_a_tool_that_is_read_at_once(wire: Any, t: Tables) -> None:
-    long = outcome(tools._read_function, wire, "function", t)
-    assert outcome(tools.read_tool, wire, t) == long
+    long = outcome(request._read_function, wire, "function", t)
+    assert outcome(request.read_tool, wire, t) == long
 
 
 @given(st.sampled_from([4096, 0, 1.5, "5", None, True]), st.sampled_from(ASKED[:2]))
@@ -340,8 +339,8 @@ def test_a_result_that_is_written_at_once(
 )
 def test_a_tool_that_is_written_at_once(tool: ToolDefinition, t: Tables) -> None:
     short, long = Report("x"), Report("x")
-    said = tools.write_tools((tool,), target(t, short))
-    slowly = tools.write_tool(tool, target(t, long))
+    said = request.write_tools((tool,), target(t, short))
+    slowly = request.write_tool(tool, target(t, long))
     assert said == {"tools": [slowly]}
     assert short.losses == long.losses
 

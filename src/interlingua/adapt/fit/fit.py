@@ -29,11 +29,15 @@ from interlingua.adapt.fit.answers import AnswerAdapter
 from interlingua.adapt.fit.fitter import Fitter
 from interlingua.adapt.fit.marks import fit_marks
 from interlingua.adapt.fit.media import concerns_media, fit_media
-from interlingua.adapt.fit.output import fit_choice, fit_output
 from interlingua.adapt.fit.reasoning import fit_reasoning
-from interlingua.adapt.fit.sampling import USUAL_WORD, fit_length, fit_sampling
-from interlingua.adapt.fit.schemas import is_rooted
-from interlingua.adapt.fit.tools import fit_names, fit_tools, legal, refuses_tools
+from interlingua.adapt.fit.sampling import (
+    USUAL_WORD,
+    fit_choice,
+    fit_length,
+    fit_output,
+    fit_sampling,
+)
+from interlingua.adapt.fit.tools import fit_names, fit_tools, is_rooted, legal, refuses_tools
 from interlingua.adapt.fit.turns import fit_changes, fit_turns
 from interlingua.adapt.history.request_parts import group_of
 from interlingua.dialects.kernel.recorder import LossRecorder

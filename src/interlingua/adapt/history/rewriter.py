@@ -42,13 +42,15 @@ from interlingua.adapt.history.request_parts import (
     has_groups,
     in_front,
     tell_labels,
+    tools_for,
     ungrouped,
     unstored,
+    with_allowed_tools,
     without_images,
+    without_order,
 )
 from interlingua.adapt.history.text_rules import INSTRUCTS, TextRules
 from interlingua.adapt.history.tool_mapping import map_vendor_tools
-from interlingua.adapt.history.tools import tools_for, with_allowed_tools, without_order
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.words import (
     PLACEHOLDER,

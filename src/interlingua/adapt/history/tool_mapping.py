@@ -9,17 +9,8 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
-from interlingua.adapt.history import servers
-from interlingua.adapt.history.search_options import (
-    CHAT,
-    OPTIONS,
-    ROUTER,
-    LiftedSearch,
-    as_options,
-    lifted,
-    without,
-)
 from interlingua.adapt.history.vendor_tools import (
+    CHAT,
     CHOICE_OF_FUNCTIONS,
     CHOSEN,
     DIALECTS,
@@ -29,13 +20,27 @@ from interlingua.adapt.history.vendor_tools import (
     LIKE,
     NEAR,
     ONE_OF,
+    OPTIONS,
     OWN_FORMS,
+    ROUTER,
     SAYS_NOTHING,
     STORED,
     TABLE,
     TOLD_OF_OWN,
+    LiftedSearch,
     Path,
+    Server,
+    UnfitError,
     VendorSpelling,
+    as_options,
+    for_anthropic,
+    for_gemini,
+    for_openai,
+    lifted,
+    read_anthropic,
+    read_gemini,
+    read_openai,
+    without,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.model.exchange import Request, ToolChoice
@@ -252,7 +257,7 @@ class _ToolMapping:
                 if concept == "mcp"
                 else (self.mapped_tool(tool, spelling, word),)
             )
-        except servers.UnfitError as unfit:
+        except UnfitError as unfit:
             self.refused(number, tool, str(unfit))
             return
         self.place(number, tool, new)
@@ -344,15 +349,15 @@ class _ToolMapping:
     def mcp(self, tool: ToolDefinition, word: str) -> tuple[ToolDefinition, ...]:
         _, settings = own_settings(tool)
         if word == tool.kind:
-            raise servers.UnfitError("its server is not named")
+            raise UnfitError("its server is not named")
         named = (self.raw.get("anthropic") or {}).get("mcp_servers")
         beside = named if isinstance(named, list) else []
         if tool.kind == "mcp_toolset":
-            found = servers.read_anthropic(tool, settings, beside)
+            found = read_anthropic(tool, settings, beside)
         elif tool.kind == "mcp":
-            found = servers.read_openai(tool, settings)
+            found = read_openai(tool, settings)
         else:
-            found = servers.read_gemini(tool, settings)
+            found = read_gemini(tool, settings)
         tools = [self.server(tool, server, word) for server in found]
         for server in found:
             for path in server.left:
@@ -361,18 +366,18 @@ class _ToolMapping:
             self.forget(tool.name, beside)
         return tuple(tools)
 
-    def server(self, tool: ToolDefinition, server: servers.Server, word: str) -> ToolDefinition:
+    def server(self, tool: ToolDefinition, server: Server, word: str) -> ToolDefinition:
         name, settings = server.label, dict[str, Any]()
         match word:
             case "mcp_toolset":
-                settings, beside = servers.for_anthropic(server)
+                settings, beside = for_anthropic(server)
                 self.name_server(beside)
                 if server.headers:
                     self.lost(tool, place_of(*_headers(tool)), "has no place for headers")
             case "mcp":
-                settings = servers.for_openai(server, self.vendor)
+                settings = for_openai(server, self.vendor)
             case _:
-                name, settings = word, servers.for_gemini(server)
+                name, settings = word, for_gemini(server)
         return tool.replace(name=name, kind=word, raw={self.dialect: settings})
 
     def name_server(self, server: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ import msgspec
 from interlingua.dialects.anthropic import tables
 from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.anthropic.text import CACHE
+from interlingua.dialects.kernel.calls import is_function, schema_of
 from interlingua.dialects.kernel.claude import effort_word
 from interlingua.dialects.kernel.errors import ShapeError, read_each, require
 from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, plain, spelling
@@ -22,7 +23,6 @@ from interlingua.dialects.kernel.preserved import (
     was_absent,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.tools import is_function, schema_of
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import report_changes
 from interlingua.model.blocks import Block, UnknownBlock

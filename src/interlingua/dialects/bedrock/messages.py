@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from interlingua.dialects.bedrock import calls, media, text
-from interlingua.dialects.bedrock.tables import NAME, ROLES
-from interlingua.dialects.bedrock.text import ODD
+import msgspec
+
+from interlingua.dialects.bedrock import media, text
+from interlingua.dialects.bedrock.tables import EMPTY_ERROR, NAME, ROLES
+from interlingua.dialects.bedrock.text import ODD, TEXT, is_plain
 from interlingua.dialects.bedrock.tools import (
     POINTS,
     points_in,
@@ -20,7 +22,9 @@ from interlingua.dialects.bedrock.tools import (
     with_cache,
     write_changes,
 )
-from interlingua.dialects.kernel.errors import ShapeError, at_path, require
+from interlingua.dialects.kernel.calls import UNSIGNED, arguments_field
+from interlingua.dialects.kernel.errors import ShapeError, at_path, read_each, require, require_key
+from interlingua.dialects.kernel.fields import Field, Reading, Table, plain
 from interlingua.dialects.kernel.preserved import (
     ASIDE,
     Preserved,
@@ -33,11 +37,152 @@ from interlingua.dialects.kernel.recorder import BlockWriters, LossRecorder
 from interlingua.dialects.kernel.turns import TurnReader, Turns, leading, report_speaker
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import PLACEHOLDER, report_changes, write_unknown
+from interlingua.model import arguments
 from interlingua.model import blocks as model
 from interlingua.model.base import Raw
-from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, UnknownBlock
+from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock, UnknownBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
+
+# -- calls and results ----------------------------------------------------------------------------
+
+
+_HOSTED = "server_tool_use"
+
+
+# -- calls ----------------------------------------------------------------------------------------
+
+
+def _read_input(value: Any) -> Reading:
+    """What input that is no object comes to."""
+    if type(value) is dict:
+        return {"input": value}
+    return {"input": arguments.recover(value).input if type(value) is str else {}}
+
+
+def _write_type(call: Any, recorder: LossRecorder) -> str | None:
+    if call.executor != "provider":
+        recorder.lost(call, "executor")
+        return None
+    return _HOSTED
+
+
+CALL = Table(
+    ToolUseBlock,
+    plain("toolUseId", "id", str),
+    plain("name", "name", str),
+    arguments_field("input", _read_input),
+    Field(
+        "type",
+        ("executor",),
+        lambda value: {"executor": "provider"} if value == _HOSTED else {},
+        _write_type,
+    ),
+    *UNSIGNED,
+    silent=("cache",),
+)
+
+
+def read_call(inner: Any) -> ToolUseBlock:
+    id, name = require_key(require(inner, dict), "toolUseId", str), require_key(inner, "name", str)
+    arguments = inner.get("input")
+    if type(arguments) is dict and len(inner) == 3:  # the usual call
+        return ToolUseBlock(id, name, arguments)
+    return _read_call(inner)
+
+
+def _read_call(inner: Wire) -> ToolUseBlock:
+    if "input" not in inner:
+        raise ShapeError(".input", "an object", None)
+    return CALL.read_value(ToolUseBlock, inner, NAME)
+
+
+def write_call(block: ToolUseBlock, recorder: LossRecorder, answer: bool) -> Wire:
+    if block.raw is None and block.executor == "client" and _is_usual(block):
+        return {"toolUse": {"toolUseId": block.id, "name": block.name, "input": block.input}}
+    return {"toolUse": CALL.write_value(block, recorder)}
+
+
+def _is_usual(block: ToolUseBlock) -> bool:
+    return block.raw_arguments is None and block.signature is None and block.call_type is None
+
+
+# -- results --------------------------------------------------------------------------------------
+
+RESULT = Table(
+    ToolResultBlock,
+    plain("toolUseId", "tool_use_id", str),
+    Field(
+        "status",
+        ("is_error",),
+        lambda value: {"is_error": True} if value == "error" else {},
+        lambda _, __: "error",
+    ),
+    beside=("content",),
+    silent=("content", "tool_name", "cache"),
+)
+
+
+def read_result(inner: Any, read_inside: Callable[[Any], Any]) -> ToolResultBlock:
+    id = require_key(require(inner, dict), "toolUseId", str)
+    content = tuple(read_each(inner.get("content"), ".content", read_inside))
+    if len(inner) == 2:  # the usual result
+        return ToolResultBlock(id, content)
+    return _read_result(inner, content)
+
+
+def _read_result(inner: Wire, content: Any) -> ToolResultBlock:
+    preserved = Preserved()
+    if inner.get("status") == "error" and not content:
+        preserved.keep_respelled("content", [])
+    return RESULT.read_value(ToolResultBlock, inner, NAME, preserved, content=content)
+
+
+def write_result(block: ToolResultBlock, content: list[Wire], recorder: LossRecorder) -> Wire:
+    own_raw = raw_of(NAME, block.raw)
+    if block.is_error and not content and "content" not in spelling_in(own_raw).get("as", ()):
+        content.append({"text": EMPTY_ERROR})
+        recorder.filled(block, "content", EMPTY_ERROR)
+    out: Wire = {"toolUseId": block.tool_use_id, "content": content}
+    if block.is_error:
+        out["status"] = "error"
+    return {"toolResult": restore_raw(out, block, block.raw, recorder)}
+
+
+# -- texts in results -----------------------------------------------------------------------------
+
+
+def read_json(value: Any) -> TextBlock:
+    return TextBlock(msgspec.json.encode(value).decode(), raw={NAME: {"$form": {"kind": "json"}}})
+
+
+def _json_of(text: str) -> Wire | None:
+    """The part for a text that was read from a `json` part, as long as it still says one."""
+    try:
+        value = msgspec.json.decode(text)
+        if msgspec.json.encode(value).decode() == text:
+            return {"json": value}
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        pass
+    return None
+
+
+def write_text(block: TextBlock, recorder: LossRecorder, answer: bool) -> Wire | None:
+    """A text in a result."""
+    if block.text and is_plain(block):
+        return {"text": block.text}
+    spelling = spelling_of(NAME, block.raw)
+    if not block.text and "odd" not in spelling:
+        recorder.dropped(block, "empty", "info")
+        return None
+    if block.citations:
+        recorder.lost(block, "citations", "a result cites nothing")
+    out = TEXT.write_value(block, recorder)
+    part = _json_of(block.text) if spelling.get("kind") == "json" else None
+    if part is not None:
+        del out["text"]
+    return {**(part or {}), **out}
+
 
 Reader = Callable[[Any], Block | None]
 """Takes what stands under the key; gives None for what it does not understand."""
@@ -143,13 +288,13 @@ def _write_unknown(block: UnknownBlock, recorder: LossRecorder, answer: bool) ->
     return part and {key: item for key, item in part.items() if key not in ASIDE}
 
 
-def _read_result(inner: Any) -> Block:
-    return calls.read_result(inner, lambda part: read_part(part, _INSIDE_READERS))
+def _read_result_part(inner: Any) -> Block:
+    return read_result(inner, lambda part: read_part(part, _INSIDE_READERS))
 
 
 def _write_result(block: ToolResultBlock, recorder: LossRecorder, answer: bool) -> Wire:
     written = [_write_inside(inner, recorder) for inner in block.content]
-    return calls.write_result(block, [part for part in written if part is not None], recorder)
+    return write_result(block, [part for part in written if part is not None], recorder)
 
 
 def _write_inside(block: Any, recorder: LossRecorder) -> Wire | None:
@@ -168,8 +313,8 @@ def _drop(block: Any, recorder: LossRecorder, answer: bool) -> None:
 
 _READERS: dict[str, Reader] = {
     "text": text.read_text,
-    "toolUse": calls.read_call,
-    "toolResult": _read_result,
+    "toolUse": read_call,
+    "toolResult": _read_result_part,
     "reasoningContent": text.read_reasoning,
     "citationsContent": text.read_cited,
     "guardContent": media.read_guarded,
@@ -178,11 +323,11 @@ _READERS: dict[str, Reader] = {
 }
 _INSIDE_READERS: dict[str, Reader] = {
     "text": text.read_text,
-    "json": calls.read_json,
+    "json": read_json,
     **media.READERS,
 }
 _INSIDE_WRITERS: dict[type[Any], Writer] = {
-    TextBlock: calls.write_text,
+    TextBlock: write_text,
     model.ImageBlock: media.write_media,
     model.DocumentBlock: media.write_media,
     model.VideoBlock: media.write_media,
@@ -196,7 +341,7 @@ _ALL_WRITERS: dict[type[Any], Writer] = {
     model.CompactionBlock: text.write_compaction,
     model.ThinkingBlock: text.write_thinking,
     model.RedactedThinkingBlock: text.write_redacted,
-    model.ToolUseBlock: calls.write_call,
+    model.ToolUseBlock: write_call,
     ToolResultBlock: _write_result,
     model.AudioBlock: media.write_media,
 }

@@ -9,12 +9,12 @@ from typing import Any
 from interlingua.dialects.bedrock import tables
 from interlingua.dialects.bedrock.tables import NAME
 from interlingua.dialects.bedrock.text import kind_of
+from interlingua.dialects.kernel.calls import DEFAULT_SCHEMA, schema_of
 from interlingua.dialects.kernel.claude import time_to_live
 from interlingua.dialects.kernel.errors import ShapeError, at_path, require
 from interlingua.dialects.kernel.fields import Table, inside, plain
 from interlingua.dialects.kernel.preserved import Preserved, raw_inside, raw_of, was_absent
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.tools import DEFAULT_SCHEMA, schema_of
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import report_changes
 from interlingua.model.blocks import Block, Cache, ToolResultBlock, ToolUseBlock, UnknownBlock

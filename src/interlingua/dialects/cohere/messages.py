@@ -12,20 +12,15 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.cohere.media import (
-    read_document,
-    read_image,
-    read_output,
-    write_document,
-    write_image,
-    write_output,
-)
 from interlingua.dialects.cohere.tables import CITED_PLAN, JOINER, NAME, ROLES
 from interlingua.dialects.cohere.text import (
     is_commentary,
     is_unread_call,
     read_call,
     read_citation,
+    read_document,
+    read_image,
+    read_output,
     read_plan,
     read_text,
     read_thinking,
@@ -34,6 +29,9 @@ from interlingua.dialects.cohere.text import (
     write_call,
     write_citation,
     write_compaction,
+    write_document,
+    write_image,
+    write_output,
     write_plan,
     write_refusal,
     write_text,
@@ -43,7 +41,6 @@ from interlingua.dialects.cohere.text import (
 from interlingua.dialects.kernel.calls import OpenCalls
 from interlingua.dialects.kernel.errors import ShapeError, read_each, require
 from interlingua.dialects.kernel.fields import QUIET, Table, constant, plain
-from interlingua.dialects.kernel.messages import message_of, read_calls, read_list, write_results
 from interlingua.dialects.kernel.preserved import (
     Preserved,
     raw_of,
@@ -53,6 +50,7 @@ from interlingua.dialects.kernel.preserved import (
     was_absent,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.turns import message_of, read_calls, read_list, write_results
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import ERROR_MARK, PLACEHOLDER, report_changes, take_mark
 from interlingua.model.blocks import (

@@ -13,6 +13,7 @@ from interlingua.dialects.cohere.tables import (
     TOOL_CHOICES,
     TOOL_FORMAT,
 )
+from interlingua.dialects.kernel.calls import is_function, read_function, write_function
 from interlingua.dialects.kernel.errors import read_each, require
 from interlingua.dialects.kernel.fields import (
     NOT_OURS,
@@ -26,7 +27,6 @@ from interlingua.dialects.kernel.fields import (
 )
 from interlingua.dialects.kernel.preserved import Preserved
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.tools import is_function, read_function, write_function
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.exchange import Options, Reasoning, ResponseFormat, ToolChoice
 from interlingua.model.tools import ToolDefinition

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from interlingua.dialects.cohere import v1_request as v1
-from interlingua.dialects.cohere.media import read_document, write_document
 from interlingua.dialects.cohere.messages import read_messages, write_messages
 from interlingua.dialects.cohere.options import OPTIONS, read_tools, write_tools
 from interlingua.dialects.cohere.tables import NAME
+from interlingua.dialects.cohere.text import read_document, write_document
 from interlingua.dialects.kernel.errors import read_each, read_whole
 from interlingua.dialects.kernel.preserved import (
     Preserved,

@@ -9,8 +9,7 @@ from interlingua.dialects.cohere.messages import in_order, read_citations
 from interlingua.dialects.cohere.tables import NAME, V1_STOP_REASONS, V1_STOP_WORDS
 from interlingua.dialects.cohere.text import read_citation, target_of, write_citation
 from interlingua.dialects.cohere.usage import read_usage, write_usage
-from interlingua.dialects.cohere.v1_calls import read_call
-from interlingua.dialects.cohere.v1_request import Writing, read_calls
+from interlingua.dialects.cohere.v1_request import Writing, read_call, read_calls
 from interlingua.dialects.kernel.calls import stopped_for_calls
 from interlingua.dialects.kernel.errors import require, require_key
 from interlingua.dialects.kernel.preserved import (

@@ -11,8 +11,6 @@ import msgspec
 from interlingua.dialects.gemini import tables
 from interlingua.dialects.gemini.tables import NAME
 from interlingua.dialects.google import address_of, source_of
-from interlingua.dialects.kernel.data_urls import FORM as DATA_URL
-from interlingua.dialects.kernel.data_urls import data_url, url_of
 from interlingua.dialects.kernel.errors import require
 from interlingua.dialects.kernel.fields import NOT_OURS, Field, Table, constant, inside, plain
 from interlingua.dialects.kernel.preserved import (
@@ -25,7 +23,8 @@ from interlingua.dialects.kernel.preserved import (
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import compaction_as_text, snake_case
+from interlingua.dialects.kernel.words import FORM as DATA_URL
+from interlingua.dialects.kernel.words import compaction_as_text, data_url, snake_case, url_of
 from interlingua.model import blocks as model
 from interlingua.model.blocks import (
     Block,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.gemini_interactions.message_writer import write_messages
-from interlingua.dialects.gemini_interactions.messages import read_input
+from interlingua.dialects.gemini_interactions.messages import read_input, write_messages
 from interlingua.dialects.gemini_interactions.tables import (
     BUILT_IN,
     CLIENT_KINDS,
@@ -23,6 +22,7 @@ from interlingua.dialects.gemini_interactions.tables import (
     VALIDATED,
 )
 from interlingua.dialects.google import write_labels
+from interlingua.dialects.kernel.calls import TEXT_SCHEMA
 from interlingua.dialects.kernel.errors import read_each, read_whole, require, require_key
 from interlingua.dialects.kernel.fields import (
     NOT_OURS,
@@ -44,7 +44,6 @@ from interlingua.dialects.kernel.preserved import (
     spelling_of,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.tools import TEXT_SCHEMA
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.blocks import TextBlock
 from interlingua.model.exchange import (

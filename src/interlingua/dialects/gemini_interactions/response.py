@@ -6,10 +6,11 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.gemini_interactions.message_writer import write_answer, write_outputs
 from interlingua.dialects.gemini_interactions.messages import (
     read_answer,
     read_outputs,
+    write_answer,
+    write_outputs,
 )
 from interlingua.dialects.gemini_interactions.tables import (
     COMPLETED,

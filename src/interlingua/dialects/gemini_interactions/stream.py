@@ -9,8 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from interlingua.dialects.gemini_interactions.message_writer import Steps, write_answer
-from interlingua.dialects.gemini_interactions.messages import Run
+from interlingua.dialects.gemini_interactions.messages import Run, Steps, write_answer
 from interlingua.dialects.gemini_interactions.response import (
     read_error,
     read_interaction,

@@ -16,8 +16,6 @@ from interlingua.dialects.gemini_interactions.tables import (
     RESOLUTIONS,
 )
 from interlingua.dialects.google import address_of, bytes_before, points_of, source_of
-from interlingua.dialects.kernel.data_urls import FORM as DATA_URL
-from interlingua.dialects.kernel.data_urls import data_url, url_of
 from interlingua.dialects.kernel.errors import optional_spelled, read_each, require, require_key
 from interlingua.dialects.kernel.fields import Table, lost, plain, word
 from interlingua.dialects.kernel.preserved import (
@@ -30,7 +28,8 @@ from interlingua.dialects.kernel.preserved import (
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import compaction_as_text
+from interlingua.dialects.kernel.words import FORM as DATA_URL
+from interlingua.dialects.kernel.words import compaction_as_text, data_url, url_of
 from interlingua.model.blocks import (
     AudioBlock,
     Block,

@@ -1,5 +1,7 @@
 """Words that all dialects share: tables of them, marks in texts, and what is said for what a wire
-has no word for."""
+has no word for.
+
+Data URLs in fields that hold addresses: the data itself, read as base64 with its media type."""
 
 from __future__ import annotations
 
@@ -8,12 +10,14 @@ from base64 import b64decode
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from interlingua.dialects.kernel.preserved import spelling_of
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.model.blocks import SUMMARY as SUMMARY
 from interlingua.model.blocks import (
     AudioBlock,
     CompactionBlock,
     DocumentBlock,
+    MediaBlock,
     Source,
     TextBlock,
     ToolResultBlock,
@@ -23,6 +27,44 @@ from interlingua.model.exchange import ErrorKind
 from interlingua.model.losses import LossKind, Severity
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason
+
+# -- data URLs ------------------------------------------------------------------------------------
+
+
+FORM = "data_url"
+"""In `$form`: how the URL begins, up to its data."""
+_HEAD = re.compile(r"data:([a-zA-Z0-9.+-]+/[a-zA-Z0-9.+-]+)(?:;[a-zA-Z0-9=._-]+)*?;base64,")
+_LONGEST_HEAD = 200
+
+
+class DataUrl(NamedTuple):
+    head: str
+    media_type: str
+    data: str
+
+    @property
+    def source(self) -> Source:
+        return Source("base64", self.data)
+
+
+def data_url(url: str) -> DataUrl | None:
+    """The parts of a data URL in base64; None for every other address."""
+    if not url.startswith("data:") or (head := _HEAD.match(url, 0, _LONGEST_HEAD)) is None:
+        return None
+    return DataUrl(head[0], head[1], url[head.end() :])
+
+
+def url_of(dialect: str, block: MediaBlock, typed: bool = False) -> str | None:
+    """The data URL that a block was read from, while it still has that type. With `typed`, the wire
+    has the type beside the URL, so that any will do."""
+    head: Any = spelling_of(dialect, block.raw).get(FORM)
+    if type(head) is not str or block.source.kind != "base64":
+        return None
+    found = data_url(head)
+    if found is None or not (typed or found.media_type == block.media_type):
+        return None
+    return head + (block.source.data or "")
+
 
 W = TypeVar("W")
 V = TypeVar("V")

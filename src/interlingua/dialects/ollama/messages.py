@@ -18,8 +18,6 @@ from interlingua.dialects.kernel.calls import (
     is_named,
     read_named,
 )
-from interlingua.dialects.kernel.data_urls import FORM as DATA_URL
-from interlingua.dialects.kernel.data_urls import data_url, url_of
 from interlingua.dialects.kernel.errors import read_each, require
 from interlingua.dialects.kernel.fields import (
     QUIET,
@@ -31,7 +29,6 @@ from interlingua.dialects.kernel.fields import (
     plain,
     spelling,
 )
-from interlingua.dialects.kernel.messages import message_of, read_calls, read_list, write_results
 from interlingua.dialects.kernel.preserved import (
     Preserved,
     raw_of,
@@ -41,16 +38,20 @@ from interlingua.dialects.kernel.preserved import (
     was_absent,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.turns import message_of, read_calls, read_list, write_results
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import (
     ERROR_MARK,
     IMAGE_STARTS,
     compaction_as_text,
+    data_url,
     document_text,
     placeholder,
     report_changes,
+    url_of,
     write_unknown,
 )
+from interlingua.dialects.kernel.words import FORM as DATA_URL
 from interlingua.dialects.ollama.tables import JOINER, JOINERS, NAME, ROLES, WORDS
 from interlingua.model import arguments
 from interlingua.model import blocks as model

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from interlingua.dialects.kernel.calls import read_function, schema_of, write_function
 from interlingua.dialects.kernel.errors import read_each, read_whole, require
 from interlingua.dialects.kernel.fields import (
     NOT_OURS,
@@ -18,7 +19,6 @@ from interlingua.dialects.kernel.fields import (
 )
 from interlingua.dialects.kernel.preserved import Preserved, raw_of, restore_raw, was_absent
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.tools import read_function, schema_of, write_function
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.ollama.messages import read_messages, write_messages
 from interlingua.dialects.ollama.tables import EFFORTS, MOST_LOGPROBS, NAME, NUMBERS

@@ -13,7 +13,6 @@ import msgspec
 from interlingua.dialects.kernel import stream_writer
 from interlingua.dialects.kernel.errors import at_path, read_whole
 from interlingua.dialects.kernel.fields import QUIET
-from interlingua.dialects.kernel.messages import read_calls
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.stream_reader import (
     UNREADABLE,
@@ -32,6 +31,7 @@ from interlingua.dialects.kernel.stream_writer import (
     PieceWriter,
     json_frame,
 )
+from interlingua.dialects.kernel.turns import read_calls
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.ollama.messages import is_empty, read_call, usual_wire, write_parts
 from interlingua.dialects.ollama.response import (

@@ -19,7 +19,7 @@ from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import compaction_as_text, placeholder
 from interlingua.dialects.logprobs import read_tokens, write_tokens
 from interlingua.dialects.openai import is_plain
-from interlingua.dialects.openai_responses import calls, hosted, tables, thinking, tools
+from interlingua.dialects.openai_responses import calls, tables, thinking, tools
 from interlingua.dialects.openai_responses.tables import FILLED, NAME, OUTPUTS, ROLES
 from interlingua.dialects.openai_responses.text import (
     RESERVED,
@@ -311,9 +311,9 @@ class ItemReader(Turns):
     def called(self, item: Wire, index: int) -> None:
         """A call, and its result where the item holds it."""
         if item["type"] == "image_generation_call" and type(item.get("result")) is str:
-            self.made(hosted.read_generated(item))
+            self.made(calls.read_generated(item))
             return
-        inner = hosted.read_inside(item) if item["type"] in hosted.HOLDS_RESULT else None
+        inner = calls.read_inside(item) if item["type"] in calls.HOLDS_RESULT else None
         block, mode = calls.read_call(item, [self.seed, index], inner[1] if inner else ())
         if mode != "strict":
             self.diagnostics.append(recovery(mode, block.id))
@@ -552,7 +552,7 @@ class ItemWriter:
             case ToolResultBlock():
                 self.result(block, made=True)
             case ImageBlock() if "type" not in own_spelling(block.raw):
-                self.put(hosted.write_generated(block, self.recorder), block, fill=True)
+                self.put(calls.write_generated(block, self.recorder), block, fill=True)
             case UnknownBlock() if NAME in block.raw and "part" not in own_spelling(block.raw):
                 self.unknown(block)
             case _:
@@ -640,10 +640,10 @@ class ItemWriter:
         used = 1
         if item is not None:
             self.calls[block.id] = block.name, block.call_type, item.get("id")
-            if block.call_type in hosted.HOLDS_RESULT and index + 1 < len(content):
+            if block.call_type in calls.HOLDS_RESULT and index + 1 < len(content):
                 result = content[index + 1]
                 if type(result) is ToolResultBlock and result.tool_use_id == block.id:
-                    hosted.write_inside(item, result, self.recorder)
+                    calls.write_inside(item, result, self.recorder)
                     used = 2
         self.put(item, block)
         return used
@@ -687,7 +687,7 @@ class ItemWriter:
         word = spelling.get("item", NOTHING).get("type")
         if word not in OUTPUTS:
             foreign = not own(block.raw) or name is None
-            if made and (call_type in hosted.HOLDS_RESULT or foreign):
+            if made and (call_type in calls.HOLDS_RESULT or foreign):
                 self.recorder.dropped(block, "tools that a provider runs do not cross vendors")
                 return
             word = tables.OUTPUT_OF.get(call_type, "function_call_output")

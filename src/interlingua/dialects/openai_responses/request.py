@@ -10,20 +10,18 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai import is_plain
 from interlingua.dialects.openai_responses.messages import ItemReader, ItemWriter
-from interlingua.dialects.openai_responses.options import (
-    CONTINUES,
-    read_continues,
-    read_options,
-    write_options,
-)
 from interlingua.dialects.openai_responses.tables import NAME, REQUEST
 from interlingua.dialects.openai_responses.text import is_string, own, own_spelling, restore_own
 from interlingua.dialects.openai_responses.tools import (
+    CONTINUES,
     has_unknown_keys,
     plain_choice,
     read_choice,
+    read_continues,
+    read_options,
     read_tools,
     write_choice,
+    write_options,
     write_tools,
 )
 from interlingua.model.base import Raw, same

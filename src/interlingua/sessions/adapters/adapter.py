@@ -6,7 +6,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Any, overload
 
 from interlingua.adapt.adapted import Adapted
-from interlingua.adapt.fit.dialect_choice import dialect_for_request
+from interlingua.adapt.fit.tools import dialect_for_request
 from interlingua.adapt.request import adapt, write
 from interlingua.adapt.target import Instructions, ProfileChoice, find_target
 from interlingua.costs.table import PriceTable

@@ -17,7 +17,7 @@ from interlingua.dialects.kernel.preserved import spelling_of
 from interlingua.dialects.kernel.stream_reader import call_of, end_of_block, failed, with_found
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_responses import tables as t
-from interlingua.dialects.openai_responses.hosted import HOLDS_RESULT
+from interlingua.dialects.openai_responses.calls import HOLDS_RESULT
 from interlingua.dialects.openai_responses.messages import ItemReader, without_tokens
 from interlingua.dialects.openai_responses.response import read_body
 from interlingua.dialects.openai_responses.tables import NAME, Piece

@@ -23,7 +23,7 @@ from interlingua.dialects.kernel.stream_writer import (
 )
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.openai_responses import tables as t
-from interlingua.dialects.openai_responses.hosted import HOLDS_RESULT
+from interlingua.dialects.openai_responses.calls import HOLDS_RESULT
 from interlingua.dialects.openai_responses.messages import ItemWriter
 from interlingua.dialects.openai_responses.response import BODIES, is_failure, write_response
 from interlingua.dialects.openai_responses.stream.answer import PART_TYPES, kind_of, piece_of
