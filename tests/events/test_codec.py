@@ -9,10 +9,7 @@ import pytest
 
 from interlingua.errors import ReadError
 from interlingua.events import (
-    Actor,
     Bus,
-    EventQuery,
-    MemoryLog,
     dump_event,
     dump_payload,
     load_event,
@@ -60,29 +57,3 @@ def test_what_is_no_event_is_an_error_that_says_so(data: bytes | str) -> None:
 def test_a_payload_that_is_no_object_is_an_error() -> None:
     with pytest.raises(ReadError, match=r"payload of session\.ended"):
         load_payload("session.ended", b"[1]")
-
-
-def test_a_query_gives_events_in_order_after_a_cursor_and_up_to_its_limit() -> None:
-    log = MemoryLog()
-    bus = Bus(log, strict=True)
-    for number in range(10):
-        bus.emit("session.resumed", {}, session_id=f"s{number % 2}", turn_id=f"t{number}")
-    with bus:
-        bus.flush_sync()
-    odd = log.events(EventQuery(session_ids=frozenset({"s1"})))
-    assert [event.turn_id for event in odd] == ["t1", "t3", "t5", "t7", "t9"]
-    after = log.events(EventQuery(after=odd[1].id, before=odd[4].id, limit=3))
-    assert [event.turn_id for event in after] == ["t4", "t5", "t6"]
-    assert log.events(EventQuery(types=frozenset({"turn.started"}))) == []
-    assert log.events(EventQuery(actors=frozenset({Actor.TOOL}))) == []
-    assert log.events(EventQuery(turn_id="t4")) == after[:1]
-    assert log.events(EventQuery(parent_event_id="x")) == []
-
-
-def test_the_log_in_memory_forgets_the_oldest() -> None:
-    log = MemoryLog(capacity=3)
-    bus = Bus(log, strict=True)
-    sent = [bus.emit("session.resumed", {}) for _ in range(5)]
-    with bus:
-        bus.flush_sync()
-    assert log.events(EventQuery()) == sent[2:]

@@ -8,10 +8,9 @@ import msgspec
 import pytest
 
 from interlingua.events import Bus
-from interlingua.model.blocks import DocumentBlock, ImageBlock, Source, TextBlock, ToolUseBlock
-from interlingua.model.exchange import Options, ResponseFormat
+from interlingua.model.blocks import ImageBlock, Source
 from interlingua.model.message import Message
-from interlingua.model.tools import SideEffects, ToolDefinition
+from interlingua.model.tools import SideEffects
 from interlingua.routing import (
     Availability,
     Config,
@@ -26,10 +25,9 @@ from interlingua.routing import (
     turn_of,
 )
 from interlingua.routing.limits import failure_of, shortcoming_of
+from tests.routing.needs import CALL, PNG
 
-PNG = ImageBlock(Source("base64", "aGk="), "image/png")
 WEBP = ImageBlock(Source("base64", "aGk="), "image/webp")
-CALL = ToolUseBlock("tu_1", "look", {})
 REGISTRY = Registry.of(["a:vision", "b:text"])
 
 
@@ -125,42 +123,6 @@ def test_media_types_are_compared_without_regard_to_case() -> None:
     assert failure.reason == "it does not accept image/webp"
     unknown = ImageBlock(Source("url", "https://example.com/a"))
     assert shortcoming_of(needs_of([Message.user([unknown])]), record) is None
-
-
-def test_needs_are_read_from_the_messages_the_tools_and_the_options() -> None:
-    assert needs_of([Message.user("hi")]) == Needs()
-    assert needs_of([Message.system("be brief"), Message.user("hi")]).system_prompt
-    assert needs_of([Message.developer("be brief")]).system_prompt
-    assert not needs_of([Message.system("")]).system_prompt
-    assert needs_of([], [ToolDefinition("look")]).tools
-    assert needs_of([Message.assistant([CALL])]).tools
-    assert not needs_of([Message.assistant([CALL.replace(executor="provider")])]).tools
-    options = Options(max_output_tokens=7, response_format=ResponseFormat("json_schema"))
-    needs = needs_of([], (), options, 5)
-    assert (needs.input_tokens, needs.output_tokens, needs.structured_output) == (5, 7, True)
-    assert not needs_of([], (), Options(response_format=ResponseFormat("text"))).structured_output
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        Message.user(["look", PNG]),
-        Message.tool_result("tu_1", [PNG]),
-        Message.user([DocumentBlock(Source("blocks", content=(TextBlock("x"), PNG)))]),
-    ],
-    ids=["user", "tool result", "inside a document"],
-)
-def test_images_are_found_wherever_they_stand(message: Message) -> None:
-    assert needs_of([message]).image_media_types == ("image/png",)
-
-
-def test_a_turn_knows_what_is_in_the_new_message_and_what_in_history() -> None:
-    history = [Message.user([PNG]), Message.assistant([CALL])]
-    message = Message.user("and now?")
-    turn = turn_of(history, message, needs_of([*history, message]), sticky="b:text")
-    assert (turn.text, turn.has_images, turn.has_tool_calls_in_history) == ("and now?", False, True)
-    assert turn.needs.images
-    assert turn.sticky == "b:text"
 
 
 def records(model: str) -> Record:

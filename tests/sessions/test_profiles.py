@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,13 +14,13 @@ import interlingua as il
 from interlingua.client.targets import Targets
 from interlingua.profiles.overlay import profile_from
 from interlingua.profiles.profile import profile_of
-from interlingua.providers.profiles import ModelLookup, lookup_here
+from interlingua.providers.profiles import ModelLookup
 from interlingua.sessions import AsyncSession, Session
 from interlingua.sessions.adapters import Adapter
+from tests.sessions.asked import FILE
 
 OPUS = "anthropic:claude-opus-4-6"
 HOT = il.Options(temperature=0.5, max_output_tokens=900)
-FILE = '[[rule]]\nid = "mine"\nmodels = ["claude-opus-4-6"]\nsampling = { temperature = "never" }\n'
 TABLE = "[providers.anthropic]\nprofile = { limits = { output = 500 } }\n"
 
 
@@ -100,14 +99,6 @@ def test_sessions_that_are_awaited_take_the_same(home: Path) -> None:
     assert asyncio.run(wire(profile=False))["max_tokens"] == 900
 
 
-def test_a_rule_about_the_dialect_holds_for_adapters_and_clients(home: Path) -> None:
-    (home / "profiles.toml").write_text(
-        '[[rule]]\nid = "mine"\nmodels = ["gpt-4o"]\nspeaks = { dialect = "openai-responses" }\n'
-    )
-    assert Adapter("openai:gpt-4o").dialect.name == "openai-responses"
-    assert Targets(environ={}).find("openai:gpt-4o").dialect.name == "openai-responses"
-
-
 def test_what_was_given_stays_when_tools_need_another_dialect() -> None:
     own = profile_from({"limits": {"output": 9}}, profile_of("gpt-5.6", "openai", "openai-chat"))
     tool = il.ToolDefinition("look", "Looks.", {"type": "object", "properties": {}})
@@ -128,15 +119,3 @@ def test_a_provider_that_only_the_user_knows_can_be_asked(home: Path) -> None:
     assert adapter.dialect.name == "openai-chat"
     assert not adapter.capabilities.supports_images
     assert "temperature" not in adapter.to_wire([il.Message.user("hi")], (), HOT).wire
-
-
-def test_a_file_that_has_changed_is_read_again(home: Path) -> None:
-    before = lookup_here()
-    assert lookup_here() is before
-    file = home / "profiles.toml"
-    file.write_text(FILE)
-    assert lookup_here() is not before
-    seen = lookup_here()
-    file.write_text(FILE.replace("never", "always"))
-    os.utime(file, ns=(1, 1))
-    assert lookup_here() is not seen

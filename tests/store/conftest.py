@@ -173,3 +173,8 @@ def long_store(request: pytest.FixtureRequest, quick_folder: Path) -> Iterator[S
     with open_store(in_schema(server, name)) as opened:
         yield opened
     drop_schema(server, name)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "sessions.db"

@@ -20,7 +20,7 @@ from interlingua.store.errors import BusyError, ConflictError, NotFoundError, St
 from interlingua.store.library import library
 from interlingua.store.open import open_async_store, open_store
 from tests.store.places import TU_1
-from tests.store.test_store import event
+from tests.store.test_base import event
 
 TAKEN = "01HZ0000000000000000000000"
 

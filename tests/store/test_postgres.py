@@ -21,7 +21,7 @@ from interlingua.store.errors import BusyError, StoreError
 from interlingua.store.usages import walk
 from tests.store.conftest import Server, in_schema
 from tests.store.places import TU_1, ask
-from tests.store.test_store import event
+from tests.store.test_base import event
 
 psycopg = pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
 from interlingua.store import postgres as postgres_module  # noqa: E402  # needs the extra

@@ -7,31 +7,20 @@ import resource
 import shutil
 import signal
 import stat
-import subprocess
 import sys
-import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from interlingua.errors import MissingExtraError
 from interlingua.model.message import Message
-from interlingua.store import library as library_module
 from interlingua.store import messages, migrations, schema
 from interlingua.store.errors import BusyError, StoreError
-from interlingua.store.library import is_affected, library
+from interlingua.store.library import library
 from interlingua.store.sqlite import SqliteStore
-from tests.store.places import TU_1, ask
-
-requirement = pytest.mark.requirement
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "sessions.db"
+from tests.store.places import ask
+from tests.store.sqlite_files import columns
 
 
 @pytest.fixture
@@ -40,78 +29,7 @@ def store(path: Path) -> Iterator[SqliteStore]:
         yield opened
 
 
-def columns(store: SqliteStore, table: str) -> dict[str, tuple[str, bool, bool]]:
-    """Name to type, whether it is required, whether it is the key."""
-    rows = ask(store, 'SELECT name, type, "notnull", pk FROM pragma_table_info(?)', [table])
-    return {name: (type, bool(required), bool(key)) for name, type, required, key in rows}
-
-
-def index_columns(store: SqliteStore, index: str) -> tuple[str, list[str]]:
-    ((table,),) = ask(store, "SELECT tbl_name FROM sqlite_master WHERE name = ?", [index])
-    rows = ask(store, "SELECT name FROM pragma_index_info(?) ORDER BY seqno", [index])
-    return table, [name for (name,) in rows]
-
-
-def references(store: SqliteStore, table: str) -> set[tuple[str, str, str]]:
-    rows = ask(store, 'SELECT "from", "table", "to" FROM pragma_foreign_key_list(?)', [table])
-    return {(column, other, key) for column, other, key in rows}
-
-
 # Tables
-
-
-@requirement("S002-93")
-def test_the_table_of_sessions(store: SqliteStore) -> None:
-    found = columns(store, "sessions")
-    assert found["id"] == ("TEXT", False, True)
-    assert found["workspace_path"] == ("TEXT", True, False)
-    for name in ("active_model", "routing_policy_json"):
-        assert found[name] == ("TEXT", False, False)
-    for name in ("schema_version", "created_at", "updated_at"):
-        assert found[name] == ("INTEGER", True, False)
-
-
-@requirement("S002-94")
-def test_the_table_of_messages(store: SqliteStore) -> None:
-    found = columns(store, "messages")
-    assert found["id"] == ("TEXT", False, True)
-    for name in ("session_id", "role", "content_json", "metadata_json"):
-        assert found[name] == ("TEXT", True, False)
-    for name in ("created_at", "schema_version"):
-        assert found[name] == ("INTEGER", True, False)
-    assert ("session_id", "sessions", "id") in references(store, "messages")
-
-
-@requirement("S002-95", "S002-97")
-def test_the_indexes(store: SqliteStore) -> None:
-    messages = index_columns(store, "idx_messages_session_created")
-    assert messages == ("messages", ["session_id", "created_at"])
-    calls = index_columns(store, "idx_tool_calls_session_status")
-    assert calls == ("tool_calls", ["session_id", "status"])
-
-
-@requirement("S002-96")
-def test_the_table_of_calls(store: SqliteStore) -> None:
-    found = columns(store, "tool_calls")
-    assert found["id"][2]
-    for name in ("session_id", "message_id", "name", "status"):
-        assert found[name] == ("TEXT", True, False)
-    for name in ("result_message_id", "provider_id", "provider"):
-        assert found[name] == ("TEXT", False, False)
-    assert found["created_at"] == ("INTEGER", True, False)
-    assert found["completed_at"] == ("INTEGER", False, False)
-    expected = {
-        ("session_id", "sessions", "id"),
-        ("message_id", "messages", "id"),
-        ("result_message_id", "messages", "id"),
-    }
-    assert references(store, "tool_calls") == expected
-    session = store.create_session("/w").id
-    (message,) = store.append(session, [Message.user("x")]).messages
-    row = [TU_1, session, message.id, "f", "unheard_of", 1]
-    names = "id, session_id, message_id, name, status, created_at"
-    with pytest.raises(StoreError, match="CHECK"):
-        ask(store, f"INSERT INTO tool_calls ({names}) VALUES (?, ?, ?, ?, ?, ?)", row)
 
 
 def test_the_settings_that_durability_depends_on(store: SqliteStore) -> None:
@@ -390,123 +308,3 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
 
 
 # The library
-
-
-@pytest.mark.parametrize(
-    ("version", "affected"),
-    [
-        ((3, 6, 23), False),
-        ((3, 7, 0), True),
-        ((3, 40, 1), True),
-        ((3, 44, 5), True),
-        ((3, 44, 6), False),
-        ((3, 44, 7), False),
-        ((3, 45, 0), True),
-        ((3, 50, 6), True),
-        ((3, 50, 7), False),
-        ((3, 51, 0), True),
-        ((3, 51, 2), True),
-        ((3, 51, 3), False),
-        ((3, 52, 0), True),
-        ((3, 52, 1), False),
-        ((3, 54, 1), False),
-    ],
-)
-def test_versions_that_can_lose_a_commit_are_known(version: Any, affected: bool) -> None:
-    assert is_affected(version) is affected
-
-
-def test_the_library_in_use_cannot_lose_a_commit() -> None:
-    assert not is_affected(library().version)
-    assert library() is library()
-
-
-def test_pythons_own_is_used_where_it_is_sound(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sqlite3
-
-    library.cache_clear()
-    try:
-        monkeypatch.setattr(sqlite3, "sqlite_version", "3.51.3")
-        assert library().name == "sqlite3"
-        library.cache_clear()
-        monkeypatch.setattr(sqlite3, "sqlite_version", "3.51.2")
-        assert library().name == "apsw"
-    finally:
-        library.cache_clear()
-
-
-def test_without_a_sound_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sqlite3
-
-    monkeypatch.setattr(sqlite3, "sqlite_version", "3.40.1")
-    monkeypatch.setitem(sys.modules, "apsw", None)
-    library.cache_clear()
-    try:
-        with pytest.raises(MissingExtraError, match=r"3\.40\.1.*interlingua\[store\]"):
-            library()
-    finally:
-        library.cache_clear()
-
-
-def test_pythons_own_library_runs_the_whole_store(tmp_path: Path) -> None:
-    """In a process of its own, since one process never uses two libraries."""
-    program = """
-    import sqlite3, sys
-    sqlite3.sqlite_version = "3.51.3"  # one process, one connection at a time: nothing can be lost
-    from interlingua.model.blocks import ToolUseBlock
-    from interlingua.model.message import Message
-    from interlingua.store.errors import BusyError, ConflictError
-    from interlingua.store.library import library
-    from interlingua.store.sqlite import SqliteStore
-    assert library().name == "sqlite3"
-    with SqliteStore(sys.argv[1], timeout=0.2) as store:
-        session = store.create_session("/w", routing_policy={"a": 1}).id
-        used = Message.assistant(ToolUseBlock("tu_01HZ0000000000000000000001", "f", {}))
-        sent = [Message.user("a\\0b caf\u00e9"), used]
-        added = store.append(session, sent).messages
-        assert tuple(store.messages(session)) == added
-        assert [hit.seq for hit in store.search("caf\u00e9")] == [1]
-        assert len(store.messages(store.fork(session).id)) == 2
-        other = library().connect(sys.argv[1], "other", 0)
-        other.execute("BEGIN IMMEDIATE")
-        for wrong, message in ((BusyError, "holds"), (ConflictError, "taken")):
-            try:
-                store.append(session, [added[0]])
-                raise SystemExit("no error")
-            except wrong as odd:
-                assert message in str(odd), odd
-            if other.in_transaction():
-                other.execute("ROLLBACK")
-        other.close()
-        store.delete_session(session)
-    print("fine")
-    """
-    run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program), str(tmp_path / "s.db")],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=60,
-        env={**os.environ, "PYTHONUTF8": "1"},
-    )
-    assert run.stdout == "fine\n", run.stderr
-
-
-def test_errors_of_the_library_have_names_of_ours() -> None:
-    for code, reason in (
-        (5, "busy"),
-        (261, "busy"),
-        (13, "full"),
-        (8, "read_only"),
-        (11, "corrupt"),
-    ):
-        assert library_module.as_ours("here", code, "text").reason == reason
-
-
-def test_the_page_about_the_store_names_every_table_view_and_column(store: SqliteStore) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "store.md").read_text(encoding="utf-8")
-    found = ask(store, "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
-    named = {name for (name,) in found if "message_search_" not in name}
-    for table in ("sessions", "messages", "tool_calls", "events"):
-        named |= set(columns(store, table))
-    assert not [name for name in sorted(named) if f"`{name}`" not in page]

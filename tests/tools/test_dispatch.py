@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +12,9 @@ from hypothesis import strategies as st
 
 import interlingua as il
 from interlingua.errors import MissingExtraError, SchemaError
-from interlingua.events import Bus, dump_event
+from interlingua.events import dump_event
 from interlingua.model.metadata import Diagnostic, MessageMetadata
-from interlingua.tools.dispatch import CallContext, Dispatcher, ToolRun
+from interlingua.tools.dispatch import Dispatcher
 from interlingua.tools.handlers import DispatchError
 from interlingua.tools.registry import ToolRegistry
 from tests.tools.dispatching import SCHEMA, SECRET, Traced, a_tool, call, registry_of, text_of
@@ -38,43 +36,6 @@ def test_a_result_makes_a_valid_tool_message() -> None:
     [result] = Dispatcher(registry_of(count=lambda input: "1")).run_sync([call()])
     asked = il.Message.assistant([call()])
     assert il.validate([il.Message.user("go"), asked, il.Message.of_result(result)]) == []
-
-
-def test_the_events_of_a_run_name_what_caused_them() -> None:
-    traced = Traced()
-    traced.run(Dispatcher(registry_of(count=lambda input: "12345")), call())
-    called, completed = traced.events
-    assert (called.type, called.parent_event_id) == ("tool.called", traced.completed)
-    assert (completed.type, completed.parent_event_id) == ("tool.completed", called.id)
-    assert (called.payload.input_size, called.payload.side_effects) == (7, "none")  # type: ignore[union-attr]
-    assert (completed.payload.success, completed.payload.output_size) == (True, 5)  # type: ignore[union-attr]
-
-
-def test_without_a_turn_the_parents_are_the_same_and_events_go_to_the_bus() -> None:
-    traced = Traced()
-    dispatcher = Dispatcher(registry_of(count=lambda input: 1), bus=traced.bus)
-    context = CallContext("ses_2", "turn_2", parent_event_id="01PARENT")
-    dispatcher.run_sync([call()], context)
-    called, completed = traced.events
-    assert (called.session_id, called.turn_id) == ("ses_2", "turn_2")
-    assert (called.parent_event_id, completed.parent_event_id) == ("01PARENT", called.id)
-
-
-def test_without_a_turn_a_failure_names_the_step_it_came_from() -> None:
-    def fail(input: Any) -> None:
-        raise ValueError
-
-    traced, registry = Traced(), registry_of(count=fail)
-    registry.register(a_tool("write_it", "write"), fail)
-    dispatcher = Dispatcher(registry, bus=traced.bus, confirm=lambda question: False)
-    context = CallContext("ses_2", parent_event_id="01PARENT")
-    dispatcher.run_sync([call()], context)
-    dispatcher.run_sync([call("b", "write_it")], context)
-    dispatcher.run_sync([call("c", "missing")], context)
-    called, failed, requested, resolved, refused, missing = traced.events
-    assert [called.type, requested.type] == ["tool.called", "tool.confirmation_requested"]
-    assert (failed.parent_event_id, resolved.parent_event_id) == (called.id, requested.id)
-    assert (refused.parent_event_id, missing.parent_event_id) == (requested.id, "01PARENT")
 
 
 def test_an_unknown_tool_is_answered_with_the_tools_there_are() -> None:
@@ -185,18 +146,6 @@ def test_valid_calls_of_passive_tools_are_left_to_the_caller() -> None:
     assert results[1].is_error
 
 
-def test_a_tool_that_needs_a_workspace_does_not_run_without_one(tmp_path: Path) -> None:
-    traced, registry = Traced(), ToolRegistry()
-    tool = a_tool(requires_workspace=True)
-    registry.register(tool, lambda input, run: str(run.workspace.root))
-    [refused] = traced.run(Dispatcher(registry), call())
-    assert refused.is_error
-    assert "workspace" in text_of(refused)
-    assert traced.classes() == ["permission_denied"]
-    [result] = Dispatcher(registry, workspace=tmp_path).run_sync([call()])
-    assert text_of(result) == str(tmp_path.resolve())
-
-
 @pytest.mark.requirement("S002-44", "S002-108")
 def test_a_tool_with_a_handler_is_refused_for_the_same_reasons_as_one_without() -> None:
     with pytest.raises(SchemaError, match="side_effects"):
@@ -226,59 +175,12 @@ def test_the_calls_of_a_batch_are_answered_once() -> None:
         asyncio.run(batch.run())
 
 
-def test_a_handler_that_changes_its_input_changes_no_message() -> None:
-    message = il.Message.assistant([il.ToolUseBlock("a", "count", {"n": 1})])
-    before = il.dumps(message)
-    Dispatcher(registry_of(count=lambda input: input.update(n=2))).run_sync(message)
-    assert il.dumps(message) == before
-
-
-class Sums:
-    def plain(self, input: Any) -> str:
-        return f"plain {input['n']}"
-
-    async def coroutine(self, input: Any, run: ToolRun) -> str:
-        return f"{run.tool_use_id} {input['n']}"
-
-    async def __call__(self, input: Any) -> str:
-        return f"called {input['n']}"
-
-
-async def with_more(prefix: str, input: Any, run: ToolRun, *, sep: str = " ") -> str:
-    return f"{prefix}{sep}{run.tool.name}"
-
-
-@pytest.mark.parametrize(
-    ("handler", "text"),
-    [
-        (Sums().plain, "plain 1"),
-        (Sums().coroutine, "a 1"),
-        (Sums(), "called 1"),
-        (functools.partial(with_more, "part"), "part count"),
-        (lambda input: Sums().coroutine(input, ToolRun("x", a_tool(), timeout=1)), "x 1"),
-        (lambda input, times=2: "n" * times, "nn"),
-        (lambda *inputs: str(len(inputs)), "1"),
-        (str, "{'n': 1}"),
-    ],
-)
-def test_handlers_are_functions_methods_and_callable_objects(handler: Any, text: str) -> None:
-    [result] = Dispatcher(registry_of(count=handler)).run_sync([call()])
-    assert text_of(result) == text
-
-
 def test_the_sync_twin_refuses_to_block_a_loop() -> None:
     async def inside() -> None:
         Dispatcher(registry_of()).run_sync([])
 
     with pytest.raises(DispatchError, match="await run"):
         asyncio.run(inside())
-
-
-def test_a_full_queue_of_events_stops_no_tool() -> None:
-    bus = Bus(capacity=1)
-    dispatcher = Dispatcher(registry_of(count=lambda input: "ran"), bus=bus)
-    [result] = dispatcher.run_sync([call()])
-    assert (text_of(result), bus.waiting) == ("ran", 1)
 
 
 def test_a_missing_extra_is_found_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,8 +20,11 @@ import interlingua as il
 from interlingua.errors import MissingExtraError
 from interlingua.tools.dispatch import Dispatcher, Timeouts
 from interlingua.tools.handlers import McpError
-from interlingua.tools.mcp import McpServer, McpServers
+from interlingua.tools.mcp import McpServer, McpServers, Offer
+from interlingua.tools.mcp_link import Link
+from interlingua.tools.mcp_schema import definition_of
 from interlingua.tools.registry import ToolRegistry
+from tests.tools.mcp_offers import in_object
 
 pytest.importorskip("mcp", reason="needs the extra mcp")
 
@@ -407,3 +410,90 @@ def test_a_started_server_does_not_get_our_secrets_and_its_words_stay_out_of_log
     assert "canary-of-ours" not in log.read_text()
     seen = f"{server!r} {servers.status()} {caplog.text} {[vars(r) for r in caplog.records]}"
     assert "canary" not in seen.replace(code, "")
+
+
+def a_link(*tools: Any) -> Link:
+    link = Link(McpServer(name="srv", command="x"), lambda link: None)
+    link.tools, link.state = list(tools), "up"
+    return link
+
+
+def their_tool(name: str, schema: Any = None, **more: Any) -> Any:
+    types = pytest.importorskip("mcp_types", reason="needs the extra mcp")
+    return types.Tool(name=name, input_schema=schema or {"type": "object"}, **more)
+
+
+async def nobody(link: Link, name: str, input: Any) -> str:
+    return f"{link.server.name} {name} {input}"
+
+
+def test_tools_that_would_have_one_name_get_two() -> None:
+    registry = ToolRegistry()
+    offer = Offer(a_link(their_tool("a-b"), their_tool("a.b"), their_tool("a_b")), nobody)
+    assert offer.register(registry)
+    tools = offer.status().tools
+    assert sorted(tools.values()) == ["a-b", "a.b", "a_b"]
+    assert list(tools)[:2] == ["a_b", "srv__a_b"]
+    assert registry.names() == list(tools)
+    assert not offer.register(registry)
+    results = Dispatcher(registry, confirm=lambda question: True).run_sync(
+        [il.ToolUseBlock(name, name, {}) for name in tools]
+    )
+    said = [block.text for r in results for block in r.content if isinstance(block, il.TextBlock)]
+    assert said == [f"srv {theirs} {{}}" for theirs in tools.values()]
+
+
+def test_tools_that_cannot_be_registered_are_listed_with_the_reason() -> None:
+    registry = ToolRegistry()
+    adapted = their_tool("loose", in_object({"not": {"type": "string"}}))
+    offer = Offer(a_link(their_tool("bad", {"type": "array"}), adapted), nobody)
+    offer.register(registry)
+    status = offer.status()
+    assert registry.names() == ["loose"]
+    assert list(status.refused) == ["bad"]
+    assert "outermost" in status.refused["bad"]
+    assert status.adapted["loose"][0].startswith("$.properties.x.not")
+
+
+def test_a_server_s_tools_follow_what_it_offers_and_keep_their_names() -> None:
+    registry = ToolRegistry()
+    link = a_link(their_tool("one"), their_tool("two"))
+    offer = Offer(link, nobody)
+    offer.register(registry)
+    link.tools = [their_tool("two", description="New."), their_tool("three")]
+    assert offer.register(registry)
+    assert registry.names() == ["two", "three"]
+    changed = registry.get("two")
+    assert changed is not None
+    assert changed.description == "New."
+    offer.withdraw(registry)
+    assert registry.names() == []
+
+
+@pytest.mark.requirement("S002-46")
+def test_a_server_s_claim_to_only_read_is_believed_or_not() -> None:
+    types = pytest.importorskip("mcp_types", reason="needs the extra mcp")
+    hint = their_tool("t", annotations=types.ToolAnnotations(read_only_hint=True))
+    said = [
+        definition_of(hint, "t", local=True, trust_hints=trust)[0].side_effects
+        for trust in (True, False)
+    ]
+    assert said == ["read", "execute"]
+    assert definition_of(their_tool("t"), "t", local=False, trust_hints=True)[0].side_effects == (
+        "network"
+    )
+
+
+def test_naming_tools_takes_time_in_proportion() -> None:
+    """A server may offer tens of thousands."""
+
+    def took(count: int) -> float:
+        offer, registry = Offer(a_link(), nobody), ToolRegistry()
+        began = time.process_time()
+        names = {offer._name(f"tool-{number}", registry, set()) for number in range(count)}
+        assert len(names) == count
+        return time.process_time() - began
+
+    took(100)
+    short, long = min(took(500) for _ in range(3)), took(4000)
+    assert long < 8 * short * 3 + 0.05, (short, long)

@@ -12,7 +12,7 @@ import pydantic
 import pytest
 
 import interlingua as il
-from interlingua.agents.chat.chat import Chat, ChatEvent
+from interlingua.agents.chat.chat import Chat, ChatEvent, family, fork_before_last_turn
 from interlingua.agents.chat.files import register_files
 from interlingua.agents.chat.setup import Setup
 from interlingua.client import CallError
@@ -251,3 +251,29 @@ def test_the_key_is_sent_and_stored_nowhere(provider: Provider, tmp_path: Path) 
     assert provider.headers[0]["x-api-key"] == KEY
     for path in tmp_path.glob("chat.db*"):
         assert KEY.encode() not in path.read_bytes()
+
+
+def test_going_back_makes_a_fork_and_deletes_nothing(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with await il.open_async_store(tmp_path / "s.db") as store:
+            session = await il.AsyncSession.create(store, ".", model="sonnet")
+            for number in (1, 2):
+                answer = il.Message.assistant(f"a{number}", il.MessageMetadata())
+                await session.append(il.Message.user(f"q{number}"), answer)
+            id, taken = await fork_before_last_turn(session)
+            assert taken.text == "q2"
+            first = await il.AsyncSession.open(store, id)
+            assert [m.text for m in await first.messages()] == ["q1", "a1"]
+            id, taken = await fork_before_last_turn(first)
+            assert taken.text == "q1"
+            empty = await il.AsyncSession.open(store, id)
+            assert await empty.messages() == []
+            assert empty.model == session.model
+            with pytest.raises(il.SessionError, match="no turn"):
+                await fork_before_last_turn(empty)
+            assert len(await session.messages()) == 4
+            members = await family(store, empty.id)
+            ids = [(m.row.id, m.depth) for m in members]
+            assert ids == [(session.id, 0), (first.id, 1), (empty.id, 2)]
+
+    asyncio.run(main())

@@ -1,8 +1,10 @@
-"""The chain of seven slots, its verdicts, and the forms a decision is kept in."""
+"""Routing for a running program: rules files that change."""
 
 from __future__ import annotations
 
+import os
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -10,11 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlingua.events import Bus, EventError, EventQuery, MemoryLog, TurnTrace
-from interlingua.events.payloads import RouteDecided
-from interlingua.model.message import Message
-from interlingua.model.metadata import MessageMetadata, RoutingMode, Usage
-from interlingua.model.rules import validate
+from interlingua.events import Bus, EventError, TurnTrace
+from interlingua.model.metadata import RoutingMode
 from interlingua.routing import (
     MODES,
     Availability,
@@ -26,59 +25,92 @@ from interlingua.routing import (
     Needs,
     NoModelError,
     PatternStats,
+    PolicyFile,
     Registry,
     Router,
     Slot,
     Turn,
     UnknownAliasError,
     Verdict,
+    check_rules,
     decide,
-    quota_refusal,
-    show,
 )
-from interlingua.routing.policy import Policy, Rule, Scope
+from tests.routing import policies
+from tests.routing.chains import MODELS, REGISTRY, Record, able, full_turn
+from tests.routing.policies import GOOD
 
 
-class Record(msgspec.Struct, frozen=True):
-    """The fields of a capability record that routing looks at."""
-
-    supports_images: bool | None = True
-    supports_tools: bool | None = True
-    supports_system_prompt: bool | None = True
-    supports_structured_output: bool | None = True
-    max_context_tokens: int | None = 100_000
-    accepted_image_media_types: tuple[str, ...] | None = None
-
-
-def able(model: str) -> Record:
-    return Record()
-
-
-def always(turn: Turn) -> bool:
-    return True
+def test_checking_a_file_lists_its_problems(tmp_path: Path) -> None:
+    path = tmp_path / "rules.toml"
+    assert check_rules(path, policies.REGISTRY)[0].path == "file"
+    path.write_text(GOOD, encoding="utf-8")
+    assert check_rules(path, policies.REGISTRY) == []
+    assert [p.path for p in check_rules(path)] == [
+        "rules[1].use",
+        'workspaces."/home/me/work".default',
+    ]
+    path.write_bytes(b"\xef\xbb\xbfschema_version = 1\n")
+    assert check_rules(path) == []
+    path.write_bytes(b"#" * (1 << 20) + b"##")
+    assert "larger than" in str(check_rules(path)[0])
+    assert check_rules(tmp_path)[0].path == "file"
 
 
-NAMES = ["override", "sticky", "ruled", "pattern", "delegate", "workspace", "global"]
-MODELS = [f"p:{name}" for name in NAMES]
-MODES_IN_ORDER = ["override", "manual", "rule", "pattern", "delegate", "default", "default"]
-"""Of the seven slots."""
-REGISTRY = Registry(ModelEntry(id=model, can_delegate=True) for model in MODELS)
+def touch(path: Path, text: str, tick: int) -> None:
+    path.write_text(text, encoding="utf-8")
+    os.utime(path, ns=(tick, tick))
 
 
-def full_turn(slots: set[int]) -> tuple[Turn, Config]:
-    """A turn in which exactly these slots have a candidate, each its own model."""
-    turn = Turn(
-        override="p:override" if 0 in slots else None,
-        sticky="p:sticky" if 1 in slots else None,
-        patterns=(PatternStats(model="p:pattern", success=0.9, sample_size=9),)
-        if 3 in slots
-        else (),
-        delegate=DelegateRequest(model="p:delegate") if 4 in slots else None,
-        workspace_default="p:workspace" if 5 in slots else None,
+def test_a_faulty_file_leaves_the_last_good_one_in_force_and_is_told_once(tmp_path: Path) -> None:
+    path = tmp_path / "rules.toml"
+    rules = PolicyFile(path, policies.REGISTRY)
+    assert rules.read().policy.everywhere.default is None
+    touch(path, GOOD, 1_000)
+    good = rules.read().policy
+    assert good.everywhere.default == "a:fast"
+    touch(path, GOOD + "[[", 2_000)
+    policy, invalid = rules.read()
+    assert policy is good
+    assert invalid is not None
+    assert invalid.version_in_force == good.version
+    assert "not TOML" in invalid.problems[0]
+    assert rules.read() == (good, None)
+    assert Bus(strict=True).emit("routing.policy_invalid", invalid) is not None
+    touch(path, GOOD.replace("a:fast", "a:deep"), 3_000)
+    repaired = rules.read()
+    assert (repaired.policy.everywhere.default, repaired.invalid) == ("a:deep", None)
+    assert repaired.policy.version != good.version
+    path.unlink()
+    assert rules.read().policy.everywhere.default is None
+
+
+def test_a_file_that_did_not_change_is_not_read_again_unless_asked(tmp_path: Path) -> None:
+    path = tmp_path / "rules.toml"
+    touch(path, GOOD, 1_000)
+    rules = PolicyFile(path, policies.REGISTRY)
+    first = rules.read().policy
+    assert rules.read().policy is first
+    assert rules.read(reload=True).policy is not first
+
+
+def test_a_router_takes_up_a_changed_file_with_the_next_turn(tmp_path: Path) -> None:
+    path = tmp_path / "rules.toml"
+    touch(path, GOOD, 1_000)
+    types: list[str] = []
+    router = Router(
+        policies.REGISTRY,
+        policies.able,
+        rules=PolicyFile(path, policies.REGISTRY),
+        emit=lambda type, payload: types.append(type),
     )
-    rules = (Rule("all", "p:ruled", always),) if 2 in slots else ()
-    policy = Policy(everywhere=Scope(rules))
-    return turn, Config(REGISTRY, policy, "p:global" if 6 in slots else None)
+    assert router.route(Turn()).chosen_model == "a:fast"
+    assert router.route(Turn(override="eyes")).chosen_model == "b:vision"
+    touch(path, GOOD.replace('default = "a:fast"', 'default = "a:deep"'), 2_000)
+    assert router.route(Turn()).chosen_model == "a:deep"
+    touch(path, "rubbish", 3_000)
+    assert router.route(Turn()).chosen_model == "a:deep"
+    assert types.count("routing.policy_invalid") == 1
+    assert types.count("route.decided") == 4
 
 
 @given(st.sets(st.integers(0, 6)), st.sets(st.integers(0, 6)))
@@ -126,61 +158,6 @@ def test_the_slots_and_their_order_and_the_mode_of_each() -> None:
 def test_there_are_six_modes_and_each_can_be_reached() -> None:
     assert sorted(RoutingMode) == sorted(set(MODES.values()))
     assert len(RoutingMode) == 6
-
-
-@pytest.mark.requirement("S002-39", "S002-40")
-def test_the_record_has_a_rule_name_only_for_rules_and_a_confidence_only_for_patterns() -> None:
-    for index in range(7):
-        record = decide(*full_turn({index, 6}), able).record()
-        assert record.chosen_model == MODELS[index]
-        assert record.mode == MODES_IN_ORDER[index]
-        assert record.reason
-        assert (record.rule_name is not None) == (index == 2)
-        assert (record.confidence is not None) == (index == 3)
-    assert decide(*full_turn({2}), able).record().rule_name == "all"
-    assert decide(*full_turn({3}), able).record().confidence == 1.0
-
-
-@pytest.mark.requirement("S002-39")
-def test_the_record_names_the_models_that_were_considered_and_not_taken() -> None:
-    turn, config = full_turn({0, 1, 3})
-    turn = msgspec.structs.replace(
-        turn,
-        patterns=(
-            PatternStats(model="p:pattern", success=0.9, sample_size=9),
-            PatternStats(model="p:sticky", success=0.5, sample_size=9),
-            PatternStats(model="p:global", success=0.4, sample_size=9),
-        ),
-    )
-    decision = decide(turn, config, able, lambda m: None if m == "p:pattern" else "down")
-    assert decision.record().alternatives_considered == ("p:override", "p:sticky", "p:global")
-    assert decide(*full_turn({6}), able).record().alternatives_considered == ()
-
-
-@pytest.mark.requirement("S002-32")
-def test_a_message_with_the_record_of_its_decision_is_valid() -> None:
-    record = decide(*full_turn({5}), able).record()
-    metadata = MessageMetadata(
-        model=record.chosen_model,
-        provider="p",
-        routing=record,
-        usage=Usage(input_tokens=1, output_tokens=1),
-    )
-    message = Message.assistant("hello", metadata)
-    assert message.metadata.routing is record
-    assert not [v for v in validate(message) if "routing" in str(v) or "model" in str(v)]
-    assert record.reason == "workspace default"
-
-
-@pytest.mark.requirement("S002-90")
-def test_after_the_model_command_the_record_is_manual_and_names_the_command() -> None:
-    registry = Registry.of(["anthropic:claude-sonnet-4-6", "openai:gpt-5"])
-    config = Config(registry, global_default="anthropic:claude-sonnet-4-6")
-    before = decide(Turn(), config, able).record()
-    after = decide(Turn(sticky="openai:gpt-5"), config, able).record()
-    assert before.mode is RoutingMode.DEFAULT
-    assert (after.mode, after.chosen_model) == (RoutingMode.MANUAL, "openai:gpt-5")
-    assert after.reason == "/model openai:gpt-5"
 
 
 @pytest.mark.requirement("S002-70")
@@ -259,9 +236,6 @@ def test_work_is_delegated_only_to_models_that_take_it() -> None:
     assert chosen() == "p:small"
 
 
-# ---------------------------------------------------------------------- patterns
-
-
 def stats(*rows: tuple[str, float, int, str]) -> tuple[PatternStats, ...]:
     return tuple(
         PatternStats(model=model, success=success, sample_size=size, cost_usd=Decimal(cost))
@@ -311,47 +285,6 @@ def test_confidence_lies_between_nothing_and_certainty(rows: list[tuple[float, i
     if step.confidence is not None:
         assert 0.05 <= step.confidence <= 1
         assert {m: n for m, _, n, _ in named}[step.candidate_model] >= 5
-
-
-# ---------------------------------------------------------------------- forms of a decision
-
-
-def test_model_show_prints_one_line_per_slot() -> None:
-    turn, config = full_turn({1, 2})
-    decision = decide(turn, config, able, lambda m: "it is down" if m == "p:sticky" else None)
-    lines = show(decision).splitlines()
-    assert lines[0] == "Model of the last turn: p:ruled"
-    assert lines[1].split() == ["1.", "per_message_override", "not_applicable"]
-    assert lines[2] == (
-        "2. manual_sticky         rejected        p:sticky  (it is down) [provider_unavailable]"
-    )
-    assert lines[3] == "3. rule                  chose           p:ruled  (rule all)"
-    assert len(lines) == 4
-    assert show(None) == "No turn has been routed yet."
-    assert show(quota_refusal()) == "Model of the last turn: none (quota_exceeded)"
-
-
-def test_a_quota_refusal_has_no_winner_and_says_why() -> None:
-    event = quota_refusal().event()
-    assert (event.winner_index, event.reason, event.chosen_model) == (-1, "quota_exceeded", None)
-    assert Bus(strict=True).emit("route.decided", event) is not None
-
-
-def test_the_event_has_the_whole_chain_and_is_what_the_catalogue_allows() -> None:
-    log = MemoryLog()
-    bus = Bus(log, strict=True)
-    ticks = iter([1.0, 1.0025])
-    router = Router(REGISTRY, able, global_default="p:global", clock=lambda: next(ticks))
-    trace = TurnTrace(bus, "s", "t")
-    decision = router.route(Turn(sticky="gone:away"), trace.emit)
-    with bus:
-        bus.flush_sync()
-    (event,) = log.events(EventQuery())
-    assert isinstance(event.payload, RouteDecided)
-    assert event.payload.chain == decision.chain
-    assert (event.payload.winner_index, event.payload.chosen_model) == (6, "p:global")
-    assert event.payload.elapsed_ms == 2.5
-    assert (event.turn_id, event.type) == ("t", "route.decided")
 
 
 def told(router: Router, turn: Turn) -> list[str]:

@@ -1,10 +1,7 @@
-"""Names, schemas and settings of MCP servers, in our own words."""
+"""Names and input schemas of MCP servers, made to fit ours."""
 
 from __future__ import annotations
 
-import json
-import time
-from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
@@ -13,21 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interlingua as il
-from interlingua.errors import InterlinguaError, ReadError, SchemaError
-from interlingua.tools.dispatch import Dispatcher
-from interlingua.tools.handlers import McpError
-from interlingua.tools.mcp import Offer
-from interlingua.tools.mcp_link import Link, McpServer, read_servers
-from interlingua.tools.mcp_schema import (
-    MAX_PARTS,
-    adapt_schema,
-    definition_of,
-    fitted_name,
-    marked,
-    shortened,
-)
+from interlingua.errors import SchemaError
+from interlingua.tools.mcp_schema import MAX_PARTS, adapt_schema, fitted_name, marked, shortened
 from interlingua.tools.registry import NAME, ToolRegistry
 from interlingua.tools.schema import check_schema
+from tests.tools.mcp_offers import adapted, in_object
 
 
 @pytest.mark.parametrize(
@@ -58,15 +45,6 @@ def test_names_that_are_too_long_keep_a_digest() -> None:
     one, two = "a" * 100 + "1", "a" * 100 + "2"
     assert len(shortened(one, one)) == 64
     assert shortened(one, one) != shortened(two, two)
-
-
-def in_object(schema: Any, **more: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": {"x": schema}, **more}
-
-
-def adapted(schema: Any, **more: Any) -> Any:
-    """How the schema of a property comes out."""
-    return adapt_schema("t", in_object(schema, **more))[0]["properties"]["x"]
 
 
 def test_a_schema_inside_the_subset_stays_as_it_is() -> None:
@@ -165,6 +143,7 @@ VALUES = st.recursive(
     ),
     max_leaves=4,
 )
+
 TYPE = st.sampled_from(["string", "integer", "boolean", "null", "object", "array"])
 
 
@@ -216,147 +195,3 @@ def test_an_adapted_schema_is_in_the_subset_and_never_stricter(
         return
     for value, fit in zip(values, fits, strict=True):
         assert ours.is_valid({"x": value}) or not fit
-
-
-def a_link(*tools: Any) -> Link:
-    link = Link(McpServer(name="srv", command="x"), lambda link: None)
-    link.tools, link.state = list(tools), "up"
-    return link
-
-
-def their_tool(name: str, schema: Any = None, **more: Any) -> Any:
-    types = pytest.importorskip("mcp_types", reason="needs the extra mcp")
-    return types.Tool(name=name, input_schema=schema or {"type": "object"}, **more)
-
-
-async def nobody(link: Link, name: str, input: Any) -> str:
-    return f"{link.server.name} {name} {input}"
-
-
-def test_tools_that_would_have_one_name_get_two() -> None:
-    registry = ToolRegistry()
-    offer = Offer(a_link(their_tool("a-b"), their_tool("a.b"), their_tool("a_b")), nobody)
-    assert offer.register(registry)
-    tools = offer.status().tools
-    assert sorted(tools.values()) == ["a-b", "a.b", "a_b"]
-    assert list(tools)[:2] == ["a_b", "srv__a_b"]
-    assert registry.names() == list(tools)
-    assert not offer.register(registry)
-    results = Dispatcher(registry, confirm=lambda question: True).run_sync(
-        [il.ToolUseBlock(name, name, {}) for name in tools]
-    )
-    said = [block.text for r in results for block in r.content if isinstance(block, il.TextBlock)]
-    assert said == [f"srv {theirs} {{}}" for theirs in tools.values()]
-
-
-def test_tools_that_cannot_be_registered_are_listed_with_the_reason() -> None:
-    registry = ToolRegistry()
-    adapted = their_tool("loose", in_object({"not": {"type": "string"}}))
-    offer = Offer(a_link(their_tool("bad", {"type": "array"}), adapted), nobody)
-    offer.register(registry)
-    status = offer.status()
-    assert registry.names() == ["loose"]
-    assert list(status.refused) == ["bad"]
-    assert "outermost" in status.refused["bad"]
-    assert status.adapted["loose"][0].startswith("$.properties.x.not")
-
-
-def test_a_server_s_tools_follow_what_it_offers_and_keep_their_names() -> None:
-    registry = ToolRegistry()
-    link = a_link(their_tool("one"), their_tool("two"))
-    offer = Offer(link, nobody)
-    offer.register(registry)
-    link.tools = [their_tool("two", description="New."), their_tool("three")]
-    assert offer.register(registry)
-    assert registry.names() == ["two", "three"]
-    changed = registry.get("two")
-    assert changed is not None
-    assert changed.description == "New."
-    offer.withdraw(registry)
-    assert registry.names() == []
-
-
-@pytest.mark.requirement("S002-46")
-def test_a_server_s_claim_to_only_read_is_believed_or_not() -> None:
-    types = pytest.importorskip("mcp_types", reason="needs the extra mcp")
-    hint = their_tool("t", annotations=types.ToolAnnotations(read_only_hint=True))
-    said = [
-        definition_of(hint, "t", local=True, trust_hints=trust)[0].side_effects
-        for trust in (True, False)
-    ]
-    assert said == ["read", "execute"]
-    assert definition_of(their_tool("t"), "t", local=False, trust_hints=True)[0].side_effects == (
-        "network"
-    )
-
-
-def test_servers_are_read_from_a_file(tmp_path: Path) -> None:
-    file = tmp_path / "mcp.json"
-    servers = {
-        "files": {"command": "files-server", "args": ["--root", "."], "env": {"A": "b"}},
-        "web": {"type": "http", "url": "https://example.com/mcp", "headers": {"X": "y"}},
-        "off": {"command": "x", "disabled": True},
-    }
-    file.write_text(json.dumps({"mcpServers": servers}))
-    files, web = read_servers(file)
-    assert (files.name, files.command, files.args) == ("files", "files-server", ("--root", "."))
-    assert (web.url, dict(web.headers)) == ("https://example.com/mcp", {"X": "y"})
-
-
-@pytest.mark.parametrize(
-    ("data", "place"),
-    [
-        ("[]", r"\$\.mcpServers"),
-        ("{", r"\$\.mcpServers"),
-        ('{"mcpServers": {"a": 1}}', r"\$\.mcpServers\.a"),
-        ('{"mcpServers": {"a": {"command": 1}}}', r"\$\.mcpServers\.a\.command"),
-        ('{"mcpServers": {"a": {"command": "x", "args": [1]}}}', r"a\.args"),
-        ('{"mcpServers": {"a": {"command": "x", "shell": true}}}', r"a\.shell"),
-    ],
-)
-def test_a_file_that_cannot_be_read_is_an_error_with_its_place(
-    tmp_path: Path, data: str, place: str
-) -> None:
-    file = tmp_path / "mcp.json"
-    file.write_text(data)
-    with pytest.raises(ReadError, match=place):
-        read_servers(file)
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"name": "A", "command": "x"},
-        {"name": "a__b", "command": "x"},
-        {"name": "a"},
-        {"name": "a", "command": "x", "url": "https://example.com"},
-        {"name": "a", "url": "file:///etc/passwd"},
-    ],
-)
-def test_servers_that_cannot_be_meant_are_refused(fields: dict[str, Any]) -> None:
-    with pytest.raises(McpError):
-        McpServer(**fields)
-    assert issubclass(McpError, InterlinguaError)
-
-
-def test_a_server_is_shown_without_its_secrets() -> None:
-    server = McpServer(name="a", command="x", args=("--token", "canary"), env={"TOKEN": "canary"})
-    remote = McpServer(
-        name="a", url="https://u:canary@example.com", headers={"Authorization": "canary"}
-    )
-    assert "canary" not in f"{server!r} {remote!r}"
-
-
-def test_naming_tools_takes_time_in_proportion() -> None:
-    """A server may offer tens of thousands."""
-
-    def took(count: int) -> float:
-        offer, registry = Offer(a_link(), nobody), ToolRegistry()
-        began = time.process_time()
-        names = {offer._name(f"tool-{number}", registry, set()) for number in range(count)}
-        assert len(names) == count
-        return time.process_time() - began
-
-    took(100)
-    short, long = min(took(500) for _ in range(3)), took(4000)
-    assert long < 8 * short * 3 + 0.05, (short, long)

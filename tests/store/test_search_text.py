@@ -1,6 +1,9 @@
-"""Search in scripts that are written without spaces between words."""
+"""What of a message can be searched."""
 
 from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,9 +14,67 @@ from interlingua.model.message import Message
 from interlingua.store import search_text
 from interlingua.store.base import Store
 from tests.effort import examples
-from tests.store.places import ask
+from tests.store.places import TU_1, ask
+from tests.store.stored import call, new_session
 
 requirement = pytest.mark.requirement
+
+
+@requirement("S002-100")
+def test_messages_are_found_by_their_words_newest_first(store: Store) -> None:
+    session, other = new_session(store), new_session(store)
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    texts = ["The quick brown fox", "A brown bear, quick-witted", "Über die Brücke", "fox_trot"]
+    for number, text in enumerate(texts):
+        time = start + timedelta(minutes=number)
+        store.append(session, [Message.user(text).replace(created_at=time)])
+    result = Message.tool_result(TU_1, "src/quick/brown.py: 3 lines")
+    store.append(other, [Message.assistant(call(TU_1)), result])
+
+    def found(words: str, **more: Any) -> list[int]:
+        return [hit.seq for hit in store.search(words, **more)]
+
+    assert found("quick brown", session_id=session) == [2, 1]
+    assert found("BROWN", session_id=session) == [2, 1]
+    assert found("fox", session_id=session) == [4, 1]
+    assert found("über") == [3]
+    assert found("brü*") == [3]
+    assert found("brü") == []
+    assert found("quick-witted") == [2]
+    assert found("quick fox bear") == []
+    assert found("brown", limit=1, session_id=session) == [2]
+    assert [hit.session_id for hit in store.search("quick py")] == [other]
+    hit = store.search("bear")[0]
+    assert hit.snippet == "A brown bear, quick-witted"
+    assert (hit.role, hit.created_at) == ("user", start + timedelta(minutes=1))
+
+
+@pytest.mark.parametrize("words", ["", " ", '"', "*", "a OR", "NEAR(", "') --", "&|!:", "\0", "-x"])
+def test_any_question_is_words_and_never_a_language(store: Store, words: str) -> None:
+    session = new_session(store)
+    store.append(session, [Message.user("a or near x")])
+    assert len(store.search(words)) <= 1
+
+
+@requirement("S002-100")
+def test_a_saved_message_is_found_by_its_new_words_alone(store: Store) -> None:
+    session = new_session(store)
+    (added,) = store.append(session, [Message.user("apple")]).messages
+    assert len(store.search("apple")) == 1
+    store.save(added.replace(content=(TextBlock("pear"),)))
+    assert store.search("apple") == []
+    assert len(store.search("pear")) == 1
+
+
+def test_a_huge_message_is_searched_in_its_first_part(store: Store) -> None:
+    session = new_session(store)
+    text = "start " + " ".join(f"word{number}" for number in range(200_000)) + " finish"
+    store.append(session, [Message.user(text)])
+    (hit,) = store.search("start")
+    assert len(hit.snippet) < 200
+    assert store.search("finish") == []
+    assert store.messages(session)[0].text == text
+
 
 TEXTS = {
     "zh": "我昨天去了北京大学图书馆借书。",

@@ -13,6 +13,7 @@ import interlingua
 from interlingua.profiles.profile import GROUPS
 
 ROOT = Path(interlingua.__file__).parent
+
 READERS = ("adapt", "profiles/capabilities.py", "providers/endpoint.py")
 
 
@@ -44,6 +45,7 @@ def _made(text: ast.JoinedStr) -> Iterator[str]:
 
 
 FIELDS = [f"{group}.{field}" for group, kind in GROUPS.items() for field in kind.__struct_fields__]
+
 WORDS = words()
 
 
