@@ -6,7 +6,6 @@ from typing import Any
 
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.registry import traits_of
-from interlingua.model.base import Raw
 from interlingua.model.blocks import Block
 from interlingua.model.exchange import Request
 from interlingua.model.losses import LossKind, Severity
@@ -115,7 +114,9 @@ class Fitter:
         if self.tools is not request.tools:
             changes["tools"] = self.tools
         if self.form or self.respelled:
-            changes["raw"] = self._spelled(request.raw)
+            own_raw = dict((request.raw or {}).get(self.dialect) or {})
+            own_raw[FORM] = {**self.form, **(own_raw.get(FORM) or {}), **self.respelled}
+            changes["raw"] = {**(request.raw or {}), self.dialect: own_raw}
         return request.replace(**changes) if changes else request
 
     def _options(self) -> Any:
@@ -125,8 +126,3 @@ class Fitter:
             if old is not None and new is not None and new is not old:
                 self.recorder.alias(new, old)
         return self.stands_for(options.replace(**self._changed), options)
-
-    def _spelled(self, raw: Raw | None) -> Raw:
-        own_raw = dict((raw or {}).get(self.dialect) or {})
-        own_raw[FORM] = {**self.form, **(own_raw.get(FORM) or {}), **self.respelled}
-        return {**(raw or {}), self.dialect: own_raw}

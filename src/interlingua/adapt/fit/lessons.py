@@ -51,7 +51,8 @@ def replacement(name: str, value: Any, allowed: AllowedValues) -> Replacement:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     if name in _LOWERED:
-        return _lower(value, allowed.most)
+        # A smaller number, but at least 1: 0 and -1 mean "no limit" to some providers
+        return int(allowed.most) if allowed.most is not None and 1 <= allowed.most < value else None
     return _in_range(value, allowed) if name in _RANGED else None
 
 
@@ -85,11 +86,6 @@ def _lower_level(levels: tuple[str, ...], value: Any, allowed: tuple[str, ...]) 
     if not lower:
         return None
     return lower[-1].upper() if value.isupper() else lower[-1]
-
-
-def _lower(value: float, most: float | None) -> int | None:
-    """A smaller number, but at least 1: 0 and -1 mean "no limit" to some providers."""
-    return int(most) if most is not None and 1 <= most < value else None
 
 
 def _in_range(value: float, allowed: AllowedValues) -> float | None:

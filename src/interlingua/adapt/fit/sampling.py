@@ -297,18 +297,24 @@ _NEUTRAL: dict[str, Any] = {
 def fit_sampling(fitter: Fitter) -> None:
     for option, field in _PLAIN:
         if fitter.now(option) is not None:
-            _fit(fitter, option, field)
+            when: When | None = getattr(fitter.profile.sampling, field)
+            if when is not None and not _allowed(fitter, when, fitter.now(option)):
+                _drop(fitter, option, f"sampling.{field}", _why(when, option))
     rules = fitter.profile.sampling
     if fitter.thinking:
         _while_thinking(fitter)
     if rules.temperature_range is not None and fitter.now("temperature") is not None:
         _within(fitter, "temperature", rules.temperature_range, "sampling.temperature_range")
     if rules.one_of is not None:
-        _one_of(fitter, rules.one_of)
+        present = [option for option in rules.one_of if fitter.now(option) is not None]
+        for option in present[1:]:
+            _drop(fitter, option, "sampling.one_of", f"takes {present[0]} or {option}, not both")
     _count(fitter)
     if fitter.now("stop"):
         _stop(fitter)
-    _verbosity(fitter)
+    words, wanted = fitter.profile.output.verbosity, fitter.now("verbosity")
+    if words is not None and wanted is not None and wanted not in words:
+        fitter.drop("verbosity", "output.verbosity", f"has no verbosity {wanted}")
     if fitter.traits.sampling_by_model:
         _spell(fitter)
 
@@ -323,12 +329,6 @@ def _spell(fitter: Fitter) -> None:
 
 
 _RETIRED = ("temperature", "top_p", "top_k")
-
-
-def _fit(fitter: Fitter, option: str, field: str) -> None:
-    when: When | None = getattr(fitter.profile.sampling, field)
-    if when is not None and not _allowed(fitter, when, fitter.now(option)):
-        _drop(fitter, option, f"sampling.{field}", _why(when, option))
 
 
 def _allowed(fitter: Fitter, when: When, value: Any) -> bool:
@@ -382,12 +382,6 @@ def _within(fitter: Fitter, option: str, span: tuple[float, float], field: str) 
         fitter.lost(option, field, reason)
 
 
-def _one_of(fitter: Fitter, options: tuple[str, ...]) -> None:
-    present = [option for option in options if fitter.now(option) is not None]
-    for option in present[1:]:
-        _drop(fitter, option, "sampling.one_of", f"takes {present[0]} or {option}, not both")
-
-
 def _count(fitter: Fitter) -> None:
     most, asked = fitter.profile.sampling.n, fitter.now("n")
     if most is None or asked is None or asked <= most:
@@ -415,9 +409,3 @@ def _stop(fitter: Fitter) -> None:
         reason = f"takes stop sequences of at most {longest} characters"
         fitter.change("stop", short or None)
         fitter.lost("stop", "limits.stop_length", reason, severity="info")
-
-
-def _verbosity(fitter: Fitter) -> None:
-    words, wanted = fitter.profile.output.verbosity, fitter.now("verbosity")
-    if words is not None and wanted is not None and wanted not in words:
-        fitter.drop("verbosity", "output.verbosity", f"has no verbosity {wanted}")

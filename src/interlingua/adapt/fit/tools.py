@@ -333,7 +333,10 @@ def fit_tools(fitter: Fitter) -> None:
             reason = f"takes {most} tools at most"
             fitter.lost_at(tool, None, "limits.tools", reason, "dropped", "error")
         fitter.tools = fitter.tools[:most]
-    _fit_schemas(fitter)
+    left = _StrictAllowance(fitter)
+    fitted = [_fit(fitter, tool, left) for tool in fitter.tools]
+    if any(new is not old for new, old in zip(fitted, fitter.tools, strict=True)):
+        fitter.tools = tuple(fitted)
 
 
 def refuses_tools(profile: Profile) -> bool:
@@ -378,13 +381,6 @@ class _StrictAllowance:
         self.tools, self.optional = self.tools - 1, self.optional - optional
         self.unions -= unions
         return None
-
-
-def _fit_schemas(fitter: Fitter) -> None:
-    left = _StrictAllowance(fitter)
-    fitted = [_fit(fitter, tool, left) for tool in fitter.tools]
-    if any(new is not old for new, old in zip(fitted, fitter.tools, strict=True)):
-        fitter.tools = tuple(fitted)
 
 
 def _fit(fitter: Fitter, tool: ToolDefinition, left: _StrictAllowance) -> ToolDefinition:

@@ -218,7 +218,10 @@ class HistoryRewriter:
     # -- responses --------------------------------------------------------------------------------
 
     def response(self, response: Response) -> Response:
-        self.tell_clamped_usage(response.message)
+        # counts that contradicted each other were made to agree when they were read
+        if any(each.type == "usage_contradicts" for each in response.message.metadata.diagnostics):
+            reason = "the counts contradicted each other and were made to agree"
+            self.recorder.lost(response.message, "metadata.usage", reason, "approximated", "info")
         message = self.assistant(response.message)
         if any(type(block) is ToolUseBlock for block in message.content):
             message = self.with_ids(message)
@@ -229,12 +232,6 @@ class HistoryRewriter:
 
     def with_ids(self, message: Message) -> Message:
         return with_legal_ids((message,), self.recipient, self.recorder)[0]
-
-    def tell_clamped_usage(self, message: Message) -> None:
-        """Counts that contradicted each other were made to agree when they were read."""
-        if any(each.type == "usage_contradicts" for each in message.metadata.diagnostics):
-            reason = "the counts contradicted each other and were made to agree"
-            self.recorder.lost(message, "metadata.usage", reason, "approximated", "info")
 
     # -- messages ---------------------------------------------------------------------------------
 

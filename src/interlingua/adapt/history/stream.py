@@ -258,7 +258,10 @@ class StreamRewriter:
     def _call(self, event: ToolUseStart) -> list[Event]:
         key = event.choice, event.index
         self._calls[key] = event
-        id = self._fitted(event)
+        seen = self._ids.setdefault(event.choice, {})
+        times = seen[event.id] = seen.get(event.id, 0) + 1
+        id = self._target.traits.ids.fit(event.id if times == 1 else f"{event.id}\n{times}")
+        self._fits[event.choice, event.id] = id
         if id != event.id:
             event = ToolUseStart(
                 event.index,
@@ -274,13 +277,6 @@ class StreamRewriter:
             self.held[key] = [event]
             return []
         return [event]
-
-    def _fitted(self, event: ToolUseStart) -> str:
-        seen = self._ids.setdefault(event.choice, {})
-        times = seen[event.id] = seen.get(event.id, 0) + 1
-        id = self._target.traits.ids.fit(event.id if times == 1 else f"{event.id}\n{times}")
-        self._fits[event.choice, event.id] = id
-        return id
 
     def _call_end(self, event: ToolUseEnd) -> list[Event]:
         key = event.choice, event.index

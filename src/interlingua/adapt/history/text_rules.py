@@ -34,14 +34,10 @@ DIRECTIVES: dict[str, str] = {"x-anthropic-billing-header:": "anthropic"}
 Code's is another with each request, so that nobody's prompt cache would ever fit (2026-11)."""
 
 
-def is_whitespace(text: str) -> bool:
-    return not text or text.isspace()
-
-
 REFUSED: dict[str, Callable[[str], bool] | None] = {
     "any": None,
     "answers": not_,
-    "visible": is_whitespace,
+    "visible": lambda text: not text or text.isspace(),
 }
 """By `Traits.allowed_text`: which texts are refused."""
 

@@ -371,7 +371,9 @@ class _ToolMapping:
         match word:
             case "mcp_toolset":
                 settings, beside = for_anthropic(server)
-                self.name_server(beside)
+                own_raw = self.raw.get("anthropic") or {}
+                listed = [*(own_raw.get("mcp_servers") or ()), beside]
+                self.raw["anthropic"] = {**own_raw, "mcp_servers": listed}
                 if server.headers:
                     self.lost(tool, place_of(*_headers(tool)), "has no place for headers")
             case "mcp":
@@ -379,11 +381,6 @@ class _ToolMapping:
             case _:
                 name, settings = word, for_gemini(server)
         return tool.replace(name=name, kind=word, raw={self.dialect: settings})
-
-    def name_server(self, server: dict[str, Any]) -> None:
-        own_raw = self.raw.get("anthropic") or {}
-        listed = [*(own_raw.get("mcp_servers") or ()), server]
-        self.raw["anthropic"] = {**own_raw, "mcp_servers": listed}
 
     def forget(self, name: str, listed: list[Any]) -> None:
         """A server that was told is not lost."""

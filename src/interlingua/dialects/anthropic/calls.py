@@ -83,7 +83,11 @@ def read_hosted_use(part: Wire, scope: Scope) -> ToolUseBlock:
 
 def write_tool_use(block: ToolUseBlock, scope: Scope, recorder: LossRecorder) -> Wire | None:
     if block.executor != "client":
-        return _write_hosted_use(block, recorder)
+        kind = spelling_of(NAME, block.raw).get("type")
+        if type(kind) is not str or block.executor != "provider":
+            recorder.dropped(block, "hosted tools do not cross from one service to another")
+            return None
+        return HOSTED_CALL.write_value(block, recorder, {"type": kind})
     if not scope.is_models and not is_odd(block.raw):
         recorder.dropped(block, "only a model calls tools")
         return None
@@ -91,14 +95,6 @@ def write_tool_use(block: ToolUseBlock, scope: Scope, recorder: LossRecorder) ->
     if bare and (block.input or block.raw_arguments is None) and is_silent(block.raw):
         return {"type": "tool_use", "id": block.id, "name": block.name, "input": block.input}
     return CALL.write_value(block, recorder, {"type": "tool_use"})
-
-
-def _write_hosted_use(block: ToolUseBlock, recorder: LossRecorder) -> Wire | None:
-    kind = spelling_of(NAME, block.raw).get("type")
-    if type(kind) is not str or block.executor != "provider":
-        recorder.dropped(block, "hosted tools do not cross from one service to another")
-        return None
-    return HOSTED_CALL.write_value(block, recorder, {"type": kind})
 
 
 # -- results --------------------------------------------------------------------------------------

@@ -217,7 +217,12 @@ def read_reasoning(inner: Any) -> Block | None:
     if len(inner) != 1:
         return None
     if type(inner.get("redactedContent")) is str:
-        return _read_redacted(inner["redactedContent"])
+        # the blob is the base64 of what the Messages API calls `data`, which is a text itself
+        blob = inner["redactedContent"]
+        data = _text_of(blob)
+        if data is None:
+            return RedactedThinkingBlock(blob, raw={NAME: {"$form": {"blob": True}}})
+        return RedactedThinkingBlock(data)
     if "reasoningText" not in inner:
         return None
     return at_path(".reasoningText", _read_thinking, require_key(inner, "reasoningText", dict))
@@ -234,14 +239,6 @@ def write_thinking(block: ThinkingBlock, recorder: LossRecorder, answer: bool) -
         recorder.dropped(block, "its signature is missing")
         return None
     return {"reasoningContent": {"reasoningText": REASONING.write_value(block, recorder)}}
-
-
-def _read_redacted(blob: str) -> RedactedThinkingBlock:
-    """The blob is the base64 of what the Messages API calls `data`, which is a text itself."""
-    data = _text_of(blob)
-    if data is None:
-        return RedactedThinkingBlock(blob, raw={NAME: {"$form": {"blob": True}}})
-    return RedactedThinkingBlock(data)
 
 
 def _text_of(blob: str) -> str | None:

@@ -433,7 +433,11 @@ def _write_result(block: ToolResultBlock, recorder: LossRecorder) -> Wire:
     own_raw = raw_of(NAME, block.raw)
     content = _write_content(block.content, _RESULT_WRITERS, recorder)
     if block.is_error:
-        _mark(content)
+        # say that a result is a failure
+        if content and content[0].get("type") == "text":
+            content[0] = {**content[0], "text": ERROR_MARK + content[0]["text"]}
+        else:
+            content.insert(0, {"type": "text", "text": ERROR_MARK})
         if "marked" not in spelling_in(own_raw):
             reason = "said by a mark before the text"
             recorder.lost(block, "is_error", reason, kind="downgraded")
@@ -449,11 +453,3 @@ def _write_result(block: ToolResultBlock, recorder: LossRecorder) -> Wire:
     elif not was_absent(own_raw, "content"):
         out["content"] = ""
     return out if block.raw is None else restore_raw(out, block, block.raw, recorder)
-
-
-def _mark(content: list[Wire]) -> None:
-    """Say that a result is a failure."""
-    if content and content[0].get("type") == "text":
-        content[0] = {**content[0], "text": ERROR_MARK + content[0]["text"]}
-    else:
-        content.insert(0, {"type": "text", "text": ERROR_MARK})

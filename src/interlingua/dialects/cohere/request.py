@@ -36,7 +36,11 @@ def read_request(wire: Wire, model: str | None = None, stream: bool | None = Non
 
 def _read(wire: Wire, model: str | None) -> Request:
     if "messages" not in wire and not _OF_V1.isdisjoint(wire):
-        return _read_v1(wire, model)
+        request, preserved = v1.read(wire, model)
+        messages = request.messages
+        if "documents" in wire:
+            messages = _with_documents(messages, wire["documents"], preserved, v1.read_flat)
+        return request.replace(messages=messages, raw=preserved.raw(NAME))
     preserved = Preserved()
     named = preserved.take(wire, "model", str)
     messages = read_messages(preserved.take(wire, "messages", list) or [])
@@ -45,14 +49,6 @@ def _read(wire: Wire, model: str | None) -> Request:
     if "documents" in wire:
         messages = _with_documents(messages, wire["documents"], preserved)
     return Request(messages, named or model, tools, options, raw=preserved.raw(NAME))
-
-
-def _read_v1(wire: Wire, model: str | None) -> Request:
-    request, preserved = v1.read(wire, model)
-    messages = request.messages
-    if "documents" in wire:
-        messages = _with_documents(messages, wire["documents"], preserved, v1.read_flat)
-    return request.replace(messages=messages, raw=preserved.raw(NAME))
 
 
 def _with_documents(

@@ -485,7 +485,9 @@ class StreamReader:
         if delta.get("error"):
             return [*events, *self._error(_error_body(delta))]
         events += answer.close()
-        self._add_end(answer, wire, delta)
+        answer.wire |= {key: delta[key] for key in delta if key != "error"}
+        if wire.get("id") is not None and "id" not in answer.wire:
+            answer.wire["id"] = wire["id"]
         word = delta.get("finish_reason")
         if word is not None:
             events.append(ev.Stop(STOP_REASONS.read(word), word))
@@ -494,11 +496,6 @@ class StreamReader:
             events.append(ev.UsageUpdate(usage))
         self._last = ev.MessageComplete(answer.response())
         return events
-
-    def _add_end(self, answer: ResponseBuilder, wire: Wire, delta: Wire) -> None:
-        answer.wire |= {key: delta[key] for key in delta if key != "error"}
-        if wire.get("id") is not None and "id" not in answer.wire:
-            answer.wire["id"] = wire["id"]
 
     def _error(self, wire: Wire) -> list[Event]:
         error = read_error(wire).error

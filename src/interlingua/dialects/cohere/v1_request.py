@@ -655,14 +655,8 @@ def write(request: Request, documents: list[Any], recorder: LossRecorder) -> Wir
     if request.options.raw is not None:
         restore_raw(out, request.options, request.options.raw, recorder)
     if request.continues is not None:
-        _write_continues(request, request.continues, out, recorder)
+        if request.continues.conversation_id is not None:
+            out["conversation_id"] = request.continues.conversation_id
+        if request.continues != Continues(conversation_id=request.continues.conversation_id):
+            recorder.lost(request, "continues", severity="error")
     return restore_raw(out, request, request.raw, recorder)
-
-
-def _write_continues(
-    request: Request, continues: Continues, out: Wire, recorder: LossRecorder
-) -> None:
-    if continues.conversation_id is not None:
-        out["conversation_id"] = continues.conversation_id
-    if continues != Continues(conversation_id=continues.conversation_id):
-        recorder.lost(request, "continues", severity="error")

@@ -26,7 +26,7 @@ from interlingua.dialects.kernel.errors import (
     read_whole,
     require,
 )
-from interlingua.dialects.kernel.fields import NOT_OURS, Attrs, Field, Reading, Table, plain
+from interlingua.dialects.kernel.fields import NOT_OURS, Attrs, Field, Table, plain
 from interlingua.dialects.kernel.preserved import (
     FORM,
     Preserved,
@@ -58,10 +58,6 @@ def _kind_of(message: str, word: str | None, status: int | None) -> ErrorKind:
     return tables.STATUS_KINDS.get(status or 0, ErrorKind.OTHER)
 
 
-def _read_word(value: Any) -> Reading:
-    return {"code": value} if type(value) is str else NOT_OURS
-
-
 def _write_word(error: Any, recorder: LossRecorder) -> str | None:
     """Google's own word, or the one for the kind; one that it made up goes home as a spelling."""
     if error.code not in tables.ERRORS:
@@ -83,7 +79,7 @@ ERROR = Table(
     Field(
         "status",
         ("code",),
-        _read_word,
+        lambda value: {"code": value} if type(value) is str else NOT_OURS,
         _write_word,
         fill=lambda error: tables.ERROR_WORDS[error.kind],
     ),

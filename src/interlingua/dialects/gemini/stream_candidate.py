@@ -94,7 +94,12 @@ class Candidate:
         if parts is not None:
             for at, part in enumerate(parts):
                 at_path(f".content.parts[{at}]", self._read_part, part)
-            self._keep_content(candidate["content"])
+            content = candidate["content"]
+            if self._content is None:
+                self._content = {}
+            merge(self._content, content, _PARTS)
+            if content.get("parts") is not None:
+                self._content["parts"] = self._parts
             if parts:
                 self.finished = False
         merge(self._wire, wire, _CONTENT)
@@ -113,13 +118,6 @@ class Candidate:
         if numbered:
             self._wire["index"] = 0
 
-    def _keep_content(self, content: Wire) -> None:
-        if self._content is None:
-            self._content = {}
-        merge(self._content, content, _PARTS)
-        if content.get("parts") is not None:
-            self._content["parts"] = self._parts
-
     def _read_part(self, part: Any) -> None:
         if type(part) is dict and self._read_piece(part):
             return
@@ -131,15 +129,12 @@ class Candidate:
         self._close()
         self._parts.append(part)
         for block in blocks:
-            self._emit_block(block)
+            index = self._open()
+            if type(block) is ToolUseBlock and block.executor == "client":
+                self._client_calls = [block]
+            self._events.append(start_of_block(index, block, choice=self._choice))
+            self._end_block(index, block)
         self._before = None
-
-    def _emit_block(self, block: Block) -> None:
-        index = self._open()
-        if type(block) is ToolUseBlock and block.executor == "client":
-            self._client_calls = [block]
-        self._events.append(start_of_block(index, block, choice=self._choice))
-        self._end_block(index, block)
 
     def _open(self) -> int:
         self._count += 1

@@ -21,7 +21,7 @@ from interlingua.dialects.gemini_interactions.tables import (
 from interlingua.dialects.gemini_interactions.text import read_contents, write_content
 from interlingua.dialects.kernel.calls import report_recovered
 from interlingua.dialects.kernel.errors import ShapeError, read_each, require, require_key
-from interlingua.dialects.kernel.fields import Field, Reading, Table, lost, plain
+from interlingua.dialects.kernel.fields import Field, Table, lost, plain
 from interlingua.dialects.kernel.preserved import (
     Preserved,
     content_of,
@@ -97,16 +97,12 @@ def write_thought(block: ThinkingBlock, steps: list[Wire], recorder: LossRecorde
     out: Wire = before if joins and before is not None else {"type": THOUGHT}
     if part is not None:
         out["summary"] = [*out.get("summary", ()), part]
-    _put_rest(block, out, recorder)
-    if not joins:
-        steps.append(out)
-
-
-def _put_rest(block: ThinkingBlock, out: Wire, recorder: LossRecorder) -> None:
     THOUGHT_STEP.write(block, out, raw_of(NAME, block.raw), recorder)
     if block.raw is not None:
         restore_raw(out, block, block.raw, recorder)
         out.pop(PART, None)
+    if not joins:
+        steps.append(out)
 
 
 def _part_of(block: ThinkingBlock, spelling: Wire) -> Wire | None:
@@ -118,10 +114,6 @@ def _part_of(block: ThinkingBlock, spelling: Wire) -> Wire | None:
 
 
 # -- calls ----------------------------------------------------------------------------------------
-
-
-def _read_signature(value: Any) -> Reading:
-    return {"signature": require(value, str)} if value else {}
 
 
 def _report_arguments(block: Any, recorder: LossRecorder) -> None:
@@ -138,7 +130,7 @@ FUNCTION_CALL = Table(
     Field(
         "signature",
         ("signature",),
-        _read_signature,
+        lambda value: {"signature": require(value, str)} if value else {},
         lost("signature", "the thought before a call is signed").write,
     ),
     Field("", ("raw_arguments",), lambda _: {}, _report_arguments),

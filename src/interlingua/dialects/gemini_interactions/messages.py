@@ -121,7 +121,12 @@ class Run:
         if not content:
             if content is not None:
                 require(content, list, ".content")
-            self._add_nothing(step)
+            # an output without content; what it says besides is a block that we do not know
+            if any(item is not None for key, item in step.items() if key not in _OUTPUT):
+                self.blocks.append(UnknownBlock({NAME: step}))
+            else:
+                self.empty.append([len(self.blocks), step])
+            self._after_output = False
             return
         blocks = [
             UnknownBlock({NAME: {"type": MODEL_OUTPUT, "content": [block.raw[NAME]]}})
@@ -134,14 +139,6 @@ class Run:
             blocks[0] = _with_step(blocks[0], beside, self._after_output)
         self.blocks += blocks
         self._after_output = True
-
-    def _add_nothing(self, step: Wire) -> None:
-        """An output without content; what it says besides is a block that we do not know."""
-        if any(item is not None for key, item in step.items() if key not in _OUTPUT):
-            self.blocks.append(UnknownBlock({NAME: step}))
-        else:
-            self.empty.append([len(self.blocks), step])
-        self._after_output = False
 
     def message(self, preserved: Preserved | None = None) -> Message:
         """All of them as one message; `kept` is what its turn says besides."""

@@ -348,7 +348,11 @@ def _read(wire: Wire, model: str | None) -> Request:
     messages = _read_messages(wire, preserved)
     listed = preserved.take(wire, "tools", list) if "tools" in wire else None
     tools = tuple(read_each(listed, ".tools", read_tool)) if listed else ()
-    continues = _read_continues(wire, preserved)
+    fields: Wire = {}
+    for key, attr in _CONTINUES.items():
+        if key in wire and (item := preserved.take(wire, key, str)) is not None:
+            fields[attr] = item
+    continues = Continues(**fields) if fields else None
     options = Options(**OPTIONS.read(wire, preserved), **read_labels(wire, preserved))
     if named is None and "model" not in wire and model is None:
         preserved.mark_absent("model")
@@ -364,14 +368,6 @@ def _read_messages(wire: Wire, preserved: Preserved) -> tuple[Message, ...]:
         preserved.take(wire, "input", list)
         return tuple(leading)
     return (*leading, *read_input(wire["input"], preserved))
-
-
-def _read_continues(wire: Wire, preserved: Preserved) -> Continues | None:
-    fields: Wire = {}
-    for key, attr in _CONTINUES.items():
-        if key in wire and (item := preserved.take(wire, key, str)) is not None:
-            fields[attr] = item
-    return Continues(**fields) if fields else None
 
 
 def write_request(request: Request, recorder: LossRecorder) -> Wire:

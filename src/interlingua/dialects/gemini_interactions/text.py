@@ -278,11 +278,6 @@ def _points(text: str, offset: int) -> int | None:
     return offset - size + len(text) if offset > 0 else offset
 
 
-def _bytes(text: str, offset: int) -> int:
-    within = min(offset, len(text))
-    return offset if offset < 0 else bytes_before(text, within) + offset - within
-
-
 def read_citations(listed: Any, text: str) -> tuple[Citation, ...]:
     return tuple(read_each(listed, ".annotations", lambda wire: _read_citation(wire, text)))
 
@@ -332,5 +327,6 @@ def write_citation(citation: Citation, text: str, recorder: LossRecorder) -> Wir
     for key, attr in _OFFSETS.items():
         offset = getattr(citation, attr)
         if offset is not None:
-            out[key] = _bytes(text, offset)
+            within = min(offset, len(text))
+            out[key] = offset if offset < 0 else bytes_before(text, within) + offset - within
     return out if citation.raw is None else restore_raw(out, citation, citation.raw, recorder)

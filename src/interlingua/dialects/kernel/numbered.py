@@ -48,15 +48,11 @@ from interlingua.streams.frames import MANY, Frame, thin
 # -- reading --------------------------------------------------------------------------------------
 
 
-def _text_delta(index: int, text: str) -> ev.BlockDelta:
-    return ev.BlockDelta(index, "text", text)
-
-
 _PIECES: dict[type[Block], Any] = {
     TextBlock: ev.TextDelta,
     ThinkingBlock: ev.ThinkingDelta,
     ToolUseBlock: ev.ToolUseInputDelta,
-    CompactionBlock: _text_delta,
+    CompactionBlock: lambda index, text: ev.BlockDelta(index, "text", text),
 }
 """The event that tells a piece of a block."""
 

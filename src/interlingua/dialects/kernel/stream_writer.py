@@ -85,13 +85,10 @@ class StreamWriter:
         try:
             step = self.steps[type(event)]
         except KeyError:
-            return self._drop_event(event)
+            # an event of a type that writers do not know, as a later version may add
+            self.report.add("dropped", "$", f"{self.name} has no {event.type} event")
+            return []
         return step(event)
-
-    def _drop_event(self, event: Event) -> list[Frame]:
-        """An event of a type that writers do not know, as a later version may add."""
-        self.report.add("dropped", "$", f"{self.name} has no {event.type} event")
-        return []
 
     def close(self) -> list[Frame]:
         return [] if self._writer is None else self._writer.close()

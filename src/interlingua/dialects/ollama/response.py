@@ -33,10 +33,6 @@ from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatu
 PROMPT, OUTPUT = "prompt_eval_count", "eval_count"
 
 
-def _read_prompt(value: Any) -> Reading:
-    return {"input_tokens": max(require(value, int), 0)}
-
-
 def _write_prompt(usage: Any, recorder: LossRecorder) -> int | None:
     fresh, cached = usage.input_tokens, usage.cached_input_tokens
     prompt = (fresh or 0) + (cached or 0) + (usage.cache_creation_input_tokens or 0)
@@ -54,7 +50,7 @@ USAGE = Table(
     Field(
         PROMPT,
         ("input_tokens", "cached_input_tokens", "cache_creation_input_tokens"),
-        _read_prompt,
+        lambda value: {"input_tokens": max(require(value, int), 0)},
         _write_prompt,
     ),
     counted(OUTPUT, "output_tokens"),

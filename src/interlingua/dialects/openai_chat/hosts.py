@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 
 from interlingua.dialects.openai_chat.tables import DEFAULT_HOST, LIMITS, Host
-from interlingua.model.ids import IdGrammar
 
 _DEVELOPER = re.compile(rb'"role"\s*:\s*"developer"')
 _IDS = re.compile(rb'"tool_call_id"\s*:\s*"((?:[^"\\]|\\.)*)"')
@@ -56,11 +55,7 @@ def _odd(host: Host) -> tuple[bytes, ...]:
 
 def _matters(mark: bytes, host: Host, body: bytes) -> bool:
     if mark is _ID and host.ids is not None:
-        return _has_odd_id(body, host.ids)
+        legal = host.ids.matcher()
+        found = _IDS.findall(body)
+        return any(b"\\" in each or not legal(each.decode("utf-8", "replace")) for each in found)
     return mark is not _ROLE or _DEVELOPER.search(body) is not None
-
-
-def _has_odd_id(body: bytes, ids: IdGrammar) -> bool:
-    legal = ids.matcher()
-    found = _IDS.findall(body)
-    return any(b"\\" in each or not legal(each.decode("utf-8", "replace")) for each in found)
