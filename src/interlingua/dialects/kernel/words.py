@@ -25,7 +25,7 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.losses import LossKind, Severity
-from interlingua.model.message import Message, Role
+from interlingua.model.message import Message
 from interlingua.model.metadata import MessageMetadata, StopReason
 
 # -- data URLs ------------------------------------------------------------------------------------
@@ -311,7 +311,3 @@ def take_mark(blocks: list[Any]) -> bool:
         return False
     blocks[:1] = [first.replace(text=text)] if text else []  # type: ignore[union-attr]  # a text
     return True
-
-
-def only_results(message: Message) -> bool:
-    return message.role is Role.TOOL and all(type(b) is ToolResultBlock for b in message.content)
