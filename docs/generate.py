@@ -8,11 +8,11 @@ import stub
 import interlingua as il
 from interlingua.dialects import describe
 from interlingua.events import catalogue
-from interlingua.profiles import describe as models
 from interlingua.profiles.reading import compiled_rules
 from interlingua.transcripts import describe as transcripts
 from interlingua.transcripts import format_of, formats
 from tools import layers
+from tools import models_page as models
 
 ARCHITECTURE = Path(__file__).with_name("ARCHITECTURE.md")
 FOLDER = Path(__file__).with_name("dialects")

@@ -111,7 +111,7 @@ def test_numbers_stay_right_where_a_message_cannot_be_read(store: Store) -> None
 
 def make_unreadable(store: Store, session: str, seq: int) -> None:
     """A message as a newer version may have written it."""
-    from interlingua.store.effects import Step
+    from interlingua.store.statements import Step
 
     def change():  # type: ignore[no-untyped-def]  # a statement, as an engine runs it
         sql = "UPDATE messages SET role = 'oracle' WHERE session_id = ? AND seq = ?"

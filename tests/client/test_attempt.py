@@ -19,7 +19,7 @@ from interlingua.client.transport import HttpRequest, Limits
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.app import App
 from interlingua.gateway.settings import RouteSettings, Settings
-from interlingua.providers.errors import MissingSettingError
+from interlingua.providers.provider import MissingSettingError
 
 KEY = "planted-secret-0123456789"
 GPT, CLAUDE = "openai:gpt-4o", "anthropic:claude-sonnet-4-5"

@@ -10,7 +10,7 @@ import pytest
 
 import interlingua as il
 from interlingua.client import AsyncClient, Client, InvalidRequestError
-from interlingua.providers.errors import MissingSettingError, UnknownProviderError
+from interlingua.providers.provider import MissingSettingError, UnknownProviderError
 from tests.client import served
 from tests.client.served import MODELS, TEXT, client_of, dialect_arg, serving
 

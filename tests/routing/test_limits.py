@@ -24,7 +24,7 @@ from interlingua.routing import (
     needs_of,
     turn_of,
 )
-from interlingua.routing.limits import failure_of, shortcoming_of
+from interlingua.routing.swap import failure_of, shortcoming_of
 from tests.routing.needs import CALL, PNG
 
 WEBP = ImageBlock(Source("base64", "aGk="), "image/webp")

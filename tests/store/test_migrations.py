@@ -16,11 +16,11 @@ from interlingua.model.codec import dumps
 from interlingua.model.message import Message
 from interlingua.store import migrations, schema
 from interlingua.store.base import Store
-from interlingua.store.effects import Op
 from interlingua.store.errors import StoreError
 from interlingua.store.library import Connection
 from interlingua.store.open import open_store
 from interlingua.store.sqlite import SqliteFile
+from interlingua.store.statements import Op
 from tests.store.places import TU_1, ask, fork
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kills are of POSIX")

@@ -16,8 +16,8 @@ from interlingua.model.blocks import ToolUseBlock
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageMetadata, Usage
 from interlingua.store import migrations
-from interlingua.store.effects import Op, Step
 from interlingua.store.errors import BusyError, StoreError
+from interlingua.store.statements import Op, Step
 from interlingua.store.usages import walk
 from tests.store.conftest import Server, in_schema
 from tests.store.places import TU_1, ask

@@ -173,7 +173,7 @@ def test_every_filter_of_the_request_log_uses_an_index(
 
 def _plan(store: Store, sql: str, values: object) -> bool:
     """Whether SQLite finds the rows by an index, and in the order of the list."""
-    from interlingua.store.effects import Step
+    from interlingua.store.statements import Step
 
     def op() -> Iterator[object]:
         return (yield Step(f"EXPLAIN QUERY PLAN {sql}", values))  # type: ignore[arg-type]  # as above

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from interlingua.tools.handlers import AUTOMATIC, Timeouts
+from interlingua.tools.handlers import AUTOMATIC, GRACE, Timeouts
 from interlingua.tools.mcp_link import CALL_WAIT, FIRST_WAIT, LONGEST_WAIT, TRIES
 from interlingua.tools.results import Limits
-from interlingua.tools.running import GRACE
 from interlingua.tools.workspace import READ_LIMIT
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tools.md").read_text(encoding="utf-8")

@@ -332,7 +332,7 @@ class Commands:
         self.screen.note(f"rated {words[0]}")
 
     async def _attach(self, words: list[str]) -> None:
-        from interlingua.agents.chat.attach import attached
+        from interlingua.agents.chat.files import attached
 
         if not words:
             self.screen.line(", ".join(self.attached) or "No files wait.")

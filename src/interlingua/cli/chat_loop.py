@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from interlingua import config
-from interlingua.agents.chat.attach import attached
+from interlingua.agents.chat.files import attached
 from interlingua.cli.chat import ChatOptions, Talk, opened_talk, short
 from interlingua.cli.chat_commands import COMMANDS, Commands, LeaveError
 from interlingua.cli.chat_screen import Screen, clean, one_line

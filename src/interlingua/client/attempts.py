@@ -19,7 +19,7 @@ from interlingua.client.errors import (
 from interlingua.client.retry import Budget, RetryPolicy
 from interlingua.errors import InterlinguaError
 from interlingua.model.exchange import ErrorKind
-from interlingua.providers.errors import MissingSettingError
+from interlingua.providers.provider import MissingSettingError
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

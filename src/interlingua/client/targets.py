@@ -36,9 +36,8 @@ from interlingua.profiles.overlay import ProfileSource
 from interlingua.profiles.resolving import resolve
 from interlingua.providers.credentials import AuthorisedRequest, Credentials, authorise, credentials
 from interlingua.providers.endpoint import Endpoint, endpoint
-from interlingua.providers.errors import UnknownProviderError
 from interlingua.providers.profiles import ModelLookup
-from interlingua.providers.provider import Kind, Provider, Secret
+from interlingua.providers.provider import Kind, Provider, Secret, UnknownProviderError
 from interlingua.providers.read import own_path
 from interlingua.providers.read import providers as known_providers
 

@@ -22,7 +22,7 @@ from interlingua.gateway.memory.responses import Responses
 from interlingua.gateway.paths.guard import Guard
 from interlingua.gateway.paths.routes import application
 from interlingua.gateway.relay.app import App
-from interlingua.gateway.requests.api import RequestWatchers
+from interlingua.gateway.requests import RequestWatchers
 from interlingua.gateway.responses.websocket import Sockets
 from interlingua.gateway.sessions.turns import Turns
 from interlingua.gateway.settings import Limits, Settings

@@ -8,23 +8,21 @@ from interlingua.providers.credentials import (
     sign,
 )
 from interlingua.providers.endpoint import Endpoint, dialect_for, endpoint
-from interlingua.providers.errors import (
-    MissingSettingError,
-    ProviderSetupError,
-    ProvidersFileError,
-    UnknownProviderError,
-)
 from interlingua.providers.provider import (
     Auth,
     Kind,
+    MissingSettingError,
     Paths,
     Provider,
+    ProviderSetupError,
+    ProvidersFileError,
     RegionalHosts,
     Secret,
     Style,
     Switches,
     Timeouts,
     ToolIds,
+    UnknownProviderError,
     Variable,
 )
 from interlingua.providers.read import compatible, own_path, provider, providers

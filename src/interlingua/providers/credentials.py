@@ -17,8 +17,15 @@ from urllib.parse import quote, unquote, urlsplit
 import msgspec
 
 from interlingua.providers.endpoint import Endpoint
-from interlingua.providers.errors import MissingSettingError, ProviderSetupError
-from interlingua.providers.provider import HIDDEN, Auth, Provider, Secret, Style
+from interlingua.providers.provider import (
+    HIDDEN,
+    Auth,
+    MissingSettingError,
+    Provider,
+    ProviderSetupError,
+    Secret,
+    Style,
+)
 from interlingua.providers.read import own_path
 
 ALGORITHM = "AWS4-HMAC-SHA256"

@@ -14,8 +14,13 @@ import msgspec
 from interlingua.dialects.registry import traits_of
 from interlingua.profiles.names import model_name
 from interlingua.profiles.profile import Profile, profile_of
-from interlingua.providers.errors import MissingSettingError, ProviderSetupError
-from interlingua.providers.provider import Kind, Paths, Provider
+from interlingua.providers.provider import (
+    Kind,
+    MissingSettingError,
+    Paths,
+    Provider,
+    ProviderSetupError,
+)
 from interlingua.providers.read import provider as find_provider
 from interlingua.providers.read import url_problem
 

@@ -22,8 +22,13 @@ from interlingua.dialects.openai_chat.tables import HOSTS
 from interlingua.dialects.registry import dialects, traits_of
 from interlingua.errors import found
 from interlingua.model.ids import IdGrammar
-from interlingua.providers.errors import ProvidersFileError, UnknownProviderError
-from interlingua.providers.provider import Provider, Secret, ToolIds
+from interlingua.providers.provider import (
+    Provider,
+    ProvidersFileError,
+    Secret,
+    ToolIds,
+    UnknownProviderError,
+)
 
 MOST_BYTES = 1 << 20
 MOST_ID = 4096

@@ -18,15 +18,17 @@ from interlingua.routing.decision import (
     quota_refusal,
     show,
 )
-from interlingua.routing.limits import Capabilities, CapabilityLookup, Failure
 from interlingua.routing.policy import Policy
 from interlingua.routing.predicates import Problem
 from interlingua.routing.registry import ModelEntry, Registry
 from interlingua.routing.router import Config, PolicyFile, Router, check_rules, decide
 from interlingua.routing.swap import (
     AddressedText,
+    Capabilities,
+    CapabilityLookup,
     Choice,
     Command,
+    Failure,
     Refusal,
     address,
     check_swap,

@@ -24,11 +24,11 @@ from interlingua.events.payloads import (
 )
 from interlingua.routing.availability import EVENT_TYPES, Availability, Change
 from interlingua.routing.decision import Decision, not_applicable
-from interlingua.routing.limits import CapabilityLookup, Unavailable, failure_of, never_unavailable
 from interlingua.routing.patterns import best_of
 from interlingua.routing.policy import MOST_BYTES, NO_POLICY, Policy, PolicyReader
 from interlingua.routing.predicates import Problem
 from interlingua.routing.registry import Registry
+from interlingua.routing.swap import CapabilityLookup, Unavailable, failure_of, never_unavailable
 from interlingua.routing.turn import Turn
 
 

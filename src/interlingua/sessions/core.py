@@ -23,8 +23,7 @@ from interlingua.model.tools import ToolDefinition
 from interlingua.profiles.estimate.estimator import Estimator
 from interlingua.providers.profiles import ModelLookup, lookup_here
 from interlingua.routing.decision import Decision, SwapError
-from interlingua.routing.limits import CapabilityLookup
-from interlingua.routing.swap import Choice, check_swap
+from interlingua.routing.swap import CapabilityLookup, Choice, check_swap
 from interlingua.routing.turn import Facts, facts_of
 from interlingua.sessions.adapters.adapter import Adapter
 from interlingua.sessions.adapters.ids import IdMap

@@ -16,11 +16,10 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from interlingua.store.base import AsyncStore, Operations
-from interlingua.store.effects import Op
 from interlingua.store.errors import BusyError, StoreError
 from interlingua.store.library import Connection
 from interlingua.store.sqlite import READERS, TIMEOUT, SqliteFile, perform
-from interlingua.store.statements import SQLITE
+from interlingua.store.statements import SQLITE, Op
 
 T = TypeVar("T")
 

@@ -15,7 +15,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
-from interlingua.store.effects import Op, Prepared
 from interlingua.store.idempotency import Idempotency, Memory
 from interlingua.store.messages import IN_VAIN, Search
 from interlingua.store.patterns import Patterns
@@ -24,6 +23,7 @@ from interlingua.store.request_rows import RequestFilter, RequestRow
 from interlingua.store.requests import ALL, Requests
 from interlingua.store.rows import SearchHit, UsageRow
 from interlingua.store.sessions import Forks, Retention
+from interlingua.store.statements import Op, Prepared
 from interlingua.store.tasks import Tasks
 from interlingua.store.usages import UsageCursor, Usages, walk
 

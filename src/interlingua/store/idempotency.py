@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from interlingua.store.effects import Op, Step, now
 from interlingua.store.quotas import Quotas
+from interlingua.store.statements import Op, Step, now
 
 
 class Claim(NamedTuple):

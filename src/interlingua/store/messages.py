@@ -14,11 +14,10 @@ from interlingua.model.ids import Ulids, is_ulid
 from interlingua.model.message import Message, from_micros, with_provenance
 from interlingua.model.rules import EarlierCall, validate, validate_appended
 from interlingua.store import search_text
-from interlingua.store.effects import Op, Prepared, Rows, Step, Work, now
 from interlingua.store.errors import ConflictError, InvalidError, NotFoundError, StoreError
 from interlingua.store.message_rows import Draft, draft, read, read_all
 from interlingua.store.rows import CALLS, Appended, Hold, SearchHit, ToolCallRow
-from interlingua.store.statements import Statements
+from interlingua.store.statements import Op, Prepared, Rows, Statements, Step, Work, now
 from interlingua.store.usages import Ledger
 
 logger = logging.getLogger(__name__)

@@ -12,8 +12,8 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from interlingua.store.columns import Table
-from interlingua.store.effects import Op, Step, Work, now
+from interlingua.store.rows import Table
+from interlingua.store.statements import Op, Step, Work, now
 
 EvictionReason = Literal["age", "capacity", "reset"]
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from interlingua.errors import MissingExtraError
 from interlingua.store import migrations, schema
 from interlingua.store.base import AsyncStore, Operations, Store
-from interlingua.store.effects import UNREADABLE, Op, Rows, Step, run
 from interlingua.store.errors import (
     BusyError,
     ConflictError,
@@ -23,7 +22,7 @@ from interlingua.store.errors import (
     of_value,
     unreadable,
 )
-from interlingua.store.statements import POSTGRES
+from interlingua.store.statements import POSTGRES, UNREADABLE, Op, Rows, Step, run
 
 if TYPE_CHECKING:
     from psycopg.abc import AdaptContext

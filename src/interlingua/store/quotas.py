@@ -26,8 +26,7 @@ from interlingua.store.cap_rules import (
     held_ids,
     spend_ids,
 )
-from interlingua.store.effects import Op, Step, Work, now
-from interlingua.store.statements import filled
+from interlingua.store.statements import Op, Step, Work, filled, now
 
 _SQLITE = {
     "lock": "",

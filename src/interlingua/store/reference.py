@@ -15,11 +15,9 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import msgspec
 
 from interlingua.model.codec import dumps
-from interlingua.store.columns import Table
-from interlingua.store.effects import Op, Prepared, Step, Work, now
 from interlingua.store.errors import ConflictError, NotFoundError, StoreError
-from interlingua.store.rows import JsonObject
-from interlingua.store.statements import filled
+from interlingua.store.rows import JsonObject, Table
+from interlingua.store.statements import Op, Prepared, Step, Work, filled, now
 
 T = TypeVar("T")
 

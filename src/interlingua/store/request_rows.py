@@ -12,8 +12,7 @@ import msgspec
 
 from interlingua.errors import InterlinguaError
 from interlingua.model.metadata import Usage
-from interlingua.store.columns import Part, Table
-from interlingua.store.rows import EventRow, JsonObject
+from interlingua.store.rows import EventRow, JsonObject, Part, Table
 
 SESSIONS = "sessions"
 """The front of requests that turns of sessions and tasks made: what they cost is with the messages

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from interlingua.model.codec import dumps
 from interlingua.model.message import micros
 from interlingua.model.metadata import Usage
-from interlingua.store.effects import Op, Step, Work
 from interlingua.store.errors import NotFoundError
 from interlingua.store.request_rows import (
     LISTED,
@@ -25,6 +24,7 @@ from interlingua.store.request_rows import (
     amount,
 )
 from interlingua.store.rows import EVENTS, EventRow
+from interlingua.store.statements import Op, Step, Work
 
 
 class Trace(Work):

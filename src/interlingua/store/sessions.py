@@ -13,7 +13,6 @@ from interlingua.model.blocks import Block, ToolResultBlock, ToolUseBlock
 from interlingua.model.codec import dumps
 from interlingua.model.ids import Ulids, first_ulid, is_tool_id, new_tool_id
 from interlingua.model.message import from_micros, micros
-from interlingua.store.effects import Op, Step, Work, now
 from interlingua.store.errors import NotFoundError
 from interlingua.store.message_rows import Draft, StoredMessage, draft, read
 from interlingua.store.messages import Messages
@@ -29,6 +28,7 @@ from interlingua.store.rows import (
     SessionRow,
     ToolCallRow,
 )
+from interlingua.store.statements import Op, Step, Work, now
 
 FORGET_WORDS = "INSERT INTO message_search (message_search, rank) VALUES ('merge', -2000)"
 """SQLite's index keeps words of removed messages where they filled pages, until pages are merged:

@@ -13,11 +13,10 @@ from typing import TypeVar
 
 from interlingua.store import migrations, schema
 from interlingua.store.base import Operations, Store
-from interlingua.store.effects import UNREADABLE, Op, Rows
 from interlingua.store.errors import BusyError, StoreError, unreadable
 from interlingua.store.library import Connection, library
 from interlingua.store.sessions import INCREMENTAL
-from interlingua.store.statements import SQLITE
+from interlingua.store.statements import SQLITE, UNREADABLE, Op, Rows
 
 T = TypeVar("T")
 

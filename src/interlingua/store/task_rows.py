@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from interlingua.model.message import Message
-from interlingua.store.columns import Table
+from interlingua.store.rows import Table
 from interlingua.store.statements import filled
 
 QueueState = Literal["starting", "queued", "taken", "removed"]

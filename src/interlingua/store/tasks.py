@@ -17,11 +17,11 @@ from msgspec.structs import replace
 from interlingua.model.codec import dumps, loads
 from interlingua.model.message import Message
 from interlingua.store import task_rows
-from interlingua.store.effects import Op, Step
 from interlingua.store.errors import ConflictError, NotFoundError, QueueFullError, ReusedIdError
 from interlingua.store.quotas import Quotas
 from interlingua.store.rows import SessionRow
 from interlingua.store.sessions import Sessions
+from interlingua.store.statements import Op, Step
 from interlingua.store.task_rows import (
     TASKS,
     ConfirmationRow,

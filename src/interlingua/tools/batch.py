@@ -36,14 +36,15 @@ from interlingua.tools.handlers import (
     CallContext,
     DispatchError,
     Handler,
+    TooLateError,
     ToolRun,
     WorkspaceError,
     effects_of,
+    finish,
     is_async,
     takes_run,
 )
 from interlingua.tools.results import error_result, result_of, size_of, sound
-from interlingua.tools.running import TooLateError, finish
 
 if TYPE_CHECKING:
     from interlingua.events.bus import Bus

@@ -10,8 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from interlingua.model.base import JsonObject
 from interlingua.model.tools import SideEffects, ToolDefinition
-from interlingua.tools.handlers import is_async
-from interlingua.tools.running import GRACE, Threads, finish
+from interlingua.tools.handlers import GRACE, Threads, finish, is_async
 
 Outcome = Literal["approved", "denied", "timeout", "cancelled"]
 

@@ -25,12 +25,12 @@ from interlingua.tools.handlers import (
     CallContext,
     DispatchError,
     Permit,
+    Threads,
     Timeouts,
     ToolRun,
 )
 from interlingua.tools.registry import ToolRegistry, build_validator
 from interlingua.tools.results import Limits
-from interlingua.tools.running import Threads
 from interlingua.tools.workspace import Workspace
 
 if TYPE_CHECKING:

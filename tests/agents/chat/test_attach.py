@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import interlingua as il
-from interlingua.agents.chat import attach
-from interlingua.agents.chat.attach import AttachmentError, attached
+from interlingua.agents.chat import files
+from interlingua.agents.chat.files import AttachmentError, attached
 
 
 def test_files_become_blocks_by_their_endings(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_what_cannot_be_attached_says_why(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "empty.txt").write_bytes(b"")
     (tmp_path / "odd.bin").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "large.txt").write_bytes(b"x" * 101)
-    monkeypatch.setattr(attach, "MOST", 100)
+    monkeypatch.setattr(files, "MOST", 100)
     os.mkfifo(tmp_path / "pipe.txt")
     problems = {
         "missing.txt": "No such file",

@@ -18,7 +18,7 @@ from interlingua.agents.chat.setup import Setup
 from interlingua.client import CallError
 from interlingua.client.errors import OutputError
 from interlingua.model.events import Event
-from interlingua.providers.errors import MissingSettingError
+from interlingua.providers.provider import MissingSettingError
 from interlingua.sessions.session import AsyncCall
 from interlingua.tools.dispatch import Dispatcher
 from interlingua.tools.registry import ToolRegistry

@@ -81,7 +81,7 @@ def test_what_cannot_be_converted_is_told_with_a_reason(tmp_path: Path) -> None:
 
 
 def test_a_body_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("interlingua.gateway.page.export.MOST_BYTES", 1000)
+    monkeypatch.setattr("interlingua.gateway.page.MOST_BYTES", 1000)
     ((status, told),) = converted(tmp_path, {"text": "x" * 1000, "target": "anthropic"})
     assert (status, told["error"]["code"]) == (413, "request_too_large")
 

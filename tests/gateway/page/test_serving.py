@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from interlingua.gateway.page.files import INDEX, contents
+from interlingua.gateway.page import INDEX, contents
 from tests.gateway.page.conftest import apart
 from tests.gateway.serving import Served, key, served
 

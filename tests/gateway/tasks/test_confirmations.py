@@ -13,7 +13,7 @@ import pytest
 
 from interlingua.gateway.config import ConfigError, read
 from interlingua.gateway.settings import Tasks
-from interlingua.gateway.tasks.task_tools import servers_path
+from interlingua.gateway.tasks.runs import servers_path
 from tests.gateway.serving import Served, Upstream, key, served, settings_in
 from tests.gateway.tasks.asking import PATIENCE, idle, new, page, say, shown, until
 

@@ -2,7 +2,7 @@
 
 `chat.py` sends one message and yields the answer as it arrives, and goes back by forks. `setup.py`
 knows which models can be reached from this machine, and shows a request without sending it.
-`attach.py` makes blocks of files, `files.py` has the tools for the files of a folder.
+`files.py` makes blocks of files, and has the tools for the files of a folder.
 """
 
 from interlingua.agents.chat.chat import Chat, ChatEvent

@@ -27,9 +27,8 @@ from interlingua.profiles.capabilities import known_models
 from interlingua.profiles.resolving import aliases
 from interlingua.providers.credentials import credentials
 from interlingua.providers.endpoint import dialect_for
-from interlingua.providers.errors import MissingSettingError, ProviderSetupError
 from interlingua.providers.profiles import ModelLookup
-from interlingua.providers.provider import HIDDEN, Provider
+from interlingua.providers.provider import HIDDEN, MissingSettingError, Provider, ProviderSetupError
 from interlingua.providers.read import own_path, providers
 from interlingua.routing.registry import ModelEntry, is_model_id, provider_of
 from interlingua.routing.router import PolicyFile, Router

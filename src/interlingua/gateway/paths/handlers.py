@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from interlingua import __version__
-from interlingua.gateway.page.files import page, wants_page
+from interlingua.gateway.page import page, wants_page
 from interlingua.gateway.paths import listing
 from interlingua.gateway.paths.openapi import document
 from interlingua.gateway.shared.bodies import Rules, ShownModel, read

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from interlingua import __version__
-from interlingua.gateway.page.export import NewConversion, NewExport, NewRedaction
+from interlingua.gateway.page import NewConversion, NewExport, NewRedaction
 from interlingua.gateway.shared.bodies import (
     ChangedSession,
     NewRating,

@@ -21,12 +21,11 @@ from starlette.types import Receive, Scope, Send
 from interlingua.agents.tasks.events import NothingToDoError, TaskBusyError
 from interlingua.client.errors import CallError
 from interlingua.errors import InterlinguaError, ReadError
+from interlingua.gateway import page
+from interlingua.gateway import requests as requests_api
 from interlingua.gateway.memory import responses as responses_store
-from interlingua.gateway.page import export
-from interlingua.gateway.page.files import routes as page_files
 from interlingua.gateway.paths import handlers as own
 from interlingua.gateway.paths.listing import front_of, whose
-from interlingua.gateway.requests import api as requests_api
 from interlingua.gateway.sessions import api as sessions_api
 from interlingua.gateway.sessions.turns import BusyError, FullError
 from interlingua.gateway.shared.callers import ApiError, answer, error_answer, principal_of
@@ -36,7 +35,7 @@ from interlingua.gateway.shared.state import ANONYMOUS, Principal, Refusal
 from interlingua.gateway.tasks import api as tasks_api
 from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.profiles.names import UnknownModelError
-from interlingua.providers.errors import ProviderSetupError
+from interlingua.providers.provider import ProviderSetupError
 from interlingua.routing.decision import NoModelError, OverrideError, RoutingError, SwapError
 from interlingua.sessions.effects import SessionError, TurnError
 from interlingua.store.errors import ConflictError, NotFoundError, StoreError
@@ -77,8 +76,8 @@ ROWS: tuple[Row, ...] = (
     Row("GET", "/server/version", own.version, both=True),
     Row("GET", "/routing/policy", own.policy, both=True),
     Row("POST", "/routing/check", own.check_rules, both=True),
-    Row("GET", "/convert", export.formats_known, both=True),
-    Row("POST", "/convert", export.convert_body, both=True),
+    Row("GET", "/convert", page.formats_known, both=True),
+    Row("POST", "/convert", page.convert_body, both=True),
     Row("GET", "/models", own.models, dialect=True),
     Row("GET", "/v1/models", own.models, dialect=True),
     Row("GET", "/v1/models/{model:path}", own.model, dialect=True),
@@ -109,8 +108,8 @@ ROWS: tuple[Row, ...] = (
     Row("POST", "/sessions/{id}/rating", sessions_api.rate, both=True),
     Row("GET", "/sessions/{id}/messages", sessions_api.messages, both=True),
     Row("GET", "/sessions/{id}/summary", sessions_api.summed, both=True),
-    Row("POST", "/sessions/{id}/redaction", export.look, both=True),
-    Row("POST", "/sessions/{id}/export", export.export, both=True),
+    Row("POST", "/sessions/{id}/redaction", page.look, both=True),
+    Row("POST", "/sessions/{id}/export", page.export, both=True),
     Row("GET", "/sessions/{id}/events", sessions_api.events, both=True),
     Row("POST", "/task", tasks_api.create, both=True),
     Row("GET", "/tasks", tasks_api.listing, both=True),
@@ -140,7 +139,7 @@ def application(service: Service) -> Starlette:
     routes = [
         StarletteRoute(row.path, _endpoint(service, row), methods=[row.method]) for row in rows()
     ]
-    app = Starlette(routes=[*routes, *page_files()], exception_handlers={HTTPException: _not_here})
+    app = Starlette(routes=[*routes, *page.routes()], exception_handlers={HTTPException: _not_here})
     app.router.redirect_slashes = False
     return app
 

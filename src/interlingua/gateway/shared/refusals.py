@@ -14,7 +14,7 @@ from interlingua.gateway.shared.fronts import fronts
 from interlingua.gateway.shared.state import Refusal
 from interlingua.local.model import LocalModelError
 from interlingua.model.exchange import ErrorKind, ProviderError
-from interlingua.providers.errors import MissingSettingError, ProviderSetupError
+from interlingua.providers.provider import MissingSettingError, ProviderSetupError
 
 CODE_HEADER = "x-interlingua-code"
 

@@ -21,8 +21,7 @@ from interlingua.gateway.shared.state import Principal, Refusal
 from interlingua.gateway.tasks import output
 from interlingua.gateway.tasks.output import new_answer, new_message, new_task
 from interlingua.gateway.tasks.overview import all_tasks
-from interlingua.gateway.tasks.runs import owner_of
-from interlingua.gateway.tasks.task_tools import folder_of, require_folder
+from interlingua.gateway.tasks.runs import folder_of, owner_of, require_folder
 from interlingua.model.ids import is_ulid
 from interlingua.model.message import Message
 from interlingua.store.errors import (

@@ -1,23 +1,30 @@
-"""Conversions and exports for the page: a body in another format, a session as one file, a preview
-of what redaction removes. Nothing is stored."""
+"""Serves the page at `/`, and what only it asks for: a body in another format, a session as one
+file, a preview of what redaction removes. Nothing of these is stored.
+
+The files of the page are those of `interlingua/web`, under names that are known beforehand: nothing
+that a request says is looked up on a disk. What a model, a tool or a file says is put on the page
+as text, and `POLICY` makes sure of it: only code of these files runs, and no text becomes markup.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from interlingua.adapt import formats
 from interlingua.adapt.convert import Kind, convert
 from interlingua.dialects.record import Written
 from interlingua.errors import DetectError, InterlinguaError, MissingExtraError
-from interlingua.gateway.page.files import HEADERS
 from interlingua.gateway.sessions.api import own_sessions, session_row
 from interlingua.gateway.sessions.search import summary
 from interlingua.gateway.shared.bodies import read
@@ -36,6 +43,75 @@ from interlingua.transcripts.redaction import Finding, OwnPattern, PatternError,
 
 if TYPE_CHECKING:
     from interlingua.gateway.service import Service
+
+
+POLICY = "; ".join(
+    [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "connect-src 'self'",
+        "img-src 'self' data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    ]
+)
+HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": POLICY,
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+INDEX = "index.html"
+SERVED_KINDS = {
+    "css": "text/css",
+    "html": "text/html",
+    "js": "text/javascript",
+    "svg": "image/svg+xml",
+}
+
+
+@cache
+def contents() -> dict[str, bytes]:
+    """Every file of the page by its name."""
+    found = [each for each in files("interlingua.web").iterdir() if each.is_file()]
+    served = [each for each in found if each.name.rpartition(".")[2] in SERVED_KINDS]
+    return {each.name: each.read_bytes() for each in served}
+
+
+def wants_page(request: Request) -> bool:
+    """Browsers say that they take HTML; clients of an API do not."""
+    return "text/html" in request.headers.get("accept", "")
+
+
+def page() -> Response:
+    return _file(INDEX)
+
+
+@cache
+def routes() -> tuple[Route, ...]:
+    """One route for each file that the page asks for."""
+    names = sorted(contents().keys() - {INDEX})
+    return tuple(Route(f"/page/{name}", _serving(name), methods=["GET"]) for name in names)
+
+
+def _serving(name: str) -> Callable[[Request], Awaitable[Response]]:
+    async def serve(request: Request) -> Response:
+        return _file(name)
+
+    return serve
+
+
+def _file(name: str) -> Response:
+    kind = SERVED_KINDS[name.rpartition(".")[2]]
+    headers = {**HEADERS, "vary": "accept"} if name == INDEX else HEADERS
+    return Response(contents()[name], headers=headers, media_type=kind)
 
 
 MOST_BYTES = 4 * 1024 * 1024

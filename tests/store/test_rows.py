@@ -10,12 +10,11 @@ from typing import Any, Literal
 import msgspec
 import pytest
 
-from interlingua.store.columns import Part, Table
 from interlingua.store.open import open_store
 from interlingua.store.patterns import PATTERNS
 from interlingua.store.reference import KEYS, TEAMS, USERS
 from interlingua.store.request_rows import LISTED, REQUESTS
-from interlingua.store.rows import CALLS, EVENTS, SESSIONS
+from interlingua.store.rows import CALLS, EVENTS, SESSIONS, Part, Table
 from interlingua.store.statements import fill
 from interlingua.store.task_rows import TASKS
 from tests.store.places import ask

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import interlingua as il
+from interlingua.gateway import requests as api
 from interlingua.gateway.keys.key_admin import add_user, rotate
-from interlingua.gateway.requests import api
-from interlingua.gateway.requests.api import RequestWatchers
+from interlingua.gateway.requests import RequestWatchers
 from interlingua.model.ids import Ulids
 from interlingua.store.open import open_async_store
 from interlingua.store.request_rows import RequestFilter, RequestRow

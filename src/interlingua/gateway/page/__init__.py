@@ -1,1 +1,0 @@
-"""Serves the page at `/`, and the conversions that only it asks for."""

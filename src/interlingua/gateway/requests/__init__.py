@@ -1,1 +1,0 @@
-"""The request log over HTTP: a list, one request, live; keys and caps, read-only."""
