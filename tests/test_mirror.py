@@ -6,7 +6,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).parent
 PACKAGE = TESTS.parent / "src" / "interlingua"
-LEAST = 48
+LEAST = 58
 """Per cent of the modules; it only rises."""
 
 

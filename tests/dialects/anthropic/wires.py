@@ -75,3 +75,6 @@ def write(*messages: Message, **more: Any) -> tuple[dict[str, Any], Report]:
 
 def losses(report: Report) -> list[tuple[str, str]]:
     return [(loss.kind, loss.path) for loss in report]
+
+
+HELLO = Message.user("Hello")

@@ -7,24 +7,14 @@ from typing import Any
 import pytest
 
 from interlingua.dialects.bedrock import DIALECT
-from interlingua.dialects.bedrock.tables import ERRORS, STOP_REASONS
+from interlingua.dialects.bedrock.tables import ERRORS
 from interlingua.errors import ReadError
 from interlingua.model.blocks import TextBlock, ThinkingBlock, ToolUseBlock
-from interlingua.model.exchange import ErrorKind, ProviderError, Response
+from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.model.message import Message
-from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason, Usage
-from tests.dialects.bedrock.wires import CALL, answer, losses, read_answer, text
-from tests.laws import acceptable
-
-
-def written(response: Response) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    said = DIALECT.write_response(response)
-    assert acceptable.RESPONSES["bedrock"](said.wire) == []
-    return said.wire, losses(said.report)
-
-
-def made(content: Any = "Hello", **metadata: Any) -> Response:
-    return Response(Message.assistant(content, MessageMetadata(**metadata)))
+from interlingua.model.metadata import MessageStatus, StopReason, Usage
+from tests.dialects.bedrock.answers import made, written
+from tests.dialects.bedrock.wires import CALL, answer, read_answer, text
 
 
 def test_an_answer_is_a_message_with_metadata() -> None:
@@ -34,28 +24,6 @@ def test_an_answer_is_a_message_with_metadata() -> None:
     assert (metadata.protocol, metadata.status) == ("bedrock", MessageStatus.COMPLETE)
     assert (metadata.stop_reason, metadata.raw_stop_reason) == (StopReason.TOOL_USE, "tool_use")
     assert metadata.usage == Usage(10, 3)
-
-
-@pytest.mark.parametrize("word", [*STOP_REASONS.words, "a_word_of_tomorrow"])
-def test_every_stop_reason_goes_home(word: str) -> None:
-    metadata = read_answer(answer(stopReason=word)).message.metadata
-    assert metadata.stop_reason is STOP_REASONS.read(word)
-    assert metadata.raw_stop_reason == word
-
-
-@pytest.mark.parametrize(
-    ("reason", "word"),
-    [
-        (StopReason.REFUSAL, "content_filtered"),
-        (StopReason.PAUSE, "max_tokens"),
-        (StopReason.OTHER, "end_turn"),
-        (None, "end_turn"),
-    ],
-)
-def test_a_reason_without_a_word_is_the_nearest(reason: Any, word: str) -> None:
-    wire, lost = written(made(stop_reason=reason, raw_stop_reason="stop"))
-    assert wire["stopReason"] == word
-    assert lost == [("approximated", "$.message.metadata.stop_reason")]
 
 
 @pytest.mark.requirement("P36", "P37")

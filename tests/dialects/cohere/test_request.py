@@ -8,7 +8,7 @@ import pytest
 
 import interlingua as il
 from interlingua.dialects.cohere import DIALECT
-from tests.dialects.cohere.wires import CALL, DOCUMENT, TOOL, WHOLE, body, home, user
+from tests.dialects.cohere.wires import CALL, TOOL, WHOLE, body, home, user
 from tests.laws import cohere_types
 
 ODD: list[dict[str, Any]] = [
@@ -66,61 +66,6 @@ def test_everything_has_its_field() -> None:
     assert plan == il.TextBlock("I look.", phase="commentary")
     assert isinstance(call, il.ToolUseBlock)
     assert call.input == {"city": "Oslo"}
-
-
-def test_documents_are_said_by_the_first_message_of_the_user() -> None:
-    request = DIALECT.read_request(body(user("One"), user("Two"), documents=[DOCUMENT]))
-    document, text = request.messages[0].content
-    assert isinstance(document, il.DocumentBlock)
-    assert (document.source.data, document.title) == ("Oslo is cold.", "Oslo")
-    assert text == il.TextBlock("One")
-    told = il.convert(body(user("One"), documents=[DOCUMENT]), "cohere", "anthropic", "request")
-    assert told.wire["messages"][0]["content"][0]["source"]["data"] == "Oslo is cold."
-
-
-def test_documents_of_others_stand_beside_the_messages() -> None:
-    paper = il.DocumentBlock(il.Source("text", "It rains."), "text/plain", title="Weather")
-    late = il.Message.user([il.TextBlock("And?"), paper])
-    written = DIALECT.write_request(il.Request((il.Message.user("Hi"), late), "m"))
-    assert written.wire["documents"] == [{"data": {"text": "It rains.", "title": "Weather"}}]
-    assert written.wire["messages"][1] == user("And?")
-    assert [(loss.kind, loss.path) for loss in written.report] == [
-        ("moved", "$.messages[1].content[1]")
-    ]
-
-
-def test_commentary_is_a_plan_only_before_a_call() -> None:
-    said = il.TextBlock("I look.", phase="commentary")
-    call = il.ToolUseBlock("c1", "weather", {})
-    turns = (il.Message.assistant((said, call)), il.Message.assistant((said.replace(),)))
-    written = DIALECT.write_request(il.Request(turns, "m"))
-    assert written.wire["messages"][0]["tool_plan"] == "I look."
-    assert written.wire["messages"][1] == {"role": "assistant", "content": "I look."}
-    assert [loss.path for loss in written.report] == ["$.messages[1].content[0].phase"]
-
-
-def test_one_strict_tool_among_others_is_told_as_lost() -> None:
-    tools = (il.ToolDefinition("a", strict=True), il.ToolDefinition("b"))
-    written = DIALECT.write_request(il.Request((il.Message.user("x"),), "m", tools))
-    assert "strict_tools" not in written.wire
-    assert [loss.path for loss in written.report] == ["$.tools[0].strict"]
-
-
-def test_a_failed_result_is_marked_in_its_text() -> None:
-    result = il.ToolResultBlock("c1", (il.TextBlock("no"),), is_error=True)
-    written = DIALECT.write_request(il.Request((il.Message.of_result(result),), "m"))
-    assert written.wire["messages"][0]["content"] == "[tool error] no"
-    again = DIALECT.read_request(written.wire).messages[0].content[0]
-    assert isinstance(again, il.ToolResultBlock)
-    assert again.is_error
-    assert again.content == (il.TextBlock("no"),)
-
-
-def test_no_tool_can_be_named() -> None:
-    options = il.Options(tool_choice=il.ToolChoice("any", ("weather",)))
-    written = DIALECT.write_request(il.Request((il.Message.user("x"),), "m", options=options))
-    assert written.wire["tool_choice"] == "REQUIRED"
-    assert [loss.path for loss in written.report] == ["$.options.tool_choice.names"]
 
 
 @pytest.mark.parametrize("source", [name for name in il.dialects() if name != "cohere"])

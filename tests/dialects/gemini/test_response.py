@@ -9,10 +9,11 @@ import pytest
 from interlingua.dialects.gemini import DIALECT
 from interlingua.errors import ReadError
 from interlingua.model.blocks import ImageBlock, RefusalBlock, Source, TextBlock, ToolUseBlock
-from interlingua.model.exchange import ErrorKind, ProviderError, Response
+from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason, Usage
-from tests.dialects.gemini.wires import PNG, Wire, answer, call, losses, model, read_answer, text
+from tests.dialects.gemini.answers import ended, written
+from tests.dialects.gemini.wires import PNG, Wire, answer, call, model, read_answer, text
 
 COUNTS = {"promptTokenCount": 10, "candidatesTokenCount": 4, "totalTokenCount": 14}
 
@@ -21,15 +22,6 @@ def usage_of(**counts: Any) -> Usage:
     usage = read_answer({**answer(text("Hi")), "usageMetadata": counts}).message.metadata.usage
     assert usage is not None
     return usage
-
-
-def written(message: Message, **more: Any) -> tuple[Any, list[tuple[str, str]]]:
-    told = DIALECT.write_response(Response(message, **more))
-    return told.wire, losses(told.report)
-
-
-def ended(stop: StopReason, *blocks: Any) -> Message:
-    return Message.assistant(blocks or "Hi", MessageMetadata(stop_reason=stop))
 
 
 def test_an_answer_is_a_message_and_what_is_known_about_it() -> None:
@@ -79,26 +71,6 @@ def test_odd_candidates_go_home(candidate: Wire) -> None:
 @pytest.mark.parametrize(
     ("word", "reason"),
     [
-        ("STOP", StopReason.END_TURN),
-        (1, StopReason.END_TURN),
-        ("MAX_TOKENS", StopReason.MAX_TOKENS),
-        ("SAFETY", StopReason.CONTENT_FILTER),
-        ("RECITATION", StopReason.CONTENT_FILTER),
-        ("IMAGE_SAFETY", StopReason.CONTENT_FILTER),
-        ("CONTINUATION", StopReason.PAUSE),
-        ("MALFORMED_FUNCTION_CALL", StopReason.OTHER),
-        ("OTHER", StopReason.ERROR),
-        ("SOMETHING_NEW", StopReason.OTHER),
-    ],
-)
-def test_the_wires_word_is_a_stop_reason_and_kept(word: Any, reason: StopReason) -> None:
-    metadata = read_answer(answer(text("Hi"), finishReason=word)).message.metadata
-    assert (metadata.stop_reason, metadata.raw_stop_reason) == (reason, word)
-
-
-@pytest.mark.parametrize(
-    ("word", "reason"),
-    [
         ("STOP", StopReason.TOOL_USE),
         ("MAX_TOKENS", StopReason.MAX_TOKENS),
         ("SAFETY", StopReason.CONTENT_FILTER),
@@ -113,21 +85,6 @@ def test_calls_decide_the_ending_but_limits_and_filters_win(word: str, reason: S
 def test_code_that_google_ran_is_no_call_to_answer() -> None:
     wire = answer({"executableCode": {"language": "PYTHON", "code": "1"}}, text("One."))
     assert read_answer(wire).message.metadata.stop_reason is StopReason.END_TURN
-
-
-@pytest.mark.parametrize("stop", list(StopReason))
-def test_every_stop_reason_is_said_or_reported(stop: StopReason) -> None:
-    wire, lost = written(ended(stop))
-    back = DIALECT.read_response(wire).message.metadata.stop_reason
-    assert (back is stop) is (lost == [])
-    assert lost in ([], [("approximated", "$.message.metadata.stop_reason")])
-
-
-def test_an_edited_stop_reason_wins_over_the_word() -> None:
-    response = read_answer(answer(text("Hi")))
-    metadata = response.message.metadata.replace(stop_reason=StopReason.MAX_TOKENS)
-    wire, lost = written(response.message.replace(metadata=metadata))
-    assert (wire["candidates"][0]["finishReason"], lost) == ("MAX_TOKENS", [])
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,6 @@ from interlingua.model.events import (
     StreamError,
     TextDelta,
     ThinkingDelta,
-    ToolUseEnd,
-    ToolUseInputDelta,
     ToolUseStart,
     UsageUpdate,
 )
@@ -43,7 +41,8 @@ from tests.dialects.gemini.streaming import (
     whole,
     write,
 )
-from tests.dialects.gemini.wires import PNG, call, text
+from tests.dialects.gemini.streams import IMAGE
+from tests.dialects.gemini.wires import call, text
 from tests.dialects.streaming import bare, only_unread
 
 HELLO = [
@@ -54,7 +53,6 @@ CODE = {"executableCode": {"language": "PYTHON", "code": "print(6*7)"}}
 RAN = {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "42\n"}}
 SEARCH = {"toolCall": {"toolType": "GOOGLE_SEARCH_WEB", "args": {"queries": ["x"]}, "id": "t1"}}
 FOUND = {"toolResponse": {"toolType": "GOOGLE_SEARCH_WEB", "response": {"a": 1}, "id": "t1"}}
-IMAGE = {"inlineData": {"mimeType": "image/png", "data": PNG}}
 SOUND = {"inlineData": {"mimeType": "audio/L16;codec=pcm;rate=24000", "data": "AAAA"}}
 UNAVAILABLE = {"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}}
 
@@ -155,25 +153,6 @@ def test_thoughts_are_no_text() -> None:
     ]
 
 
-@pytest.mark.requirement("P28", "P29", "P31")
-def test_calls_come_whole_each_with_an_index_of_its_own() -> None:
-    wires = talk([call(args={"a": 1}, id="c1"), {"functionCall": {"name": "now"}}])
-    events = bare(goes_home(wires))
-    told = [event for event in events if type(event).__name__.startswith("ToolUse")]
-    second = told[3]
-    assert isinstance(second, ToolUseStart)
-    assert second.id.startswith("il_")
-    assert told == [
-        ToolUseStart(0, "c1", "weather"),
-        ToolUseInputDelta(0, '{"a":1}'),
-        ToolUseEnd(0, {"a": 1}),
-        ToolUseStart(1, second.id, "now"),
-        ToolUseInputDelta(1, "{}"),
-        ToolUseEnd(1, {}),
-    ]
-    assert bare(read(wires)) == events  # ids are made of their places
-
-
 @pytest.mark.parametrize(
     ("frames", "reason"),
     [
@@ -259,53 +238,6 @@ def test_usage_is_of_all_so_far_in_every_frame(told: list[Any], usage: il.Usage)
         assert update == whole(usage=wire).message.metadata.usage
 
 
-def test_citations_stand_at_the_end_of_the_text_that_they_are_about() -> None:
-    grounding = {
-        "webSearchQueries": ["x"],
-        "groundingChunks": [{"web": {"uri": "https://example.com/", "title": "Example"}}],
-        "groundingSupports": [
-            {"segment": {"endIndex": 4, "text": "Grün"}, "groundingChunkIndices": [0]},
-            {"segment": {"startIndex": 5, "endIndex": 8}, "groundingChunkIndices": [0]},
-        ],
-    }
-    wires = talk(thought("Hm"), text("Gr"), text("ün, ja"), late("c2ln"))
-    for wire in wires[:-1]:
-        wire["candidates"][0]["groundingMetadata"] = {}
-    wires[-1]["candidates"][0]["groundingMetadata"] = grounding
-    events = goes_home(wires)
-    told = text("Grün, ja", thoughtSignature="c2ln")
-    same = whole(thought("Hm"), told, groundingMetadata=grounding)
-    assert il.fold(events) == same
-    assert len(same.message.content[1].citations) == 2  # type: ignore[union-attr]
-    ends = [event.block for event in events if isinstance(event, BlockEnd)]
-    assert ends == list(same.message.content)
-
-
-def test_sources_that_come_one_after_the_other_are_all_kept() -> None:
-    one, two = ({"uri": f"https://example.com/{n}", "endIndex": n} for n in (1, 2))
-    wires = talk(text("a"), text("b"), text("c"), IMAGE)
-    wires[0]["candidates"][0]["citationMetadata"] = {"citationSources": [one]}
-    wires[2]["candidates"][0]["citationMetadata"] = {"citationSources": [two]}
-    response = il.fold(goes_home(wires))
-    sources = {"citationSources": [one, two]}
-    assert response == whole(text("abc"), IMAGE, citationMetadata=sources)
-    wires[2]["candidates"][0]["citationMetadata"] = sources  # said again from the start
-    assert il.fold(goes_home(wires)) == response
-
-
-def test_what_frames_say_of_a_candidate_is_put_together() -> None:
-    wires = talk(text("a"), text("b"))
-    one, two = (wire["candidates"][0] for wire in wires)
-    one |= {"logprobsResult": {"chosenCandidates": [{"token": "a"}]}, "safetyRatings": [1]}
-    one["urlContextMetadata"] = {"urlMetadata": [{"retrievedUrl": "https://example.com/"}]}
-    two |= {"logprobsResult": {"chosenCandidates": [{"token": "b"}]}, "safetyRatings": [2]}
-    two["avgLogprobs"] = -0.5
-    written = DIALECT.write_response(il.fold(goes_home(wires))).wire["candidates"][0]
-    assert written["logprobsResult"] == {"chosenCandidates": [{"token": "a"}, {"token": "b"}]}
-    assert (written["safetyRatings"], written["avgLogprobs"]) == ([2], -0.5)
-    assert written["urlContextMetadata"] == one["urlContextMetadata"]
-
-
 def two_answers() -> list[Any]:
     content = {"role": "model", "parts": [text("b")]}
     both = chunk(text("a"))
@@ -360,61 +292,6 @@ def test_a_frame_without_candidates_is_no_end() -> None:
     events = goes_home([rated, *HELLO])
     assert il.fold(events).message.text == "Hello"
     assert isinstance(read([rated])[-1], StreamError)
-
-
-def piece(**call: Any) -> Any:
-    return {"functionCall": call}
-
-
-def arg(path: str, **value: Any) -> Any:
-    return {"jsonPath": path, **value}
-
-
-@pytest.mark.requirement("P28", "P29")
-def test_arguments_that_come_piece_by_piece_are_one_call() -> None:
-    wires = talk(
-        text("a"),
-        {**piece(name="weather", id="c1", willContinue=True), "thoughtSignature": "c2ln"},
-        piece(
-            partialArgs=[arg("$.city", stringValue="New ", willContinue=True)], willContinue=True
-        ),
-        piece(partialArgs=[arg("$.city", stringValue="Delhi")], willContinue=True),
-        piece(
-            partialArgs=[
-                arg("$.days[0].n", numberValue=3),
-                arg("$.days[1]['at.night']", boolValue=False),
-                arg("$.none", nullValue="NULL_VALUE"),
-                arg("$.void", stringValue=""),
-            ],
-            willContinue=True,
-        ),
-        piece(),
-        text("b"),
-    )
-    events = goes_home(wires)
-    response = il.fold(events)
-    args = {"city": "New Delhi", "days": [{"n": 3}, {"at.night": False}], "none": None, "void": ""}
-    signed = {**call("weather", args, id="c1"), "thoughtSignature": "c2ln"}
-    assert response == whole(text("a"), signed, text("b"))
-    told = [event for event in bare(events) if type(event).__name__.startswith("ToolUse")]
-    assert [type(event) for event in told] == [ToolUseStart, ToolUseInputDelta, ToolUseEnd]
-
-
-def test_calls_in_pieces_end_where_the_next_begins_or_the_stream_does() -> None:
-    one = piece(name="one", partialArgs=[arg("$.a", numberValue=1)], willContinue=True)
-    two = piece(name="two", partialArgs=[arg("$.b", numberValue=2)], willContinue=True)
-    response = il.fold(goes_home(talk(one, two)))
-    assert [each.input for each in response.message.tool_calls] == [{"a": 1}, {"b": 2}]
-    response = il.fold(goes_home(talk(one, call("two", {"b": 2}))))
-    assert [each.input for each in response.message.tool_calls] == [{"a": 1}, {"b": 2}]
-
-
-@pytest.mark.parametrize("path", ["", "$", "$.a.b", "$.a[0]", "$[0]", "$.c[999999]", "a"])
-def test_a_path_that_leads_nowhere_says_nothing(path: str) -> None:
-    pieces = [arg("$.a", stringValue="x"), arg(path, numberValue=1), {"jsonPath": 3}, 7]
-    wires = talk(piece(name="f", partialArgs=pieces, willContinue=True), piece())
-    (found,) = il.fold(goes_home(wires)).message.tool_calls
-    assert found.input.get("a") in ("x", {"b": 1}, [1])
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from interlingua.adapt.history.retell import retell
+from interlingua.dialects.kernel.calls import DEFAULT_SCHEMA
 from interlingua.dialects.kernel.words import PLACEHOLDER
 from interlingua.dialects.ollama import DIALECT
 from interlingua.errors import ReadError
@@ -24,8 +25,11 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.exchange import Continues, Request
 from interlingua.model.message import Message, Role
+from interlingua.model.tools import ToolDefinition
 from tests.dialects.ollama.wires import (
     PNG,
+    SCHEMA,
+    TOOL,
     assistant,
     body,
     losses,
@@ -214,3 +218,39 @@ def test_a_wrong_shape_is_an_error_that_names_the_place(wire: Any, path: str) ->
     with pytest.raises(ReadError) as caught:
         DIALECT.read_request(wire)
     assert caught.value.path.startswith(path)
+
+
+def test_tools_are_functions() -> None:
+    request = read(body(tools=[TOOL]))
+    assert request.tools == (ToolDefinition("get_weather", "Tells it.", SCHEMA),)
+    read(body(tools=[]))
+    read(body(tools=[{"type": "future", "a": 1}, {"function": {"name": "f", "strict": True}}]))
+
+
+@pytest.mark.requirement("P45")
+def test_keywords_that_the_server_ignores_are_reported_and_properties_are_none() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"format": {"type": "string", "format": "date"}},
+        "additionalProperties": False,
+    }
+    told = retell(Request((), tools=(ToolDefinition("f", None, schema),)), DIALECT)
+    wire = DIALECT.write_request(told.value, told.recorder)
+    parameters = wire.wire["tools"][0]["function"]["parameters"]
+    assert parameters == {"type": "object", "properties": {"format": {"type": "string"}}}
+    assert [path for _, path in losses(wire.report)] == [
+        "$.tools[0].input_schema.properties.format.format",
+        "$.tools[0].input_schema.additionalProperties",
+    ]
+
+
+def test_other_tools_are_said_as_functions_or_reported() -> None:
+    tools = (
+        ToolDefinition("now"),
+        ToolDefinition("patch", kind="custom"),
+        ToolDefinition("web_search", executor="provider", kind="web_search"),
+    )
+    wire, report = write(Message.user("Hi"), tools=tools)
+    first, second = (tool["function"]["parameters"] for tool in wire["tools"])
+    assert (first, second["required"]) == (DEFAULT_SCHEMA, ["input"])
+    assert losses(report) == [("downgraded", "$.tools[1].kind"), ("dropped", "$.tools[2]")]

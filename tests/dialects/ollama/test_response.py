@@ -17,24 +17,11 @@ from interlingua.model.blocks import (
     ThinkingBlock,
     ToolUseBlock,
 )
-from interlingua.model.exchange import ErrorKind, ProviderError, Response
+from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.model.message import Message
-from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason, Usage
-from tests.dialects.ollama import judge
-from tests.dialects.ollama.wires import CALL, PNG, answer, losses, read_answer
-
-USE = ToolUseBlock("call_1", "get_weather", {"city": "Oslo"})
-
-
-def written(response: Response) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    said = DIALECT.write_response(response)
-    if response.error is None:
-        assert judge.response_problems(said.wire) == []
-    return said.wire, losses(said.report)
-
-
-def made(content: Any = "Hello", **metadata: Any) -> Response:
-    return Response(Message.assistant(content, MessageMetadata(**metadata)))
+from interlingua.model.metadata import MessageStatus, StopReason, Usage
+from tests.dialects.ollama.answers import made, written
+from tests.dialects.ollama.wires import CALL, PNG, answer, read_answer
 
 
 @pytest.mark.requirement("P46")
@@ -73,24 +60,6 @@ def test_calls_decide_the_ending_but_not_over_a_limit(word: str, calls: Any, rea
     wire = answer("", message={"tool_calls": calls}, done_reason=word)
     metadata = read_answer(wire).message.metadata
     assert (metadata.stop_reason, metadata.raw_stop_reason) == (reason, word)
-
-
-@pytest.mark.parametrize(
-    ("content", "reason", "word", "lost"),
-    [
-        ([USE], StopReason.TOOL_USE, "stop", 0),
-        ([USE], StopReason.END_TURN, "stop", 1),
-        ("Hello", StopReason.STOP_SEQUENCE, "stop", 1),
-        ("Hello", StopReason.PAUSE, "length", 1),
-        ("Hello", StopReason.MAX_TOKENS, "length", 0),
-    ],
-)
-def test_a_reason_without_a_word_is_the_nearest(
-    content: Any, reason: StopReason, word: str, lost: int
-) -> None:
-    wire, found = written(made(content, stop_reason=reason, raw_stop_reason="end_turn"))
-    assert wire["done_reason"] == word
-    assert found == [("approximated", "$.message.metadata.stop_reason")] * lost
 
 
 def test_calls_without_ids_differ_from_answer_to_answer() -> None:
@@ -154,26 +123,6 @@ def test_counts_that_contradict_are_clamped_and_said_so() -> None:
 
 
 # -- errors ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("wire", "kind"),
-    [
-        ({"error": "model 'x' not found"}, ErrorKind.INVALID_REQUEST),
-        ({"error": "unauthorized", "signin_url": "https://a.b"}, ErrorKind.AUTH),
-        ({"error": "you have reached your usage limit"}, ErrorKind.RATE_LIMIT),
-        ({"error": "the prompt exceeds the context length"}, ErrorKind.CONTEXT_OVERFLOW),
-        ({"error": "no", "status": 503}, ErrorKind.SERVER_ERROR),
-        ({"error": "no"}, ErrorKind.OTHER),
-        ({"error": {"message": "no", "type": "api_error"}}, ErrorKind.OTHER),
-    ],
-)
-def test_an_error_is_judged_by_its_words(wire: dict[str, Any], kind: ErrorKind) -> None:
-    response = read_answer(wire)
-    assert response.error is not None
-    assert response.error.kind is kind
-    assert response.message.metadata.status is MessageStatus.ERROR
-    assert response.message.content == ()
 
 
 def test_an_error_of_others_is_its_text() -> None:

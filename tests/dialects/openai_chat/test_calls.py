@@ -9,7 +9,7 @@ import pytest
 
 from interlingua.dialects.openai_chat import DIALECT
 from interlingua.errors import WriteError
-from interlingua.model.blocks import Cache, ToolResultBlock, ToolUseBlock, UnknownBlock
+from interlingua.model.blocks import ToolResultBlock, ToolUseBlock, UnknownBlock
 from interlingua.model.exchange import Options, Request, ToolChoice
 from interlingua.model.ids import is_synthetic_tool_id
 from interlingua.model.message import Message
@@ -197,53 +197,6 @@ def test_groq_tells_which_tools_it_ran() -> None:
 
 
 # Definitions
-
-
-def test_a_function_tool() -> None:
-    tool = ToolDefinition("get_weather", "Tells the weather.", SCHEMA, strict=True)
-    strict = {"type": "function", "function": {**FUNCTION, "strict": True}}
-    assert read(body(tools=[strict])).tools == (tool,)
-    assert write(Message.user("a"), tools=(tool,))[0]["tools"] == [strict]
-
-
-@pytest.mark.parametrize(
-    "tool",
-    [
-        {"function": FUNCTION},
-        {**TOOL, "type": None},
-        {"type": "function", "function": {"name": "f", "description": None, "strict": None}},
-        {"type": "function", "function": {"name": "f", "parameters": None}, "defer_loading": True},
-        {**TOOL, "cache_control": {"type": "ephemeral"}},
-        {"type": "custom", "custom": {"name": "f", "format": {"type": "text"}}},
-        {"type": "browser_search"},
-        {"type": "document_library", "library_ids": ["1"]},
-    ],
-)
-def test_tools_of_every_shape_go_home(tool: dict[str, Any]) -> None:
-    (read_tool,) = read(body(tools=[tool])).tools
-    hosted = tool.get("type") in ("browser_search", "document_library")
-    assert (read_tool.executor == "provider") is hosted
-
-
-@pytest.mark.parametrize("tools", [[], None])
-def test_no_tools_are_no_tools(tools: Any) -> None:
-    assert read(body(tools=tools)).tools == ()
-
-
-def test_tools_that_only_their_own_service_knows_are_dropped() -> None:
-    hosted = ToolDefinition("web_search", executor="provider", kind="web_search_20250305")
-    wire, report = write(Message.user("a"), tools=(hosted,))
-    assert "tools" not in wire
-    assert losses(report) == [("dropped", "$.tools[0]")]
-
-
-def test_what_a_definition_cannot_say_is_reported() -> None:
-    tool = ToolDefinition("f", input_schema=SCHEMA, deferred=True, cache=Cache())
-    _, report = write(Message.user("a"), tools=(tool,))
-    assert sorted(losses(report)) == [
-        ("dropped", "$.tools[0].cache"),
-        ("dropped", "$.tools[0].deferred"),
-    ]
 
 
 # Choice

@@ -15,8 +15,8 @@ from interlingua.errors import ReadError
 from interlingua.model import codec
 from interlingua.streams.frames import Frame
 from tests.dialects.openai_responses.streaming import talk
+from tests.dialects.openai_responses.streams import TOLD
 from tests.dialects.openai_responses.test_options import TOOLS
-from tests.dialects.openai_responses.test_stream import TOLD
 from tests.dialects.openai_responses.wires import (
     ASIDES,
     CALLS,
