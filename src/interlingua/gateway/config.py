@@ -8,6 +8,7 @@
     [telemetry]  trace, metrics, spans, log, log_level, loss_seconds
     [tasks]      folders, servers, confirm_seconds, rounds, delegate, delegate_models, …
     [retention]  requests, losses, events, answers (days; 0: for ever)
+    [compaction] model, summary_tokens
     [routes.fast]
     model = "anthropic:claude-haiku-4-5"
     fallbacks = ["openai:gpt-5-mini"]
@@ -34,6 +35,7 @@ from interlingua.client.targets import Targets
 from interlingua.dialects.registry import dialects
 from interlingua.errors import InterlinguaError, found
 from interlingua.gateway.settings import (
+    Compaction,
     Limits,
     Listen,
     Retention,
@@ -57,6 +59,7 @@ _SECTIONS: dict[str, type] = {
     "telemetry": Telemetry,
     "tasks": Tasks,
     "retention": Retention,
+    "compaction": Compaction,
 }
 _PLAIN = (
     "default_model",

@@ -12,6 +12,8 @@ from interlingua.client.lessons import Lessons
 from interlingua.client.targets import Targets
 from interlingua.config import learned_path
 from interlingua.errors import InterlinguaError
+from interlingua.gateway.compaction.compactor import Compactor
+from interlingua.gateway.compaction.history import Compactions
 from interlingua.gateway.config import ConfigError, check, load, targets_of
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.idempotency.keys import IdempotencyKeys
@@ -58,8 +60,9 @@ class Service:
         self.sweeper = Sweeper(store, lambda: gateway.settings.retention, tracer.emit)
         tracer.stored = self.watching.poke
         self.responses = cast(Responses, gateway.responses)
+        self.compactions = Compactions(store)
         self.in_flight: Callable[[], int] = lambda: 0
-        app = App(gateway, application(self))
+        app = App(gateway, application(self), Compactor(gateway, self.compactions))
         self.sockets = Sockets(gateway, app)
         self.guard = Guard(app, gateway.settings.listen, self.sockets)
 

@@ -118,6 +118,16 @@ class Telemetry:
 
 
 @dataclass(frozen=True)
+class Compaction:
+    """Summaries that the gateway has a model write in place of a long conversation."""
+
+    model: str | None = None
+    """Who writes them; None: the model that the conversation is with."""
+    summary_tokens: int = 8192
+    """Of one summary, at most."""
+
+
+@dataclass(frozen=True)
 class Retention:
     """Days after which things are deleted from the store; 0 keeps them for ever."""
 
@@ -177,6 +187,7 @@ class Settings:
     telemetry: Telemetry = field(default_factory=Telemetry)
     tasks: Tasks = field(default_factory=Tasks)
     retention: Retention = field(default_factory=Retention)
+    compaction: Compaction = field(default_factory=Compaction)
     store: str | None = None
     """The address of the store; None: that of `INTERLINGUA_STORE`, else the file in the user's data
     folder."""

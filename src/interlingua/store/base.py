@@ -17,6 +17,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from interlingua.store.idempotency import Idempotency, Memory
 from interlingua.store.messages import IN_VAIN, Search
+from interlingua.store.objects import Objects
 from interlingua.store.patterns import Patterns
 from interlingua.store.reference import Reference
 from interlingua.store.request_rows import RequestFilter, RequestRow
@@ -35,7 +36,17 @@ PAGE = 500
 
 
 class Operations(
-    Forks, Search, Requests, Usages, Reference, Memory, Idempotency, Retention, Tasks, Patterns
+    Forks,
+    Search,
+    Requests,
+    Usages,
+    Reference,
+    Memory,
+    Idempotency,
+    Retention,
+    Tasks,
+    Patterns,
+    Objects,
 ):
     """What each call does, statement by statement, for every engine."""
 
@@ -165,6 +176,14 @@ class Calls(ABC):
     remembered = Read(Operations.remembered)
     forget_remembered = Write(Operations.forget_remembered)
     forget_tenant = Write(Operations.forget_tenant)
+    put_objects = Write(Operations.put_objects)
+    object = Read(Operations.object)
+    objects = Read(Operations.objects)
+    objects_of_kind = Read(Operations.objects_of_kind)
+    remove_object = Write(Operations.remove_object)
+    remove_objects = Write(Operations.remove_objects)
+    forget_objects = Write(Operations.forget_objects)
+    store_secret = Write(Operations.store_secret)
     claim_repeat = Write(Operations.claim_repeat, durable=False)
     renew_repeats = Write(Operations.renew_repeats, durable=False)
     finish_repeat = Write(Operations.finish_repeat)

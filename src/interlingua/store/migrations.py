@@ -9,7 +9,7 @@ an older version refuses the result.
 
 from __future__ import annotations
 
-VERSION = 13
+VERSION = 14
 """Of the tables; the `schema_version` of a row is that of the message format."""
 
 _OWNER_STATUS = "CHECK (status IN ('active', 'disabled'))"
@@ -310,6 +310,27 @@ _REQUEST_INDEXES = (
 _QUEUED_KEYS = ("ALTER TABLE task_messages ADD COLUMN key_id TEXT",)
 """The gateway key of the sender; NULL for messages of earlier versions."""
 
+_OBJECTS = (
+    "CREATE TABLE secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    """CREATE TABLE objects (
+    tenant TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    parent TEXT NOT NULL,
+    id TEXT NOT NULL,
+    seq {big} NOT NULL,
+    body_json {json} NOT NULL,
+    size {big} NOT NULL,
+    created_at {big} NOT NULL,
+    expires_at {big} NOT NULL,
+    PRIMARY KEY (tenant, kind, parent, id)
+)""",
+    "CREATE INDEX idx_objects_list ON objects (tenant, kind, parent, seq)",
+    "CREATE INDEX idx_objects_kind ON objects (kind, created_at)",
+    "CREATE INDEX idx_objects_expires ON objects (expires_at)",
+)
+"""What the gateway stores for clients beside their sessions, and secrets that a store makes for
+itself."""
+
 
 def _typed(statements: tuple[str, ...], json: str, big: str) -> tuple[str, ...]:
     return tuple(text.format(json=json, big=big) for text in statements)
@@ -340,6 +361,8 @@ MIGRATIONS: dict[tuple[str, int], tuple[str, ...]] = {
     ("postgres", 11): tuple(text.format(colon="strpos") for text in _REQUEST_INDEXES),
     ("sqlite", 12): _QUEUED_KEYS,
     ("postgres", 12): _QUEUED_KEYS,
+    ("sqlite", 13): _typed(_OBJECTS, "TEXT", "INTEGER"),
+    ("postgres", 13): _typed(_OBJECTS, "JSON", "BIGINT"),
 }
 """(engine, version) to the statements that make the next version of it."""
 

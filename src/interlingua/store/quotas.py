@@ -177,6 +177,42 @@ class GatewayStatements(NamedTuple):
         " sum(size) OVER (ORDER BY made_at DESC, id) AS total FROM repeats WHERE tenant = ?"
         " AND size > 0) AS sized WHERE total > ?)"
     )
+    put_object: str = (
+        "INSERT INTO objects (tenant, kind, parent, id, seq, body_json, size, created_at,"
+        " expires_at) VALUES (?, ?, ?, ?, ?, {json}, ?, ?, ?)"
+        " ON CONFLICT (tenant, kind, parent, id) DO UPDATE SET seq = excluded.seq,"
+        " body_json = excluded.body_json, size = excluded.size, expires_at = excluded.expires_at"
+    )
+    object: str = (
+        "SELECT id, seq, {bytes[body_json]} FROM objects WHERE tenant = ? AND kind = ?"
+        " AND parent = ? AND id = ? AND expires_at > ?"
+    )
+    objects: str = (
+        "SELECT id, seq, {bytes[body_json]} FROM objects WHERE tenant = ? AND kind = ?"
+        " AND parent = ? AND expires_at > ? AND seq > ? ORDER BY seq LIMIT ?"
+    )
+    objects_back: str = (
+        "SELECT id, seq, {bytes[body_json]} FROM objects WHERE tenant = ? AND kind = ?"
+        " AND parent = ? AND expires_at > ? AND seq < ? ORDER BY seq DESC LIMIT ?"
+    )
+    objects_of_kind: str = (
+        "SELECT tenant, parent, id, seq, {bytes[body_json]} FROM objects WHERE kind = ?"
+        " AND expires_at > ? ORDER BY created_at LIMIT ?"
+    )
+    remove_object: str = (
+        "DELETE FROM objects WHERE tenant = ? AND kind = ? AND parent = ? AND id = ? RETURNING id"
+    )
+    remove_objects: str = "DELETE FROM objects WHERE tenant = ? AND kind = ? AND parent = ?"
+    forget_expired_objects: str = "DELETE FROM objects WHERE expires_at <= ?"
+    forget_oldest_objects: str = (
+        "DELETE FROM objects WHERE (tenant, kind, parent, id) IN (SELECT tenant, kind, parent, id"
+        " FROM (SELECT tenant, kind, parent, id, sum(size) OVER"
+        " (ORDER BY created_at DESC, seq DESC, id) AS total FROM objects) AS sized WHERE total > ?)"
+    )
+    add_secret: str = (
+        "INSERT INTO secrets (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
+    )
+    secret: str = "SELECT value FROM secrets WHERE name = ?"
 
 
 SQLITE = filled(GatewayStatements, _SQLITE, is_sqlite=True)

@@ -185,7 +185,9 @@ def test_an_agent_on_messages_loops_with_tools_on_every_back(place: Place, back:
     assert any("Two more agents" in message.text for message in seen.messages)
     if back != "anthropic":
         paths = [loss["path"] for loss in place.losses(first)]
-        assert "$.raw.anthropic.context_management" in paths, "what is only Anthropic's is told"
+        assert "$.raw.anthropic.context_management" not in paths, "the gateway clears by itself"
+        ends = [event for event in first.events() if event["type"] == "message_delta"]
+        assert ends[-1]["context_management"] == {"applied_edits": []}
 
 
 def test_betas_reach_anthropic_and_nobody_else(place: Place) -> None:

@@ -148,6 +148,8 @@ class LossRecorder(msgspec.Struct, eq=False):
                         matters = key in PRIVATE and isinstance(value, _INSTRUCTIONS)
                         severity: Severity = "warning" if matters else "info"
                         reason = reason_of(dialect, key)
+                        if _asks_for_compaction(key, rest[key]):
+                            severity, reason = "error", COMPACTION
                         self.lost(value, f"{field}.{dialect}.{key}", reason, severity=severity)
 
     def lost(
@@ -384,6 +386,16 @@ PRIVATE: dict[str, str] = {
     "stop_details": "why the model refused, and the category of that",
 }
 """Keys that only one service has, explained for readers of loss reports."""
+
+
+COMPACTION = "the answer should be a compaction of the conversation, not its next turn"
+
+
+def _asks_for_compaction(key: str, value: Any) -> bool:
+    """Whether a request without this key would be answered with something else entirely."""
+    if key == "$asides" and isinstance(value, list):
+        return any(isinstance(i, dict) and i.get("type") == "compaction_trigger" for i in value)
+    return key == "compaction" and isinstance(value, dict)
 
 
 def reason_of(dialect: str, key: str) -> str:

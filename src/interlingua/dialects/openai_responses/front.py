@@ -115,7 +115,8 @@ FRONT = Front(
     paths={
         "/v1/responses": "generate",
         "/responses": "generate",
-        "/v1/responses/compact": "nothing",
+        "/v1/responses/compact": "compact",
+        "/responses/compact": "compact",
     },
     headers_up=frozenset({b"openai-beta"}),
     filler=ResponseFiller,

@@ -24,7 +24,7 @@ from interlingua.adapt.history.retell import retell
 from interlingua.client.targets import Target
 from interlingua.dialects.front import Front, Stored
 from interlingua.gateway.shared.callers import JSON, ApiError, answer
-from interlingua.gateway.shared.fronts import INTERACTIONS, RESPONSES, front_of
+from interlingua.gateway.shared.fronts import INTERACTIONS, RESPONSES, codec_of, front_of
 from interlingua.gateway.shared.state import Arrival, Principal, Refusal
 from interlingua.model.codec import dumps, loads
 from interlingua.model.exchange import ErrorKind, Request, Response
@@ -250,6 +250,10 @@ class Responses:
         messages = (*request.messages[:at], *earlier, *request.messages[at:])
         return request.replace(messages=messages, continues=None if is_empty else rest)
 
+    async def items(self, id: str, arrival: Arrival) -> list[Any]:
+        """The conversation up to a stored response, as input items of the Responses API."""
+        return items_of(await self._history(id, arrival))
+
     async def _history(self, id: str, arrival: Arrival) -> list[Message]:
         chain: list[StoredResponse] = []
         next_id: str | None = id
@@ -334,6 +338,13 @@ class Responses:
             return False
         await self._store.forget_tenant(_place(id, principal).tenant)
         return True
+
+
+def items_of(messages: Sequence[Message]) -> list[Any]:
+    """Messages as input items of the Responses API."""
+    value = retell(Request(tuple(messages)), RESPONSES.dialect).value
+    wire = codec_of(RESPONSES.dialect).write_request(value).wire
+    return list(wire.get("input", ()))
 
 
 def _not_found(id: str, arrival: Arrival) -> Refusal:

@@ -252,6 +252,7 @@ DOCS: dict[tuple[str, str], Doc] = {
     ("GET", "/openapi.json"): Doc("This document."),
     ("GET", "/metrics"): Doc("Numbers for Prometheus.", kind="text/plain", errors=(404,)),
     ("GET", "/losses/{id}"): Doc("What a request could not say.", errors=(404,)),
+    ("GET", "/compactions/{id}"): Doc("A compaction and the history it replaced.", errors=(404,)),
     ("GET", "/requests"): Doc(
         "What passed the gateway, the newest first; with `Accept: text/event-stream`, as it ends.",
         _REQUESTS,

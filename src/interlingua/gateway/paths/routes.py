@@ -23,6 +23,7 @@ from interlingua.client.errors import CallError
 from interlingua.errors import InterlinguaError, ReadError
 from interlingua.gateway import page
 from interlingua.gateway import requests as requests_api
+from interlingua.gateway.compaction import history as compactions
 from interlingua.gateway.memory import responses as responses_store
 from interlingua.gateway.paths import handlers as own
 from interlingua.gateway.paths.listing import front_of, whose
@@ -97,6 +98,7 @@ ROWS: tuple[Row, ...] = (
             ("POST", "/cancel", responses_store.cancel_interaction),
         )
     ],
+    Row("GET", "/compactions/{id}", compactions.show, both=True),
     Row("GET", "/search", sessions_api.search, both=True),
     Row("POST", "/sessions", sessions_api.create, both=True),
     Row("GET", "/sessions", sessions_api.listing, both=True),

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -24,7 +24,7 @@ from interlingua.gateway.relay.inbound import (
     HttpAnswer,
     Inbound,
     parse_inbound,
-    read_request,
+    reserve,
     with_history,
 )
 from interlingua.gateway.relay.stream import Line, Stream, error_frames, more, open_stream
@@ -41,7 +41,6 @@ from interlingua.gateway.shared.fronts import (
     token_of,
 )
 from interlingua.gateway.shared.refusals import UNAVAILABLE, coded, unavailable
-from interlingua.gateway.shared.sizes import Most, most_of
 from interlingua.gateway.shared.state import ANONYMOUS, Arrival, Exchange, Refusal
 from interlingua.model.exchange import ErrorKind, ProviderError
 
@@ -75,12 +74,25 @@ class _Client(msgspec.Struct, eq=False):
         return idempotent.answered
 
 
+class Compactor(Protocol):
+    """Does what requests say of compaction."""
+
+    def concerns(self, body: bytes) -> bool:
+        """Whether there may be something to do."""
+
+    async def handle(self, exchange: Exchange, inbound: Inbound, client: Any) -> Inbound | None:
+        """The request as it goes on; None if it is answered by `client.send`."""
+
+
 class App:
     """The ASGI application of a gateway. `others` serves every other path."""
 
-    def __init__(self, gateway: Gateway, others: Asgi | None = None) -> None:
+    def __init__(
+        self, gateway: Gateway, others: Asgi | None = None, compactor: Compactor | None = None
+    ) -> None:
         self.gateway = gateway
         self._others = others
+        self._compactor = compactor
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] == "http" and scope["method"] == "POST":
@@ -141,8 +153,6 @@ class App:
             exchange.arrival = exchange.arrival.by(principal)
             gateway.open_requests.take(principal, found.front.dialect)
             client.holds_place = True
-        if found.action == "nothing":
-            raise Refusal(404, ErrorKind.INVALID_REQUEST, "no such endpoint", "not_found")
         direct: DirectClient | None = scope.get(DIRECT_CLIENT)
         body = None if direct is None else direct.body()
         if body is None:
@@ -157,10 +167,31 @@ class App:
             direct = None  # the answer is recorded on its way
             if await client.is_replayed(gateway.idempotency, exchange, headers[KEY], body):
                 return
+        compactor = self._compactor
+        if compactor is not None and (found.action == "compact" or compactor.concerns(body)):
+            direct = None
+            compacted = await self._compacted(compactor, exchange, inbound, client)
+            if compacted is None:
+                return
+            inbound = compacted
+        elif found.action == "compact":
+            raise Refusal(404, ErrorKind.INVALID_REQUEST, "no such endpoint", "not_found")
         if found.front.stored is not None:
             inbound = await with_history(gateway, exchange.arrival, inbound, found.front.stored)
         work = self._work(exchange, inbound, client.send, direct)
         await with_client(scope, client.receive, work)
+
+    async def _compacted(
+        self, compactor: Compactor, exchange: Exchange, inbound: Inbound, client: _Client
+    ) -> Inbound | None:
+        """The request without what it says of compaction; None if that was all."""
+        done: list[Inbound | None] = []
+
+        async def work() -> None:
+            done.append(await compactor.handle(exchange, inbound, client))
+
+        await with_client(client.scope, client.receive, work())
+        return done[0]
 
     async def _refuse_model(
         self, exchange: Exchange, front: Front, error: InterlinguaError, send: Send
@@ -204,27 +235,12 @@ class App:
             ) from None
         return b"".join(pieces)
 
-    async def _reserve(self, exchange: Exchange, inbound: Inbound) -> None:
-        """Reserves the most that the request may cost, if that is bounded."""
-        targets, dialect = inbound.route.targets, inbound.front.dialect
-        most = Most(0, 0)
-        if exchange.arrival.principal.metered:
-            most = inbound.most or most
-            if inbound.ours or inbound.most is None:
-                request = inbound.request or read_request(inbound.match, inbound.body)
-                body = b"" if inbound.ours else inbound.body
-                retold = inbound.ours or inbound.route.common_dialect != dialect
-                most = most_of(request, targets, dialect, body, retold)
-        exchange.outcome.reservation = await self.gateway.caps.reserve(
-            exchange.arrival, most, targets
-        )
-
     async def _work(
         self, exchange: Exchange, inbound: Inbound, send: Send, direct: DirectClient | None
     ) -> None:
         """Caps may take a moment, and nothing is asked for a client that leaves in it."""
         if exchange.arrival.principal.capped:
-            await self._reserve(exchange, inbound)
+            await reserve(self.gateway, exchange, inbound)
         if exchange.arrival.stream:
             await self._stream(exchange, inbound, send)
         else:

@@ -16,7 +16,7 @@ from interlingua.errors import ReadError
 from interlingua.gateway.gateway import Gateway, Route
 from interlingua.gateway.memory.responses import ids_in, ids_named, keeps
 from interlingua.gateway.shared.fronts import Match, codec_of
-from interlingua.gateway.shared.sizes import Most, plainly, without_duplicate_keys
+from interlingua.gateway.shared.sizes import Most, most_of, plainly, without_duplicate_keys
 from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Principal, Refusal
 from interlingua.model.arguments import recover
 from interlingua.model.blocks import ToolUseBlock
@@ -215,6 +215,20 @@ def read_request(match: Match, body: bytes) -> Request:
         return codec_of(match.front.dialect).read_request(body, match.model, match.stream)
     except ReadError as error:
         raise Refusal(400, ErrorKind.INVALID_REQUEST, str(error)) from None
+
+
+async def reserve(gateway: Gateway, exchange: Exchange, inbound: Inbound) -> None:
+    """Reserves the most that the request may cost, if that is bounded."""
+    targets, dialect = inbound.route.targets, inbound.front.dialect
+    most = Most(0, 0)
+    if exchange.arrival.principal.metered:
+        most = inbound.most or most
+        if inbound.ours or inbound.most is None:
+            request = inbound.request or read_request(inbound.match, inbound.body)
+            body = b"" if inbound.ours else inbound.body
+            retold = inbound.ours or inbound.route.common_dialect != dialect
+            most = most_of(request, targets, dialect, body, retold)
+    exchange.outcome.reservation = await gateway.caps.reserve(exchange.arrival, most, targets)
 
 
 async def with_history(

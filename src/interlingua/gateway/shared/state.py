@@ -217,6 +217,9 @@ class Responses(Protocol):
     async def expand(self, request: Request, arrival: Arrival) -> Request:
         """The request with the history that it goes on from; `Refusal` where there is none."""
 
+    async def items(self, id: str, arrival: Arrival) -> list[Any]:
+        """The conversation up to a stored response, as input items of the Responses API."""
+
     async def keep(
         self, request: Request, response: Response, arrival: Arrival, source: str
     ) -> bool:

@@ -1,0 +1,1 @@
+"""Compaction of conversations, in the words of each vendor, with any model behind."""

@@ -1,0 +1,126 @@
+"""Anthropic's edits that clear a context, `clear_tool_uses` and `clear_thinking`, for models of
+other vendors: the same request is always cleared in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from interlingua.gateway.compaction.forms import Wire
+
+TOOL_USES, THINKING = "clear_tool_uses_20250919", "clear_thinking_20251015"
+CLEARED = "[cleared to save context]"
+"""What stands in place of a result."""
+TRIGGER, KEEP = 100_000, 3
+"""What holds where an edit names no trigger, and how many uses it keeps."""
+_THOUGHTS = frozenset({"thinking", "redacted_thinking"})
+BYTES_PER_TOKEN = 4
+
+
+def cleared(
+    entries: Sequence[Wire], edits: Sequence[Wire], tokens: int
+) -> tuple[list[Wire], list[Wire]]:
+    """The conversation with all edits applied, of about so many tokens before, and what each of
+    them did, in Anthropic's words."""
+    out, applied = list(entries), []
+    for edit in edits:
+        if edit.get("type") == TOOL_USES:
+            out, done = _without_results(out, edit, tokens)
+        elif edit.get("type") == THINKING:
+            out, done = _without_thinking(out, edit)
+        else:
+            continue
+        if done is not None:
+            tokens -= done["cleared_input_tokens"]
+            applied.append(done)
+    return out, applied
+
+
+def _without_results(
+    entries: list[Wire], edit: Wire, tokens: int
+) -> tuple[list[Wire], Wire | None]:
+    uses = [
+        block
+        for entry in entries
+        for block in _blocks(entry)
+        if block.get("type") == "tool_use" and block.get("name") not in _names(edit)
+    ]
+    trigger = edit.get("trigger") or {}
+    reached = len(uses) if trigger.get("type") == "tool_uses" else tokens
+    if reached <= _number(trigger.get("value"), TRIGGER):
+        return entries, None
+    keep = _number((edit.get("keep") or {}).get("value"), KEEP)
+    chosen = {use.get("id") for use in (uses[:-keep] if keep else uses)}
+    inputs = edit.get("clear_tool_inputs")
+    cleared_ids: set[Any] = set()
+    saved = 0
+    out: list[Wire] = []
+    for entry in entries:
+        blocks: list[Wire] = []
+        for block in _blocks(entry):
+            new = _cleared(block, chosen, inputs)
+            if new is not block:
+                saved += max(0, _size(block) - _size(new))
+                cleared_ids.add(block.get("tool_use_id") or block.get("id"))
+            blocks.append(new)
+        out.append({**entry, "content": blocks} if blocks else entry)
+    saved //= BYTES_PER_TOKEN
+    least = _number((edit.get("clear_at_least") or {}).get("value"), 0)
+    if not cleared_ids or saved < least:
+        return entries, None
+    done = {"cleared_tool_uses": len(cleared_ids), "cleared_input_tokens": saved}
+    return out, {"type": TOOL_USES, **done}
+
+
+def _cleared(block: Wire, chosen: set[Any], inputs: Any) -> Wire:
+    if block.get("type") == "tool_result" and block.get("tool_use_id") in chosen:
+        done = block.get("content") == CLEARED
+        return block if done else {**block, "content": CLEARED}
+    clears = inputs is True or (isinstance(inputs, list) and block.get("name") in inputs)
+    if block.get("type") == "tool_use" and block.get("id") in chosen and clears:
+        return {**block, "input": {}} if block.get("input") else block
+    return block
+
+
+def _without_thinking(entries: list[Wire], edit: Wire) -> tuple[list[Wire], Wire | None]:
+    keep = edit.get("keep")
+    if keep == "all" or (isinstance(keep, dict) and keep.get("type") == "all"):
+        return entries, None
+    left = max(_number((keep or {}).get("value") if isinstance(keep, dict) else None, 1), 1)
+    out: list[Wire] = []
+    turns = saved = 0
+    for entry in reversed(entries):
+        thoughts = [block for block in _blocks(entry) if block.get("type") in _THOUGHTS]
+        if entry.get("role") != "assistant" or not thoughts:
+            out.append(entry)
+        elif left:
+            left -= 1
+            out.append(entry)
+        else:
+            rest = [block for block in _blocks(entry) if block.get("type") not in _THOUGHTS]
+            turns, saved = turns + 1, saved + sum(map(_size, thoughts))
+            out += [{**entry, "content": rest}] if rest else []
+    if not turns:
+        return entries, None
+    done = {"cleared_thinking_turns": turns, "cleared_input_tokens": saved // BYTES_PER_TOKEN}
+    return out[::-1], {"type": THINKING, **done}
+
+
+def _blocks(entry: Wire) -> list[Wire]:
+    content = entry.get("content")
+    return [each for each in content if isinstance(each, dict)] if type(content) is list else []
+
+
+def _names(edit: Wire) -> Sequence[Any]:
+    names = edit.get("exclude_tools")
+    return names if isinstance(names, list) else ()
+
+
+def _number(value: Any, usual: int) -> int:
+    return value if type(value) is int and value >= 0 else usual
+
+
+def _size(block: Wire) -> int:
+    return len(msgspec.json.encode(block))

@@ -1,0 +1,433 @@
+"""Requests that ask for compaction, or bring back what was compacted here: done by the gateway
+where the model's own service does not, and left alone where it does."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from interlingua.client.targets import Target
+from interlingua.gateway.compaction import answers
+from interlingua.gateway.compaction.clearing import cleared
+from interlingua.gateway.compaction.forms import (
+    FORMS,
+    OWN_ID,
+    Ask,
+    Form,
+    Wire,
+    edits_of,
+    refused,
+    tail_start,
+)
+from interlingua.gateway.compaction.history import Compactions
+from interlingua.gateway.compaction.native import relay_compaction
+from interlingua.gateway.compaction.seal import PREFIX, Sealed, SealError
+from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.relay.inbound import JSON, HttpAnswer, Inbound, parse_inbound, reserve
+from interlingua.gateway.relay.whole import relay
+from interlingua.gateway.shared.fronts import ANTHROPIC, RESPONSES, Match, Send, codec_of
+from interlingua.gateway.shared.sizes import window
+from interlingua.gateway.shared.state import Exchange, Refusal
+from interlingua.model.blocks import SUMMARY
+from interlingua.model.exchange import ErrorKind
+from interlingua.model.metadata import Usage
+from interlingua.profiles.estimate.estimator import estimate_input_tokens
+
+logger = logging.getLogger(__name__)
+
+ASKS = re.compile(rb'"compaction(_trigger)?"|"context_management"|"' + PREFIX.encode())
+"""In every body that concerns us; texts cannot look like that, since their quotes are escaped."""
+_OURS = re.compile(rb'"(' + PREFIX.encode() + b"|" + OWN_ID.encode() + b")")
+HAS = {
+    RESPONSES.dialect: frozenset({"openai", "azure"}),
+    ANTHROPIC.dialect: frozenset({"anthropic", "azure", "bedrock", "vertex"}),
+}
+"""Providers that compact themselves, by the dialect in which they are asked to."""
+COMPACTED = b"x-interlingua-compacted"
+"""The header that says how many entries of a conversation a summary has replaced."""
+_MOST_CALLS = 16
+"""Calls for one summary: a conversation that is larger than the model's window is read in parts."""
+_SHARE = 0.7
+"""Of the model's window that one of these parts may fill."""
+_BYTES_PER_TOKEN = 3
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+_encode = msgspec.json.Encoder().encode
+
+
+class Client(Protocol):
+    """Whoever is answered."""
+
+    send: Send
+
+
+class Summary(NamedTuple):
+    """A summary, and what it took to make it."""
+
+    text: str
+    usage: Usage
+    model: str
+
+
+class SummaryError(Exception):
+    """The model gave no summary; `answer` says why in the client's dialect."""
+
+    def __init__(self, answer: HttpAnswer) -> None:
+        super().__init__("no summary")
+        self.answer = answer
+
+
+@cache
+def prompt() -> str:
+    """What the model is asked for."""
+    return files(__package__).joinpath("summary.md").read_text("utf-8").strip()
+
+
+def has_compaction(target: Target, front: str) -> bool:
+    """Whether the service behind compacts for clients of this API itself."""
+    if target.dialect.name != front:
+        return False
+    is_claude = front == ANTHROPIC.dialect and "claude" in target.name  # whoever serves it
+    return is_claude or target.provider.key in HAS.get(front, ())
+
+
+class Compactor:
+    def __init__(self, gateway: Gateway, compactions: Compactions) -> None:
+        self._gateway = gateway
+        self._compactions = compactions
+
+    def concerns(self, body: bytes) -> bool:
+        """Whether there may be something to do."""
+        return ASKS.search(body) is not None
+
+    async def handle(self, exchange: Exchange, inbound: Inbound, client: Client) -> Inbound | None:
+        """The request as it goes on, in which nothing is left to do; None if it is answered."""
+        form, action = FORMS.get(inbound.front.dialect), inbound.match.action
+        if form is None:
+            return inbound
+        native = has_compaction(inbound.route.targets[0], form.front.dialect)
+        if native and not _OURS.search(inbound.body):
+            if action != "compact":
+                return inbound
+            await _send(client.send, await relay_compaction(self._gateway, exchange, inbound))
+            return None
+        work = _Work(self._gateway, self._compactions, exchange, inbound, form)
+        await work.open()
+        if native and action != "compact":
+            return work.rewritten()
+        ask = form.ask(work.as_sent, action)
+        if ask is not None and ask.is_explicit:
+            await _send(client.send, await work.answer(ask))
+            return None
+        work.clear()
+        if ask is not None and await work.shorten(ask) and ask.pause:
+            await _send(client.send, work.paused(ask))
+            return None
+        client.send = work.sender(client.send)
+        return work.rewritten()
+
+
+class _Work:
+    """One request."""
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        compactions: Compactions,
+        exchange: Exchange,
+        inbound: Inbound,
+        form: Form,
+    ) -> None:
+        self._gateway = gateway
+        self._compactions = compactions
+        self._exchange = exchange
+        self._inbound = inbound
+        self._form = form
+        self._principal = exchange.arrival.principal
+        self.as_sent: Wire = _decode(inbound.body)
+        self._wire = form.plain(self.as_sent, inbound.match.action)
+        self._entries = form.entries(self._wire)
+        self._changes: dict[str, Any] = {}
+        """Members of the answer."""
+        self._shown: Wire | None = None
+        self._usage = Usage()
+        self._replaced = 0
+        self._sealed = ""
+        self._summary = ""
+
+    # What the client brings back
+
+    async def open(self) -> None:
+        """Puts what was compacted here back into the conversation, and the responses that it goes
+        on from."""
+        seal = await self._compactions.seal()
+        if self._form.front is RESPONSES and self._wire.get("previous_response_id") is not None:
+            await self._expand()
+
+        def opened(text: str) -> Sealed:
+            try:
+                return seal.open(text, self._principal.tenant)
+            except SealError:
+                raise self._unopened() from None
+
+        self._entries = self._form.opened(self._entries, opened).entries
+        self._wire = self._form.with_entries(self._wire, self._entries)
+
+    def _unopened(self) -> Refusal:
+        text = "the compaction cannot be opened: it was changed, or made for another key or store"
+        if self._form.front is ANTHROPIC:
+            return refused(ANTHROPIC.dialect, "compaction_signature_invalid", text)
+        return refused(RESPONSES.dialect, "invalid_encrypted_content", text, "input")
+
+    async def _expand(self) -> None:
+        responses, id = self._gateway.responses, self._wire["previous_response_id"]
+        if responses is None or not isinstance(id, str):
+            return
+        items = await responses.items(id, self._exchange.arrival)
+        self._entries = [*items, *self._entries]
+        self._changes["previous_response_id"] = id
+        del self._wire["previous_response_id"]
+
+    def clear(self) -> None:
+        """Applies the edits that clear."""
+        edits = edits_of(self._wire) if self._form.front is ANTHROPIC else []
+        if not edits:
+            return
+        tokens = len(self._inbound.body) // _BYTES_PER_TOKEN
+        self._entries, applied = cleared(self._entries, edits, tokens)
+        self._wire = self._form.with_entries(self._wire, self._entries)
+        del self._wire["context_management"]
+        self._changes["context_management"] = {"applied_edits": applied}
+
+    def rewritten(self) -> Inbound:
+        inbound = self._inbound
+        body = _encode(self._wire)
+        match = inbound.match
+        return parse_inbound(self._gateway, self._exchange, match, body, inbound.headers)
+
+    # A compaction on demand
+
+    async def answer(self, ask: Ask) -> HttpAnswer:
+        """The answer to a request that asks for a compaction and nothing else."""
+        arrival = self._exchange.arrival
+        stream = arrival.stream and ask.kind != "compact"
+        self._exchange.arrival = replace(arrival, action="compact", stream=stream)
+        if not self._entries:
+            text = "there is no conversation to compact"
+            raise refused(self._form.front.dialect, "compaction_nothing_to_summarize", text)
+        try:
+            summary = await self._summarize(self._entries, ask.instructions)
+        except SummaryError as error:
+            self._exchange.outcome.status = error.answer.status
+            self._exchange.outcome.error = ErrorKind.OTHER
+            return error.answer
+        await self._seal(ask, summary, self._entries, [], replaces=ask.kind == "summarize")
+        return self._written(ask)
+
+    def paused(self, ask: Ask) -> HttpAnswer:
+        """The compaction alone; the client goes on with its next request."""
+        arrival = self._exchange.arrival
+        self._exchange.arrival = replace(arrival, action="compact")
+        return self._written(ask)
+
+    def _written(self, ask: Ask) -> HttpAnswer:
+        assert self._shown is not None
+        self._exchange.outcome.status = 200
+        arrival, id = self._exchange.arrival, f"{self._gateway.ids.new()}"
+        model = arrival.client_model
+        if self._form.front is ANTHROPIC:
+            wire = answers.message_wire(f"msg_{id}", model, self._shown, self._usage)
+            events = answers.message_events(wire)
+        elif ask.kind == "compact":
+            wire, events = self._compacted(f"resp_{id}"), []
+        else:
+            body = self._inbound.body
+            wire = answers.response_wire(f"resp_{id}", self._shown, self._usage, body)
+            wire |= self._changes
+            events = answers.response_events(wire)
+        headers = [JSON, *self._headers()]
+        if not arrival.stream or ask.kind == "compact":
+            return HttpAnswer(200, headers, _encode(wire))
+        headers[0] = (b"content-type", self._form.front.stream_type.encode())
+        return HttpAnswer(200, headers, answers.framed(events))
+
+    def _compacted(self, id: str) -> Wire:
+        """The user's messages, then the compaction."""
+        users = [
+            {"id": f"msg_{self._gateway.ids.new()}", "status": "completed", **entry}
+            for entry in self._form.entries(self._form.plain(self.as_sent, "compact"))
+            if self._form.is_question(entry)
+        ]
+        created = int(self._exchange.arrival.at.timestamp())
+        wire = {"id": id, "object": "response.compaction", "created_at": created}
+        usage = answers.openai_usage(self._usage)
+        return {**wire, "output": [*map(_typed, users), self._shown], "usage": usage}
+
+    # A compaction on the way
+
+    async def shorten(self, ask: Ask) -> bool:
+        """Whether the conversation was too long and is shorter now."""
+        if not self._is_longer(ask.threshold):
+            return False
+        start = tail_start(self._form, self._entries)
+        tail = self._entries[start:]
+        if start == 0 or _size(tail) > _size(self._entries[:start]):
+            start = max(start, self._form.last_round(self._entries))
+            tail = [*tail[:1], *self._entries[start:]] if start < len(self._entries) else tail[:1]
+        if len(tail) >= len(self._entries):
+            return False
+        before = self._entries[: max(start, 1)]
+        try:
+            summary = await self._summarize(before, ask.instructions)
+        except SummaryError:
+            logger.warning("compaction_failed", extra={"request": self._exchange.arrival.id})
+            return False
+        await self._seal(ask, summary, self._entries, tail, replaces=True)
+        message = self._form.message(SUMMARY.format(summary.text))
+        self._entries = [message, *tail]
+        self._wire = self._form.with_entries(self._wire, self._entries)
+        return True
+
+    def _is_longer(self, threshold: int) -> bool:
+        body = _encode(self._wire)
+        if len(body) <= threshold:
+            return False  # a token has at least one byte
+        request = codec_of(self._form.front.dialect).read_request(body)
+        model = self._inbound.route.targets[0].model
+        options, tools = request.options, request.tools
+        return estimate_input_tokens(request.messages, tools, model, options) >= threshold
+
+    def sender(self, send: Send) -> Send:
+        """Sends an answer with what was done to the conversation."""
+        if self._shown is None and not self._changes:
+            return send
+        dialect, changes = self._form.front.dialect, self._changes
+        prefixed = answers.PrefixedSend(send, dialect, self._shown, self._usage, changes)
+        headers = [] if self._shown is None else self._headers()
+
+        async def with_headers(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message["headers"], *headers]}
+            await prefixed(message)
+
+        return with_headers
+
+    # The summary
+
+    async def _seal(
+        self, ask: Ask, summary: Summary, entries: Sequence[Wire], tail: list[Wire], replaces: bool
+    ) -> None:
+        """Makes what the client gets of a compaction; the full history is stored before that."""
+        dialect, id = self._form.front.dialect, f"{OWN_ID}{self._gateway.ids.new()}"
+        sealed = Sealed(id, dialect, summary.text, tail, replaces, summary.model)
+        await self._compactions.keep(sealed, entries, self._principal)
+        text = (await self._compactions.seal()).close(sealed, self._principal.tenant)
+        self._shown = answers.shown_as(ask, dialect, id, summary.text, text)
+        self._replaced = len(entries) - len(tail)
+
+    def _headers(self) -> list[tuple[bytes, bytes]]:
+        return [(COMPACTED, b"%d" % self._replaced)]
+
+    async def _summarize(self, entries: Sequence[Wire], instructions: str | None) -> Summary:
+        """Asks the model, in several parts where the conversation is larger than its window."""
+        settings = self._gateway.settings.compaction
+        words = instructions or prompt()
+        model = self._inbound.route.targets[0].model
+        most = int((window(model) - settings.summary_tokens) * _SHARE) * _BYTES_PER_TOKEN
+        summary: Summary | None = None
+        for part in _parts(entries, max(most, 4096)):
+            if summary is not None:
+                part = [self._form.message(SUMMARY.format(summary.text)), *part]
+            summary = await self._ask(part, words)
+        assert summary is not None
+        return summary
+
+    async def _ask(self, entries: Sequence[Wire], words: str) -> Summary:
+        gateway, settings = self._gateway, self._gateway.settings.compaction
+        form, outer = self._form, self._exchange.arrival
+        wire = form.summary_request(self._wire, entries, words, settings.summary_tokens)
+        if settings.model is not None:
+            wire["model"] = settings.model
+        exchange = Exchange(
+            replace(outer, id=f"req_{gateway.ids.new()}", action="summarize", stream=False)
+        )
+        match = Match(form.front, "generate", self._inbound.match.model, False)
+        try:
+            inbound = parse_inbound(gateway, exchange, match, _encode(wire), self._inbound.headers)
+            if self._principal.capped:
+                await reserve(gateway, exchange, inbound)
+            answer = await relay(gateway, exchange, inbound)
+            if self._principal.capped:
+                await gateway.caps.settle(exchange)
+        except Refusal as refusal:
+            exchange.outcome.fail(refusal.status, refusal.error.kind, refusal.error.code)
+            raise
+        except BaseException:
+            exchange.outcome.fail(499, ErrorKind.CANCELLED)
+            if self._principal.capped:
+                gateway.caps.settle_soon(exchange)
+            raise
+        finally:
+            gateway.trace.finished(exchange)
+        return self._heard(answer, inbound)
+
+    def _heard(self, answer: HttpAnswer, inbound: Inbound) -> Summary:
+        if answer.status != 200:
+            raise SummaryError(answer)
+        response = codec_of(self._form.front.dialect).read_response(answer.body)
+        text, usage = response.message.text.strip(), response.message.metadata.usage or Usage()
+        self._usage = _added(self._usage, usage)
+        if not text:
+            message = "the model wrote no summary; the conversation is unchanged, try again"
+            raise Refusal(502, ErrorKind.SERVER_ERROR, message, "compaction_unavailable")
+        return Summary(text, usage, inbound.route.targets[0].model)
+
+
+def _typed(entry: Wire) -> Wire:
+    """A message of the user as items of an output have it."""
+    content = entry.get("content")
+    if isinstance(content, str):
+        content = [{"type": "input_text", "text": content}]
+    return {**entry, "type": "message", "content": content}
+
+
+def _parts(entries: Sequence[Wire], most: int) -> list[list[Wire]]:
+    """The entries in runs of at most so many bytes, or in as many as are allowed."""
+    sizes = [len(_encode(entry)) for entry in entries]
+    most = max(most, -(-sum(sizes) // _MOST_CALLS))
+    parts: list[list[Wire]] = [[]]
+    size = 0
+    for entry, length in zip(entries, sizes, strict=True):
+        if parts[-1] and size + length > most and len(parts) < _MOST_CALLS:
+            parts.append([])
+            size = 0
+        parts[-1].append(entry)
+        size += length
+    return parts
+
+
+def _added(one: Usage, other: Usage) -> Usage:
+    return Usage(
+        input_tokens=(one.input_tokens or 0) + (other.input_tokens or 0),
+        output_tokens=(one.output_tokens or 0) + (other.output_tokens or 0),
+        cached_input_tokens=(one.cached_input_tokens or 0) + (other.cached_input_tokens or 0),
+        cache_creation_input_tokens=(one.cache_creation_input_tokens or 0)
+        + (other.cache_creation_input_tokens or 0),
+    )
+
+
+def _size(entries: Sequence[Wire]) -> int:
+    return len(_encode(entries))
+
+
+async def _send(send: Send, answer: HttpAnswer) -> None:
+    length = (b"content-length", b"%d" % len(answer.body))
+    start: Mapping[str, Any] = {"status": answer.status, "headers": [*answer.headers, length]}
+    await send({"type": "http.response.start", **start})
+    await send({"type": "http.response.body", "body": answer.body})

@@ -1,0 +1,1 @@
+"""Compaction over HTTP, by official SDKs."""

@@ -1,0 +1,315 @@
+"""Compaction for clients of OpenAI and Anthropic, by their own SDKs, with models of other vendors
+behind the gateway."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+
+import interlingua as il
+from tests.agents.chat.provider import DIALECTS
+from tests.gateway.responses.running import asynchronous
+from tests.gateway.serving import ANTHROPIC, OPENAI, Served, Upstream, key, served
+
+DIALECTS.setdefault("/v1/responses/compact", "openai-responses")
+FACTS = [f"fact-{number}-{'abcdefgh'[number]}{number * 37}" for number in range(8)]
+LONG = "x" * 400
+
+
+class Summarizer(Upstream):
+    """A model that writes down every fact it sees when it is asked for a summary, and otherwise
+    says which facts it can see. Its Responses API compacts in a way of its own."""
+
+    def answer(self, handler: BaseHTTPRequestHandler, dialect: str, wire: dict[str, Any]) -> None:
+        if not handler.path.endswith("/compact"):
+            super().answer(handler, dialect, wire)
+            return
+        self.requests.append(wire)
+        item = {"id": "cmp_1", "type": "compaction", "encrypted_content": "b3BhcXVl"}
+        usage = {"input_tokens": 7, "output_tokens": 3, "total_tokens": 10}
+        wire = {"id": "resp_1", "object": "response.compaction", "created_at": 1, "output": [item]}
+        body = json.dumps({**wire, "usage": usage}).encode()
+        handler.send_response(200)
+        handler.send_header("content-type", "application/json")
+        handler.send_header("content-length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    def _events(self, words: str, request: il.Request) -> Iterator[Any]:
+        seen = [fact for fact in FACTS if fact in str(request.messages)]
+        kind = "Summary" if "answer with the summary alone" in words else "Seen"
+        text = il.TextBlock(f"{kind}: {' '.join(seen)}")
+        metadata = il.MessageMetadata(
+            response_id=f"msg_{len(self.requests)}",
+            response_model=request.model,
+            stop_reason=il.StopReason.END_TURN,
+            usage=il.Usage(input_tokens=100, output_tokens=20),
+        )
+        yield from il.unfold(il.Response(il.Message.assistant([text], metadata)))
+
+
+@pytest.fixture
+def provider(tmp_path: Path) -> Iterator[Summarizer]:
+    with Summarizer() as provider:
+        provider.configure(tmp_path)
+        yield provider
+
+
+def openai_client(here: Served, token: str = "none") -> Any:
+    return openai.AsyncOpenAI(base_url=f"{here.base}/v1", api_key=token, max_retries=0)
+
+
+def claude(here: Served, token: str = "none") -> Any:
+    return anthropic.AsyncAnthropic(base_url=here.base, api_key=token, max_retries=0)
+
+
+def said(count: int = 4) -> list[dict[str, Any]]:
+    """A conversation with a fact in each message of the user."""
+    turns: list[dict[str, Any]] = []
+    for fact in FACTS[:count]:
+        turns += [
+            {"role": "user", "content": f"Remember {fact}. {LONG}"},
+            {"role": "assistant", "content": "I will."},
+        ]
+    return turns
+
+
+def asks(words: str) -> list[dict[str, Any]]:
+    return [{"role": "user", "content": words}]
+
+
+def seen(text: str) -> list[str]:
+    return text.partition(": ")[2].split()
+
+
+@asynchronous
+async def test_compact_gives_the_users_messages_and_one_item(
+    tmp_path: Path, provider: Summarizer
+) -> None:
+    async with served(tmp_path) as here, openai_client(here) as ai:
+        done = await ai.responses.compact(model=ANTHROPIC, input=said())
+        assert done.object == "response.compaction"
+        assert [item.type for item in done.output] == ["message"] * 4 + ["compaction"]
+        assert done.usage.total_tokens == 120
+        output = [item.to_dict(warnings=False) for item in done.output]
+        next = await ai.responses.create(model=ANTHROPIC, input=[output[-1], *asks("What now?")])
+        assert seen(next.output_text) == FACTS[:4]
+        await here.stored()
+        _, rows, _ = await here.ask("GET", "/requests")
+    actions = [row["action"] for row in rows["requests"]]
+    assert sorted(actions) == ["compact", "generate", "summarize"]
+    (summary,) = [row for row in rows["requests"] if row["action"] == "summarize"]
+    assert summary["usage"]["cost_usd"] is not None
+
+
+@asynchronous
+async def test_a_trigger_is_answered_with_a_compaction_item(
+    tmp_path: Path, provider: Summarizer
+) -> None:
+    items = [*said(), {"type": "compaction_trigger"}]
+    async with served(tmp_path) as here, openai_client(here) as ai:
+        whole = await ai.responses.create(model=ANTHROPIC, input=items)
+        assert [item.type for item in whole.output] == ["compaction"]
+        events = [
+            event
+            async for event in await ai.responses.create(
+                model=ANTHROPIC,
+                input=items,
+                stream=True,
+            )
+        ]
+        assert [event.type for event in events] == [
+            "response.created",
+            "response.in_progress",
+            "response.output_item.added",
+            "response.compaction.compacting",
+            "response.output_item.done",
+            "response.completed",
+        ]
+        assert [event.sequence_number for event in events] == list(range(6))
+        item = events[-1].response.output[0].to_dict()
+        next = await ai.responses.create(model=ANTHROPIC, input=[item, *asks("What now?")])
+        assert seen(next.output_text) == FACTS[:4]
+        with pytest.raises(openai.BadRequestError, match="final input item"):
+            await ai.responses.create(model=ANTHROPIC, input=[items[-1], *said()])
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@asynchronous
+async def test_openai_threshold(tmp_path: Path, provider: Summarizer, stream: bool) -> None:
+    management = [{"type": "compaction", "compact_threshold": 200}]
+    async with served(tmp_path) as here, openai_client(here) as ai:
+        ask = {"model": ANTHROPIC, "context_management": management, "stream": stream}
+        history = [*said(), *asks("What now?")]
+        response: Any = await ai.responses.create(**ask, input=history)
+        if stream:
+            events = [event async for event in response]
+            assert [event.sequence_number for event in events] == list(range(len(events)))
+            assert "response.compaction.compacting" in [event.type for event in events]
+            response = events[-1].response
+        assert [item.type for item in response.output] == ["compaction", "message"]
+        assert seen(response.output_text) == FACTS[:4]
+        sent = provider.requests[-1]
+        assert LONG not in str(sent)
+        output = [item.to_dict() for item in response.output]
+        ask = {"model": ANTHROPIC}
+        later = [*history, *output, *asks("And now?")]
+        next = await ai.responses.create(**ask, input=later)
+        assert seen(next.output_text) == FACTS[:4]
+        assert LONG not in str(provider.requests[-1])
+        assert "What now?" in str(provider.requests[-1])
+    assert len(provider.requests) == 3
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@asynchronous
+async def test_anthropic_threshold(tmp_path: Path, provider: Summarizer, stream: bool) -> None:
+    edit = {
+        "type": "compact_20260112",
+        "trigger": {"type": "input_tokens", "value": 200},
+    }
+    messages = [*said(), *asks("What now?")]
+    async with served(tmp_path) as here, claude(here) as ai:
+        ask: dict[str, Any] = {"model": OPENAI, "max_tokens": 100, "betas": ["compact-2026-01-12"]}
+        ask["context_management"] = {"edits": [edit]}
+        if stream:
+            async with ai.beta.messages.stream(**ask, messages=messages) as events:
+                answer: Any = await events.get_final_message()
+        else:
+            answer = await ai.beta.messages.create(**ask, messages=messages)
+        assert [block.type for block in answer.content] == ["compaction", "text"]
+        assert seen(answer.content[0].content) == FACTS[:4]
+        assert seen(answer.content[1].text) == FACTS[:4]
+        assert [each.type for each in answer.usage.iterations] == ["compaction", "message"]
+        content = [block.to_dict() for block in answer.content]
+        messages += [{"role": "assistant", "content": content}, *asks("And now?")]
+        next = await ai.beta.messages.create(model=OPENAI, max_tokens=100, messages=messages)
+        assert seen(next.content[0].text) == FACTS[:4]
+        assert LONG not in str(provider.requests[-1])
+        assert "What now?" in str(provider.requests[-1])
+        edit["pause_after_compaction"] = True
+        ask["context_management"] = {"edits": [edit]}
+        paused = await ai.beta.messages.create(**ask, messages=[*said(), *asks("Now?")])
+        assert paused.stop_reason == "compaction"
+        assert [block.type for block in paused.content] == ["compaction"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@asynchronous
+async def test_summarize_gives_one_signed_block(
+    tmp_path: Path, provider: Summarizer, stream: bool
+) -> None:
+    async with served(tmp_path) as here, claude(here) as ai:
+        ask: dict[str, Any] = {"model": OPENAI, "max_tokens": 100}
+        summarize = {**ask, "compaction": {"type": "summarize"}, "messages": said()}
+        if stream:
+            async with ai.beta.messages.stream(**summarize) as events:
+                answer: Any = await events.get_final_message()
+        else:
+            answer = await ai.beta.messages.create(**summarize)
+        assert answer.stop_reason == "compaction"
+        (block,) = [each.to_dict() for each in answer.content]
+        assert block["signature"]
+        first = {"role": "user", "content": [block]}
+        next = await ai.beta.messages.create(**ask, messages=[first, *asks("What now?")])
+        assert seen(next.content[0].text) == FACTS[:4]
+
+        async def code(messages: list[Any], **more: Any) -> str:
+            with pytest.raises(anthropic.BadRequestError) as error:
+                await ai.beta.messages.create(**ask, messages=messages, **more)
+            body: Any = error.value.body
+            return str(body["error"]["details"]["error_code"])
+
+        changed = {**block, "content": f"{block['content']} More."}
+        other = {**block, "signature": block["signature"][:-2] + "AA"}
+        later = [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": [block]}]
+        open = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
+        unfinished = [*asks("Hi."), {"role": "assistant", "content": [open]}]
+        assert await code([{"role": "user", "content": [changed]}]) == "compaction_content_mismatch"
+        assert await code([{"role": "user", "content": [other]}]) == "compaction_signature_invalid"
+        assert await code([*later, *asks("x")]) == "compaction_block_misplaced"
+        assert await code([first, first, *asks("x")]) == "compaction_block_ambiguous"
+        now = {"compaction": {"type": "summarize"}}
+        assert await code(unfinished, **now) == "compaction_incomplete_turn"
+        assert await code([], **now) == "compaction_nothing_to_summarize"
+
+
+@asynchronous
+async def test_nobody_else_can_open_a_compaction(tmp_path: Path, provider: Summarizer) -> None:
+    one, other = [key(tmp_path, name, keep_content=True).token for name in ("one", "other")]
+    async with served(tmp_path) as here, openai_client(here, one) as ai:
+        done = await ai.responses.compact(model=ANTHROPIC, input=said())
+        item: dict[str, Any] = done.output[-1].to_dict()
+        status, full, _ = await here.ask("GET", f"/compactions/{item['id']}", token=one)
+        assert status == 200
+        assert full["history"] == said()
+        assert seen(full["summary"]) == FACTS[:4]
+        status, _, _ = await here.ask("GET", f"/compactions/{item['id']}", token=other)
+        assert status == 404
+        sealed = item["encrypted_content"]
+        places = range(0, len(sealed), max(1, len(sealed) // 40))
+        for place in places:
+            flipped = "B" if sealed[place] != "B" else "C"
+            changed = {**item, "encrypted_content": sealed[:place] + flipped + sealed[place + 1 :]}
+            with pytest.raises(openai.BadRequestError) as error:
+                await ai.responses.create(model=ANTHROPIC, input=[changed, *asks("x")])
+            assert error.value.code == "invalid_encrypted_content"
+    async with served(tmp_path) as here, openai_client(here, other) as ai:
+        with pytest.raises(openai.BadRequestError) as error:
+            await ai.responses.create(model=ANTHROPIC, input=[item, *asks("x")])
+        assert error.value.code == "invalid_encrypted_content"
+
+
+@asynchronous
+async def test_a_provider_that_compacts_is_left_alone(tmp_path: Path, provider: Summarizer) -> None:
+    management: Any = [{"type": "compaction", "compact_threshold": 200}]
+    async with served(tmp_path) as here, openai_client(here) as ai:
+        await ai.responses.create(model=OPENAI, input=said(), context_management=management)
+        assert provider.requests[-1]["context_management"] == management
+        own = await ai.responses.compact(model=OPENAI, input=said())
+        assert own.output[0].encrypted_content == "b3BhcXVl"
+        assert own.usage.total_tokens == 10
+        done = await ai.responses.compact(model=ANTHROPIC, input=said())
+        item = done.output[-1].to_dict()
+        moved = await ai.responses.create(model=OPENAI, input=[item, *asks("What now?")])
+        assert seen(moved.output_text) == FACTS[:4]
+        assert "ilc1." not in str(provider.requests[-1])
+
+
+@asynchronous
+async def test_old_results_and_thinking_are_cleared(tmp_path: Path, provider: Summarizer) -> None:
+    messages: list[dict[str, Any]] = []
+    for number in range(6):
+        use = {"type": "tool_use", "id": f"toolu_{number}", "name": "look", "input": {"n": number}}
+        result = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": LONG}
+        messages += [
+            {"role": "user", "content": [{"type": "text", "text": f"Look {number}."}]},
+            {"role": "assistant", "content": [use]},
+            {"role": "user", "content": [result]},
+            {"role": "assistant", "content": [{"type": "text", "text": "Seen."}]},
+        ]
+    edit = {
+        "type": "clear_tool_uses_20250919",
+        "trigger": {"type": "tool_uses", "value": 3},
+        "keep": {"type": "tool_uses", "value": 2},
+    }
+    tool = {"name": "look", "input_schema": {"type": "object", "properties": {}}}
+    async with served(tmp_path) as here, claude(here) as ai:
+        answer = await ai.beta.messages.create(
+            model=OPENAI,
+            max_tokens=100,
+            messages=[*messages, *asks("Now?")],
+            tools=[tool],
+            context_management={"edits": [edit]},
+        )
+        assert str(provider.requests[-1]).count(LONG) == 2
+        assert answer.context_management is not None
+        (applied,) = answer.context_management.applied_edits
+        assert applied.to_dict()["cleared_tool_uses"] == 4
