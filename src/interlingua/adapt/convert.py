@@ -10,12 +10,7 @@ from msgspec.structs import replace
 
 from interlingua.adapt.history.retell import require_instructions, retell
 from interlingua.adapt.request import adapt, write
-from interlingua.adapt.target import (
-    Instructions,
-    ProfileChoice,
-    conversion_target,
-    split_model,
-)
+from interlingua.adapt.target import Instructions, ProfileChoice, conversion_target, split_model
 from interlingua.dialects.kernel.wire import decode_quickly, parse, parse_spelled
 from interlingua.dialects.record import Dialect, Written
 from interlingua.dialects.registry import _LOADED, dialects

@@ -12,12 +12,7 @@ from interlingua.adapt.history.retell import retell
 from interlingua.adapt.presets import BATCHES, PRESETS
 from interlingua.adapt.request import adapt
 from interlingua.adapt.request import write as write_adapted
-from interlingua.adapt.target import (
-    Instructions,
-    ProfileChoice,
-    conversion_target,
-    split_model,
-)
+from interlingua.adapt.target import Instructions, ProfileChoice, conversion_target, split_model
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import parse
 from interlingua.dialects.record import Dialect, Written

@@ -50,11 +50,7 @@ def adapt(
 
 
 def rewrite_history(
-    request: Request,
-    facts: Facts,
-    target: WireTarget,
-    source: str | None,
-    recorder: LossRecorder,
+    request: Request, facts: Facts, target: WireTarget, source: str | None, recorder: LossRecorder
 ) -> tuple[Request, Facts]:
     """The request with a history that its target accepts, and the facts of that."""
     profile, model = target.profile, request.model

@@ -161,10 +161,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("several answers", _options(n=2)),
     Probe("log probabilities", _options(logprobs=2)),
     Probe("JSON output", _options(response_format=ResponseFormat("json"))),
-    Probe(
-        "JSON schema output",
-        _options(response_format=_FORMAT),
-    ),
+    Probe("JSON schema output", _options(response_format=_FORMAT)),
     Probe("reasoning effort", _options(reasoning=Reasoning("high"))),
     Probe(
         "reasoning budget",

@@ -26,10 +26,7 @@ from interlingua.profiles.profile import Profile
 
 
 def dialect_for_tools(
-    profile: Profile,
-    tools: Iterable[ToolDefinition],
-    speaks: Collection[str],
-    beside: bool = False,
+    profile: Profile, tools: Iterable[ToolDefinition], speaks: Collection[str], beside: bool = False
 ) -> str | None:
     """The dialect for requests with these tools, if it is a special one that its provider speaks:
     newer models of OpenAI take functions in Responses only, and all have their provider's own tools

@@ -54,10 +54,7 @@ if TYPE_CHECKING:
 OWN_KINDS = frozenset({"function", "custom"})
 """Kinds of tools that mean the same to every vendor."""
 _FIELD = "tools.server"
-_VENDORS = {
-    ("openai-responses", "xai"): "xai",
-    ("gemini", "vertex"): "vertex",
-}
+_VENDORS = {("openai-responses", "xai"): "xai", ("gemini", "vertex"): "vertex"}
 
 
 def map_vendor_tools(
@@ -149,10 +146,7 @@ class _ToolMapping:
         self.beside_functions(tools)
         self.tidy()
         return self.request.replace(
-            tools=tools,
-            options=self.options(tools),
-            raw=self.raw or None,
-            messages=self.messages(),
+            tools=tools, options=self.options(tools), raw=self.raw or None, messages=self.messages()
         )
 
     def tidy(self) -> None:

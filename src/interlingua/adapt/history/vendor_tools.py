@@ -117,12 +117,7 @@ def _of_gemini(listed: list[Any]) -> Iterator[Server]:
 
 
 def _server(
-    label: str,
-    url: str,
-    token: Any,
-    headers: Any,
-    allowed: tuple[str, ...] | None,
-    left: list[str],
+    label: str, url: str, token: Any, headers: Any, allowed: tuple[str, ...] | None, left: list[str]
 ) -> Server:
     """A token that stands among the headers is one."""
     rest = dict(headers) if isinstance(headers, dict) else {}
@@ -337,9 +332,7 @@ TABLE: dict[str, tuple[VendorSpelling, ...]] = {
         ),
         VendorSpelling("nova", "nova_grounding"),
         VendorSpelling(
-            "chat",
-            OPTIONS,
-            _in("user_location", context_size="search_context_size", under=OPTIONS),
+            "chat", OPTIONS, _in("user_location", context_size="search_context_size", under=OPTIONS)
         ),
         VendorSpelling("openrouter", "plugin:web"),
     ),
@@ -362,10 +355,7 @@ TABLE: dict[str, tuple[VendorSpelling, ...]] = {
     "code_execution": (
         VendorSpelling("anthropic", r"code_execution_\d{8}", name="code_execution"),
         VendorSpelling(
-            "openai",
-            "code_interpreter",
-            _in("container"),
-            filled={"container": {"type": "auto"}},
+            "openai", "code_interpreter", _in("container"), filled={"container": {"type": "auto"}}
         ),
         VendorSpelling("gemini", "codeExecution", filled={"codeExecution": {}}),
         VendorSpelling("interactions", "code_execution"),
@@ -404,9 +394,7 @@ TABLE: dict[str, tuple[VendorSpelling, ...]] = {
             filled={**_SCREEN, "environment": "browser"},
         ),
         VendorSpelling(
-            "gemini",
-            "computerUse",
-            filled={"computerUse": {"environment": "ENVIRONMENT_BROWSER"}},
+            "gemini", "computerUse", filled={"computerUse": {"environment": "ENVIRONMENT_BROWSER"}}
         ),
         VendorSpelling("interactions", "computer_use", filled={"environment": "browser"}),
     ),
@@ -417,9 +405,7 @@ TABLE: dict[str, tuple[VendorSpelling, ...]] = {
     ),
     "tool_search": (
         VendorSpelling(
-            "anthropic",
-            r"tool_search_tool_(bm25|regex)(_\d{8})?",
-            name="tool_search_tool_bm25",
+            "anthropic", r"tool_search_tool_(bm25|regex)(_\d{8})?", name="tool_search_tool_bm25"
         ),
         VendorSpelling("openai", "tool_search"),
         VendorSpelling("openrouter", "openrouter:tool_search"),
@@ -446,7 +432,7 @@ SAYS_NOTHING: dict[str, tuple[Any, ...]] = {
 ONE_OF = {"anthropic": _DOMAINS, "xai": _DOMAINS}
 """Options of which a vendor takes one alone; the first stays."""
 NEAR: dict[tuple[str, str], tuple[str, Mapping[Any, Any]]] = {
-    ("anthropic", "context_size"): ("max_uses", {"low": 1, "medium": 5, "high": 10}),
+    ("anthropic", "context_size"): ("max_uses", {"low": 1, "medium": 5, "high": 10})
 }
 """An option that stands for another, and what its values become."""
 CHOSEN = {

@@ -28,10 +28,7 @@ _USAGE: Wire = {  # null is unknown; the first two may not be null
     "server_tool_use": None,
     "service_tier": None,
 }
-_BLOCKS: dict[str, Wire] = {
-    "text": {"citations": None},
-    "tool_use": {"caller": {"type": "direct"}},
-}
+_BLOCKS: dict[str, Wire] = {"text": {"citations": None}, "tool_use": {"caller": {"type": "direct"}}}
 
 
 class MessageFiller(Filler):

@@ -165,10 +165,7 @@ OPTIONS = Table(
     strings("stop_sequences", "stop"),
     Field("tool_choice", ("tool_choice", "parallel_tool_calls"), _read_choice, _write_choice),
     together(
-        ("thinking", "output_config"),
-        ("response_format", "reasoning"),
-        _read_output,
-        _write_output,
+        ("thinking", "output_config"), ("response_format", "reasoning"), _read_output, _write_output
     ),
     Field("service_tier", ("service_tier",), _read_tier, _write_tier),
     inside("metadata", plain("user_id", "user", str)),

@@ -36,11 +36,7 @@ def _default_schema(tool: ToolDefinition) -> Wire:
     return deepcopy(schema_of(tool))
 
 
-_SETTINGS = (
-    plain("strict", "strict", bool),
-    plain("defer_loading", "deferred", bool),
-    CACHE,
-)
+_SETTINGS = (plain("strict", "strict", bool), plain("defer_loading", "deferred", bool), CACHE)
 FUNCTION = Table(
     ToolDefinition,
     plain("name", "name", str),

@@ -321,11 +321,7 @@ _READERS: dict[str, Reader] = {
     "audio": media.read_audio,
     **media.READERS,
 }
-_INSIDE_READERS: dict[str, Reader] = {
-    "text": text.read_text,
-    "json": read_json,
-    **media.READERS,
-}
+_INSIDE_READERS: dict[str, Reader] = {"text": text.read_text, "json": read_json, **media.READERS}
 _INSIDE_WRITERS: dict[type[Any], Writer] = {
     TextBlock: write_text,
     model.ImageBlock: media.write_media,

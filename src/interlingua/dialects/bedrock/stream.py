@@ -76,11 +76,7 @@ _NOT_STREAMED = "a stream has no place for it"
 class ForeignWriter(NumberedWriter):
     opens_texts = False
     piece_keys = _TEXTS
-    pieces = (
-        {"text": PIECE},
-        {"reasoningContent": {"text": PIECE}},
-        {"toolUse": {"input": PIECE}},
-    )
+    pieces = ({"text": PIECE}, {"reasoningContent": {"text": PIECE}}, {"toolUse": {"input": PIECE}})
     frames = (tables.START, tables.DELTA, tables.STOP)
 
     # -- messages ---------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ from interlingua.dialects.cohere.text import (
     write_unknown,
 )
 from interlingua.dialects.kernel.calls import OpenCalls
-from interlingua.dialects.kernel.errors import ShapeError, read_each, require
+from interlingua.dialects.kernel.errors import ShapeError, at_path, read_each, require
 from interlingua.dialects.kernel.fields import QUIET, Table, constant, plain
 from interlingua.dialects.kernel.preserved import (
     Preserved,
@@ -183,7 +183,10 @@ def read_citations(listed: list[Any], texts: dict[Any, Block], preserved: Preser
     for target, block in texts.items():
         numbers = [number for number, other in enumerate(targets) if other == target]
         if numbers and type(block) is TextBlock:
-            cited = [_read_citation(listed, number, block.text) for number in numbers]
+            cited = [
+                at_path(f".citations[{number}]", read_citation, listed[number], block.text)
+                for number in numbers
+            ]
             texts[target] = block.replace(citations=tuple(cited))
             natural += numbers
     others = [number for number, target in enumerate(targets) if target is None]
@@ -195,13 +198,6 @@ def read_citations(listed: list[Any], texts: dict[Any, Block], preserved: Preser
 
 def _cited(target: Any, texts: dict[Any, Block]) -> Any:
     return target if type(texts.get(target)) is TextBlock else None
-
-
-def _read_citation(listed: list[Any], number: int, text: str) -> Any:
-    try:
-        return read_citation(listed[number], text)
-    except ShapeError as error:
-        raise error.inside(f".citations[{number}]") from None
 
 
 def _read_result(wire: Wire, position: int, calls: OpenCalls) -> Message:

@@ -32,12 +32,7 @@ TRAITS = Traits(
 )
 
 ROLES: TwoWay[str, Role] = TwoWay(
-    {
-        "system": Role.SYSTEM,
-        "user": Role.USER,
-        "assistant": Role.ASSISTANT,
-        "tool": Role.TOOL,
-    }
+    {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL}
 )
 """The wire has no `developer`: those are said as `system`."""
 
@@ -62,12 +57,7 @@ STOP_WORDS = StopWords(
 )
 
 V1_ROLES: TwoWay[str, Role] = TwoWay(
-    {
-        "USER": Role.USER,
-        "CHATBOT": Role.ASSISTANT,
-        "SYSTEM": Role.SYSTEM,
-        "TOOL": Role.TOOL,
-    }
+    {"USER": Role.USER, "CHATBOT": Role.ASSISTANT, "SYSTEM": Role.SYSTEM, "TOOL": Role.TOOL}
 )
 """The roles of a history; the preamble is `system` too."""
 V1_STOP_REASONS: TwoWay[str, StopReason] = TwoWay(

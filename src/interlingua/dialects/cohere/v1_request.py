@@ -27,7 +27,7 @@ from interlingua.dialects.cohere.text import (
 )
 from interlingua.dialects.kernel import calls, words
 from interlingua.dialects.kernel.calls import UNSIGNED, arguments_field, is_function, name_of
-from interlingua.dialects.kernel.errors import ShapeError, read_each, require
+from interlingua.dialects.kernel.errors import ShapeError, at_path, read_each, require
 from interlingua.dialects.kernel.fields import Table, plain
 from interlingua.dialects.kernel.preserved import (
     Preserved,
@@ -304,10 +304,7 @@ def read_conversation(wire: Wire, preserved: Preserved) -> tuple[Message, ...]:
         reading.add(Role.SYSTEM, (TextBlock(preamble),), _form(place="preamble"))
     if "chat_history" in wire:
         for number, turn in enumerate(preserved.take(wire, "chat_history", list) or ()):
-            try:
-                reading.add_turn(require(turn, dict))
-            except ShapeError as error:
-                raise error.inside(f".chat_history[{number}]") from None
+            at_path(f".chat_history[{number}]", reading.add_turn, turn)
     question = preserved.take(wire, "message", str)
     if question is not None:
         reading.add(Role.USER, (TextBlock(question),), _form(place="message"))
@@ -331,8 +328,8 @@ class _Reading:
         self.messages.append(Message(role, content, metadata=metadata))
         self._open += [block for block in content if type(block) is ToolUseBlock]
 
-    def add_turn(self, wire: Wire) -> None:
-        preserved, word = Preserved(), require(wire.get("role"), str, ".role")
+    def add_turn(self, wire: Any) -> None:
+        preserved, word = Preserved(), require(require(wire, dict).get("role"), str, ".role")
         role = V1_ROLES.read(word.upper())
         if role is None:
             raise ShapeError(".role", _ROLE_WORDS, word)
@@ -365,13 +362,10 @@ class _Reading:
 
     def add_results(self, listed: list[Any], raw: Raw | None) -> None:
         """Results of a turn of the history, which is `raw`, or of those beside the message."""
-        results = []
         implied: list[ToolUseBlock] = []
-        try:
-            for wire in listed:
-                results.append(self._result(require(wire, dict), implied))
-        except ShapeError as error:
-            raise error.inside(f".tool_results[{len(results)}]") from None
+        results = read_each(
+            listed, ".tool_results", lambda wire: self._result(require(wire, dict), implied)
+        )
         if implied:
             self.add(Role.ASSISTANT, tuple(implied), _form(implied=True))
             del self._open[-len(implied) :]
@@ -412,13 +406,10 @@ class _Reading:
 
 
 def read_calls(listed: list[Any], origin: Any) -> list[Block]:
-    calls: list[Block] = []
-    try:
-        for wire in listed:
-            calls.append(read_call(wire, origin, len(calls)))
-    except ShapeError as error:
-        raise error.inside(f".tool_calls[{len(calls)}]") from None
-    return calls
+    return [
+        at_path(f".tool_calls[{ordinal}]", read_call, wire, origin, ordinal)
+        for ordinal, wire in enumerate(listed)
+    ]
 
 
 # -- writing --------------------------------------------------------------------------------------

@@ -34,10 +34,7 @@ def _candidates_there(data: Wire) -> bool:
     return "candidates" not in data or all_have(data["candidates"], *found)
 
 
-BODIES: dict[Kind, Holds] = {
-    "request": _contents_there,
-    "response": _candidates_there,
-}
+BODIES: dict[Kind, Holds] = {"request": _contents_there, "response": _candidates_there}
 """Whether there is something that could be the conversation."""
 
 SIGNS = (

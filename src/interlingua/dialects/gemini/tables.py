@@ -112,7 +112,7 @@ NUMBERS: dict[str, str] = {
     **{"presencePenalty": "presence_penalty", "frequencyPenalty": "frequency_penalty"},
 }
 WHOLE_NUMBERS: dict[str, str] = {
-    **{"candidateCount": "n", "maxOutputTokens": "max_output_tokens", "seed": "seed"},
+    **{"candidateCount": "n", "maxOutputTokens": "max_output_tokens", "seed": "seed"}
 }
 """Keys of `generationConfig` that are one number here and there."""
 EFFORTS: TwoWay[str, Effort] = TwoWay(

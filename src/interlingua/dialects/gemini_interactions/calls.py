@@ -260,10 +260,7 @@ MCP_CALL = Table(
     ToolUseBlock, *_CALL, plain("name", "name", str), beside=("type",), silent=("executor",)
 )
 """The tool of a server has a name of its own."""
-_RESULT = (
-    plain("call_id", "tool_use_id", str),
-    plain("is_error", "is_error", bool, blank=True),
-)
+_RESULT = (plain("call_id", "tool_use_id", str), plain("is_error", "is_error", bool, blank=True))
 HOSTED_RESULT = Table(ToolResultBlock, *_RESULT, beside=("type", "result"), silent=("content",))
 MCP_RESULT = Table(
     ToolResultBlock,

@@ -45,7 +45,7 @@ from interlingua.dialects.gemini_interactions.text import (
     read_contents,
     write_content,
 )
-from interlingua.dialects.kernel.errors import ShapeError, read_each, require
+from interlingua.dialects.kernel.errors import ShapeError, at_path, read_each, require
 from interlingua.dialects.kernel.preserved import (
     Preserved,
     raw_of,
@@ -333,10 +333,7 @@ def _split(content: list[Any], preserved: Preserved) -> list[Message]:
             others.append(part)
             continue
         close()
-        try:
-            message = Message.of_result(read_result(part))
-        except ShapeError as error:
-            raise error.inside(f".content[{number}]") from None
+        message = Message.of_result(at_path(f".content[{number}]", read_result, part))
         around = _around(preserved, messages)
         around.spelling["among"] = True
         metadata = message.metadata.replace(provider_raw=around.raw(NAME))

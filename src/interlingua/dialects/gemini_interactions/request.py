@@ -221,10 +221,7 @@ OPTIONS = Table(
         Field("tool_choice", ("tool_choice",), _read_choice, _write_choice, few=True),
     ),
     together(
-        ("response_format", "response_mime_type"),
-        ("response_format",),
-        _read_format,
-        _write_format,
+        ("response_format", "response_mime_type"), ("response_format",), _read_format, _write_format
     ),
     Field("response_modalities", ("modalities",), _read_modalities, _write_modalities),
     word("service_tier", "service_tier", SERVICE_TIERS, near=NEAR_TIERS),

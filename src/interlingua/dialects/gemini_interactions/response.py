@@ -27,6 +27,7 @@ from interlingua.dialects.gemini_interactions.tables import (
 from interlingua.dialects.google import Counts
 from interlingua.dialects.kernel.errors import (
     ShapeError,
+    at_path,
     failed_answer,
     read_each,
     read_whole,
@@ -133,10 +134,7 @@ def read_failure(wire: Wire) -> Response:
     """A body that is an error in place of an interaction."""
     preserved = Preserved()
     preserved.add_others(wire, frozenset({"error"}))
-    try:
-        error = read_error(wire["error"])
-    except ShapeError as odd:
-        raise odd.inside(".error") from None
+    error = at_path(".error", read_error, wire["error"])
     return failed_answer(NAME, error).replace(raw=preserved.raw(NAME))
 
 

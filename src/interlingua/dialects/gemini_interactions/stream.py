@@ -43,10 +43,16 @@ from interlingua.dialects.gemini_interactions.tables import (
 )
 from interlingua.dialects.gemini_interactions.text import write_citation
 from interlingua.dialects.kernel import stream_writer
-from interlingua.dialects.kernel.errors import ShapeError, read_whole, require, require_key
+from interlingua.dialects.kernel.errors import at_path, read_each, read_whole, require, require_key
 from interlingua.dialects.kernel.preserved import raw_of
 from interlingua.dialects.kernel.recorder import LossRecorder, quiet
-from interlingua.dialects.kernel.stream_reader import BROKEN_OFF, call_of, failed, json_of
+from interlingua.dialects.kernel.stream_reader import (
+    BROKEN_OFF,
+    UNREADABLE,
+    call_of,
+    failed,
+    json_of,
+)
 from interlingua.dialects.kernel.stream_writer import (
     KINDS,
     PIECE,
@@ -278,13 +284,8 @@ _decode_plain = msgspec.json.Decoder(_PlainDelta).decode
 _DELTAS = (DELTA, OLD_FRAMES[DELTA], None)
 _OLD_KINDS = frozenset(OLD_FRAMES.values())
 _ANSWERS = ("steps", "outputs")
-_PIECES_OF = {
-    "text_annotation": "text",
-    "thought_summary": THOUGHT,
-    "thought_signature": THOUGHT,
-}
+_PIECES_OF = {"text_annotation": "text", "thought_summary": THOUGHT, "thought_signature": THOUGHT}
 """Pieces of the older revision whose type is not that of their content."""
-_UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)
 
 
 # -- the stream -----------------------------------------------------------------------------------
@@ -310,7 +311,7 @@ class StreamReader:
     def feed(self, frame: Frame) -> list[Event]:
         try:
             plain = _decode_plain(frame.data)
-        except _UNREADABLE:
+        except UNREADABLE:
             return self._feed(frame)
         step = self._open.get(plain.index)
         if not isinstance(step, OutputStep) or self._is_over or frame.event not in _DELTAS:
@@ -364,11 +365,9 @@ class StreamReader:
         return [MessageStart(metadata.response_model, metadata.response_id)]
 
     def _read(self, interaction: Wire) -> Response:
-        try:
-            bare = {key: interaction[key] for key in interaction if key not in _ANSWERS}
-            return read_interaction({**bare, "outputs": []} if self._is_old else bare)
-        except ShapeError as error:
-            raise error.inside(".interaction") from None
+        bare = {key: interaction[key] for key in interaction if key not in _ANSWERS}
+        whole = {**bare, "outputs": []} if self._is_old else bare
+        return at_path(".interaction", read_interaction, whole)
 
     def _usage(self, wire: Wire) -> list[Event]:
         """Counts of all so far, where a frame has them."""
@@ -408,28 +407,22 @@ class StreamReader:
 
     def _read_snapshot(self, interaction: Wire) -> list[Event]:
         """The content of an answer that is there at its end only."""
-        events: list[Event] = []
         key = "outputs" if "steps" not in interaction else "steps"
-        listed = require(interaction.get(key) or [], list, f".interaction.{key}")
-        try:
-            for index, item in enumerate(listed):
-                item = require(item, dict)
-                step = self._open_content if key == "outputs" else self._open_step
-                events += [*step(index, item).begin(), *self._close(index)]
-        except ShapeError as error:
-            raise error.inside(f".interaction.{key}[{len(self._steps)}]") from None
-        return events
+        open_item = self._open_content if key == "outputs" else self._open_step
+
+        def read(item: Any) -> list[Event]:
+            index = len(self._steps)
+            return [*open_item(index, require(item, dict)).begin(), *self._close(index)]
+
+        read_items = read_each(interaction.get(key) or [], f".interaction.{key}", read)
+        return [event for events in read_items for event in events]
 
     def _finish(self) -> list[Event]:
         self._is_over = True
         return [MessageComplete(self._response())]
 
     def _error(self, wire: Wire) -> list[Event]:
-        try:
-            error = read_error(wire.get("error") or {})
-        except ShapeError as odd:
-            raise odd.inside(".error") from None
-        return [self._fail(error)]
+        return [self._fail(at_path(".error", read_error, wire.get("error") or {}))]
 
     def _fail(self, error: ProviderError) -> StreamError:
         partial: Message | None = None
@@ -447,47 +440,36 @@ class StreamReader:
         return self._count - 1
 
     def _start(self, wire: Wire) -> list[Event]:
-        index, step, events = (
-            require_key(wire, "index", int),
-            require_key(wire, "step", dict),
-            self._begun(),
-        )
+        return self._begin_item(wire, "step", self._open_step)
+
+    def _start_content(self, wire: Wire) -> list[Event]:
+        return self._begin_item(wire, "content", self._open_content)
+
+    def _begin_item(
+        self, wire: Wire, key: str, open_item: Callable[[int, Wire], Step]
+    ) -> list[Event]:
+        index, item = require_key(wire, "index", int), require_key(wire, key, dict)
+        events = self._begun()
         if index in self._open:
             events += self._close(index)
-        try:
-            return [*events, *self._open_step(index, step).begin()]
-        except ShapeError as error:
-            raise error.inside(".step") from None
+        return [*events, *at_path(f".{key}", lambda: open_item(index, item).begin())]
 
-    def _open_step(self, index: int, wire: Wire) -> Step:
-        made = OutputStep if wire.get("type") == MODEL_OUTPUT else BlockStep
-        step = self._open[index] = made(wire, self._number)
+    def _add(self, kind: type[Step], index: int, wire: Wire) -> Step:
+        step = self._open[index] = kind(wire, self._number)
         self._steps.append(step)
         return step
 
-    def _start_content(self, wire: Wire) -> list[Event]:
-        index, content, events = (
-            require_key(wire, "index", int),
-            require_key(wire, "content", dict),
-            self._begun(),
-        )
-        if index in self._open:
-            events += self._close(index)
-        try:
-            return events + self._open_content(index, content).begin()
-        except ShapeError as error:
-            raise error.inside(".content") from None
+    def _open_step(self, index: int, wire: Wire) -> Step:
+        is_output = wire.get("type") == MODEL_OUTPUT
+        return self._add(OutputStep if is_output else BlockStep, index, wire)
 
     def _open_content(self, index: int, content: Wire) -> Step:
         kind = content.get("type")
-        made: type[Step] = WholeContent
         if kind == "text" or (type(kind) is str and kind in MEDIA):
-            made = OutputContent
-        elif kind == THOUGHT:
-            made = BlockStep
-        step = self._open[index] = made(content, self._number)
-        self._steps.append(step)
-        self._is_held = made is WholeContent
+            step = self._add(OutputContent, index, content)
+        else:
+            step = self._add(BlockStep if kind == THOUGHT else WholeContent, index, content)
+        self._is_held = type(step) is WholeContent
         return step
 
     def _first_of(self, index: int, delta: Wire) -> Step | None:
@@ -495,26 +477,16 @@ class StreamReader:
         kind = delta.get("type")
         if self._is_old and type(kind) is str:
             return self._open_content(index, {"type": _PIECES_OF.get(kind, kind)})
-        if kind != "text":
-            return None
-        step = self._open[index] = OutputStep({"type": MODEL_OUTPUT}, self._number)
-        self._steps.append(step)
-        return step
+        return self._add(OutputStep, index, {"type": MODEL_OUTPUT}) if kind == "text" else None
 
     def _delta(self, wire: Wire) -> list[Event]:
-        index, delta, events = (
-            require_key(wire, "index", int),
-            require_key(wire, "delta", dict),
-            self._begun(),
-        )
+        index, delta = require_key(wire, "index", int), require_key(wire, "delta", dict)
+        events = self._begun()
         step = self._open.get(index) or self._first_of(index, delta)
         if step is None:
             return events
         self._is_held = type(step) is WholeContent
-        try:
-            return [*events, *step.read_delta(delta)]
-        except ShapeError as error:
-            raise error.inside(".delta") from None
+        return [*events, *at_path(".delta", step.read_delta, delta)]
 
     def _stop(self, wire: Wire) -> list[Event]:
         index = require_key(wire, "index", int)

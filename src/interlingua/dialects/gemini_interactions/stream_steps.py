@@ -6,20 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from interlingua.dialects.gemini_interactions.messages import Run
-from interlingua.dialects.gemini_interactions.tables import (
-    MEDIA,
-    THOUGHT,
-)
+from interlingua.dialects.gemini_interactions.tables import MEDIA, THOUGHT
 from interlingua.dialects.gemini_interactions.text import read_citations, read_content
-from interlingua.dialects.kernel.errors import (
-    optional,
-    require,
-    require_key,
-)
-from interlingua.dialects.kernel.stream_reader import (
-    finish_call,
-    start_of_block,
-)
+from interlingua.dialects.kernel.errors import optional, require, require_key
+from interlingua.dialects.kernel.stream_reader import end_of_block, finish_call, start_of_block
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.model.blocks import Block, TextBlock, ToolUseBlock
 from interlingua.model.events import (
@@ -28,7 +18,6 @@ from interlingua.model.events import (
     Event,
     TextDelta,
     ThinkingDelta,
-    ToolUseEnd,
     ToolUseInputDelta,
 )
 from interlingua.model.metadata import Diagnostic
@@ -275,9 +264,7 @@ def _read(wire: Wire) -> list[Block]:
 
 def _end_of(index: int, block: Block, has_pieces: bool) -> list[Event]:
     """The end of a block. A call that came whole is told in one piece by then."""
-    if type(block) is not ToolUseBlock:
-        return [BlockEnd(index, block)]
-    end = ToolUseEnd(index, block.input, block.raw_arguments, block.signature, block.raw)
-    if has_pieces or not block.input:
+    end = end_of_block(index, block)
+    if type(block) is not ToolUseBlock or has_pieces or not block.input:
         return [end]
     return [ToolUseInputDelta(index, encode(block.input).decode()), end]

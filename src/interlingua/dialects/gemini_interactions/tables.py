@@ -15,13 +15,7 @@ from typing import NamedTuple
 from interlingua.dialects import google
 from interlingua.dialects.kernel.words import TwoWay
 from interlingua.dialects.record import Traits
-from interlingua.model.blocks import (
-    AudioBlock,
-    DocumentBlock,
-    ImageBlock,
-    MediaBlock,
-    VideoBlock,
-)
+from interlingua.model.blocks import AudioBlock, DocumentBlock, ImageBlock, MediaBlock, VideoBlock
 from interlingua.model.exchange import Effort, ErrorKind
 from interlingua.model.ids import IdGrammar
 from interlingua.model.message import Role

@@ -35,12 +35,7 @@ EFFORTS: dict[str, Effort] = {
 }
 """The nearest word; `none` is said by switching thinking off."""
 MODES: TwoWay[str, ReasoningMode] = TwoWay(
-    {
-        "enabled": "on",
-        "disabled": "off",
-        "adaptive": "adaptive",
-        "between_tools": "between_tools",
-    }
+    {"enabled": "on", "disabled": "off", "adaptive": "adaptive", "between_tools": "between_tools"}
 )
 """What a Claude model calls the ways to think."""
 DISPLAYS: TwoWay[str, bool] = TwoWay({"summarized": True, "omitted": False})

@@ -106,11 +106,7 @@ def at_path(path: str, read: Callable[..., T], *args: Any) -> T:
 
 
 def read_whole(
-    what: str,
-    read: Callable[Concatenate[Wire, P], T],
-    wire: Any,
-    *more: P.args,
-    **named: P.kwargs,
+    what: str, read: Callable[Concatenate[Wire, P], T], wire: Any, *more: P.args, **named: P.kwargs
 ) -> T:
     """A whole body, read: whatever is wrong with its shape is a `ReadError` that says where."""
     if type(wire) is not dict:

@@ -48,12 +48,7 @@ def json_of(frame: Frame, what: str, key: str = "", kinds: Collection[str] = ())
 def call_of(start: ToolUseStart, end: ToolUseEnd | None = None) -> ToolUseBlock:
     """The call that these events tell."""
     block = ToolUseBlock(
-        start.id,
-        start.name,
-        {},
-        executor=start.executor,
-        call_type=start.call_type,
-        raw=start.raw,
+        start.id, start.name, {}, executor=start.executor, call_type=start.call_type, raw=start.raw
     )
     if end is None:
         return block

@@ -15,13 +15,7 @@ from interlingua.dialects.kernel.stream_home import FrameWriter, Steps
 from interlingua.dialects.kernel.stream_reader import call_of
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.kernel.words import compaction_as_text
-from interlingua.model.blocks import (
-    Block,
-    CompactionBlock,
-    RefusalBlock,
-    TextBlock,
-    ThinkingBlock,
-)
+from interlingua.model.blocks import Block, CompactionBlock, RefusalBlock, TextBlock, ThinkingBlock
 from interlingua.model.events import (
     BlockDelta,
     BlockEnd,

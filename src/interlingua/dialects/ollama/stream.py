@@ -43,13 +43,7 @@ from interlingua.dialects.ollama.response import (
 )
 from interlingua.dialects.ollama.tables import DEFAULT_MODEL, DEFAULT_TIME, NAME
 from interlingua.model import events as ev
-from interlingua.model.blocks import (
-    Block,
-    ImageBlock,
-    TextBlock,
-    ThinkingBlock,
-    ToolUseBlock,
-)
+from interlingua.model.blocks import Block, ImageBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.events import Event
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message, Role

@@ -23,11 +23,7 @@ from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai import FORMAT_KEYS, grammar_field
 from interlingua.dialects.openai_chat import options as how
 from interlingua.dialects.openai_chat import tables
-from interlingua.dialects.openai_chat.messages import (
-    read_following,
-    read_messages,
-    write_messages,
-)
+from interlingua.dialects.openai_chat.messages import read_following, read_messages, write_messages
 from interlingua.dialects.openai_chat.tables import (
     LIMITS,
     MARKS,
@@ -46,11 +42,7 @@ from interlingua.model.tools import ToolDefinition
 
 
 _NAMED = (plain("name", "name", str), plain("description", "description", str))
-_FUNCTION = (
-    *_NAMED,
-    plain("parameters", "input_schema", dict),
-    plain("strict", "strict", bool),
-)
+_FUNCTION = (*_NAMED, plain("parameters", "input_schema", dict), plain("strict", "strict", bool))
 _CUSTOM = (*_NAMED, grammar_field(inside=True))
 _SILENT = ("kind", "executor", "cache")
 _DEFERRED = plain("defer_loading", "deferred", bool)

@@ -200,10 +200,10 @@ RESULTS = {
         ],
         "shell_call_output": [_texts("output", "stdout", _STDOUT, _exited)],
         "apply_patch_call_output": [
-            *(_text("output", demanded=False), _failed("status", "completed", "failed")),
+            *(_text("output", demanded=False), _failed("status", "completed", "failed"))
         ],
         "mcp_approval_response": [
-            *(_text("reason", demanded=False), _failed("approve", True, False)),
+            *(_text("reason", demanded=False), _failed("approve", True, False))
         ],
         "tool_search_output": [
             fields.content("tools", lambda _: []),

@@ -13,15 +13,9 @@ from collections.abc import Collection
 from functools import partial
 from typing import Any, Never, assert_type
 
-from interlingua.dialects.kernel.errors import ShapeError, require
+from interlingua.dialects.kernel.errors import read_each, require
 from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, lost, plain
-from interlingua.dialects.kernel.preserved import (
-    NOTHING,
-    Preserved,
-    keep,
-    restore,
-    was_absent,
-)
+from interlingua.dialects.kernel.preserved import NOTHING, Preserved, keep, restore, was_absent
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import compaction_as_text
@@ -466,13 +460,7 @@ def _text_as_file(block: DocumentBlock, recorder: LossRecorder) -> Wire | None:
 
 def read_parts(parts: list[Any], made: bool, place: str) -> list[Block]:
     """`made` parts are a model's."""
-    blocks: list[Block] = []
-    try:
-        for part in parts:
-            blocks.append(read_part(part, made))
-    except ShapeError as error:
-        raise error.inside(f"{place}[{len(blocks)}]") from None
-    return blocks
+    return read_each(parts, place, lambda part: read_part(part, made))
 
 
 def read_part(part: Any, made: bool = False) -> Block:

@@ -105,9 +105,7 @@ OPTIONS = fields.Table(
     plain("stream", "stream", bool),
     one_of("service_tier", "service_tier", tables.SERVICE_TIERS),
     fields.inside(
-        "text",
-        FORMAT,
-        one_of("verbosity", "verbosity", tables.VERBOSITIES, lenient=True),
+        "text", FORMAT, one_of("verbosity", "verbosity", tables.VERBOSITIES, lenient=True)
     ),
     Field("reasoning", ("reasoning",), _read_reasoning, _write_reasoning),
     fields.together(

@@ -12,13 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from interlingua.dialects.kernel.errors import ShapeError, at_path, require
-from interlingua.dialects.kernel.stream_reader import (
-    BROKEN_OFF,
-    Pattern,
-    Spot,
-    json_of,
-    pattern_of,
-)
+from interlingua.dialects.kernel.stream_reader import BROKEN_OFF, Pattern, Spot, json_of, pattern_of
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_chat.response import is_failure, read_failure
 from interlingua.dialects.openai_chat.stream.answer import (

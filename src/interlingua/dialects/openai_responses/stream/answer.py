@@ -24,13 +24,7 @@ from interlingua.dialects.openai_responses.tables import NAME, Piece
 from interlingua.dialects.openai_responses.text import read_part
 from interlingua.model import events as ev
 from interlingua.model.arguments import to_text
-from interlingua.model.blocks import (
-    Block,
-    RefusalBlock,
-    TextBlock,
-    ThinkingBlock,
-    ToolUseBlock,
-)
+from interlingua.model.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.events import Event
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message
