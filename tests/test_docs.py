@@ -9,10 +9,10 @@ import pytest
 
 import interlingua as il
 from interlingua.dialects import describe, google
-from interlingua.transcripts import describe as transcripts
 from interlingua.transcripts import format_of, formats
 from tools import layers
 from tools import models_page as models
+from tools import transcript_pages as transcripts
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

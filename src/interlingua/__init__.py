@@ -117,6 +117,7 @@ _MOVED = {
     "prices": "costs",
     "redaction": "transcripts.redaction",
     "tasks": "agents.tasks",
+    "transcripts.placing": "transcripts.sessions",
     "views.flat_extra": "views.flat",
 }
 """Where documented modules stood, and where they are. The old paths work until 0.2."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from interlingua.model.message import Message
 from interlingua.transcripts import Branch, Transcript
-from interlingua.transcripts.placing import carry_out, plan
+from interlingua.transcripts.sessions import carry_out, plan
 from tests.transcripts.made import session
 
 FLOUR = "Which flour is best for rye bread?"

@@ -10,7 +10,7 @@ import pytest
 
 from interlingua import config, transcripts
 from interlingua.model.message import Message
-from interlingua.transcripts.placing import agents
+from interlingua.transcripts.sessions import agents
 from tests.cli.homes import FLOUR, everything, other, settled
 from tests.cli.running import ok, on_terminal, run, told
 from tests.transcripts.made import session

@@ -11,7 +11,7 @@ import pytest
 
 import interlingua as il
 from interlingua import local
-from interlingua.local.weights import VARIABLE
+from interlingua.local.model import VARIABLE
 from interlingua.store.base import Store
 from tests.cli.chatting import chat, needs_tmux, terminal
 from tests.local.conftest import folder, server, weights

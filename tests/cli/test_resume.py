@@ -12,7 +12,7 @@ import pytest
 from interlingua import transcripts
 from interlingua.store.base import Store
 from interlingua.transcripts import Transcript
-from interlingua.transcripts.placing import agents
+from interlingua.transcripts.sessions import agents
 from tests.cli.homes import FLOUR, everything, other, settled
 from tests.cli.running import ok, run
 from tests.transcripts.made import session

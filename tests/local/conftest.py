@@ -14,7 +14,7 @@ import interlingua as il
 from interlingua import local
 from interlingua.client.targets import Targets
 from interlingua.local.front import PATHS
-from interlingua.local.weights import VARIABLE
+from interlingua.local.model import VARIABLE
 from interlingua.providers import provider
 from tests.adapt.writing import written_for
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 import interlingua as il
-from interlingua.local.tools import as_call, as_question, call_schema, choices, decided
+from interlingua.local.front import as_call, as_question, call_schema, choices, decided
 from tests.effort import THOROUGH
 from tests.local.conftest import DIALECTS, Answer, Ask
 

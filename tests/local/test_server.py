@@ -17,7 +17,7 @@ import pytest
 import interlingua.local.server as server_module
 from interlingua import local
 from interlingua.errors import MissingExtraError
-from interlingua.local.weights import VARIABLE
+from interlingua.local.model import VARIABLE
 from tests.local.conftest import send
 
 SOURCE = Path(__file__).parents[2] / "src"

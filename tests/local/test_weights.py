@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from interlingua import local
-from interlingua.local import weights as module
-from interlingua.local.model import FILE, PACKAGE_VERSION
-from interlingua.local.weights import locked
+from interlingua.local import model as module
+from interlingua.local.model import FILE, PACKAGE_VERSION, locked
 
 CONTENT = b"GGUF and so on" * 5000
 

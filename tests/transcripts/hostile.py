@@ -32,8 +32,7 @@ from interlingua.store.base import Store
 from interlingua.store.open import open_store
 from interlingua.streams import packed
 from interlingua.transcripts import SubAgent, format_of, formats
-from interlingua.transcripts.placing import agents, carry_out, plan
-from interlingua.transcripts.sessions import glances, here, look
+from interlingua.transcripts.sessions import agents, carry_out, glances, here, look, plan
 from tests.cli.running import run
 from tests.transcripts.made import session
 

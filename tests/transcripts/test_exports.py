@@ -12,7 +12,7 @@ import interlingua as il
 from interlingua import transcripts
 from interlingua.transcripts import Transcript, TranscriptError
 from interlingua.transcripts.notes import ignoring_notes
-from interlingua.transcripts.placing import agents
+from interlingua.transcripts.sessions import agents
 
 ROOT = "00000000-0000-4000-8000-000000000000"
 

@@ -19,8 +19,7 @@ import interlingua as il
 from interlingua import transcripts
 from interlingua.transcripts import Skipped, files
 from interlingua.transcripts.lines import LinesFile
-from interlingua.transcripts.placing import agents, carry_out, plan
-from interlingua.transcripts.sessions import here, look, pick
+from interlingua.transcripts.sessions import agents, carry_out, here, look, pick, plan
 from tests.cli.running import forked, process
 from tests.transcripts.made import session
 

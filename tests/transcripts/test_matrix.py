@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interlingua.transcripts import format_of
-from interlingua.transcripts.describe import PROBES, fate, own_fate, report_of, writable
+from tools.transcript_pages import PROBES, fate, own_fate, report_of, writable
 
 FACTS = {
     "session's id": "id",

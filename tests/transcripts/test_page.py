@@ -14,7 +14,7 @@ from interlingua.model.message import Message
 from interlingua.transcripts import format as registry
 from interlingua.transcripts import format_of, formats, sessions
 from interlingua.transcripts.notes import ignoring_notes
-from interlingua.transcripts.placing import carry_out, plan
+from interlingua.transcripts.sessions import carry_out, plan
 from tests.transcripts.made import session
 
 PAGE = Path(__file__).parents[2] / "docs" / "writing-a-transcript-format.md"

@@ -11,7 +11,7 @@ import pytest
 from interlingua import transcripts
 from interlingua.model.blocks import ThinkingBlock, UnknownBlock
 from interlingua.transcripts import format_of
-from interlingua.transcripts.placing import agents
+from interlingua.transcripts.sessions import agents
 
 
 def test_a_thought_without_text_has_its_signature(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 import interlingua as il
 from interlingua import transcripts
 from interlingua.transcripts import SubAgent, format_of, formats
-from interlingua.transcripts.placing import agents, carry_out, plan
+from interlingua.transcripts.sessions import agents, carry_out, plan
 from tests.transcripts.made import session
 
 UP = "/.." * 12

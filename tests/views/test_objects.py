@@ -33,7 +33,7 @@ from interlingua.model.blocks import (
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageMetadata, StopReason, Usage
 from interlingua.views import view
-from interlingua.views.media import standard
+from interlingua.views.base import standard
 from interlingua.views.objects import LIBRARIES, _from_objects, _to_objects, view_of
 from tests.laws.corpus import corpus_or_skip, records
 from tests.laws.strategies import conversations

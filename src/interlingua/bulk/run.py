@@ -62,7 +62,10 @@ def _input(path: Path) -> InputFile:
 
 
 class Ledger:
-    """The parts of one run that are done."""
+    """The parts of one run that are done, in files beside them.
+
+    A part counts when its result is there, and its result is written when its file is there whole.
+    So whatever a run was killed in the middle of is done again, and nothing else is."""
 
     def __init__(self, folder: Path, plan: Plan) -> None:
         self.folder = folder

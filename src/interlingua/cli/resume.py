@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from interlingua.costs.table import PriceTable
     from interlingua.model.losses import Report
     from interlingua.transcripts import Found, Skipped, Transcript
-    from interlingua.transcripts.placing import Plan
+    from interlingua.transcripts.sessions import Plan
     from interlingua.transcripts.transcript import Answer
 
 
@@ -176,7 +176,7 @@ def command(
         if not dry_run:
             _chat(transcript, address, run, as_json)
         return
-    from interlingua.transcripts.placing import plan
+    from interlingua.transcripts.sessions import plan
 
     planned = plan(transcript, target, home, None if redact or folder else found)
     _check(planned, untested, run)
@@ -187,7 +187,7 @@ def command(
 
 
 def _require_tool(target: str) -> None:
-    from interlingua.transcripts.placing import agents
+    from interlingua.transcripts.sessions import agents
 
     known = [*agents(), CHAT]
     if target not in known:
@@ -212,7 +212,7 @@ def _opened(
 
 
 def _carry_out(plan: Plan, yes: bool, run: bool, as_json: bool, home: Path | None) -> None:
-    from interlingua.transcripts.placing import carry_out
+    from interlingua.transcripts.sessions import carry_out
 
     if plan.files:
         _ask(plan.report, yes)
@@ -235,7 +235,7 @@ def _stored(id: str, address: str | None) -> Transcript:
 
 def _check(plan: Plan, untested: bool, run: bool) -> None:
     """Whether the tool is there, and of a version that is known."""
-    from interlingua.transcripts.placing import installed_version, require_known
+    from interlingua.transcripts.sessions import installed_version, require_known
 
     program = plan.commands[-1][0]
     if run and shutil.which(program) is None:

@@ -6,8 +6,15 @@ expected of it).
 """
 
 from interlingua.events.bus import Bus
-from interlingua.events.catalogue import CATALOGUE, EventType, find
-from interlingua.events.codec import dump_event, dump_payload, load_event, load_payload
+from interlingua.events.catalogue import (
+    CATALOGUE,
+    EventType,
+    dump_event,
+    dump_payload,
+    find,
+    load_event,
+    load_payload,
+)
 from interlingua.events.event import (
     NO_SESSION,
     Actor,

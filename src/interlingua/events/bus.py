@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from interlingua.events.codec import Checked, check_event
+from interlingua.events.catalogue import Checked, check_event
 from interlingua.events.delivery import EventQueue, Pump
 from interlingua.events.event import NO_SESSION, BusError, Event, EventError, QueueFullError
 from interlingua.events.log import AsyncEventSink, EventSink, Filter, Handler, Subscription

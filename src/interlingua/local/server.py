@@ -27,8 +27,16 @@ from typing import Any, Self
 
 import interlingua
 from interlingua.errors import MissingExtraError
-from interlingua.local.model import SHA256, TITLE, StartError
-from interlingua.local.weights import Show, local_folder, locked, usual, weights_path
+from interlingua.local.model import (
+    SHA256,
+    TITLE,
+    Show,
+    StartError,
+    local_folder,
+    locked,
+    usual,
+    weights_path,
+)
 from interlingua.providers.provider import Secret
 
 START_SECONDS = 60.0

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from interlingua.events.bus import IDS, Bus, event_of, now_us
-from interlingua.events.codec import check_event, load_payload
+from interlingua.events.catalogue import check_event, load_payload
 from interlingua.events.event import Actor, Event, QueueFullError, Sensitivity
 from interlingua.events.log import EventQuery
 from interlingua.events.payloads import Payload

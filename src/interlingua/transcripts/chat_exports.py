@@ -23,8 +23,8 @@ from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
 from interlingua.transcripts.format import Sample
+from interlingua.transcripts.lines import Turn, branches_of, turns_to
 from interlingua.transcripts.rows import Conversation, Row, RowFormat, first_row
-from interlingua.transcripts.tree import Turn, branches_of, turns_to
 from interlingua.transcripts.values import as_text, decoded, from_iso, from_millis, listed, members
 
 CLAUDE = "claude-ai"

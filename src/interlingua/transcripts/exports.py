@@ -149,7 +149,9 @@ _PAGE = """<!doctype html>
 
 
 def page(row: Mapping[str, Any], messages: Iterable[Message], summary: Mapping[str, Any]) -> bytes:
-    """`row` is a session's row and `summary` its counts, as plain values."""
+    """One HTML file that shows the page's transcript without a server; `row` is a session's row and
+    `summary` its counts, as plain values. Its policy lets nothing else run and nothing be fetched;
+    all text is put there as text."""
     script, style = bundle(), _text("style.css")
     return _PAGE.format(
         policy=_policy(script, style),

@@ -29,13 +29,13 @@ from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, Usage
 from interlingua.transcripts.files import Database, TranscriptError
 from interlingua.transcripts.format import Format, Found, Sample, Skipped, candidates
+from interlingua.transcripts.lines import Turn, turns_to
 from interlingua.transcripts.transcript import (
     Branch,
     Origin,
     OriginFile,
     Transcript,
 )
-from interlingua.transcripts.tree import Turn, turns_to
 from interlingua.transcripts.values import as_count, decoded, from_iso, members
 
 NAME = "llm"

@@ -1,4 +1,7 @@
-"""What a format has no place for, kept beside what it shows, so that it comes back.
+"""Messages on their way into another tool's file, and what that file has no place for.
+
+Tools bring instructions of their own, so those at the beginning stay behind. What is left is retold
+for the dialect of the tool's model, and each message still knows which one it was made of.
 
 A line of another tool's file may carry one key of ours, which that tool ignores. It says how the
 message differs from what the line alone would be read as, and which reading that was: once
@@ -7,17 +10,32 @@ somebody edits the line, the edit wins and the note is void.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
+from interlingua.adapt.history.retell import retell
 from interlingua.errors import InterlinguaError
+from interlingua.model.blocks import (
+    CompactionBlock,
+    MediaBlock,
+    RedactedThinkingBlock,
+    RefusalBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from interlingua.model.codec import dumps, loads
-from interlingua.model.message import Message
-from interlingua.transcripts.transcript import Transcript
+from interlingua.model.exchange import Request
+from interlingua.model.losses import Loss, Report
+from interlingua.model.message import Message, Role
+from interlingua.transcripts.transcript import Transcript, is_summary
 
 KEY = "interlingua"
 
@@ -135,3 +153,164 @@ def _changed(old: Any, change: Any) -> Any:
         **remaining,
         **{key: _changed(remaining.get(key), each) for key, each in inside.items()},
     }
+
+
+_INSTRUCTIONS = (Role.SYSTEM, Role.DEVELOPER)
+_OF_THE_TOOL = (
+    "<environment_context>",
+    "<model_switch>",
+    "<permissions instructions>",
+    "<session_context>",
+    "<skills_instructions>",
+    "<user_instructions>",
+    "# AGENTS.md instructions",
+)
+"""Beginnings of instructions that a tool gives its own model in the middle of a session."""
+
+
+_THOUGHT = (ThinkingBlock, RedactedThinkingBlock)
+_LIKE_TEXT = (TextBlock, RefusalBlock, CompactionBlock, ToolUseBlock, ToolResultBlock, *_THOUGHT)
+"""Blocks that all tools have a place for, or whose text stands in another block."""
+
+
+class RetoldMessage(NamedTuple):
+    """A message to write; `original` is None if it was added, its neighbours cannot be written."""
+
+    message: Message
+    original: Message | None
+    at: int
+    """The place of the original, or of the one before it."""
+    before: tuple[Message, ...] = ()
+    after: tuple[Message, ...] = ()
+
+
+def retell_messages(
+    messages: Sequence[Message], dialect: str, report: Report, instructions: bool = False
+) -> list[RetoldMessage]:
+    """Messages as `dialect` takes them; losses are told at their place in `messages`."""
+    left = set() if instructions else leave_instructions(messages, report)
+    one_each = list(messages) if instructions else join_results(messages, report)
+    named = {
+        at: replace(each, id=f"{at}")
+        for at, each in enumerate(one_each)
+        if each is not None and at not in left
+    }
+    # Summaries have a place of their own in these files: they are not adapted as text.
+    whole = [replace(m, content=()) if is_summary(m) else m for m in named.values()]
+    done = retell(Request(tuple(whole)), dialect)
+    places_in = list(named)
+    report.losses.extend(_shifted(loss, places_in, messages) for loss in done.report)
+    ids = [(message, message.id or "") for message in done.value.messages]
+    pairs = [(message, int(id) if id.isdecimal() else None) for message, id in ids]
+    pairs = [(message, at) for message, at in pairs if at is None or _shows(message, messages[at])]
+    hidden = set(range(len(messages))).difference(at for _, at in pairs)
+    retold: list[RetoldMessage] = []
+    last = -1
+    for message, at in pairs:
+        if at is None:
+            retold.append(RetoldMessage(message, None, max(last, 0)))
+            continue
+        before = tuple(messages[each] for each in range(last + 1, at) if each in hidden)
+        original = messages[at]
+        content = original.content if is_summary(original) else message.content
+        message = replace(message, id=original.id, content=content)
+        retold.append(RetoldMessage(message, original, at, before))
+        last = max(last, at)
+    if retold:
+        after = tuple(messages[each] for each in range(last + 1, len(messages)))
+        retold[-1] = retold[-1]._replace(after=after)
+    return retold
+
+
+def tell(retold: RetoldMessage, losses: Iterable[Loss], report: Report) -> None:
+    """Reports what a dialect could not write of one message, at its index in the session."""
+    if retold.original is None:
+        return
+    same = len(retold.message.content) == len(retold.original.content)
+    for loss in losses:
+        start, found, inside = loss.path.partition("$.messages[0]")
+        if start or not found or (inside == ".name" and retold.message.role in _INSTRUCTIONS):
+            continue
+        path = f"$.messages[{retold.at}]{inside if same else ''}"
+        report.losses.append(replace(loss, path=path, message_id=retold.original.id))
+
+
+def tell_unshown(
+    message: Message, shown: Iterable[Message], at: int, title: str, report: Report
+) -> None:
+    """Reports blocks that a tool's file cannot show: media, unknown and later block types."""
+    for kind in _unlike_text([message]) - _unlike_text(shown):
+        reason = f"{title} has no place for {kind} blocks like this; it is kept as extra data"
+        report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
+
+
+def _unlike_text(messages: Iterable[Message]) -> Counter[str]:
+    blocks = (block for message in messages for block in message.content)
+    inside = (
+        each
+        for block in blocks
+        for each in (block.content if isinstance(block, ToolResultBlock) else (block,))
+    )
+    # A picture without a media type may be read again as a document.
+    return Counter(
+        "media" if isinstance(each, MediaBlock) else each.type
+        for each in inside
+        if not isinstance(each, _LIKE_TEXT)
+    )
+
+
+def leave_instructions(messages: Sequence[Message], report: Report) -> set[int]:
+    """The places of those at the beginning, and of what a tool said to its own model later."""
+    left: set[int] = set()
+    for at, message in enumerate(messages):
+        if message.role not in _INSTRUCTIONS or is_summary(message):
+            continue
+        if len(left) == at or message.text.startswith(_OF_THE_TOOL):
+            reason = "the tool has instructions of its own"
+            report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
+            left.add(at)
+    return left
+
+
+def join_results(messages: Sequence[Message], report: Report) -> list[Message | None]:
+    """One result per call, as APIs require: others are joined to the first and become None."""
+    found: list[Message | None] = list(messages)
+    places: dict[str, int] = {}
+    for at, message in enumerate(messages):
+        if message.role is not Role.TOOL:
+            places = {}
+            continue
+        block = message.content[0] if len(message.content) == 1 else None
+        if not isinstance(block, ToolResultBlock):
+            continue
+        place = places.setdefault(block.tool_use_id, at)
+        first = found[place]
+        if place != at and first is not None:
+            found[place], found[at] = _joined(first, block), None
+            reason = "a call has one result: this one is written behind the first"
+            report.add("moved", f"$.messages[{at}]", reason, "info", None, message.id)
+    return found
+
+
+def _joined(message: Message, more: ToolResultBlock) -> Message:
+    """A message of one result, with the content of another one behind its own."""
+    [block] = message.content
+    assert isinstance(block, ToolResultBlock)
+    failed = block.is_error or more.is_error
+    together = replace(block, content=block.content + more.content, is_error=failed)
+    return replace(message, content=(together,))
+
+
+def _shows(message: Message, original: Message) -> bool:
+    """Whether a line can be made of it; a turn without content is none to any tool."""
+    return bool(message.content) or message.role is Role.ASSISTANT or is_summary(original)
+
+
+def _shifted(loss: Loss, places: list[int], messages: Sequence[Message]) -> Loss:
+    """The same loss, at its place among all messages."""
+    head, dot, rest = loss.path.partition("]")
+    start, bracket, number = head.partition("$.messages[")
+    if start or not bracket or not number.isdecimal():
+        return loss
+    at = places[int(number)]
+    return replace(loss, path=f"$.messages[{at}{dot}{rest}", message_id=messages[at].id)

@@ -1,7 +1,11 @@
-"""The sessions on this machine: found, named, told at a glance, and opened.
+"""The sessions on this machine: found, searched, summarised, opened, and placed for other tools.
 
 A glance at a long file takes a while, so it is kept in the user's cache folder under the path, the
 size and the time of the file; what was kept of a file that has changed since is not used.
+
+A session that another tool continues gets an id that no session of the tool has, and its files are
+new ones: nothing that is there is changed. Which versions of a tool take what is written here was
+tried with the tools; a later one is refused until somebody has seen it go on.
 """
 
 from __future__ import annotations
@@ -9,24 +13,42 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
+from uuid import NAMESPACE_URL, uuid4, uuid5
 
 import msgspec
 
 from interlingua.errors import InterlinguaError
 from interlingua.model.codec import dumps
+from interlingua.model.losses import Report
+from interlingua.transcripts import draft
 from interlingua.transcripts.files import (
     TranscriptError,
+    VersionError,
     collector_at_rest,
     errors_as_ours,
     lines_in,
+    os_errors_as_ours,
+    place,
+    require_inside,
 )
 from interlingua.transcripts.files import opened as opened_file
-from interlingua.transcripts.format import Format, Found, Skipped, Utterance, all_formats, format_of
+from interlingua.transcripts.format import (
+    Format,
+    Found,
+    Skipped,
+    Utterance,
+    all_formats,
+    format_of,
+    is_later,
+)
 from interlingua.transcripts.transcript import Answer, Glance, Transcript, glance_of
 from interlingua.transcripts.values import NOT_JSON, decoded, seconds
 
@@ -95,7 +117,8 @@ def _searchable(line: bytes, of: Format) -> Utterance | None:
 
 
 def filter_of(text: str) -> Callable[[bytes], bool]:
-    """Says of a line whether it may hold the text."""
+    """Says of a line whether it may hold the text: if its bytes hold a piece of it that JSON spells
+    in one way, in upper or lower case. Only such lines are decoded."""
     runs = _PLAIN.findall(text)
     if runs:
         needle = max(runs, key=len).lower().encode()
@@ -389,3 +412,113 @@ def problem_of(found: Found, error: Exception) -> str:
     """Why a session cannot be read, with its path."""
     reason = problem(error)
     return reason if isinstance(error, InterlinguaError) else f"{found.path}: {reason}"
+
+
+_PATIENCE = 20
+"""Seconds that a tool may take to say its version."""
+_ID = re.compile(r"ses_[0-9A-Za-z]{1,64}|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+"""The ids that tools make, all of them harmless in a path."""
+
+
+class Plan(NamedTuple):
+    """What to write, its losses, and the commands; no files if the tool has the session."""
+
+    format: Format
+    id: str | None
+    folder: str | None
+    path: Path
+    root: Path
+    files: dict[Path, Iterable[bytes]]
+    report: Report
+    commands: list[list[str]]
+
+
+def agents() -> list[str]:
+    """The formats of tools that can be asked to go on."""
+    from interlingua.transcripts.format import all_formats
+
+    return [each.name for each in all_formats() if each.place and each.resume and each.write]
+
+
+def plan(
+    transcript: Transcript, format: str, home: Path | None = None, found: Found | None = None
+) -> Plan:
+    """How a tool continues this session; `found` is where it is stored, if unchanged."""
+    to, transcript = format_of(format), transcript.encodable()
+    if to.place is None or to.resume is None:
+        raise TranscriptError(format, f"no tool can continue from it: {', '.join(agents())}")
+    folder = Path.home() if home is None else home
+    root = to.root(folder) if to.root is not None else folder
+    known = here(folder, [format])
+    if found is not None and (found.format, found.path) in [(k.format, k.path) for k in known]:
+        go_on = [to.resume(transcript, found.path)]
+        lies = (transcript.id, transcript.folder, found.path, root)
+        return Plan(to, *lies, {}, Report(format), go_on)
+    with os_errors_as_ours(root):
+        transcript, path = _free(transcript, to, folder, root, known)
+    if transcript.origin is None:
+        # Gemini CLI removes sessions at its start that nobody touched for a month (0.61.0, seen
+        # 2026-11-17): one that goes on today is touched today.
+        transcript = transcript.replace(updated_at=datetime.now(UTC))
+    files, report = draft(transcript, format, path.name)
+    main, *beside = files
+    places = {path: files[main]} | {path.parent / name: files[name] for name in beside}
+    if to.sidecars is not None:
+        wanted = to.sidecars(transcript, path).items()
+        places |= {each: (data,) for each, data in wanted if not each.exists()}
+    commands = [
+        *([to.import_command(path)] if to.import_command else []),
+        to.resume(transcript, path),
+    ]
+    return Plan(to, transcript.id, transcript.folder, path, root, places, report, commands)
+
+
+def carry_out(plan: Plan) -> None:
+    """Write the files, all or none."""
+    place(plan.files, plan.root)
+
+
+def _free(
+    transcript: Transcript, to: Format, home: Path, root: Path, known: list[Found]
+) -> tuple[Transcript, Path]:
+    """The session under an id that the tool does not have yet, and its path."""
+    assert to.place is not None
+    taken = {each.id for each in known}
+    own = (
+        transcript.id
+        if transcript.format == to.name and _ID.fullmatch(transcript.id or "")
+        else None
+    )
+    made = str(uuid5(NAMESPACE_URL, f"{to.name}:{transcript.format}:{transcript.id}"))
+    for name in (own or made, made if transcript.id else str(uuid4()), str(uuid4())):
+        named = transcript if name == own else transcript.replace(id=name, origin=None)
+        path = to.place(named, home)
+        require_inside(path, root)
+        if name not in taken and path.stem not in taken and not path.exists():
+            break
+    return named, path
+
+
+def installed_version(program: str) -> str | None:
+    """What the tool on this machine says its version is; None if there is none, or it says none."""
+    where = shutil.which(program)
+    if where is None:
+        return None
+    try:
+        ask = [where, "--version"]
+        process = subprocess.run(
+            ask, capture_output=True, text=True, timeout=_PATIENCE, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
+        return None
+    number = re.search(r"\d+(\.\d+)+", process.stdout)
+    return number[0] if number else None
+
+
+def require_known(to: Format, program: str, version: str | None) -> None:
+    """`VersionError` where the tool is of a later series than any that was tried."""
+    if version is not None and is_later(version, to.tested_tool):
+        raise VersionError(
+            f"{program} {version}",
+            f"not supported yet: {to.tested_tool} is the newest tested version",
+        )

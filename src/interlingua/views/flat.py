@@ -45,13 +45,14 @@ from interlingua.views.base import (
     placed,
     present,
     read_arguments,
+    read_source,
     recovered_again,
     spelling_of,
     with_form,
     with_rest,
     write_arguments,
+    write_source,
 )
-from interlingua.views.media import read_source, write_source
 
 NAME = "flat"
 

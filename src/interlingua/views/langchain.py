@@ -34,6 +34,8 @@ from interlingua.model.blocks import (
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata, StopReason, Usage
 from interlingua.views.base import (
+    KINDS,
+    WORDS,
     Account,
     Fields,
     View,
@@ -52,7 +54,6 @@ from interlingua.views.base import (
     write_arguments,
 )
 from interlingua.views.libraries import LANGCHAIN, Draft, name_of, named
-from interlingua.views.media import KINDS, WORDS
 
 NAME = "langchain"
 MEDIA = {**KINDS, "file": DocumentBlock, "text-plain": DocumentBlock}

@@ -1,8 +1,11 @@
-"""Losses of a view, found by reading its wire again.
+"""What the views of other libraries share: their names for providers, and how losses are found.
 
 Fields of other libraries often hold two things, or half of one. So a writer reports only the blocks
 it left out and notes which message each of its own was made of; whatever reading does not give back
 is found here and reported.
+
+A library's word for a provider stands for that provider and for the dialect whose signatures its
+answers carry. Reading the first word of a pair back gives the same pair.
 """
 
 from __future__ import annotations
@@ -24,8 +27,7 @@ from interlingua.model.blocks import (
 from interlingua.model.losses import LossKind, Report, Severity
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageMetadata
-from interlingua.views.base import _MINOR_FIELDS, Account, Written, placed
-from interlingua.views.media import standard
+from interlingua.views.base import _MINOR_FIELDS, Account, Written, placed, standard
 
 
 class Maker(NamedTuple):

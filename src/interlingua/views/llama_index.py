@@ -32,10 +32,12 @@ from interlingua.model.blocks import (
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata
 from interlingua.views.base import (
+    WORDS,
     Account,
     Fields,
     View,
     Written,
+    inline,
     one_or_more,
     placed,
     present,
@@ -47,7 +49,6 @@ from interlingua.views.base import (
     write_arguments,
 )
 from interlingua.views.libraries import Draft
-from interlingua.views.media import WORDS, inline
 
 NAME = "llama-index"
 ROLES: dict[str, Role] = {

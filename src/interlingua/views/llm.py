@@ -33,10 +33,13 @@ from interlingua.model.blocks import (
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
 from interlingua.views.base import (
+    WORDS,
     Account,
     Fields,
     View,
     Written,
+    class_for,
+    inline,
     item_list,
     one_or_more,
     own_raw,
@@ -46,7 +49,6 @@ from interlingua.views.base import (
     with_rest,
 )
 from interlingua.views.libraries import LLM, Draft
-from interlingua.views.media import WORDS, class_for, inline
 
 NAME = "llm-messages"
 ROLES: dict[str, Role] = {role.value: role for role in Role}

@@ -44,10 +44,11 @@ from interlingua.views.base import (
     own_raw,
     placed,
     present,
+    read_source,
     spelling_of,
     with_rest,
+    write_source,
 )
-from interlingua.views.media import read_source, write_source
 
 
 class ContentKind(StrEnum):

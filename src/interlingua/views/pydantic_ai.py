@@ -38,10 +38,14 @@ from interlingua.model.blocks import (
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, StopReason, Usage
 from interlingua.views.base import (
+    KINDS,
+    WORDS,
     Account,
     Fields,
     View,
     Written,
+    class_for,
+    inline,
     item_list,
     json_value,
     one_or_more,
@@ -50,13 +54,14 @@ from interlingua.views.base import (
     present,
     read_arguments,
     spelling_of,
+    standard,
     take_text,
+    url_safe,
     with_form,
     with_rest,
     write_arguments,
 )
 from interlingua.views.libraries import PYDANTIC_AI, Draft, name_of, named
-from interlingua.views.media import KINDS, WORDS, class_for, inline, standard, url_safe
 
 NAME = "pydantic-ai"
 REDACTED = {"redacted_thinking": "anthropic", "redacted_content": "bedrock"}

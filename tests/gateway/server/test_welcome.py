@@ -27,7 +27,7 @@ import interlingua as il
 from interlingua.gateway.keys.key_admin import issue
 from interlingua.gateway.server.welcome import Welcome
 from interlingua.gateway.settings import Settings
-from interlingua.local.weights import VARIABLE
+from interlingua.local.model import VARIABLE
 from tests.gateway.forks import Fork
 from tests.gateway.serving import ANTHROPIC, Upstream
 from tests.local.conftest import weights

@@ -27,8 +27,7 @@ from interlingua.client.answer import Attempt
 from interlingua.client.targets import Targets
 from interlingua.costs.cost import cost_of
 from interlingua.costs.table import bundled
-from interlingua.events.catalogue import CATALOGUE
-from interlingua.events.codec import load_payload
+from interlingua.events.catalogue import CATALOGUE, load_payload
 from interlingua.events.event import NO_SESSION
 from interlingua.events.payloads import LlmCallCompleted
 from interlingua.gateway.keys.tariffs import Pricer

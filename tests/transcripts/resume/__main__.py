@@ -17,7 +17,7 @@ from pathlib import Path
 
 from interlingua.gateway.settings import RouteSettings
 from interlingua.transcripts import Transcript
-from interlingua.transcripts.placing import carry_out, plan
+from interlingua.transcripts.sessions import carry_out, plan
 from tests.gateway.sdks.provider import Upstream, settings, targets
 from tests.gateway.sdks.standing import standing
 from tests.transcripts.resume.items import Item, items_of

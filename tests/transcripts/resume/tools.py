@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from interlingua.transcripts.placing import Plan
+from interlingua.transcripts.sessions import Plan
 
 PROMPT = "Probe: which was the last thing that we did?"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "interlingua" / "tools"

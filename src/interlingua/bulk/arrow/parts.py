@@ -33,7 +33,10 @@ decode = msgspec.json.Decoder().decode
 
 
 class Rest:
-    """The fields of `cls` beside those in `columns`."""
+    """The fields of `cls` beside those in `columns`, as one JSON text.
+
+    They are those of a small struct, typed as they are, so that writing and reading them is one
+    call each. A class has at least two such fields."""
 
     def __init__(self, cls: type[msgspec.Struct], *columns: str) -> None:
         self._cls = cls

@@ -22,7 +22,17 @@ from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
 from interlingua.transcripts.files import TranscriptError, contents, opened
 from interlingua.transcripts.format import Sample
-from interlingua.transcripts.lines import Line, LinesFile, only
+from interlingua.transcripts.lines import (
+    Entry,
+    Line,
+    LinesFile,
+    Node,
+    Ways,
+    mark_continued,
+    only,
+    tips,
+    way_to,
+)
 from interlingua.transcripts.notes import KEY, apply_note
 from interlingua.transcripts.rows import partly
 from interlingua.transcripts.transcript import (
@@ -38,7 +48,6 @@ from interlingua.transcripts.transcript import (
     short,
     summary_message,
 )
-from interlingua.transcripts.tree import Entry, Node, Ways, mark_continued, tips, way_to
 from interlingua.transcripts.values import NOT_JSON, as_text, decoded, from_iso, listed, members
 
 NODES = frozenset({"user", "assistant", "attachment", "system", "progress"})
@@ -74,7 +83,11 @@ SYNTHETIC = "<synthetic>"
 
 
 class Tree:
-    """All nodes of a session, helpers' lines inside the file apart."""
+    """All nodes of a session, helpers' lines inside the file apart.
+
+    An answer is one line per block, and the result of each call has the line of its own call as its
+    parent, so the way up from the last line misses parallel calls. Lines are therefore joined
+    first: an answer with its results is one node, and only nodes have parents and children."""
 
     def __init__(self, lines: list[Line]) -> None:
         self.nodes: list[Node] = []

@@ -17,8 +17,14 @@ from interlingua.model.message import Message, Role
 from interlingua.transcripts.claude_code.read import NAME, shown_as
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.lines import LineWriter, spelled
-from interlingua.transcripts.notes import KEY, note_for
-from interlingua.transcripts.retelling import RetoldMessage, retell_messages, tell, tell_unshown
+from interlingua.transcripts.notes import (
+    KEY,
+    RetoldMessage,
+    note_for,
+    retell_messages,
+    tell,
+    tell_unshown,
+)
 from interlingua.transcripts.transcript import SubAgent, Transcript, bare, summary_text
 
 VERSION = "2.1.325"

@@ -20,10 +20,9 @@ from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolResult
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason, Usage
-from interlingua.transcripts.lines import Line
+from interlingua.transcripts.lines import Entry, Line
 from interlingua.transcripts.notes import KEY, apply_note
 from interlingua.transcripts.transcript import is_summary, summary_message
-from interlingua.transcripts.tree import Entry
 from interlingua.transcripts.values import as_text, from_iso
 
 Item = dict[str, Any]

@@ -25,7 +25,7 @@ from interlingua.transcripts.codex.history import (
 )
 from interlingua.transcripts.files import TranscriptError
 from interlingua.transcripts.format import Sample
-from interlingua.transcripts.lines import Line, LinesFile
+from interlingua.transcripts.lines import Entry, Line, LinesFile
 from interlingua.transcripts.notes import KEY
 from interlingua.transcripts.transcript import (
     Answer,
@@ -41,7 +41,6 @@ from interlingua.transcripts.transcript import (
     title_of,
     total,
 )
-from interlingua.transcripts.tree import Entry
 from interlingua.transcripts.values import as_text, decoded, from_iso, members
 
 THREAD = re.compile(

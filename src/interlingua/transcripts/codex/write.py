@@ -16,8 +16,7 @@ from interlingua.model.metadata import Usage
 from interlingua.transcripts.codex.history import DIALECT, NAME, History, is_of_answer
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.lines import Line, LineWriter, session_uuid, spelled
-from interlingua.transcripts.notes import KEY, note_for
-from interlingua.transcripts.retelling import RetoldMessage, retell_messages, tell
+from interlingua.transcripts.notes import KEY, RetoldMessage, note_for, retell_messages, tell
 from interlingua.transcripts.transcript import (
     Compaction,
     Span,

@@ -35,7 +35,7 @@ from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason, Usage
 from interlingua.transcripts.files import TranscriptError, contents
 from interlingua.transcripts.format import Sample
-from interlingua.transcripts.lines import Line, LinesFile
+from interlingua.transcripts.lines import Entry, Line, LinesFile
 from interlingua.transcripts.notes import KEY, apply_note
 from interlingua.transcripts.transcript import (
     Branch,
@@ -49,7 +49,6 @@ from interlingua.transcripts.transcript import (
     usage_of,
     usage_with,
 )
-from interlingua.transcripts.tree import Entry
 from interlingua.transcripts.values import (
     as_count,
     as_text,

@@ -37,8 +37,13 @@ from interlingua.transcripts.copilot.read import (
 )
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.lines import Line, LineWriter, session_uuid
-from interlingua.transcripts.notes import KEY, note_for
-from interlingua.transcripts.retelling import RetoldMessage, retell_messages, tell_unshown
+from interlingua.transcripts.notes import (
+    KEY,
+    RetoldMessage,
+    note_for,
+    retell_messages,
+    tell_unshown,
+)
 from interlingua.transcripts.transcript import (
     Span,
     SubAgent,

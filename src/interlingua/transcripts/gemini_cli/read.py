@@ -26,7 +26,7 @@ from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason, Usage
 from interlingua.transcripts.files import TranscriptError, contents
 from interlingua.transcripts.format import Sample
-from interlingua.transcripts.lines import Line, LinesFile
+from interlingua.transcripts.lines import Entry, Line, LinesFile
 from interlingua.transcripts.notes import KEY, apply_note
 from interlingua.transcripts.transcript import (
     Branch,
@@ -38,7 +38,6 @@ from interlingua.transcripts.transcript import (
     is_summary,
     total,
 )
-from interlingua.transcripts.tree import Entry
 from interlingua.transcripts.values import NOT_JSON, as_text, from_iso, listed, members
 
 HEADER = 1 << 16

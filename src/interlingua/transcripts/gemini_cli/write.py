@@ -16,8 +16,14 @@ from interlingua.model.metadata import Usage
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.gemini_cli.read import AGAIN, COMPACTED, DIALECT, NAME, read_record
 from interlingua.transcripts.lines import LineWriter, joined, session_uuid
-from interlingua.transcripts.notes import KEY, note_for
-from interlingua.transcripts.retelling import RetoldMessage, retell_messages, tell, tell_unshown
+from interlingua.transcripts.notes import (
+    KEY,
+    RetoldMessage,
+    note_for,
+    retell_messages,
+    tell,
+    tell_unshown,
+)
 from interlingua.transcripts.transcript import (
     Compaction,
     Transcript,

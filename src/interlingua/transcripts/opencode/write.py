@@ -14,7 +14,13 @@ from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus, Usage
 from interlingua.transcripts.format import Draft
-from interlingua.transcripts.notes import KEY, note_for
+from interlingua.transcripts.notes import (
+    KEY,
+    join_results,
+    leave_instructions,
+    note_for,
+    tell_unshown,
+)
 from interlingua.transcripts.opencode.read import (
     AGAIN,
     NAME,
@@ -23,11 +29,6 @@ from interlingua.transcripts.opencode.read import (
     read_message,
     write_call,
     write_part,
-)
-from interlingua.transcripts.retelling import (
-    join_results,
-    leave_instructions,
-    tell_unshown,
 )
 from interlingua.transcripts.transcript import (
     Compaction,

@@ -199,7 +199,12 @@ class Chat(msgspec.Struct, eq=False):
 
 
 class Chain(msgspec.Struct, eq=False):
-    """Requests that go on from one another, in runs that say their history again."""
+    """Requests that go on from one another, in runs that say their history again.
+
+    Most requests repeat all of the history, so that one which begins with what another ended with
+    goes on from it. Some programs record what is new alone, and some shorten the history: such a
+    request goes on from the one before it, if both name the same conversation. One that begins as
+    another did and goes elsewhere is a way of its own."""
 
     runs: list[list[Chat]]
 

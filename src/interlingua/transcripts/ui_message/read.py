@@ -129,7 +129,9 @@ class _About(NamedTuple):
 
 
 def read_message(ui: Any, apart: bool = False) -> list[Message]:
-    """The messages of a UI message. `apart`: the one before it is the assistant's too."""
+    """The messages of a UI message: one of the assistant is a whole tool loop, each step of which
+    is an answer followed by the results of its calls. `apart`: the message before it is the
+    assistant's too."""
     role = ROLES.get(str(_member(ui, "role")))
     if role is None:
         raise ReadError(NAME, "$.role", f"one of {', '.join(ROLES)}", found(_member(ui, "role")))

@@ -1,11 +1,12 @@
-"""pi's files to a transcript."""
+"""pi: a file of JSON Lines a session, a tree by `parentId`; each answer says which API made it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from datetime import datetime
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 import msgspec
 from msgspec.structs import replace
@@ -28,19 +29,55 @@ from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason, Usage
 from interlingua.transcripts.files import TranscriptError
-from interlingua.transcripts.format import Sample
-from interlingua.transcripts.lines import Line, LinesFile
-from interlingua.transcripts.notes import KEY, apply_note
+from interlingua.transcripts.format import (
+    Draft,
+    Format,
+    Found,
+    Sample,
+    Skipped,
+    Utterance,
+    candidate,
+)
+from interlingua.transcripts.lines import (
+    Entry,
+    Line,
+    LinesFile,
+    LineWriter,
+    Node,
+    Ways,
+    joined,
+    mark_continued,
+    session_uuid,
+    spelled,
+    way_to,
+)
+from interlingua.transcripts.notes import (
+    KEY,
+    apply_note,
+    join_results,
+    leave_instructions,
+    note_for,
+)
 from interlingua.transcripts.transcript import (
     Compaction,
     Origin,
     OriginFile,
     Transcript,
+    bare,
     is_summary,
     summary_message,
+    summary_text,
 )
-from interlingua.transcripts.tree import Entry, Node, Ways, mark_continued, way_to
-from interlingua.transcripts.values import NOT_JSON, as_count, as_text, dollars, from_iso, members
+from interlingua.transcripts.values import (
+    NOT_JSON,
+    as_count,
+    as_text,
+    dollars,
+    from_iso,
+    members,
+    to_iso,
+    to_millis,
+)
 
 VERSION = 3
 """Which version of the files is written."""
@@ -83,7 +120,8 @@ Wire = dict[str, Any]
 
 
 def read_blocks(content: Any, protocol: str | None) -> list[Block]:
-    """Content as the file has it: a string, a list of blocks, or none."""
+    """Content as the file has it: a string, a list of blocks, or none. What an API signs is spelled
+    as that API needs it: a Responses answer keeps the whole reasoning item as text."""
     if type(content) is str:
         return [TextBlock(content)] if content else []
     if content is None:
@@ -375,9 +413,9 @@ def _turn(wire: dict[str, Any], id: str | None, time: datetime | None) -> Messag
     content: tuple[Block, ...]
     match wire.get("role"):
         case "assistant":
-            return _answer(wire, id, time)
+            return _read_answer(wire, id, time)
         case "toolResult":
-            block = _result(wire)
+            block = _read_result(wire)
             metadata = MessageMetadata(parent_tool_use_id=block.tool_use_id)
             return Message(Role.TOOL, (block,), id=id, metadata=metadata, created_at=time)
         case "user":
@@ -395,7 +433,7 @@ def _turn(wire: dict[str, Any], id: str | None, time: datetime | None) -> Messag
     return Message(Role.SYSTEM, content, name, id=id, created_at=time)
 
 
-def _answer(wire: dict[str, Any], id: str | None, time: datetime | None) -> Message:
+def _read_answer(wire: dict[str, Any], id: str | None, time: datetime | None) -> Message:
     protocol = APIS.get(str(wire.get("api")))
     stop = STOPS.get(str(wire.get("stopReason")))
     statuses = {"error": MessageStatus.ERROR, "aborted": MessageStatus.CANCELLED}
@@ -406,7 +444,7 @@ def _answer(wire: dict[str, Any], id: str | None, time: datetime | None) -> Mess
         protocol=protocol,
         response_model=model,
         response_id=as_text(wire.get("responseId")),
-        usage=_usage(wire),
+        usage=_read_usage(wire),
         stop_reason=stop,
         raw_stop_reason=as_text(wire.get("rawStopReason")),
         status=statuses.get(str(wire.get("stopReason")), MessageStatus.COMPLETE),
@@ -416,7 +454,7 @@ def _answer(wire: dict[str, Any], id: str | None, time: datetime | None) -> Mess
     return Message(Role.ASSISTANT, content, id=id, metadata=metadata, created_at=time)
 
 
-def _result(wire: dict[str, Any]) -> ToolResultBlock:
+def _read_result(wire: dict[str, Any]) -> ToolResultBlock:
     name = wire.get("toolCallId")
     if not isinstance(name, str):
         raise ReadError("pi", "$.message.toolCallId", "a string", found(name))
@@ -425,7 +463,7 @@ def _result(wire: dict[str, Any]) -> ToolResultBlock:
     return ToolResultBlock(call_id(name, None), content, failed, as_text(wire.get("toolName")))
 
 
-def _usage(wire: dict[str, Any]) -> Usage | None:
+def _read_usage(wire: dict[str, Any]) -> Usage | None:
     usage = wire.get("usage")
     if not isinstance(usage, dict) or wire.get("role") != "assistant":
         return None
@@ -443,3 +481,237 @@ def _usage(wire: dict[str, Any]) -> Usage | None:
 
 def _texts(text: str) -> tuple[TextBlock, ...]:
     return (TextBlock(text),) if text else ()
+
+
+_API_OF = {dialect: api for api, dialect in reversed(APIS.items())}
+_NO_COST = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}
+
+
+def write_file(transcript: Transcript, name: str) -> Draft:
+    """A session of its own; pi knows all dialects, so an answer keeps what its API signed."""
+    report = Report(NAME)
+    entries = _Entries(transcript)
+    header = {"type": "session", "version": VERSION, "id": session_uuid(transcript)}
+    header |= {"timestamp": to_iso(entries.time), "cwd": transcript.folder or "/"}
+    entries.all(transcript, report)
+    transcript.report_left_out(report)
+    data = joined((header, *entries.made))
+    return Draft({name: data}, report)
+
+
+def append_lines(transcript: Transcript, start: int, last: bytes) -> bytes:
+    """Entries for the messages from `start` on, behind the last one that is there."""
+    entries = _Entries(transcript)
+    entries.parent = msgspec.json.decode(last).get("id")
+    entries.time = transcript.updated_at or entries.time
+    entries.all(transcript, Report(NAME), start)
+    return entries.data()
+
+
+def patch_lines(transcript: Transcript, index: int, lines: list[bytes]) -> list[bytes] | None:
+    """The entry of one message that was changed."""
+    value = msgspec.json.decode(lines[0])
+    message = transcript.messages[index]
+    if value.get("type") != "message" or message.role in (Role.SYSTEM, Role.DEVELOPER):
+        return None
+    value["message"] = {**value["message"], **_wire_message(message)}
+    return [spelled(value)]
+
+
+class _Entries(LineWriter):
+    """Makes entry after entry, each the child of the one before."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        super().__init__(transcript.created_at)
+        self.parent: str | None = None
+        self._space = uuid5(NAMESPACE_URL, transcript.id or transcript.format)
+        self._names: dict[int, str] = {}
+        """The entry of each message."""
+        self._calls: dict[str, str] = {}
+        """What calls are called here, where their API names the item too."""
+
+    def all(self, transcript: Transcript, report: Report, start: int = 0) -> None:
+        marks = {mark.at: mark for mark in transcript.compactions}
+        messages = transcript.messages
+        left = leave_instructions(messages, report) if not start else set()
+        joined = join_results(messages, report) if not start else list(messages)
+        hidden: list[Message] = []
+        for at in range(start, len(messages)):
+            message = joined[at]
+            if at in left or message is None:
+                hidden.append(messages[at])
+                continue
+            entry = self._entry(message, at, marks.get(at), report)
+            self._names[at] = entry["id"]
+            shown = message_of(entry)
+            if shown is not None and _meant(shown) != _meant(message):
+                reason = "pi has no block for part of it; it is kept as extra data"
+                report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
+            note = None if shown is None else note_for(messages[at], shown, hidden)
+            if note is not None:
+                entry[KEY] = note
+            hidden = []
+        if hidden and self.made:
+            self._keep_after(hidden)
+
+    def _entry(
+        self, message: Message, at: int, mark: Compaction | None, report: Report
+    ) -> dict[str, Any]:
+        if is_summary(message):
+            return self._compact(message, at, mark or Compaction(at), report)
+        if message.role in (Role.SYSTEM, Role.DEVELOPER):
+            note = {"customType": message.name or str(message.role), "content": message.text}
+            return self.add(message, at, "custom_message", {**note, "display": True})
+        wire = _wire_message(message)
+        for part in wire["content"]:
+            if part.get("type") == "toolCall" and isinstance(part.get("id"), str):
+                self._calls[call_id(part["id"], None)] = part["id"]
+        if wire["role"] == "toolResult":
+            wire["toolCallId"] = self._calls.get(wire["toolCallId"], wire["toolCallId"])
+        entry = self.add(message, at, "message", {"message": wire})
+        wire["timestamp"] = to_millis(self.time)
+        return entry
+
+    def _compact(
+        self, message: Message, at: int, mark: Compaction, report: Report
+    ) -> dict[str, Any]:
+        """Writes a summary; entries between that are not preserved are removed by edits."""
+        preserved = [self._names[each] for each in mark.preserved if each in self._names]
+        later, names = list(self._names.values()), set(preserved)
+        if preserved:
+            for name in later[later.index(preserved[0]) :]:
+                if name not in names:
+                    self.add(message, at, "context_edit", {"targetId": name, "replacement": None})
+            if mark.summary_last:
+                reason = "pi puts a summary before the messages it keeps"
+                report.add("moved", f"$.messages[{at}]", reason, "info", None, message.id)
+        summary = {"summary": summary_text(message), "tokensBefore": 0}
+        entry = self.add(message, at, "compaction", summary)
+        entry["firstKeptEntryId"] = preserved[0] if preserved else entry["id"]
+        return entry
+
+    def _keep_after(self, hidden: list[Message]) -> None:
+        """What cannot be told behind the last entry."""
+        entry = next(each for each in reversed(self.made) if each["type"] != "context_edit")
+        shown = message_of(entry)
+        assert shown is not None, "entries of every other kind are messages"
+        entry[KEY] = {**(note_for(shown, shown, (), hidden) or {}), **entry.get(KEY, {})}
+
+    def add(self, message: Message, at: int, kind: str, members: dict[str, Any]) -> dict[str, Any]:
+        time = self.next_time(message.created_at)
+        name = uuid5(self._space, f"{at}:{len(self.made)}:{message.digest()}").hex[:8]
+        entry = {"type": kind, "id": name, "parentId": self.parent}
+        entry |= {"timestamp": time, **members}
+        self.parent = name
+        self.made.append(entry)
+        return entry
+
+
+def _meant(message: Message) -> tuple[Block, ...]:
+    """Blocks without the spelling of arguments, which are an object here."""
+    return tuple(
+        replace(block, raw_arguments=None) if isinstance(block, ToolUseBlock) else block
+        for block in message.content
+    )
+
+
+def _wire_message(message: Message) -> dict[str, Any]:
+    match message.role:
+        case Role.ASSISTANT:
+            return _answer(message)
+        case Role.TOOL:
+            return _result(message)
+        case _:
+            return {"role": "user", "content": write_blocks(message)}
+
+
+def _answer(message: Message) -> dict[str, Any]:
+    metadata = message.metadata
+    wire: dict[str, Any] = {"role": "assistant", "content": write_blocks(message)}
+    wire["api"] = _API_OF.get(metadata.protocol or "", "anthropic-messages")
+    wire["provider"] = metadata.provider or "unknown"
+    wire["model"] = bare(metadata.model) or metadata.response_model or "unknown"
+    wire["usage"] = _usage(metadata.usage or Usage())
+    wire["stopReason"] = STOP_WORDS.get(metadata.stop_reason, "stop")
+    if metadata.response_id is not None:
+        wire["responseId"] = metadata.response_id
+    if metadata.error_message is not None:
+        wire["errorMessage"] = metadata.error_message
+    return wire
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    """All counts are needed: pi adds them up at the next turn."""
+    cost = {**_NO_COST, "total": float(usage.cost_usd or 0)}
+    counts: dict[str, Any] = {
+        "input": usage.input_tokens or 0,
+        "output": usage.output_tokens or 0,
+        "cacheRead": usage.cached_input_tokens or 0,
+        "cacheWrite": usage.cache_creation_input_tokens or 0,
+        "totalTokens": usage.total_tokens or 0,
+        "cost": cost,
+    }
+    if usage.reasoning_tokens is not None:
+        counts["reasoning"] = usage.reasoning_tokens
+    return counts
+
+
+def _result(message: Message) -> dict[str, Any]:
+    block = next((each for each in message.content if isinstance(each, ToolResultBlock)), None)
+    if block is None:
+        return {"role": "toolResult", "toolCallId": "", "toolName": "", "content": []}
+    content = write_blocks(Message(Role.USER, block.content))
+    wire = {"role": "toolResult", "toolCallId": block.tool_use_id}
+    return {
+        **wire,
+        "toolName": block.tool_name or "",
+        "content": content,
+        "isError": block.is_error,
+    }
+
+
+class Pi(Format):
+    name = "pi"
+    title = "pi"
+    tested = "0.87.1 (file version 3), 2026-11-17"
+    file_version = str(VERSION)
+    tested_tool = "0.87.1"
+    unsupported_fields = ("title", "tools")
+
+    detect = staticmethod(detect_file)
+    read = staticmethod(read_file)
+    write = staticmethod(write_file)
+    patch = staticmethod(patch_lines)
+    append = staticmethod(append_lines)
+
+    def root(self, home: Path) -> Path:
+        return home / ".pi" / "agent" / "sessions"
+
+    def find(self, home: Path) -> Iterator[Found | Skipped]:
+        for path in sorted(self.root(home).glob("*/*.jsonl")):
+            yield candidate(self.name, path, path.stem.partition("_")[2] or path.stem)
+
+    def place(self, transcript: Transcript, home: Path) -> Path:
+        """Folders are named after the working folder, files after time and id."""
+        folder = (transcript.folder or str(Path.cwd())).removeprefix("/")
+        for mark in "/\\:":
+            folder = folder.replace(mark, "-")
+        time = to_iso(transcript.created_at or datetime.now(UTC))
+        name = f"{time.replace(':', '-').replace('.', '-')}_{transcript.id}.jsonl"
+        return self.root(home) / f"--{folder}--" / name
+
+    def resume(self, transcript: Transcript, path: Path) -> list[str]:
+        return ["pi", "--session", str(path)]
+
+    def search_text(self, value: dict[str, Any]) -> Utterance | None:
+        """Messages and summaries."""
+        message = value.get("message")
+        if isinstance(message, dict):
+            content = [message.get(key) for key in ("content", "sections", "command", "output")]
+            role = "tool" if message.get("role") == "toolResult" else str(message.get("role"))
+            return Utterance(role, content, value.get("timestamp"))
+        summary = value.get("summary") or value.get("content")
+        return Utterance("system", summary, value.get("timestamp")) if summary else None
+
+
+FORMATS = (Pi(),)
