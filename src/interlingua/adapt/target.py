@@ -78,6 +78,17 @@ class Target(WireTarget, frozen=True, eq=False, kw_only=True):
     """The caller chose the profile, and it holds in any dialect."""
     binds_thinking: bool = False
     """The model refuses thinking whose history has changed, unless asked to drop it."""
+    deployment: str = ""
+    """Which of several keys or addresses of the provider is asked, as `provider` has it."""
+
+    @property
+    def label(self) -> str:
+        """The model, and the deployment where there are several."""
+        return f"{self.model}#{self.deployment}" if self.deployment else self.model
+
+    def deployed(self, deployment: str, provider: Provider) -> Target:
+        """The same model at another key or address of its provider."""
+        return msgspec.structs.replace(self, deployment=deployment, provider=provider)
 
     def fitted_to(self, profile: Profile | Literal[False]) -> Target:
         """The same with another profile, or with none."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Container
 from typing import TypeVar
 
 from interlingua.client.answer import Attempt, Call
@@ -77,9 +77,17 @@ class InFlight:
 class RetryBudget:
     """What one call has tried so far, and what it may still take of the budget."""
 
-    def __init__(self, call: Call, policy: RetryPolicy, budget: Budget, clock: Clock) -> None:
+    def __init__(
+        self,
+        call: Call,
+        policy: RetryPolicy,
+        budget: Budget,
+        clock: Clock,
+        tried_once: Container[str] = (),
+    ) -> None:
         self._call = call
         self._policy = policy
+        self._tried_once = tried_once
         self._budget = budget
         self._clock = clock
         self._asked: set[str] = set()
@@ -125,6 +133,8 @@ class RetryBudget:
         if self._may_reconnect and is_stale(error):
             self._may_reconnect, self.waited = False, 0.0
             return 0.0
+        if self._model in self._tried_once:
+            return None
         wait, left = self._policy.wait(error, self._retries), self._clock.left()
         if wait is None or (left is not None and wait >= left) or not self._again():
             return None
@@ -171,12 +181,14 @@ async def with_retries(
     sleep: Sleep,
     budget: Budget,
     provider_of: Callable[[str], str],
+    tried_once: Container[str] = (),
 ) -> tuple[T, tuple[Attempt, ...]]:
     """Do `once` with each model in turn, as often as the policy and the budget let; what came of
     it, and every attempt. The error of the last one is raised, and lists them as well. A model
-    without a key or an address is passed over as long as there is another one."""
+    without a key or an address is passed over as long as there is another one. Models in
+    `tried_once` are not retried: others do as well."""
     clock = Clock(call.deadline)
-    allowance = RetryBudget(call, policy, budget, clock)
+    allowance = RetryBudget(call, policy, budget, clock, tried_once)
     for model in call.models:
         try:
             if not allowance.begin(model, provider_of(model)):

@@ -17,8 +17,12 @@ from interlingua.client.errors import CallError, CallTimeoutError, NetworkError
 from interlingua.model.exchange import ErrorKind
 
 RETRYABLE = frozenset({ErrorKind.RATE_LIMIT, ErrorKind.SERVER_ERROR, ErrorKind.NETWORK})
-SPENT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "credit_balance_too_low"})
-"""Codes of rate limits that no waiting lifts."""
+DEPLOYMENT_LIMIT = "deployment_limit"
+"""The code of a limit that a gateway's settings have for one of its deployments."""
+SPENT = frozenset(
+    {"insufficient_quota", "billing_hard_limit_reached", "credit_balance_too_low", DEPLOYMENT_LIMIT}
+)
+"""Codes of rate limits that are not waited for."""
 _LONG = 4096
 """Characters of a header that are looked at."""
 

@@ -112,8 +112,8 @@ class Targets:
         """Providers whose server may have to be started before it is asked."""
         self._started: dict[str, tuple[str, Secret | None]] = {}
         self._found: dict[tuple[str, str | None, bool], Target] = {}
-        self._ready: dict[tuple[str, str, Kind, bool], HttpRequest] = {}
-        self._credentials: dict[str, Credentials] = {}
+        self._ready: dict[tuple[str, str, str, Kind, bool], HttpRequest] = {}
+        self._credentials: dict[tuple[str, str], Credentials] = {}
 
     def find(
         self, model: str, dialect: str | None = None, *, dialect_is_default: bool = False
@@ -157,6 +157,8 @@ class Targets:
         if other is None:
             return target
         found = self.find(target.model, other)
+        if target.deployment:
+            found = found.deployed(target.deployment, target.provider)
         return found.fitted_to(target.profile) if target.fixed else found
 
     def key(self, provider: str) -> Key | None:
@@ -233,14 +235,14 @@ class Targets:
     ) -> HttpRequest:
         """The request for a wire, with who is asking on it."""
         provider, body = target.provider, encode(wire) if body is None else body
-        which = (target.model, target.dialect.name, kind, stream)
+        which = (target.model, target.deployment, target.dialect.name, kind, stream)
         known_request = self._ready.get(which)
         if known_request is not None:
             return HttpRequest(
                 known_request.url, known_request.headers, body, known_request.secrets
             )
         place = self._endpoint(target, kind, stream)
-        known = self._credentials_of(provider)
+        known = self._credentials_of(target)
         ready = authorise(place, provider, known, body)
         packed = "identity" if stream else "gzip, deflate"
         headers = {"user-agent": AGENT, "accept-encoding": packed, **ready.headers}
@@ -269,15 +271,16 @@ class Targets:
             base_url=place,
         )
 
-    def _credentials_of(self, provider: Provider) -> Credentials:
-        known = self._credentials.get(provider.key)
+    def _credentials_of(self, target: Target) -> Credentials:
+        provider, which = target.provider, (target.provider.key, target.deployment)
+        known = self._credentials.get(which)
         if known is None:
-            key = self._keys.get(provider.key)
+            key = None if target.deployment else self._keys.get(provider.key)
             if key is None and provider.key in self._started:
                 return credentials(provider, self.environ, self._started[provider.key][1])
             known = credentials(provider, self.environ, key)
             if not callable(key):
-                self._credentials[provider.key] = known
+                self._credentials[which] = known
         return known
 
 

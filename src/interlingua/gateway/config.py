@@ -12,6 +12,10 @@
     [routes.fast]
     model = "anthropic:claude-haiku-4-5"
     fallbacks = ["openai:gpt-5-mini"]
+    [routes.pool]
+    models = [{model = "openai:gpt-5", weight = 3}, {model = "azure:gpt-5", key = "env:AZURE_KEY"}]
+    [providers.openai]
+    keys = ["env:OPENAI_KEY_1", "env:OPENAI_KEY_2"]
 
 Keys of providers are not here: they are in the environment, or in the file of providers. Nothing is
 asked of anybody while the file is checked.
@@ -38,6 +42,8 @@ from interlingua.gateway.settings import (
     Compaction,
     Limits,
     Listen,
+    PoolMember,
+    ProviderSettings,
     Retention,
     RouteSettings,
     Settings,
@@ -67,10 +73,12 @@ _PLAIN = (
     "providers_file",
     "fallback_on",
     "routes",
+    "providers",
     "repair",
     "fetch_media",
 )
-_ROUTE = ("model", "fallbacks", "dialect", "passthrough", "fetch_media")
+_ROUTE = [field.name for field in fields(RouteSettings)]
+_VARIABLE = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*")
 _NAME = re.compile(r"(?=[A-Za-z0-9*])[A-Za-z0-9._/@:-]{0,199}\*?")
 _MOST_WORKERS = 256
 
@@ -137,6 +145,7 @@ class _Reader:
         return Settings(
             **made,
             routes=self._routes(self._table(table, "routes", "")),
+            providers=self._providers(self._table(table, "providers", "")),
             default_model=self._value(table, "default_model", str, DEFAULT_MODEL),
             store=config.store_address() or self._value(table, "store", str, None),
             providers_file=self._path(table),
@@ -193,21 +202,69 @@ class _Reader:
             if not isinstance(raw_route, dict):
                 self._add(place, f"expected a table, found {found(raw_route)}")
                 continue
-            self._known(raw_route, f"{place}.", _ROUTE)
-            if "model" not in raw_route:
-                self._add(f"{place}.model", "missing")
-            dialect = self._value(raw_route, "dialect", str, None, f"{place}.")
-            if dialect is not None and dialect not in dialects():
-                self._add(f"{place}.dialect", f"unknown dialect {dialect!r}")
-                dialect = None
-            routes[name] = RouteSettings(
-                self._value(raw_route, "model", str, "", f"{place}."),
-                tuple(self._value(raw_route, "fallbacks", list[str], [], f"{place}.")),
-                dialect,
-                self._value(raw_route, "passthrough", bool, False, f"{place}."),
-                self._value(raw_route, "fetch_media", bool, None, f"{place}."),
-            )
+            route = self._route(raw_route, f"{place}.")
+            if route is not None:
+                routes[name] = route
         return routes
+
+    def _route(self, table: Mapping[str, Any], place: str) -> RouteSettings | None:
+        self._known(table, place, _ROUTE)
+        hints = get_type_hints(RouteSettings)
+        made = {
+            name: self._value(table, name, hints[name], None, place)
+            for name in _ROUTE
+            if name in table and name != "models"
+        }
+        for name in ("retries", "timeout", "first_byte_timeout", "deadline"):
+            self._check(f"routes.{name}", made.get(name))
+        dialect = made.get("dialect")
+        if dialect is not None and dialect not in dialects():
+            self._add(f"{place}dialect", f"unknown dialect {dialect!r}")
+            made["dialect"] = None
+        pool = self._pool(table, place)
+        if ("model" in table) == bool(table.get("models")):
+            self._add(f"{place}model", "expected `model` or `models`, one of them")
+            return None
+        if pool:
+            made.update(model=pool[0].model, models=pool)
+        return RouteSettings(**{key: value for key, value in made.items() if value is not None})
+
+    def _pool(self, table: Mapping[str, Any], place: str) -> tuple[PoolMember, ...]:
+        pool = []
+        for number, raw in enumerate(self._value(table, "models", list[Any], [], place)):
+            where = f"{place}models[{number}]"
+            if isinstance(raw, str):
+                raw = {"model": raw}
+            try:
+                member = msgspec.convert(raw, PoolMember)
+            except msgspec.ValidationError as error:
+                self._add(where, str(error).lower())
+                continue
+            self._known(raw, f"{where}.", [field.name for field in fields(PoolMember)])
+            for name in ("weight", "rpm", "tpm"):
+                self._check(f"{where}.{name}", getattr(member, name))
+            self._variable(f"{where}.key", member.key)
+            pool.append(member)
+        return tuple(pool)
+
+    def _providers(self, table: Mapping[str, Any]) -> dict[str, ProviderSettings]:
+        known = {}
+        for name, raw in table.items():
+            place = f"providers.{name}."
+            if not isinstance(raw, dict):
+                self._add(f"providers.{name}", f"expected a table, found {found(raw)}")
+                continue
+            self._known(raw, place, ["keys"])
+            keys = self._value(raw, "keys", tuple[str, ...], (), place)
+            for number, key in enumerate(keys):
+                self._variable(f"{place}keys[{number}]", key)
+            known[name] = ProviderSettings(keys)
+        return known
+
+    def _variable(self, place: str, text: str | None) -> None:
+        """Keys themselves do not belong into this file."""
+        if text is not None and not _VARIABLE.fullmatch(text):
+            self._add(place, "expected env:NAME, the variable that holds the key")
 
     def _path(self, table: Mapping[str, Any]) -> Path | None:
         path = self._value(table, "providers_file", str, None)
@@ -247,7 +304,7 @@ class _Reader:
 _MAY_BE_ZERO = frozenset(
     {
         *("listen.port", "listen.notice_seconds", "listen.drain_seconds"),
-        *("retry.max_retries", "retry.jitter", "retry.first", "retry.patience"),
+        *("retry.max_retries", "retry.jitter", "retry.first", "retry.patience", "routes.retries"),
         *("retention.requests", "retention.losses", "retention.events", "retention.answers"),
     }
 )
@@ -293,8 +350,10 @@ def check(settings: Settings) -> list[Problem]:
     named = {f"routes.{name}": route for name, route in settings.routes.items()}
     if settings.default_model and settings.default_model not in settings.routes:
         named["default_model"] = RouteSettings(settings.default_model)
+    unknown = [name for name in settings.providers if name not in targets.providers]
+    problems += [Problem(f"providers.{name}", "no such provider") for name in unknown]
     for place, route in named.items():
-        for model in (route.model, *route.fallbacks):
+        for model in _models(route):
             try:
                 found = targets.find(model, route.dialect if model == route.model else None)
             except InterlinguaError as error:
@@ -306,10 +365,18 @@ def check(settings: Settings) -> list[Problem]:
     return problems
 
 
+def _models(route: RouteSettings) -> tuple[str, ...]:
+    """The models of a route's pool, then its fallbacks."""
+    return (*([each.model for each in route.models] or [route.model]), *route.fallbacks)
+
+
 def _rows(name: str, route: RouteSettings, targets: Targets) -> list[Row]:
     rows = []
-    for place, model in enumerate((route.model, *route.fallbacks)):
+    pool = len(route.models) or 1
+    for place, model in enumerate(_models(route)):
         label = name if place == 0 else f"  then {place}"
+        if 0 < place < pool:
+            label = f"  or {place}"
         try:
             found = targets.find(model, route.dialect if place == 0 else None)
         except InterlinguaError as error:

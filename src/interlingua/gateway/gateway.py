@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
+
+import msgspec
 
 from interlingua.adapt.remembered import Conversations
 from interlingua.client.attempt import Asker
@@ -16,8 +18,16 @@ from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.idempotency.keys import IdempotencyKeys
 from interlingua.gateway.keys.tariffs import Pricer
+from interlingua.gateway.pools import (
+    ConversationName,
+    Pool,
+    PoolState,
+    conversation_of,
+    members_of,
+)
 from interlingua.gateway.settings import (
     WILDCARD,
+    PoolMember,
     RouteSettings,
     Settings,
     find_route,
@@ -52,30 +62,58 @@ LONGEST_NAME = 1000
 """Of a model: names go into headers, addresses and a table of names that were seen."""
 
 
+NO_ROUTE = RouteSettings("")
+
+
 class Route(NamedTuple):
     """Where a request may go: the first target, and those that are asked when it fails."""
 
     targets: tuple[Target, ...]
     models: tuple[str, ...]
+    """Labels of the targets."""
     common_dialect: str | None
-    """The dialect that all of them speak, if it is one."""
-    passthrough: bool = False
-    """Whether a body in the target's own dialect goes on as it is, whatever the model takes."""
-    fetch_media: bool = False
-    """Whether media by URL is fetched where the model takes none."""
+    """The dialect of all targets, if it is one."""
+    passthrough: bool
+    fetch_media: bool
+    pool: Pool | None = None
+    """Spreads requests over the first targets, if there are several."""
+    settings: RouteSettings = NO_ROUTE
+    conversation: ConversationName | None = None
+    """The conversation by which the pool was ordered."""
 
     @classmethod
     def to(
-        cls, targets: Sequence[Target], passthrough: bool = False, fetch_media: bool = False
+        cls,
+        targets: Sequence[Target],
+        passthrough: bool = False,
+        fetch_media: bool = False,
+        pool: Pool | None = None,
+        settings: RouteSettings = NO_ROUTE,
     ) -> Route:
         dialects = {target.dialect.name for target in targets}
         common = dialects.pop() if len(dialects) == 1 else None
-        models = tuple([target.model for target in targets])
-        return cls(tuple(targets), models, common, passthrough, fetch_media)
+        labels = tuple([target.label for target in targets])
+        return cls(tuple(targets), labels, common, passthrough, fetch_media, pool, settings)
 
-    def target(self, model: str) -> Target:
+    def target(self, label: str) -> Target:
         first = self.targets[0]
-        return first if first.model == model else next(t for t in self.targets if t.model == model)
+        return first if self.models[0] == label else self.targets[self.models.index(label)]
+
+    def limited_to(self, targets: Sequence[Target]) -> Route:
+        """The same without the other targets."""
+        return Route.to(targets, self.passthrough, self.fetch_media, self.pool, self.settings)
+
+    def placed(self, members: Mapping[str, msgspec.Raw], tenant: str | None) -> Route:
+        """With the members of the pool in the order in which this request asks them."""
+        pool = self.pool
+        if pool is None:
+            return self
+        conversation = conversation_of(members, tenant)
+        named = conversation is not None and not conversation.is_first
+        ordered = pool.order(conversation.name if conversation and named else None)
+        first = [each.target for each in ordered if each.label in self.models]
+        rest = [each for each in self.targets if each.label not in pool.members]
+        return self.limited_to([*first, *rest])._replace(conversation=conversation)
 
 
 class Gateway:
@@ -118,6 +156,7 @@ class Gateway:
         self.draining = False
         self.ids = Ulids()
         self._routes: dict[tuple[str, str], Route] = {}
+        self._pools: dict[str, PoolState] = {}
         self._askers: dict[tuple[str | None, bool], Asker] = {}
 
     async def close(self) -> None:
@@ -139,7 +178,7 @@ class Gateway:
         """Other settings from now on; requests under way go on as they began."""
         self.settings, self.targets = settings, targets
         self.conversations.limit(settings.limits.conversations)
-        self._routes, self._askers = {}, {}
+        self._routes, self._pools, self._askers = {}, {}, {}
 
     def asker_for(self, principal: Principal) -> Asker:
         """Sends a principal's requests to providers, on connections of its tenant alone. A repair
@@ -183,14 +222,26 @@ class Gateway:
 
     def _find(self, name: str, front: Front) -> Route:
         settings = self.route_settings(name) or RouteSettings(self._meant(name, front))
-        dialect = settings.dialect or self._dialect(settings.model, front)
-        first = self.targets.find(
-            settings.model, dialect, dialect_is_default=settings.dialect is None
-        )
+        pool = [
+            (each, self._first_target(each.model, settings, front))
+            for each in settings.models or (PoolMember(settings.model),)
+        ]
+        keys = {name: each.keys for name, each in self.settings.providers.items()}
+        members = members_of(pool, keys, settings.timeout, settings.first_byte_timeout)
         rest = [self.targets.find(model) for model in settings.fallbacks]
+        targets = [*[each.target for each in members], *rest]
         fetches = settings.fetch_media
         fetches = self.settings.fetch_media if fetches is None else fetches
-        return Route.to([first, *rest], settings.passthrough, fetches)
+        limited = any(each.rpm or each.tpm for each in members)
+        spread = None
+        if len(members) > 1 or limited:
+            state = self._pools.setdefault(name, PoolState())
+            spread = Pool(members, settings.strategy, settings.sticky, state)
+        return Route.to(targets, settings.passthrough, fetches, spread, settings)
+
+    def _first_target(self, model: str, settings: RouteSettings, front: Front) -> Target:
+        dialect = settings.dialect or self._dialect(model, front)
+        return self.targets.find(model, dialect, dialect_is_default=settings.dialect is None)
 
     def _meant(self, name: str, front: Front) -> str:
         """The model that a name means. Names from clients of Ollama go to Ollama, since only it
@@ -250,10 +301,10 @@ class Gateway:
         if allowed is None or self.may_use_route(arrival.client_model, allowed):
             return route
         open = tuple([target for target in route.targets if target.model in allowed])
-        if not open or open[0] is not route.targets[0]:
+        if not open or (route.pool is None and open[0] is not route.targets[0]):
             model = route.targets[0].model
             text = f"this key is not allowed to use {model}"
             raise Refusal(403, ErrorKind.AUTH, text, "model_not_allowed")
         if len(open) == len(route.targets):
             return route
-        return Route.to(open, route.passthrough, route.fetch_media)
+        return route.limited_to(open)

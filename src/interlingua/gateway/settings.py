@@ -41,18 +41,60 @@ class Limits:
     nothing."""
 
 
+Strategy = Literal["weighted", "least_busy", "latency", "usage"]
+
+
+@dataclass(frozen=True)
+class PoolMember:
+    """One deployment in a route's pool: a model with a key, an address and limits of its own."""
+
+    model: str
+    weight: float = 1.0
+    """Its share of the requests, relative to the other members."""
+    key: str | None = None
+    """`env:NAME`, the variable with its key; None: the provider's own keys."""
+    base_url: str | None = None
+    rpm: int | None = None
+    """Requests per minute, over all processes that share the store."""
+    tpm: int | None = None
+    """Tokens per minute, likewise."""
+
+
+@dataclass(frozen=True)
+class ProviderSettings:
+    """Settings of one provider."""
+
+    keys: tuple[str, ...] = ()
+    """Variables with several keys, each as `env:NAME`; requests are spread over them."""
+
+
 @dataclass(frozen=True)
 class RouteSettings:
     """One name that clients may use for a model, and what is asked when it fails. A name that ends
     in `*` is a wildcard: a `*` in its models is replaced by the client's name."""
 
     model: str
+    """The first of `models`, where there are several."""
     fallbacks: tuple[str, ...] = ()
     dialect: str | None = None
     passthrough: bool = False
     """Bodies in the model's own dialect go on as they are, whatever it takes."""
     fetch_media: bool | None = None
     """As in `Settings`, which it overrides."""
+    models: tuple[PoolMember, ...] = ()
+    """The pool that requests are spread over; fallbacks follow when it is exhausted."""
+    strategy: Strategy = "weighted"
+    """How a member is chosen for a new conversation."""
+    sticky: bool = True
+    """Whether requests of one conversation stay with one member, so that prompt caches are used."""
+    retries: int | None = None
+    """How often one model is tried again; None: as `[retry]` says."""
+    timeout: float | None = None
+    """Seconds for one attempt that is answered whole."""
+    first_byte_timeout: float | None = None
+    """Seconds until a stream begins, for one attempt."""
+    deadline: float | None = None
+    """Seconds for the whole request, with all attempts, until the answer begins to arrive."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +206,9 @@ def find_route(routes: Mapping[str, RouteSettings], name: str) -> RouteSettings 
     part = name.removeprefix(beginning) if beginning.endswith(("/", ":")) else name
     route = routes[found]
     fallbacks = tuple([model.replace(WILDCARD, part) for model in route.fallbacks])
-    return replace(route, model=route.model.replace(WILDCARD, part), fallbacks=fallbacks)
+    pool = tuple([replace(each, model=each.model.replace(WILDCARD, part)) for each in route.models])
+    model = route.model.replace(WILDCARD, part)
+    return replace(route, model=model, fallbacks=fallbacks, models=pool)
 
 
 @dataclass(frozen=True)
@@ -172,6 +216,8 @@ class Settings:
     """`routes` are names of the gateway's own; any `<provider>:<name>` works without one."""
 
     routes: Mapping[str, RouteSettings] = field(default_factory=dict)
+    providers: Mapping[str, ProviderSettings] = field(default_factory=dict)
+    """Providers with several keys."""
     default_model: str | None = None
     """What a request without a known model gets; None: an error."""
     limits: Limits = field(default_factory=Limits)

@@ -131,6 +131,20 @@ class Caps:
                 arrival.front, 503, ErrorKind.SERVER_ERROR, text, "store_unavailable"
             ) from None
 
+    async def take(
+        self, id: str, owner: str, tokens: int, rpm: int | None, tpm: int | None
+    ) -> bool:
+        """Counts a request of a deployment; False if its limits of this minute do not allow it. Who
+        takes it gives it back with `give_back`."""
+        now = self._now()
+        reserve = Reserve(id, owner, micros(now), self._day(now), (), 0, tokens, rpm, tpm)
+        await self._tend()
+        return await self._batch.reserve(reserve) is None
+
+    def give_back(self, id: str, tokens: int) -> None:
+        """The request is over, with so many tokens."""
+        self._batch.put(Settle(id, 0, tokens))
+
     def _day(self, now: datetime) -> str:
         ordinal = now.toordinal()
         if ordinal != self._today[0]:

@@ -43,6 +43,7 @@ from interlingua.gateway.shared.fronts import (
 from interlingua.gateway.shared.refusals import UNAVAILABLE, coded, unavailable
 from interlingua.gateway.shared.state import ANONYMOUS, Arrival, Exchange, Refusal
 from interlingua.model.exchange import ErrorKind, ProviderError
+from interlingua.model.metadata import Usage
 
 logger = logging.getLogger(__name__)
 
@@ -124,17 +125,17 @@ class App:
         except UNAVAILABLE as error:
             await self._refuse_model(exchange, found.front, error, client.send)
         except Exception as error:
-            logger.error(
-                "request_failed", extra={"request": arrival.id, "why": type(error).__name__}
-            )
+            extra = {"request": arrival.id, "why": type(error).__name__}
+            logger.error("request_failed", extra=extra)
             outcome.fail(500, ErrorKind.OTHER)
-            failure = Refusal(
-                500, ErrorKind.SERVER_ERROR, "internal gateway error; see the gateway's log"
-            )
+            text = "internal gateway error; see the gateway's log"
+            failure = Refusal(500, ErrorKind.SERVER_ERROR, text)
             await _plain(client.send, refusal(exchange, found.front, failure))
             if self.gateway.settings.raises:
                 raise
         finally:
+            if outcome.leave_pool is not None:
+                outcome.leave_pool(tokens_of(outcome.usage))
             if client.holds_place:
                 self.gateway.open_requests.release(exchange.arrival.principal)
             if client.idempotent is not None:
@@ -344,6 +345,11 @@ class App:
         if exchange.outcome.reservation is not None:
             stream.outgoing.note()
             await self.gateway.caps.settle(exchange)
+
+
+def tokens_of(usage: Usage | None) -> int:
+    """All tokens of a request, as far as they are known."""
+    return 0 if usage is None else (usage.prompt_tokens or 0) + (usage.output_tokens or 0)
 
 
 def _unwanted(opening: asyncio.Future[Stream]) -> None:

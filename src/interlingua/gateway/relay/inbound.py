@@ -15,6 +15,7 @@ from interlingua.dialects.front import Front, Stored
 from interlingua.errors import ReadError
 from interlingua.gateway.gateway import Gateway, Route
 from interlingua.gateway.memory.responses import ids_in, ids_named, keeps
+from interlingua.gateway.pools import Pool, response_key
 from interlingua.gateway.shared.fronts import Match, codec_of
 from interlingua.gateway.shared.sizes import Most, most_of, plainly, without_duplicate_keys
 from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Principal, Refusal
@@ -172,8 +173,8 @@ def parse_inbound(
     model, stream = envelope.model, bool(envelope.stream)
     arrival = exchange.arrival = replace(exchange.arrival, client_model=model, stream=stream)
     principal, route = arrival.principal, gateway.route(model, match.front)
-    if principal.allowed_models is not None:
-        route = gateway.allow(arrival, route)
+    if principal.allowed_models is not None or route.pool is not None:
+        route = gateway.allow(arrival, route).placed(envelope.members, principal.tenant)
     exchange.decision = Decision(route.targets[0])
     request = most = conversation = None
     respelled, dialect = False, match.front.dialect
@@ -185,7 +186,7 @@ def parse_inbound(
             request, conversation = _read(gateway, principal, match, body)
     if request is None and route.common_dialect != dialect:
         request, conversation = _read(gateway, principal, match, body)
-    fetches = route.fetch_media if principal.fetch_media is None else principal.fetch_media
+    fetches = principal.fetch_media
     return Inbound(
         match,
         match.front,
@@ -196,7 +197,7 @@ def parse_inbound(
         request,
         most=most,
         respelled=respelled,
-        fetches_media=fetches,
+        fetches_media=route.fetch_media if fetches is None else fetches,
         conversation=conversation,
     )
 
@@ -266,10 +267,16 @@ async def _own_only(
     return inbound
 
 
-def note_owner(gateway: Gateway, arrival: Arrival, target: Target, response: Response) -> None:
-    """Whose an answer is that its provider keeps."""
+def note_owner(
+    gateway: Gateway, arrival: Arrival, target: Target, response: Response, pool: Pool | None = None
+) -> None:
+    """Whose an answer is that its provider keeps, and which deployment has it."""
     if gateway.responses is not None and keeps(target, arrival.front):
-        gateway.responses.note(ids_in(response), arrival.principal)
+        ids = list(ids_in(response))
+        gateway.responses.note(ids, arrival.principal)
+        if pool is not None:
+            tenant = arrival.principal.tenant
+            pool.remember([response_key(tenant, id) for id in ids], target.label)
 
 
 def require_convertible(request: Request) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -13,12 +15,15 @@ from interlingua.adapt.request import adapt, write
 from interlingua.client.answer import Call
 from interlingua.client.attempt import ErrorReply, OpenReply
 from interlingua.client.attempts import Clock, with_retries
-from interlingua.client.errors import CallError
+from interlingua.client.errors import CallError, RateLimitError
 from interlingua.client.fetching import InlinedRequest, MediaCache
+from interlingua.client.retry import DEPLOYMENT_LIMIT
 from interlingua.client.targets import Prepared, Target
 from interlingua.client.transport import HttpRequest
 from interlingua.errors import LossError, WriteError
 from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.keys.tariffs import BYTES_A_TOKEN
+from interlingua.gateway.pools import COOLING, Member, Pool
 from interlingua.gateway.relay.headers import client_body, client_headers, forwarded
 from interlingua.gateway.relay.inbound import (
     HttpAnswer,
@@ -31,7 +36,9 @@ from interlingua.gateway.relay.inbound import (
 from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Recall, Refusal
 from interlingua.model.exchange import ErrorKind, Request
 from interlingua.model.losses import Report
+from interlingua.store.errors import StoreError
 
+logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
@@ -42,17 +49,27 @@ async def try_targets(
     once: Callable[[str, Clock], Awaitable[T]],
 ) -> T:
     """Retries and fallbacks, all of them before anything was delivered."""
-    arrival, settings = exchange.arrival, gateway.settings
-    call = Call(arrival.id, inbound.route.models, inbound.request or _NO_REQUEST, arrival.stream)
+    arrival, settings, route = exchange.arrival, gateway.settings, inbound.route
+    request = inbound.request or _NO_REQUEST
+    deadline, retries = route.settings.deadline, route.settings.retries
+    call = Call(arrival.id, route.models, request, arrival.stream, deadline=deadline)
+    retry, fallback_on, tried_once = settings.retry, settings.fallback_on, frozenset[str]()
+    if retries is not None:
+        retry = msgspec.structs.replace(retry, max_retries=retries)
+    if route.pool is not None:
+        once = pooled(gateway, exchange, inbound, route.pool, once)
+        fallback_on |= COOLING
+        tried_once = frozenset(route.models[:-1]) & route.pool.members.keys()
     try:
         done, exchange.outcome.tries = await with_retries(
             call,
             once,
-            settings.retry,
-            settings.fallback_on,
+            retry,
+            fallback_on,
             asyncio.sleep,
             gateway.budget,
             provider_in,
+            tried_once,
         )
     except CallError as error:
         exchange.outcome.tries = error.attempts
@@ -60,9 +77,70 @@ async def try_targets(
     return done
 
 
-def provider_in(model: str) -> str:
-    """The provider in the id of a target."""
-    return model.partition(":")[0]
+def provider_in(label: str) -> str:
+    """The provider in the label of a target; a deployment has a budget for retries of its own."""
+    return label if "#" in label else label.partition(":")[0]
+
+
+def pooled(
+    gateway: Gateway,
+    exchange: Exchange,
+    inbound: Inbound,
+    pool: Pool,
+    once: Callable[[str, Clock], Awaitable[T]],
+) -> Callable[[str, Clock], Awaitable[T]]:
+    """`once`, with the pool knowing of each attempt at one of its members."""
+    outcome = exchange.outcome
+
+    async def attempt(label: str, clock: Clock) -> T:
+        member = pool.members.get(label)
+        if member is None:
+            return await once(label, clock)
+        taken = await _take(gateway, exchange, inbound, pool, member)
+        begun = pool.begin(label)
+
+        def leave(tokens: int) -> None:
+            outcome.leave_pool = None
+            pool.finished(label, tokens)
+            if taken is not None:
+                gateway.caps.give_back(taken, tokens)
+
+        outcome.leave_pool = leave
+        try:
+            done = await once(label, clock)
+        except BaseException as error:
+            if isinstance(error, CallError):
+                pool.failed(label, error)
+            leave(0)
+            raise
+        pool.answered(label, begun)
+        if inbound.route.conversation is not None:
+            pool.remember([inbound.route.conversation.name], label)
+        return done
+
+    return attempt
+
+
+async def _take(
+    gateway: Gateway, exchange: Exchange, inbound: Inbound, pool: Pool, member: Member
+) -> str | None:
+    """Counts the request against the limits of a deployment; `RateLimitError` if they are
+    reached."""
+    if member.rpm is None and member.tpm is None:
+        return None
+    id, owner = f"dep_{gateway.ids.new()}", f"deployment:{member.label}"
+    tokens = len(inbound.body) // BYTES_A_TOKEN
+    try:
+        if await gateway.caps.take(id, owner, tokens, member.rpm, member.tpm):
+            return id
+    except StoreError as error:  # the provider has limits of its own
+        extra = {"request": exchange.arrival.id, "why": error.reason}
+        logger.warning("deployment_limits_unreadable", extra=extra)
+        return None
+    seconds = 60.0 - time.time() % 60.0
+    pool.rest(member.label, seconds, ErrorKind.RATE_LIMIT)
+    text = f"{member.label} has reached its limit of requests or tokens for this minute"
+    raise RateLimitError(text, retry_after=seconds, code=DEPLOYMENT_LIMIT)
 
 
 _NO_REQUEST = Request()

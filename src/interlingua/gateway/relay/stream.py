@@ -19,6 +19,7 @@ from interlingua.dialects.framing import encoder
 from interlingua.dialects.front import Front
 from interlingua.errors import ReadError
 from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.pools import Pool
 from interlingua.gateway.relay.inbound import HttpAnswer, Inbound, note_owner
 from interlingua.gateway.relay.passthrough import BROKEN_OFF, ModelRenamer, Passthrough, TextCounter
 from interlingua.gateway.relay.sending import (
@@ -97,6 +98,8 @@ class Stream(NamedTuple):
     recall: Recall | None = None
     to_keep: Request | None = None
     """The request, if its answer may have to be stored."""
+    pool: Pool | None = None
+    """The pool that served it."""
 
 
 class TranslatedStream:
@@ -307,7 +310,8 @@ async def open_stream(
             first = await _first(opened, outgoing)
             if outgoing.error is not None:
                 exchange.outcome.error = outgoing.error.kind
-            stream = Stream(opened, outgoing, first, recall, inbound.to_keep)
+            pool = inbound.route.pool
+            stream = Stream(opened, outgoing, first, recall, inbound.to_keep, pool)
             await remember(gateway, exchange.arrival, stream)
         except (TransportError, ReadError) as error:
             opened.reply.close()
@@ -385,7 +389,7 @@ async def remember(gateway: Gateway, arrival: Arrival, stream: Stream) -> None:
     if isinstance(outgoing, PassthroughStream):
         response = outgoing.take_response()
         if response is not None:
-            note_owner(gateway, arrival, target, response)
+            note_owner(gateway, arrival, target, response, stream.pool)
         return
     if outgoing.complete is None:
         return

@@ -80,7 +80,7 @@ async def answer_of(
         echo = echoed(response, arrival)
         await gateway.responses.keep(inbound.to_keep, echo, arrival, target.dialect.name)
     if front.stored is not None:
-        note_owner(gateway, arrival, target, response)
+        note_owner(gateway, arrival, target, response, inbound.route.pool)
     if same:
         return _passed_on(exchange, inbound, opened, body)
     if recall is not None:

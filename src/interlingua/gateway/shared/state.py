@@ -125,6 +125,8 @@ class Outcome(msgspec.Struct):
     """What is set aside for it, until it is settled."""
     span: Any = None
     """Its span, from the first call to a provider on, if spans are enabled."""
+    leave_pool: Callable[[int], None] | None = None
+    """Is called with the tokens used when the request is over, if a pool served it."""
 
     @property
     def attempts(self) -> int:
@@ -201,6 +203,14 @@ class Caps(Protocol):
     def settle_soon(self, exchange: Exchange) -> None:
         """The same, without waiting until it is written."""
 
+    async def take(
+        self, id: str, owner: str, tokens: int, rpm: int | None, tpm: int | None
+    ) -> bool:
+        """Whether the limits per minute of `owner` allow a request."""
+
+    def give_back(self, id: str, tokens: int) -> None:
+        """The same request is over."""
+
 
 class Memory(Protocol):
     """Keeps what a provider will want back and the client's dialect cannot carry."""
@@ -260,6 +270,14 @@ class NoCaps:
         return None
 
     def settle_soon(self, exchange: Exchange) -> None:
+        return None
+
+    async def take(
+        self, id: str, owner: str, tokens: int, rpm: int | None, tpm: int | None
+    ) -> bool:
+        return True
+
+    def give_back(self, id: str, tokens: int) -> None:
         return None
 
 
