@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
@@ -19,7 +18,7 @@ from interlingua.store.base import AsyncStore, Operations
 from interlingua.store.errors import BusyError, StoreError
 from interlingua.store.library import Connection
 from interlingua.store.sqlite import READERS, TIMEOUT, SqliteFile, perform
-from interlingua.store.statements import SQLITE, Op
+from interlingua.store.statements import SQLITE, Make
 
 T = TypeVar("T")
 
@@ -36,7 +35,7 @@ class _Job:
 
     def __init__(
         self,
-        make: Callable[[], Op[Any]],
+        make: Make[Any],
         loop: asyncio.AbstractEventLoop,
         large: bool,
         durable: bool,
@@ -65,9 +64,7 @@ class Writer:
         self._thread = threading.Thread(target=self._work, name="interlingua-store", daemon=True)
         self._thread.start()
 
-    def submit(
-        self, make: Callable[[], Op[T]], large: bool = False, durable: bool = True
-    ) -> asyncio.Future[T]:
+    def submit(self, make: Make[T], large: bool = False, durable: bool = True) -> asyncio.Future[T]:
         """Hand over a call. Those of one round of the event loop go together, so that the thread
         does not start with the first while the others are still being made. Who has been alone so
         far need not wait for the end of the round."""
@@ -203,21 +200,17 @@ class AsyncSqliteStore(AsyncStore):
     async def open(cls, path: str | os.PathLike[str], timeout: float = TIMEOUT) -> AsyncSqliteStore:
         return cls(await asyncio.to_thread(SqliteFile, path, timeout))
 
-    async def _read(self, make: Callable[[], Op[T]]) -> T:
+    async def _read(self, make: Make[T]) -> T:
         if self._closed:
             raise StoreError(self.where, "the store is closed", "closed")
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read_one, make)
 
-    def _read_one(self, make: Callable[[], Op[T]]) -> T:
+    def _read_one(self, make: Make[T]) -> T:
         with self._file.reader() as db:
             return perform(db, make())
 
     async def _write(
-        self,
-        make: Callable[[], Op[T]],
-        large: bool = False,
-        durable: bool = True,
-        erases: bool = False,
+        self, make: Make[T], large: bool = False, durable: bool = True, erases: bool = False
     ) -> T:
         result = await self._writer.submit(make, large, durable)
         if erases:

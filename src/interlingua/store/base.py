@@ -24,7 +24,7 @@ from interlingua.store.request_rows import RequestFilter, RequestRow
 from interlingua.store.requests import ALL, Requests
 from interlingua.store.rows import SearchHit, UsageRow
 from interlingua.store.sessions import Forks, Retention
-from interlingua.store.statements import Op, Prepared
+from interlingua.store.statements import Make, Op, Prepared
 from interlingua.store.tasks import Tasks
 from interlingua.store.usages import UsageCursor, Usages, walk
 
@@ -242,16 +242,12 @@ class Store(Calls):
     """A place where sessions live. May be shared between threads."""
 
     @abstractmethod
-    def _read(self, make: Callable[[], Op[T]]) -> T:
+    def _read(self, make: Make[T]) -> T:
         """Run an operation that changes nothing."""
 
     @abstractmethod
     def _write(
-        self,
-        make: Callable[[], Op[T]],
-        large: bool = False,
-        durable: bool = True,
-        erases: bool = False,
+        self, make: Make[T], large: bool = False, durable: bool = True, erases: bool = False
     ) -> T:
         """Run an operation in a transaction, and come back when it is durable. Without `durable`
         a power cut may undo it, though no crash of a program can. With `erases`, what it deletes
@@ -308,15 +304,11 @@ class AsyncStore(Calls):
     not take back what is being written."""
 
     @abstractmethod
-    async def _read(self, make: Callable[[], Op[T]]) -> T: ...
+    async def _read(self, make: Make[T]) -> T: ...
 
     @abstractmethod
     async def _write(
-        self,
-        make: Callable[[], Op[T]],
-        large: bool = False,
-        durable: bool = True,
-        erases: bool = False,
+        self, make: Make[T], large: bool = False, durable: bool = True, erases: bool = False
     ) -> T: ...
 
     @abstractmethod

@@ -36,18 +36,42 @@ _BUSY = (5, 6)
 _CONSTRAINT = 19
 
 
-class Connection(Protocol):
+class Connection:
     """A connection to one file; `OSError`s and the library's own errors come out as ours."""
 
-    where: str
+    _db: Any
+    _error: type[Exception]
+    _code: str
+    """The attribute of an error that has SQLite's code."""
 
-    def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Any]: ...
+    def __init__(self, where: str) -> None:
+        self.where = where
 
-    def executemany(self, sql: str, rows: Sequence[Sequence[Any]]) -> None: ...
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        try:
+            rows: list[Any] = self._db.execute(sql, values).fetchall()
+            return rows
+        except self._error as error:
+            raise self._ours(error) from None
+        except (UnicodeError, OverflowError) as error:
+            raise of_value(self.where, error) from None
 
-    def in_transaction(self) -> bool: ...
+    def executemany(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        try:
+            self._db.executemany(sql, rows)
+        except self._error as error:
+            raise self._ours(error) from None
+        except (UnicodeError, OverflowError) as error:
+            raise of_value(self.where, error) from None
 
-    def close(self) -> None: ...
+    def in_transaction(self) -> bool:
+        return bool(self._db.in_transaction)
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _ours(self, error: Exception) -> StoreError:
+        return as_ours(self.where, getattr(error, self._code, 1), str(error))
 
 
 class Library(Protocol):
@@ -115,12 +139,14 @@ class _Stdlib:
         return _StdlibConnection(path, where, timeout)
 
 
-class _StdlibConnection:
+class _StdlibConnection(Connection):
+    _code = "sqlite_errorcode"
+
     def __init__(self, path: str, where: str, timeout: float) -> None:
         import sqlite3
         from urllib.parse import quote
 
-        self.where = where
+        super().__init__(where)
         self._error = sqlite3.Error
         try:
             self._db = sqlite3.connect(
@@ -132,31 +158,6 @@ class _StdlibConnection:
             )
         except sqlite3.Error as error:
             raise self._ours(error) from None
-
-    def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        try:
-            return self._db.execute(sql, values).fetchall()
-        except self._error as error:
-            raise self._ours(error) from None
-        except (UnicodeError, OverflowError) as error:
-            raise of_value(self.where, error) from None
-
-    def executemany(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        try:
-            self._db.executemany(sql, rows)
-        except self._error as error:
-            raise self._ours(error) from None
-        except (UnicodeError, OverflowError) as error:
-            raise of_value(self.where, error) from None
-
-    def in_transaction(self) -> bool:
-        return self._db.in_transaction
-
-    def close(self) -> None:
-        self._db.close()
-
-    def _ours(self, error: Exception) -> StoreError:
-        return as_ours(self.where, getattr(error, "sqlite_errorcode", 1), str(error))
 
 
 class _Apsw:
@@ -173,39 +174,16 @@ class _Apsw:
         return _ApswConnection(path, where, timeout, self._vfs)
 
 
-class _ApswConnection:
+class _ApswConnection(Connection):
+    _code = "extendedresult"
+
     def __init__(self, path: str, where: str, timeout: float, vfs: str | None = None) -> None:
         import apsw
 
-        self.where = where
+        super().__init__(where)
         self._error = apsw.Error
         try:
             self._db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
             self._db.set_busy_timeout(int(timeout * 1000))
         except apsw.Error as error:
             raise self._ours(error) from None
-
-    def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        try:
-            return self._db.execute(sql, values).fetchall()
-        except self._error as error:
-            raise self._ours(error) from None
-        except (UnicodeError, OverflowError) as error:
-            raise of_value(self.where, error) from None
-
-    def executemany(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        try:
-            self._db.executemany(sql, rows)
-        except self._error as error:
-            raise self._ours(error) from None
-        except (UnicodeError, OverflowError) as error:
-            raise of_value(self.where, error) from None
-
-    def in_transaction(self) -> bool:
-        return bool(self._db.in_transaction)
-
-    def close(self) -> None:
-        self._db.close()
-
-    def _ours(self, error: Exception) -> StoreError:
-        return as_ours(self.where, getattr(error, "extendedresult", 1), str(error))

@@ -156,7 +156,6 @@ _TURNS = (
     "ALTER TABLE sessions ADD COLUMN turn_seen_at {big}",
 )
 """The turn of a session that is under way, and who has it."""
-_GATEWAY = (*_MORE_OF_KEYS, *_QUOTAS, *_REMEMBERED)
 _TASKS = (
     """CREATE TABLE tasks (
     id TEXT PRIMARY KEY,
@@ -332,37 +331,29 @@ _OBJECTS = (
 itself."""
 
 
-def _typed(statements: tuple[str, ...], json: str, big: str) -> tuple[str, ...]:
-    return tuple(text.format(json=json, big=big) for text in statements)
-
-
+_STEPS = {
+    1: (*_SEARCH_ANEW, *_REFERENCE),
+    2: (*_MORE_OF_KEYS, *_QUOTAS, *_REMEMBERED),
+    3: _REPEATS,
+    4: _TURNS,
+    5: _TASKS,
+    6: _FREEDOMS_OF_KEYS,
+    7: _REQUESTS,
+    8: _FETCHING_KEYS,
+    9: _QUEUED_DIGESTS,
+    10: _PATTERNS,
+    11: _REQUEST_INDEXES,
+    12: _QUEUED_KEYS,
+    13: _OBJECTS,
+}
+_WORDS = {
+    "sqlite": {"json": "TEXT", "big": "INTEGER", "colon": "instr"},
+    "postgres": {"json": "JSON", "big": "BIGINT", "colon": "strpos"},
+}
 MIGRATIONS: dict[tuple[str, int], tuple[str, ...]] = {
-    ("sqlite", 1): (*_SEARCH_ANEW, *_typed(_REFERENCE, "TEXT", "INTEGER")),
-    ("postgres", 1): (*_SEARCH_ANEW, *_typed(_REFERENCE, "JSON", "BIGINT")),
-    ("sqlite", 2): _typed(_GATEWAY, "TEXT", "INTEGER"),
-    ("postgres", 2): _typed(_GATEWAY, "JSON", "BIGINT"),
-    ("sqlite", 3): _typed(_REPEATS, "TEXT", "INTEGER"),
-    ("postgres", 3): _typed(_REPEATS, "JSON", "BIGINT"),
-    ("sqlite", 4): _typed(_TURNS, "TEXT", "INTEGER"),
-    ("postgres", 4): _typed(_TURNS, "JSON", "BIGINT"),
-    ("sqlite", 5): _typed(_TASKS, "TEXT", "INTEGER"),
-    ("postgres", 5): _typed(_TASKS, "JSON", "BIGINT"),
-    ("sqlite", 6): _FREEDOMS_OF_KEYS,
-    ("postgres", 6): _FREEDOMS_OF_KEYS,
-    ("sqlite", 7): _typed(_REQUESTS, "TEXT", "INTEGER"),
-    ("postgres", 7): _typed(_REQUESTS, "JSON", "BIGINT"),
-    ("sqlite", 8): _FETCHING_KEYS,
-    ("postgres", 8): _FETCHING_KEYS,
-    ("sqlite", 9): _QUEUED_DIGESTS,
-    ("postgres", 9): _QUEUED_DIGESTS,
-    ("sqlite", 10): _typed(_PATTERNS, "TEXT", "INTEGER"),
-    ("postgres", 10): _typed(_PATTERNS, "JSON", "BIGINT"),
-    ("sqlite", 11): tuple(text.format(colon="instr") for text in _REQUEST_INDEXES),
-    ("postgres", 11): tuple(text.format(colon="strpos") for text in _REQUEST_INDEXES),
-    ("sqlite", 12): _QUEUED_KEYS,
-    ("postgres", 12): _QUEUED_KEYS,
-    ("sqlite", 13): _typed(_OBJECTS, "TEXT", "INTEGER"),
-    ("postgres", 13): _typed(_OBJECTS, "JSON", "BIGINT"),
+    (engine, version): tuple([text.format(**words) for text in statements])
+    for engine, words in _WORDS.items()
+    for version, statements in _STEPS.items()
 }
 """(engine, version) to the statements that make the next version of it."""
 

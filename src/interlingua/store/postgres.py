@@ -7,7 +7,6 @@ that session's row while it appends. PostgreSQL commits many connections togethe
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,7 +21,7 @@ from interlingua.store.errors import (
     of_value,
     unreadable,
 )
-from interlingua.store.statements import POSTGRES, UNREADABLE, Op, Rows, Step, run
+from interlingua.store.statements import POSTGRES, UNREADABLE, Make, Op, Rows, Step, run
 
 if TYPE_CHECKING:
     from psycopg.abc import AdaptContext
@@ -240,19 +239,15 @@ class PostgresStore(Store):
                 raise as_ours(self.where, error) from None
             raise
 
-    def _read(self, make: Callable[[], Op[T]]) -> T:
+    def _read(self, make: Make[T]) -> T:
         return self._perform(make)
 
     def _write(
-        self,
-        make: Callable[[], Op[T]],
-        large: bool = False,
-        durable: bool = True,
-        erases: bool = False,
+        self, make: Make[T], large: bool = False, durable: bool = True, erases: bool = False
     ) -> T:
         return self._perform(make)
 
-    def _perform(self, make: Callable[[], Op[T]]) -> T:
+    def _perform(self, make: Make[T]) -> T:
         """In a transaction. When the server went away before the commit was asked for, nothing can
         have been written, so it is tried once more on a new connection."""
         if self._closed:
@@ -300,13 +295,6 @@ def _on(connection: psycopg.Connection[Any], op: Op[T]) -> T:
     return run(op, execute)
 
 
-try:
-    import psycopg
-    import psycopg_pool
-except ImportError as error:
-    raise MissingExtraError("a PostgreSQL store", "postgres") from error
-
-
 class AsyncPostgresStore(AsyncStore):
     """Sessions in a database, for an event loop."""
 
@@ -341,19 +329,15 @@ class AsyncPostgresStore(AsyncStore):
             raise
         return store
 
-    async def _read(self, make: Callable[[], Op[T]]) -> T:
+    async def _read(self, make: Make[T]) -> T:
         return await self._perform(make)
 
     async def _write(
-        self,
-        make: Callable[[], Op[T]],
-        large: bool = False,
-        durable: bool = True,
-        erases: bool = False,
+        self, make: Make[T], large: bool = False, durable: bool = True, erases: bool = False
     ) -> T:
         return await self._perform(make)
 
-    async def _perform(self, make: Callable[[], Op[T]]) -> T:
+    async def _perform(self, make: Make[T]) -> T:
         """See `PostgresStore._perform`."""
         if self._closed:
             raise StoreError(self.where, "the store is closed", "closed")

@@ -10,6 +10,13 @@ from __future__ import annotations
 APPLICATION_ID = 0x696C7374
 """What SQLite files of ours say they are ("ilst")."""
 
+_SQLITE = {"json": "TEXT", "big": "INTEGER", "key": "PRIMARY KEY", "keys": ""}
+_POSTGRES = {
+    "json": "JSON",
+    "big": "BIGINT",
+    "key": "NOT NULL",
+    "keys": ",\n    PRIMARY KEY (session_id, id)",
+}
 _SESSIONS = """CREATE TABLE sessions (
     id TEXT PRIMARY KEY,
     workspace_path TEXT NOT NULL,
@@ -23,6 +30,29 @@ _SESSIONS = """CREATE TABLE sessions (
     parent_message_id TEXT,
     message_count {big} NOT NULL DEFAULT 0,
     indexed_count {big} NOT NULL DEFAULT 0
+)"""
+_MESSAGES = """CREATE TABLE messages (
+    id TEXT {key},
+    session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    role TEXT NOT NULL,
+    content_json {json} NOT NULL,
+    metadata_json {json} NOT NULL,
+    created_at {big} NOT NULL,
+    schema_version INTEGER NOT NULL,
+    seq {big} NOT NULL,
+    name TEXT{keys}
+)"""
+_EVENTS = """CREATE TABLE events (
+    id TEXT {key},
+    session_id TEXT NOT NULL,
+    seq {big} NOT NULL,
+    timestamp {big} NOT NULL,
+    turn_id TEXT,
+    parent_event_id TEXT,
+    type TEXT NOT NULL,
+    actor TEXT NOT NULL,
+    sensitivity TEXT NOT NULL,
+    payload {json} NOT NULL{keys}
 )"""
 _UPDATED = "CREATE INDEX idx_sessions_updated ON sessions (updated_at, id)"
 _UNINDEXED = (
@@ -51,20 +81,10 @@ SELECT c.session_id, m.seq, c.name, c.status, c.executor, c.provider, c.provider
 FROM tool_calls c JOIN messages m ON m.session_id = c.session_id AND m.id = c.message_id"""
 
 SQLITE: tuple[str, ...] = (
-    _SESSIONS.format(json="TEXT", big="INTEGER"),
+    _SESSIONS.format(**_SQLITE),
     _UPDATED,
     _UNINDEXED,
-    """CREATE TABLE messages (
-    id TEXT PRIMARY KEY,
-    session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
-    role TEXT NOT NULL,
-    content_json TEXT NOT NULL,
-    metadata_json TEXT NOT NULL,
-    created_at INTEGER NOT NULL,
-    schema_version INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
-    name TEXT
-)""",
+    _MESSAGES.format(**_SQLITE),
     *_MESSAGE_INDEXES,
     f"""CREATE TABLE tool_calls (
     id TEXT PRIMARY KEY,
@@ -83,18 +103,7 @@ SQLITE: tuple[str, ...] = (
     "CREATE INDEX idx_tool_calls_message ON tool_calls (message_id)",
     "CREATE INDEX idx_tool_calls_result ON tool_calls (result_message_id)"
     " WHERE result_message_id IS NOT NULL",
-    """CREATE TABLE events (
-    id TEXT PRIMARY KEY,
-    session_id TEXT NOT NULL,
-    seq INTEGER NOT NULL,
-    timestamp INTEGER NOT NULL,
-    turn_id TEXT,
-    parent_event_id TEXT,
-    type TEXT NOT NULL,
-    actor TEXT NOT NULL,
-    sensitivity TEXT NOT NULL,
-    payload TEXT NOT NULL
-)""",
+    _EVENTS.format(**_SQLITE),
     *_EVENT_INDEXES,
     "CREATE INDEX idx_events_session_id ON events (session_id, id)",
     """CREATE TABLE message_texts (
@@ -162,21 +171,10 @@ _PG_CAN_READ = "position('\\u0000' in {} :: text) = 0"
 
 POSTGRES: tuple[str, ...] = (
     "CREATE TABLE store_info (version INTEGER NOT NULL)",
-    _SESSIONS.format(json="JSON", big="BIGINT"),
+    _SESSIONS.format(**_POSTGRES),
     _UPDATED,
     _UNINDEXED,
-    """CREATE TABLE messages (
-    id TEXT NOT NULL,
-    session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
-    role TEXT NOT NULL,
-    content_json JSON NOT NULL,
-    metadata_json JSON NOT NULL,
-    created_at BIGINT NOT NULL,
-    schema_version INTEGER NOT NULL,
-    seq BIGINT NOT NULL,
-    name TEXT,
-    PRIMARY KEY (session_id, id)
-)""",
+    _MESSAGES.format(**_POSTGRES),
     *_MESSAGE_INDEXES,
     f"""CREATE TABLE tool_calls (
     id TEXT NOT NULL,
@@ -199,19 +197,7 @@ POSTGRES: tuple[str, ...] = (
     "CREATE INDEX idx_tool_calls_message ON tool_calls (session_id, message_id)",
     "CREATE INDEX idx_tool_calls_result ON tool_calls (session_id, result_message_id)"
     " WHERE result_message_id IS NOT NULL",
-    """CREATE TABLE events (
-    id TEXT NOT NULL,
-    session_id TEXT NOT NULL,
-    seq BIGINT NOT NULL,
-    timestamp BIGINT NOT NULL,
-    turn_id TEXT,
-    parent_event_id TEXT,
-    type TEXT NOT NULL,
-    actor TEXT NOT NULL,
-    sensitivity TEXT NOT NULL,
-    payload JSON NOT NULL,
-    PRIMARY KEY (session_id, id)
-)""",
+    _EVENTS.format(**_POSTGRES),
     *_EVENT_INDEXES,
     """CREATE TABLE message_texts (
     session_id TEXT NOT NULL,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import Empty, LifoQueue
@@ -16,7 +16,7 @@ from interlingua.store.base import Operations, Store
 from interlingua.store.errors import BusyError, StoreError, unreadable
 from interlingua.store.library import Connection, library
 from interlingua.store.sessions import INCREMENTAL
-from interlingua.store.statements import SQLITE, UNREADABLE, Op, Rows
+from interlingua.store.statements import SQLITE, UNREADABLE, Make, Op, Rows
 
 T = TypeVar("T")
 
@@ -169,16 +169,22 @@ class SqliteFile:
     # Work
 
     @contextmanager
+    def _held_writer(self) -> Iterator[Connection]:
+        if not self._lock.acquire(timeout=self.timeout):
+            raise BusyError(self.where, "another thread is writing; nothing was written")
+        try:
+            self._require_same_file()
+            yield self._writer
+        finally:
+            self._lock.release()
+
+    @contextmanager
     def transaction(self, large: bool = False, durable: bool = True) -> Iterator[Connection]:
         """The one writer, in a transaction: committed at the end, taken back on an error.
 
         A commit may have to move the log into the database. After a large one that takes as long
         as the writing itself, and the next transaction does it, or `tidy`."""
-        if not self._lock.acquire(timeout=self.timeout):
-            raise BusyError(self.where, "another thread is writing; nothing was written")
-        try:
-            self._require_same_file()
-            db = self._writer
+        with self._held_writer() as db:
             if self._log_is_long:
                 self._move_log()
             if large:
@@ -196,8 +202,6 @@ class SqliteFile:
                     if db.in_transaction():  # a full disk may have ended it already
                         db.execute("ROLLBACK")
                 raise
-        finally:
-            self._lock.release()
 
     def _move_log(self) -> None:
         self._log_is_long = False
@@ -218,27 +222,17 @@ class SqliteFile:
     def forget(self) -> None:
         """Move the log into the database and cut it off, so that what was deleted is in no file.
         Where others read for longer than we wait, it goes when the log is next written over."""
-        if self._lock.acquire(timeout=self.timeout):
-            try:
-                with suppress(StoreError):
-                    self._require_same_file()
-                    self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            finally:
-                self._lock.release()
+        with suppress(StoreError), self._held_writer() as db:
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def vacuum(self) -> int:
         """Write the file anew, and let it give pages back from then on; the bytes it shrank by."""
-        if not self._lock.acquire(timeout=self.timeout):
-            raise BusyError(self.where, "another thread is writing; nothing was written")
-        try:
-            self._require_same_file()
+        with self._held_writer() as db:
             before = self.path.stat().st_size
-            self._writer.execute(_GIVES_BACK)
-            self._writer.execute("VACUUM")
-            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            db.execute(_GIVES_BACK)
+            db.execute("VACUUM")
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             return max(0, before - self.path.stat().st_size)
-        finally:
-            self._lock.release()
 
     @contextmanager
     def reader(self) -> Iterator[Connection]:
@@ -311,16 +305,12 @@ class SqliteStore(Store):
         self.where = self._file.where
         self._do = Operations(SQLITE, self.where)
 
-    def _read(self, make: Callable[[], Op[T]]) -> T:
+    def _read(self, make: Make[T]) -> T:
         with self._file.reader() as db:
             return perform(db, make())
 
     def _write(
-        self,
-        make: Callable[[], Op[T]],
-        large: bool = False,
-        durable: bool = True,
-        erases: bool = False,
+        self, make: Make[T], large: bool = False, durable: bool = True, erases: bool = False
     ) -> T:
         with self._file.transaction(large, durable) as db:
             result = perform(db, make())

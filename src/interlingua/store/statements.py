@@ -305,12 +305,14 @@ class Step(NamedTuple):
 
 Rows = list[Any]
 Op = Generator[Step, Rows, T]
+Make = Callable[[], Op[T]]
+"""Begins an operation; called again where it has to be repeated."""
 
 
 class Prepared(NamedTuple, Generic[T]):
     """An operation whose rows are made already; `large` if they are many."""
 
-    make: Callable[[], Op[T]]
+    make: Make[T]
     large: bool = False
 
 
