@@ -25,157 +25,13 @@ _ID = re.compile(r"\{(\w+)(?::path)?\}")
 Json = dict[str, Any]
 Refs = dict[type[msgspec.Struct], Json]
 
-ERROR: Json = {
-    "type": "object",
-    "required": ["error"],
-    "properties": {
-        "error": {
-            "type": "object",
-            "required": ["code", "message"],
-            "properties": {
-                "code": {"type": ["string", "integer"]},
-                "message": {"type": "string"},
-                "details": {"type": "object"},
-            },
-        }
-    },
-}
-SESSION: Json = {
-    "type": "object",
-    "required": ["id", "workspace_path", "message_count", "created_at", "updated_at"],
-    "properties": {
-        "id": {"type": "string"},
-        "workspace_path": {"type": "string"},
-        "name": {"type": ["string", "null"]},
-        "active_model": {"type": ["string", "null"]},
-        "message_count": {"type": "integer"},
-        "created_at": {"type": "string", "format": "date-time"},
-        "updated_at": {"type": "string", "format": "date-time"},
-        "parent_id": {"type": ["string", "null"]},
-        "source": {"enum": ["chat", "gateway", "task"]},
-        "turn_in_flight": {"type": "boolean"},
-        "swap_queued": {"type": "boolean"},
-    },
-}
-TASK: Json = {
-    "type": "object",
-    "required": ["id", "name", "status", "created", "cwd", "web_search", "model", "interrupted"],
-    "properties": {
-        "id": {"type": "string"},
-        "name": {"type": ["string", "null"]},
-        "status": {"type": "string", "enum": ["idle", "generating"]},
-        "created": {"type": "integer"},
-        "changed": {"type": "integer"},
-        "ended": {"type": ["integer", "null"]},
-        "cwd": {"type": "string"},
-        "port": {"type": ["integer", "null"]},
-        "web_search": {"type": "boolean"},
-        "model": {"type": ["string", "null"]},
-        "interrupted": {"type": "boolean"},
-        "queued": {"type": "integer"},
-        "waiting": {"type": "integer"},
-        "queued_messages": {"type": "array", "items": {"$ref": "#/components/schemas/Queued"}},
-        "confirmations": {
-            "type": "array",
-            "items": {"$ref": "#/components/schemas/Confirmation"},
-        },
-    },
-}
-QUEUED: Json = {
-    "type": "object",
-    "required": ["id", "message"],
-    "properties": {"id": {"type": "string"}, "message": {"type": "object"}},
-}
-CONFIRMATION: Json = {
-    "type": "object",
-    "required": ["id", "name", "side_effects", "args", "status", "asked", "expires"],
-    "properties": {
-        "id": {"type": "string"},
-        "name": {"type": "string"},
-        "side_effects": {"type": "string"},
-        "args": {"type": "object"},
-        "status": {"enum": ["waiting", "approved", "denied", "timeout", "cancelled"]},
-        "asked": {"type": "integer"},
-        "expires": {"type": "integer"},
-    },
-}
-
-CONVERSION: Json = {
-    "type": "object",
-    "required": ["source", "kind", "evidence", "others", "target", "text", "losses"],
-    "properties": {
-        "source": {"type": "string"},
-        "kind": {"enum": ["request", "response"]},
-        "evidence": {"type": "array", "items": {"type": "string"}},
-        "others": {"type": "array", "items": {"type": "string"}},
-        "target": {"type": "string"},
-        "text": {"type": "string"},
-        "losses": {"type": "array", "items": {"type": "object"}},
-    },
-}
-
-_COUNT: Json = {"type": ["integer", "null"]}
+_TEXT: Json = {"type": "string"}
+_TIME: Json = {"type": "string", "format": "date-time"}
 _MAYBE: Json = {"type": ["string", "null"]}
-REQUEST: Json = {
-    "type": "object",
-    "required": ["id", "at", "front", "status", "duration_ms", "usage", "losses"],
-    "properties": {
-        "id": {"type": "string"},
-        "at": {"type": "string", "format": "date-time"},
-        "front": {"type": "string"},
-        "status": {"type": "integer"},
-        "duration_ms": {"type": "integer"},
-        "key_id": _MAYBE,
-        "user_id": _MAYBE,
-        "team_id": _MAYBE,
-        "session_id": _MAYBE,
-        "action": {"type": "string"},
-        "asked": _MAYBE,
-        "model": _MAYBE,
-        "dialect": _MAYBE,
-        "stream": {"type": "boolean"},
-        "error": _MAYBE,
-        "code": _MAYBE,
-        "stop_reason": _MAYBE,
-        "attempts": {"type": "integer"},
-        "first_byte_ms": _COUNT,
-        "usage": {"type": ["object", "null"]},
-        "losses": {"type": "integer"},
-        "tries": {"type": "array", "items": {"type": "object"}},
-        "report": {"type": ["object", "null"]},
-        "trace": {"type": "array", "items": {"type": "object"}},
-    },
-}
-KEY: Json = {
-    "type": "object",
-    "required": ["id", "name", "status", "created_at", "caps"],
-    "properties": {
-        "id": {"type": "string"},
-        "name": {"type": "string"},
-        "user_id": _MAYBE,
-        "team_id": _MAYBE,
-        "status": {"enum": ["active", "ending", "revoked", "expired", "disabled"]},
-        "created_at": {"type": "string", "format": "date-time"},
-        "expires_at": {"type": ["string", "null"], "format": "date-time"},
-        "allowed_models": {"type": ["array", "null"], "items": {"type": "string"}},
-        "requests_per_minute": _COUNT,
-        "tokens_per_minute": _COUNT,
-        "concurrent": _COUNT,
-        "caps": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["scope", "window", "limit_usd", "spent_usd"],
-                "properties": {
-                    "scope": {"enum": ["key", "user", "team"]},
-                    "window": {"enum": ["day", "month"]},
-                    "limit_usd": {"type": "string"},
-                    "spent_usd": {"type": "string"},
-                },
-            },
-        },
-    },
-}
+_NUMBER: Json = {"type": "integer"}
+_COUNT: Json = {"type": ["integer", "null"]}
+_FLAG: Json = {"type": "boolean"}
+_ANY: Json = {"type": "object"}
 
 
 def _ref(name: str) -> Json:
@@ -186,37 +42,125 @@ def _list(item: Json) -> Json:
     return {"type": "array", "items": item}
 
 
-def _of(name: str, kind: Json) -> Json:
-    return {"type": "object", "required": [name], "properties": {name: kind}}
+def _object(required: str, properties: dict[str, Json]) -> Json:
+    """An object; `properties` has the names of each schema, separated by spaces."""
+    named = {name: kind for names, kind in properties.items() for name in names.split()}
+    return {"type": "object", "required": required.split(), "properties": named}
 
 
-_ONE_TASK = _of("task", _ref("Task"))
-_TASKS = _of("tasks", _list(_ref("Task")))
-_SESSION_REF: Json = {"$ref": "#/components/schemas/Session"}
-_ANY: Json = {"type": "object"}
+_SCHEMAS: Json = {
+    "Error": _object(
+        "error",
+        {
+            "error": _object(
+                "code message",
+                {"code": {"type": ["string", "integer"]}, "message": _TEXT, "details": _ANY},
+            )
+        },
+    ),
+    "Session": _object(
+        "id workspace_path message_count created_at updated_at",
+        {
+            "id workspace_path": _TEXT,
+            "name active_model parent_id": _MAYBE,
+            "message_count": _NUMBER,
+            "created_at updated_at": _TIME,
+            "source": {"enum": ["chat", "gateway", "task"]},
+            "turn_in_flight swap_queued": _FLAG,
+        },
+    ),
+    "Task": _object(
+        "id name status created cwd web_search model interrupted",
+        {
+            "id cwd": _TEXT,
+            "name model": _MAYBE,
+            "status": {"type": "string", "enum": ["idle", "generating"]},
+            "created changed queued waiting": _NUMBER,
+            "ended port": _COUNT,
+            "web_search interrupted": _FLAG,
+            "queued_messages": _list(_ref("Queued")),
+            "confirmations": _list(_ref("Confirmation")),
+        },
+    ),
+    "Queued": _object("id message", {"id": _TEXT, "message": _ANY}),
+    "Confirmation": _object(
+        "id name side_effects args status asked expires",
+        {
+            "id name side_effects": _TEXT,
+            "args": _ANY,
+            "status": {"enum": ["waiting", "approved", "denied", "timeout", "cancelled"]},
+            "asked expires": _NUMBER,
+        },
+    ),
+    "Request": _object(
+        "id at front status duration_ms usage losses",
+        {
+            "id front action": _TEXT,
+            "at": _TIME,
+            "status duration_ms attempts losses": _NUMBER,
+            "key_id user_id team_id session_id asked model dialect error code stop_reason": _MAYBE,
+            "stream": _FLAG,
+            "first_byte_ms": _COUNT,
+            "usage report": {"type": ["object", "null"]},
+            "tries trace": _list(_ANY),
+        },
+    ),
+    "Key": _object(
+        "id name status created_at caps",
+        {
+            "id name": _TEXT,
+            "user_id team_id": _MAYBE,
+            "status": {"enum": ["active", "ending", "revoked", "expired", "disabled"]},
+            "created_at": _TIME,
+            "expires_at": {"type": ["string", "null"], "format": "date-time"},
+            "allowed_models": {"type": ["array", "null"], "items": _TEXT},
+            "requests_per_minute tokens_per_minute concurrent": _COUNT,
+            "caps": _list(
+                _object(
+                    "scope window limit_usd spent_usd",
+                    {
+                        "scope": {"enum": ["key", "user", "team"]},
+                        "window": {"enum": ["day", "month"]},
+                        "limit_usd spent_usd": _TEXT,
+                    },
+                )
+            ),
+        },
+    ),
+}
+_CONVERSION = _object(
+    "source kind evidence others target text losses",
+    {
+        "source target text": _TEXT,
+        "kind": {"enum": ["request", "response"]},
+        "evidence others": _list(_TEXT),
+        "losses": _list(_ANY),
+    },
+)
 
 
 def _page(name: str, item: Json) -> Json:
-    properties = {name: {"type": "array", "items": item}, "has_more": {"type": "boolean"}}
-    return {"type": "object", "required": [name, "has_more"], "properties": properties}
-
-
-_REQUESTS = _page("requests", _ref("Request"))
-_REQUESTS["properties"]["last"] = {"type": "integer"}
+    return _object(f"{name} has_more", {name: _list(item), "has_more": _FLAG})
 
 
 def _query(name: str, kind: Json) -> Json:
     return {"name": name, "in": "query", "required": False, "schema": kind}
 
 
+def _texts(names: str) -> tuple[Json, ...]:
+    return tuple([_query(name, _TEXT) for name in names.split()])
+
+
+_ONE_TASK = _object("task", {"task": _ref("Task")})
+_TASKS = _object("tasks", {"tasks": _list(_ref("Task"))})
+_REQUESTS = _page("requests", _ref("Request"))
+_REQUESTS["properties"]["last"] = _NUMBER
 _LIMIT = _query("limit", {"type": "integer", "minimum": 1, "maximum": 200})
-_TEXT: Json = {"type": "string"}
-_TIME: Json = {"type": "string", "format": "date-time"}
+_LONG_LIMIT = _query("limit", {"type": "integer", "minimum": 1, "maximum": 1000})
+_AFTER = _query("after", {"type": "integer", "minimum": 0})
 _CURSOR: Json = {
-    "name": "Last-Event-ID",
+    **_query("Last-Event-ID", _TEXT),
     "in": "header",
-    "required": False,
-    "schema": {"type": "string"},
     "description": "The number of the last event that was seen.",
 }
 
@@ -258,13 +202,12 @@ DOCS: dict[tuple[str, str], Doc] = {
         _REQUESTS,
         parameters=(
             _LIMIT,
-            _query("before", _TEXT),
-            _query("model", _TEXT),
+            *_texts("before model"),
             _query("status", {"type": "string", "pattern": "^(ok|failed|[1-5](xx|[0-9]{2}))$"}),
             _query("key", _TEXT),
             _query("since", _TIME),
             _query("until", _TIME),
-            _query("after", {"type": "integer", "minimum": 0}),
+            _AFTER,
             _CURSOR,
         ),
         errors=(400, 404, 410),
@@ -275,17 +218,18 @@ DOCS: dict[tuple[str, str], Doc] = {
     ),
     ("GET", "/keys"): Doc(
         "Keys that the caller may know of, with their caps; they are changed elsewhere.",
-        _of("keys", _list(_ref("Key"))),
+        _object("keys", {"keys": _list(_ref("Key"))}),
     ),
     ("GET", "/server/version"): Doc("Versions of the program and of what it keeps."),
     ("GET", "/routing/policy"): Doc("The rules in force."),
     ("POST", "/routing/check"): Doc("Whether rules could be used.", body=Rules),
     ("GET", "/convert"): Doc(
-        "The formats that bodies can be read and written in.", _of("formats", _list(_TEXT))
+        "The formats that bodies can be read and written in.",
+        _object("formats", {"formats": _list(_TEXT)}),
     ),
     ("POST", "/convert"): Doc(
         "A body of one provider in the form of another, with what that loses.",
-        CONVERSION,
+        _CONVERSION,
         body=NewConversion,
     ),
     ("GET", "/models"): Doc("Models, with what they can do."),
@@ -303,38 +247,36 @@ DOCS: dict[tuple[str, str], Doc] = {
         for version in ("v1beta", "v1")
         for (method, rest), doc in _INTERACTIONS.items()
     },
-    ("POST", "/sessions"): Doc("Make a session.", _SESSION_REF, 201, NewSession, errors=(403, 503)),
+    ("POST", "/sessions"): Doc(
+        "Make a session.", _ref("Session"), 201, NewSession, errors=(403, 503)
+    ),
     ("GET", "/sessions"): Doc(
         "The caller's sessions, the last changed first.",
-        _page("sessions", _SESSION_REF),
+        _page("sessions", _ref("Session")),
         parameters=(
             _LIMIT,
-            _query("before", _TEXT),
-            _query("q", _TEXT),
+            *_texts("before q"),
             _query("source", {"enum": ["chat", "gateway", "task"]}),
-            _query("model", _TEXT),
-            _query("folder", _TEXT),
-            _query("since", _TEXT),
-            _query("until", _TEXT),
+            *_texts("model folder since until"),
         ),
         errors=(400, 404),
     ),
     ("GET", "/search"): Doc(
         "Messages of the caller's sessions in which all words occur, the newest first.",
-        _of("messages", _list(_ANY)),
+        _object("messages", {"messages": _list(_ANY)}),
         parameters=(_query("q", _TEXT), _LIMIT),
         errors=(400,),
     ),
-    ("GET", "/sessions/{id}"): Doc("One session.", _SESSION_REF, errors=(404,)),
+    ("GET", "/sessions/{id}"): Doc("One session.", _ref("Session"), errors=(404,)),
     ("PATCH", "/sessions/{id}"): Doc(
         "Change the model; null goes back to the default.",
-        _SESSION_REF,
+        _ref("Session"),
         body=ChangedSession,
         errors=(404, 409, 503),
     ),
     ("DELETE", "/sessions/{id}"): Doc(
         "End a session; with `purge=true` delete all of it.",
-        parameters=(_query("purge", {"type": "boolean"}),),
+        parameters=(_query("purge", _FLAG),),
         errors=(400, 404),
     ),
     ("POST", "/sessions/{id}/turns"): Doc(
@@ -352,9 +294,7 @@ DOCS: dict[tuple[str, str], Doc] = {
         _page("messages", _ANY),
         parameters=(
             _LIMIT,
-            _query("before", _TEXT),
-            _query("after", _TEXT),
-            _query("around", _TEXT),
+            *_texts("before after around"),
         ),
         errors=(400, 404),
     ),
@@ -364,7 +304,7 @@ DOCS: dict[tuple[str, str], Doc] = {
     ),
     ("POST", "/sessions/{id}/redaction"): Doc(
         "What redaction would take out of a session, and where.",
-        _of("findings", _list(_ANY)),
+        _object("findings", {"findings": _list(_ANY)}),
         body=NewRedaction,
         errors=(404,),
     ),
@@ -379,10 +319,10 @@ DOCS: dict[tuple[str, str], Doc] = {
         "The trace; with `Accept: text/event-stream`, as it happens.",
         _page("events", _ANY),
         parameters=(
-            _query("after", {"type": "integer", "minimum": 0}),
-            _query("limit", {"type": "integer", "minimum": 1, "maximum": 1000}),
+            _AFTER,
+            _LONG_LIMIT,
             _query("types", _TEXT),
-            _query("snapshot", {"type": "boolean"}),
+            _query("snapshot", _FLAG),
             _CURSOR,
         ),
         errors=(400, 404, 410),
@@ -399,8 +339,8 @@ DOCS: dict[tuple[str, str], Doc] = {
         "The caller's tasks that live, the newest first; with `ended=true` a page of all.",
         _TASKS,
         parameters=(
-            _query("ended", {"type": "boolean"}),
-            _query("limit", {"type": "integer", "minimum": 1, "maximum": 1000}),
+            _query("ended", _FLAG),
+            _LONG_LIMIT,
             _query("before", _TEXT),
         ),
         errors=(400,),
@@ -421,7 +361,7 @@ DOCS: dict[tuple[str, str], Doc] = {
     ("GET", "/task/{id}"): Doc("One task, with what waits.", _ONE_TASK, errors=(404,)),
     ("DELETE", "/task/{id}"): Doc(
         "End a task; with `purge=true` delete all of it.",
-        parameters=(_query("purge", {"type": "boolean"}),),
+        parameters=(_query("purge", _FLAG),),
         errors=(400, 404),
     ),
     ("GET", "/task/{id}/status"): Doc("Whether it runs.", errors=(404,)),
@@ -435,7 +375,7 @@ DOCS: dict[tuple[str, str], Doc] = {
     ),
     ("POST", "/task/{id}/cancel"): Doc(
         "Stop the run, and empty the queue.",
-        _of("pending_messages", _list(_ref("Queued"))),
+        _object("pending_messages", {"pending_messages": _list(_ref("Queued"))}),
         errors=(404,),
     ),
     ("POST", "/task/{id}/resume"): Doc(
@@ -443,7 +383,7 @@ DOCS: dict[tuple[str, str], Doc] = {
     ),
     ("GET", "/task/{id}/confirmations"): Doc(
         "Which calls wait for a yes.",
-        _of("confirmations", _list(_ref("Confirmation"))),
+        _object("confirmations", {"confirmations": _list(_ref("Confirmation"))}),
         errors=(404,),
     ),
     ("POST", "/task/{id}/confirmations"): Doc(
@@ -453,9 +393,9 @@ DOCS: dict[tuple[str, str], Doc] = {
         "What happens in a task, as SSE; a page of it for who accepts JSON alone.",
         _page("events", _ANY),
         parameters=(
-            _query("after", {"type": "integer", "minimum": 0}),
+            _AFTER,
             _query("tail", {"type": "integer", "minimum": 0}),
-            _query("limit", {"type": "integer", "minimum": 1, "maximum": 1000}),
+            _LONG_LIMIT,
             _CURSOR,
         ),
         errors=(400, 404, 410),
@@ -468,11 +408,8 @@ def document() -> Json:
     """The whole document."""
     from interlingua.gateway.paths.routes import rows
 
-    schemas: Json = {"Error": ERROR, "Session": SESSION, "Task": TASK}
-    schemas |= {"Queued": QUEUED, "Confirmation": CONFIRMATION, "Request": REQUEST, "Key": KEY}
     bodies = [doc.body for doc in DOCS.values() if doc.body is not None]
     made, parts = msgspec.json.schema_components(bodies, ref_template="#/components/schemas/{name}")
-    schemas.update(parts)
     refs = dict(zip(bodies, made, strict=True))
     paths: Json = {}
     for row in rows():
@@ -484,7 +421,7 @@ def document() -> Json:
         "info": {"title": "interlingua gateway", "version": __version__},
         "paths": paths,
         "components": {
-            "schemas": schemas,
+            "schemas": {**_SCHEMAS, **parts},
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
         },
     }
@@ -502,7 +439,7 @@ def _operation(doc: Doc, path: str, open: bool, dialect: bool, refs: Refs) -> Js
     if path == "/":
         operation["responses"]["200"]["content"]["text/html"] = {}
     parameters = [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        {"name": name, "in": "path", "required": True, "schema": _TEXT}
         for name in _ID.findall(path)
     ]
     if parameters or doc.parameters:
@@ -516,12 +453,9 @@ def _operation(doc: Doc, path: str, open: bool, dialect: bool, refs: Refs) -> Js
         errors |= {400, 408, 413}
     if not open:
         errors |= {401, 503}
-    schema = _ANY if dialect or path.startswith(("/health", "/v1/health")) else _ERROR_REF
+    schema = _ANY if dialect or path.startswith(("/health", "/v1/health")) else _ref("Error")
     for status in sorted(errors):
         shown = schema if status != 409 or doc.there is None else {"anyOf": [schema, doc.there]}
         what = {"description": "Not so.", "content": {"application/json": {"schema": shown}}}
         operation["responses"][str(status)] = what
     return operation
-
-
-_ERROR_REF: Json = {"$ref": "#/components/schemas/Error"}
