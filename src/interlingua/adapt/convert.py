@@ -91,7 +91,8 @@ def _converted(
             if not _begins_a_list(data):
                 raise
         return _between(data, source, target, kind, model, stream, profile, instructions, host)
-    _require_kind(kind)
+    if kind != "response":
+        _require_kind(kind)
     return _response(data, reader, writer, model)
 
 

@@ -100,20 +100,13 @@ class CallFacts(msgspec.Struct):
     thinking: dict[tuple[int, int], tuple[Message, ThinkingBlock]] = {}
     """One block of thinking for each metadata and `raw`, by which its issuer is known."""
 
-    def turn(self, message: Message, is_first: bool) -> int:
-        """Facts of a message of the model or a tool."""
-        if message.role is _TOOL:
-            return self.results(message)
-        flags = MODEL_FIRST if is_first else 0
-        if self.open:
-            flags |= UNPAIRED
-            self.open = []
-        return flags | self.answer(message)
-
     def answer(self, message: Message) -> int:
         """Facts of a turn of the model, whose calls are open from now on."""
         status = message.metadata.status
         flags = ASSISTANT if status is _COMPLETE or status is _PARTIAL else ASSISTANT | UNFINISHED
+        if self.open:
+            flags |= UNPAIRED
+            self.open = []
         is_text_last = False
         content: Any = message.content
         for block in content:
@@ -134,7 +127,9 @@ class CallFacts(msgspec.Struct):
                     is_text_last = False
             elif kind is ThinkingBlock:
                 flags |= THINKING
-                self.thinking.setdefault((id(message.metadata), id(block.raw)), (message, block))
+                origin = id(message.metadata), id(block.raw)
+                if origin not in self.thinking:
+                    self.thinking[origin] = (message, block)
             else:
                 flags |= self.other(block) | (ISSUED if kind in _ISSUED else 0)
                 is_text_last = is_text_last or kind is RefusalBlock
@@ -162,14 +157,15 @@ class CallFacts(msgspec.Struct):
                 flags |= self.other(block)
                 continue
             flags |= self.result(block)
-            answered = block.tool_use_id
-            if answered not in self.open:
+            answered, calls = block.tool_use_id, self.open
+            if calls and answered == calls[0]:
+                del calls[0]
+            elif answered in calls:
+                flags |= UNORDERED
+                calls.remove(answered)
+            else:
                 flags |= UNPAIRED
                 self.ids.add(answered)
-                continue
-            if answered != self.open[0]:
-                flags |= UNORDERED
-            self.open.remove(answered)
         return flags
 
     def result(self, block: ToolResultBlock) -> int:
@@ -251,10 +247,17 @@ def _walk(
             flags |= CHANGES
         if role is _USER:
             flags |= USER
-        elif role is _ASSISTANT or role is _TOOL:
+        elif role is _ASSISTANT:
             if calls is None:
                 calls = CallFacts()
-            flags |= calls.turn(message, not flags & _TURNS)
+            if not flags & _TURNS:
+                flags |= MODEL_FIRST
+            flags |= calls.answer(message)
+            continue
+        elif role is _TOOL:
+            if calls is None:
+                calls = CallFacts()
+            flags |= calls.results(message)
             continue
         else:
             if role is _DEVELOPER:

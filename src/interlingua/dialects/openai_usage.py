@@ -258,14 +258,14 @@ def write_usage(usage: Usage, dialect: str, words: Counts, recorder: LossRecorde
         recorder.lost(usage, "reasoning_tokens", reason, kind="approximated")
     is_all, raw = counts[5:-1] == _NO_MORE, usage.raw
     if known and is_all and raw is None:
-        return _write_plainly(usage, words, words.demanded)
+        return _write_plainly(counts, words, words.demanded)
     own_raw = raw_of(dialect, raw)
     if known and is_all and raw is not None and own_raw == words.usual and len(raw) == 1:
-        return _write_plainly(usage, words, words.filled if own_raw else words.demanded)
+        return _write_plainly(counts, words, words.filled if own_raw else words.demanded)
     if known and own_raw.keys() <= words.details.keys() and not words.demanded:
         if not own_raw or len(raw or ()) > 1 or not is_all:
             recorder.unwritten(usage, _COUNT_FIELDS)
-        return restore(_write_plainly(usage, words, ()), own_raw)
+        return restore(_write_plainly(counts, words, ()), own_raw)
     spelling = spelling_in(own_raw)
     if "wire" in spelling and read_usage(spelling["wire"], dialect, words)[0] == usage:
         wire: Wire = spelling["wire"]
@@ -277,9 +277,9 @@ def write_usage(usage: Usage, dialect: str, words: Counts, recorder: LossRecorde
     return out
 
 
-def _write_plainly(usage: Usage, words: Counts, filled: Collection[str]) -> Wire:
+def _write_plainly(counts: tuple[Any, ...], words: Counts, filled: Collection[str]) -> Wire:
     """Nothing but counts; `filled` are those that are 0 where nobody knows them."""
-    fresh, output, cached, written, thought = astuple(usage)[:5]
+    fresh, output, cached, written, thought = counts[:5]
     prompt = fresh + (cached or 0) + (written or 0)
     wire: Wire = {words.prompt: prompt, words.output: output, TOTAL: prompt + output}
     inputs: Wire = {}

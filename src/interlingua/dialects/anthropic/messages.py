@@ -28,6 +28,7 @@ from interlingua.dialects.anthropic.text import (
     WRITERS,
     Scope,
     is_odd,
+    is_silent,
     read_content,
     read_parts,
     string_of,
@@ -397,7 +398,7 @@ _WRITERS: dict[type[Block], Any] = {
 }
 WRITERS.update(_WRITERS)
 
-_SYSTEM, _USER, _ASSISTANT = Role.SYSTEM, Role.USER, Role.ASSISTANT
+_SYSTEM, _USER, _ASSISTANT, _TOOL = Role.SYSTEM, Role.USER, Role.ASSISTANT, Role.TOOL
 _SCOPES = {"user": USER, "assistant": ASSISTANT, "system": SYSTEM}
 _TURNS = {role: (word, _SCOPES[word]) for role, word in ROLES.items()}
 _TURN = frozenset({"role", "content"})
@@ -509,15 +510,26 @@ def _read_system(system: Any, preserved: Preserved) -> list[Message]:
 
 def _plain_text(message: Message) -> str | None:
     """The text of a message that has nothing else to say."""
-    content = message.content
-    if len(content) != 1 or message.name is not None or message.metadata is not NO_METADATA:
+    if message.name is None and message.metadata is NO_METADATA and message.changes is None:
+        return text.only_text(message.content)
+    return None
+
+
+def _plain_result(message: Message) -> list[Wire] | None:
+    """The part for a tool message with one result that is one text; None for all others."""
+    content, metadata = message.content, message.metadata
+    if len(content) != 1 or metadata.provider_raw is not None or metadata.diagnostics:
         return None
     block = content[0]
-    if type(block) is not TextBlock or block.raw is not None or block.cache is not None:
+    if type(block) is not ToolResultBlock or block.raw is not None or block.cache is not None:
         return None
-    if block.signature is not None or block.citations or block.phase is not None:
+    if block.is_error or message.name is not None or message.changes is not None:
         return None
-    return block.text if message.changes is None else None
+    words = text.only_text(block.content)
+    if not words:
+        return None
+    parts = [{"type": "text", "text": words}]
+    return [{"type": "tool_result", "tool_use_id": block.tool_use_id, "content": parts}]
 
 
 def write_messages(messages: tuple[Message, ...], out: Wire, changes: Writing) -> None:
@@ -530,9 +542,9 @@ def write_messages(messages: tuple[Message, ...], out: Wire, changes: Writing) -
         else:
             _write_system(messages[:first], out, changes.recorder)
     if first + 1 == len(messages) and messages[first].role is _USER:  # the first question
-        text = _plain_text(messages[first])
-        if text:
-            out["messages"] = [{"role": "user", "content": [{"type": "text", "text": text}]}]
+        words = _plain_text(messages[first])
+        if words:
+            out["messages"] = [{"role": "user", "content": [{"type": "text", "text": words}]}]
             return
     writer = _Turns(changes.recorder, _PLACEHOLDER, changes=changes)
     rest = messages[first:] if first else messages
@@ -570,8 +582,11 @@ class _Turns(Turns, kw_only=True):
     changes: Writing
 
     def add(self, message: Message) -> None:
-        if message.role is _USER and self.role != "user" and (text := _plain_text(message)):
-            self.join("user", [{"type": "text", "text": text}])
+        role = message.role
+        if role is _TOOL and (parts := _plain_result(message)):
+            self.join("user", parts)
+        elif role is _USER and self.role != "user" and (words := _plain_text(message)):
+            self.join("user", [{"type": "text", "text": words}])
         else:
             self._add(message)
 
@@ -589,7 +604,7 @@ class _Turns(Turns, kw_only=True):
         if metadata.diagnostics:
             calls.report_repaired(message, self.recorder)
         raw = metadata.provider_raw
-        if raw is not None:
+        if raw is not None and not is_silent(raw):
             self.recorder.unwritten_raw(message, raw, "metadata.provider_raw")
             if NAME in raw:
                 self._add_spelled(message, role, parts, spelling_of(NAME, raw))

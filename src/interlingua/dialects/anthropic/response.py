@@ -281,19 +281,23 @@ def _read(wire: Wire) -> Response:
         return read_error(wire)
     if type(content) is not list:
         raise ShapeError(".content", "a list", content)
-    blocks = at_path(".content", read_parts, content, ANSWER)
+    try:
+        blocks = read_parts(content, ANSWER)
+    except ShapeError as error:
+        raise error.inside(".content") from None
+    id, model, word = wire.get("id"), wire.get("model"), wire.get("stop_reason")
     usage, diagnostics = read_usage(wire.get("usage"))
-    word = scalar(wire, "stop_reason")
     metadata = MessageMetadata(
         protocol=NAME,
-        response_model=optional(wire, "model", str),
-        response_id=optional(wire, "id", str),
+        response_model=model if type(model) is str else optional(wire, "model", str),
+        response_id=id if type(id) is str else optional(wire, "id", str),
         usage=usage,
-        stop_reason=tables.STOP_REASONS.read(word) if word is not None else None,
+        stop_reason=None if word is None else tables.STOP_REASONS.read(scalar(wire, "stop_reason")),
         raw_stop_reason=word,
         diagnostics=diagnostics,
     )
-    raw = None if len(wire) == _COUNT and _is_plain(wire) else _rest(wire)
+    plain = len(wire) == _COUNT and id is not None and model is not None and usage is not None
+    raw = None if plain and _is_plain(wire) else _rest(wire)
     return Response(Message(_ASSISTANT, blocks, metadata=metadata), raw=raw)
 
 
@@ -302,12 +306,11 @@ _COUNT = len(_FIELDS) + len(_CONSTANT)
 
 
 def _is_plain(wire: Wire) -> bool:
-    """Whether all is where the writer puts it, in an object of as many keys as it writes."""
+    """Whether the constant members are as the writer writes them, and a stop reason is there."""
     return (
         wire.get("type") == "message"
         and wire.get("role") == "assistant"
         and wire.get("stop_sequence", "") is None
-        and None not in (wire.get("id"), wire.get("model"), wire.get("usage"))
         and "stop_reason" in wire
     )
 

@@ -99,18 +99,21 @@ def read_arguments(text: str) -> tuple[JsonObject, str | None, arguments.Mode]:
         value = _decode(text)
     except _BAD:
         value = None
-    if type(value) is not dict or text.count("{") + text.count("[") > arguments.MAX_DEPTH:
+    if type(value) is not dict or (len(text) > _SHALLOW and _may_be_deep(text, value)):
         found = arguments.recover(text)
         return found.input, text, found.mode
-    return value, None if _is_compact(text, value) else text, "strict"
+    blank = text.find('": ')  # a blank after a key is told without writing the value
+    compact = blank <= 0 or text[blank - 1] in _NO_BLANK_AFTER
+    return value, None if compact and _encode(value).decode() == text else text, "strict"
 
 
-def _is_compact(text: str, value: JsonObject) -> bool:
-    """Whether `value` is written as this text. A blank after a key is told without writing it."""
-    blank = text.find('": ')
-    if blank > 0 and text[blank - 1] not in _NO_BLANK_AFTER:
-        return False
-    return bool(_encode(value).decode() == text)
+def _may_be_deep(text: str, value: JsonObject) -> bool:
+    """Whether a long text of `value` has enough brackets for more than `MAX_DEPTH` levels."""
+    size = len(text)
+    for item in value.values():
+        if type(item) is str and size - len(item) < _SHALLOW:
+            return False  # the rest is too short to be deep
+    return text.count("{") + text.count("[") > arguments.MAX_DEPTH
 
 
 def write_arguments(block: ToolUseBlock) -> str:
@@ -128,14 +131,7 @@ def write_arguments(block: ToolUseBlock) -> str:
     size = len(text)
     if size > _LONG or b"null" in data:
         return arguments.to_text(input)
-    if size > _SHALLOW:
-        for item in input.values():
-            if type(item) is str and size - len(item) < _SHALLOW:
-                break  # the rest is too short to be deep
-        else:
-            if data.count(b"{") + data.count(b"[") > arguments.MAX_DEPTH:
-                return arguments.to_text(input)
-    return text
+    return arguments.to_text(input) if size > _SHALLOW and _may_be_deep(text, input) else text
 
 
 def _means(text: str, input: JsonObject) -> bool:

@@ -4,7 +4,7 @@ good input pays for none."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import WORDS, Wire
@@ -15,7 +15,6 @@ from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReaso
 from interlingua.model.spelled_numbers import SpelledFloat
 
 T = TypeVar("T")
-P = ParamSpec("P")
 
 EXACT = 1 << 53
 """Up to here a float holds every integer exactly."""
@@ -105,14 +104,12 @@ def at_path(path: str, read: Callable[..., T], *args: Any) -> T:
         raise error.inside(path) from None
 
 
-def read_whole(
-    what: str, read: Callable[Concatenate[Wire, P], T], wire: Any, *more: P.args, **named: P.kwargs
-) -> T:
+def read_whole(what: str, read: Callable[..., T], wire: Any, *more: Any) -> T:
     """A whole body, read: whatever is wrong with its shape is a `ReadError` that says where."""
     if type(wire) is not dict:
         raise ReadError(what, "$", "an object", found(wire))
     try:
-        return read(wire, *more, **named)
+        return read(wire, *more)
     except ShapeError as error:
         raise error.error(what) from None
 

@@ -532,16 +532,15 @@ class _Reader:
         self.signed = thinking.signed_by_anthropic(t.name)
 
     def read(self, wire: Any) -> Message:
-        word: Any = require(wire, dict).get("role")
+        word: Any = wire.get("role") if type(wire) is dict else require(wire, dict)
+        if word == "assistant":
+            return self._plain_turn(wire) or self._assistant(wire)
         role = ROLES.get(word) if type(word) is str else None
         if role is _TOOL:
             return self._result(wire)
         if role is None:
             raise ShapeError(".role", "a known role", word)
-        if role is not _ASSISTANT:
-            return _read_turn(wire, word, role, self.t)
-        plain = self._plain_turn(wire)
-        return self._assistant(wire) if plain is None else plain
+        return _read_turn(wire, word, role, self.t)
 
     def _plain_turn(self, wire: Wire) -> Message | None:
         """The usual turn of an agent: text, calls, perhaps signed thinking; None for all others."""
@@ -555,12 +554,15 @@ class _Reader:
             or type(calls_wire) is not list
         ):
             return None
-        blocks: list[Any] = []
+        blocks: list[Block] = []
+        block: Block | None
         metadata = self.plain
         if type(thoughts) is list and thoughts:
             metadata = self.by_anthropic
             for item in thoughts:
-                blocks.append(thinking.read_signed(item, self.signed))
+                if (block := thinking.read_signed(item, self.signed)) is None:
+                    return None
+                blocks.append(block)
         elif thoughts is not None:
             return None
         if type(content) is str and content:
@@ -568,8 +570,10 @@ class _Reader:
         elif content is not None or "content" not in wire:
             return None
         for call in calls_wire:
-            blocks.append(calls.read_plain_call(call))
-        return None if None in blocks else Message(_ASSISTANT, tuple(blocks), metadata=metadata)
+            if (block := calls.read_plain_call(call)) is None:
+                return None
+            blocks.append(block)
+        return Message(_ASSISTANT, tuple(blocks), metadata=metadata)
 
     def _assistant(self, wire: Wire) -> Message:
         fields, name = read_assistant(wire, self.t, len(self.messages)), self.t.name
