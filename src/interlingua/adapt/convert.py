@@ -91,7 +91,7 @@ def _converted(
             if not _begins_a_list(data):
                 raise
         return _between(data, source, target, kind, model, stream, profile, instructions, host)
-    if kind != "response":
+    if kind not in _KINDS:
         _require_kind(kind)
     return _response(data, reader, writer, model)
 

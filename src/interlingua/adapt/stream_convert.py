@@ -9,6 +9,7 @@ import msgspec
 
 from interlingua.adapt.history.stream import PIECES, StreamRewriter
 from interlingua.adapt.names import dialect_named
+from interlingua.adapt.stream_shortcut import Shortcut, shortcut_from
 from interlingua.dialects.framing import decoder, encoder
 from interlingua.dialects.registry import dialect, dialects
 from interlingua.errors import DetectError, ReadError
@@ -20,6 +21,11 @@ from interlingua.streams.frames import Frame
 
 if TYPE_CHECKING:
     from interlingua.adapt.fit.answers import AnswerAdapter
+
+
+_TRIES = 256
+"""So many shortcuts are looked for in a stream; where no piece is like the one before, that costs
+little."""
 
 
 class StreamConverter:
@@ -56,6 +62,8 @@ class StreamConverter:
         )
         self._open = True
         self._watch = watch
+        self._shortcut: Shortcut | None = None
+        self._tries = 0 if is_home or self._encode is not sse.encode else _TRIES
 
     @property
     def report(self) -> Report:
@@ -67,7 +75,12 @@ class StreamConverter:
     def feed(self, data: bytes) -> bytes:
         """What there is to say after these bytes. Bytes that are no stream of the source raise
         `ReadError`; `fail` then gives the end of the stream."""
+        if self._shortcut is not None:
+            if (piece := self._shortcut(data)) is not None:
+                return piece
+            self._shortcut = None
         out: list[bytes] = []
+        event: Event | None = None
         decode, read, writer, encode, rewriter = self._ways
         for frame in decode(data):
             for event in read(frame):
@@ -81,6 +94,9 @@ class StreamConverter:
                         out.append(encode(frame_out))
                 else:
                     self._tell((event,), out)
+        if self._tries and type(event) in PIECES and not rewriter.held:  # type: ignore[union-attr]  # only at home there is none
+            self._tries -= 1
+            self._shortcut = shortcut_from(self._decoder, self._reader, writer, frame, event)
         return out[0] if len(out) == 1 else b"".join(out)
 
     def close(self) -> bytes:

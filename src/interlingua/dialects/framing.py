@@ -51,6 +51,11 @@ class EitherDecoder:
         self._decoder = self._other() if is_other else sse.Decoder()
         return self._decoder.feed(start if is_other else data)
 
+    def head_of(self, name: str | None) -> str | None:
+        """As for `sse.Decoder`."""
+        decoder = self._decoder
+        return decoder.head_of(name) if isinstance(decoder, sse.Decoder) else None
+
     def close(self) -> list[Frame]:
         return [] if self._decoder is None else self._decoder.close()
 

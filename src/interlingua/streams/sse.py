@@ -32,6 +32,11 @@ class Decoder:
         self._name: str | None = None
         """How the last events began, each of which came by itself, and what they were called."""
 
+    def head_of(self, name: str | None) -> str | None:
+        """How the next event begins if it is called like the last, which was called `name`; None in
+        the middle of an event, or where the last ones came together."""
+        return self._head if self._is_between and self._name == name else None
+
     def feed(self, data: bytes) -> list[Frame]:
         if self._is_between and data[-2:] == b"\n\n":
             try:

@@ -157,6 +157,12 @@ class NumberedReader(MessageReader[P]):
         return self._feed(frame)
 
     @property
+    def piece(self) -> tuple[ReadInPieces, Pattern] | None:
+        """The block whose piece came last, and how its pieces are spelled."""
+        part, pattern = self._live, self._pattern
+        return None if part is None or pattern is None else (part, pattern)
+
+    @property
     def _open(self) -> dict[int, Any]:
         """The blocks that have not ended."""
         return {} if self._answer is None else self._answer.open

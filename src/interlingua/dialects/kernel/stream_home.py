@@ -111,6 +111,11 @@ class MarkedReader:
         self._has_ended = False
 
     @property
+    def piece(self) -> Any:
+        """Of what the last piece was one, and how it is spelled, where the reader knows that."""
+        return getattr(self._reader, "piece", None)
+
+    @property
     def marks(self) -> bool:
         """Whether events know their frames. Only the way home asks for it."""
         return "feed" not in self.__dict__

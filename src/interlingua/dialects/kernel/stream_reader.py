@@ -185,7 +185,7 @@ Spot = tuple[Wire, str]
 UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)
 _MARK = "\ufffc a piece \ufffc"
 _STRING = r'\s*:\s*("(?:[^"\\]|\\.)*+")'
-_decode_text = msgspec.json.Decoder(str).decode
+decode_text = msgspec.json.Decoder(str).decode
 
 
 class Pattern:
@@ -200,6 +200,11 @@ class Pattern:
         self._starts, self._ends = len(self._before), -len(self._after)
         self._has_pad = has_pad
 
+    @property
+    def around(self) -> tuple[str, str] | None:
+        """What stands before and behind the piece, where it stands once."""
+        return None if self._between else (self._before, self._after)
+
     def find(self, data: str) -> str | None:
         """The piece in a frame; None where it does not fit."""
         if not (data.startswith(self._before) and data.endswith(self._after)):
@@ -207,7 +212,7 @@ class Pattern:
         try:
             if self._between:
                 return self._find_all(data)
-            return _decode_text(data[self._starts : self._ends])
+            return decode_text(data[self._starts : self._ends])
         except UNREADABLE:
             return None
 
@@ -221,8 +226,8 @@ class Pattern:
             at = end + len(literal)
         found.append(data[at : self._ends])
         if self._has_pad:
-            _decode_text(found.pop())
-        return _decode_text(found[0]) if found.count(found[0]) == len(found) else None
+            decode_text(found.pop())
+        return decode_text(found[0]) if found.count(found[0]) == len(found) else None
 
 
 def pattern_of(

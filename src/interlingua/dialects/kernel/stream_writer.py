@@ -87,6 +87,11 @@ class StreamWriter:
     def close(self) -> list[Frame]:
         return [] if self._writer is None else self._writer.close()
 
+    def piece_block(self, event: Any) -> OpenBlock | None:
+        """The open block that a piece belongs to, if all that is said of it is `piece_frame`."""
+        writer = self._writer
+        return writer.piece_block(event) if isinstance(writer, ForeignWriter) else None
+
     def _choose(self, event: Event) -> None:
         mark = event.frame
         if mark is not None and mark.rest:
@@ -162,6 +167,10 @@ class ForeignWriter(ABC):
 
     def close(self) -> list[Frame]:
         return []
+
+    def piece_block(self, event: Any) -> OpenBlock | None:
+        """As for `StreamWriter`."""
+        return None
 
     def _nothing(self, event: Event) -> list[Frame]:
         return []
@@ -434,6 +443,12 @@ class InPieces(ForeignWriter, BlockQueue[S]):
 
 class PieceWriter(InPieces[OpenBlock]):
     """The same for wires whose errors stand alone: how a stream ends that fails."""
+
+    def piece_block(self, event: Any) -> OpenBlock | None:
+        block = self._current
+        if block is None or block.index != event.index or block.cuts is None or event.choice:
+            return None
+        return block
 
     def _fail(self, event: StreamError) -> list[Frame]:
         """What was said before the end is no loss; what still waited is, and so is a call that was

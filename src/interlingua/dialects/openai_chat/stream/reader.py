@@ -52,13 +52,17 @@ class StreamReader:
         chunk as well (recorded streams, read 2026-11)."""
         self._answer = ResponseBuilder(self.tables)
         self._live: list[tuple[Item, Pattern]] = []
+        self.piece: tuple[Item, Pattern] | None = None
+        """Whose piece came last, and how its pieces are spelled."""
         self._tries = _TRIES
         self._is_over = False
 
     def feed(self, frame: Frame) -> list[Event]:
-        for item, pattern in self._live:
+        for live in self._live:
+            item, pattern = live
             text = pattern.find(frame.data)
             if text:
+                self.piece = live
                 pieces = item.pieces
                 pieces.append(text)
                 if len(pieces) > MANY:
@@ -92,6 +96,7 @@ class StreamReader:
         if self._is_over:
             return []
         name = f"{self.tables.name} stream"
+        self.piece = None
         self._answer.begin()
         try:
             if frame.data.strip() == DONE:

@@ -79,9 +79,12 @@ class ForeignWriter(stream_writer.ForeignWriter):
         for number, choice in self._choices.items():
             choice.resume(reader.choice_so_far(number))
 
-    def _piece(self, event: ev.TextDelta | ev.ThinkingDelta | ev.ToolUseInputDelta) -> list[Frame]:
+    def piece_block(self, event: Any) -> OpenBlock | None:
         choice = self._choices.get(event.choice)
-        block = choice.open.get(event.index) if choice is not None else None
+        return choice.open.get(event.index) if choice is not None else None
+
+    def _piece(self, event: ev.TextDelta | ev.ThinkingDelta | ev.ToolUseInputDelta) -> list[Frame]:
+        block = self.piece_block(event)
         if block is not None and (text := event.text):
             block.length += len(text)
             return [piece_frame(block, text)]
