@@ -510,9 +510,15 @@ def _read_system(system: Any, preserved: Preserved) -> list[Message]:
 
 def _plain_text(message: Message) -> str | None:
     """The text of a message that has nothing else to say."""
-    if message.name is None and message.metadata is NO_METADATA and message.changes is None:
-        return text.only_text(message.content)
-    return None
+    content = message.content
+    if len(content) != 1 or message.name is not None or message.metadata is not NO_METADATA:
+        return None
+    block = content[0]
+    if type(block) is not TextBlock or block.raw is not None or block.cache is not None:
+        return None
+    if block.signature is not None or block.citations or block.phase is not None:
+        return None
+    return block.text if message.changes is None else None
 
 
 def _plain_result(message: Message) -> list[Wire] | None:
