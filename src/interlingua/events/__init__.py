@@ -5,60 +5,27 @@
 expected of it).
 """
 
-from interlingua.events.bus import Bus
-from interlingua.events.catalogue import (
-    CATALOGUE,
-    EventType,
-    dump_event,
-    dump_payload,
-    find,
-    load_event,
-    load_payload,
-)
-from interlingua.events.event import (
-    NO_SESSION,
-    Actor,
-    BusError,
-    Event,
-    EventError,
-    QueueFullError,
-    Sensitivity,
-    TurnTrace,
-)
-from interlingua.events.log import (
-    AsyncEventSink,
-    EventLog,
-    EventQuery,
-    EventSink,
-    Filter,
-    MemoryLog,
-    Subscription,
-)
-from interlingua.events.payloads import Payload
-
-__all__ = [
-    "CATALOGUE",
-    "NO_SESSION",
-    "Actor",
-    "AsyncEventSink",
-    "Bus",
-    "BusError",
-    "Event",
-    "EventError",
-    "EventLog",
-    "EventQuery",
-    "EventSink",
-    "EventType",
-    "Filter",
-    "MemoryLog",
-    "Payload",
-    "QueueFullError",
-    "Sensitivity",
-    "Subscription",
-    "TurnTrace",
-    "dump_event",
-    "dump_payload",
-    "find",
-    "load_event",
-    "load_payload",
-]
+from interlingua.events.bus import Bus as Bus
+from interlingua.events.catalogue import CATALOGUE as CATALOGUE
+from interlingua.events.catalogue import EventType as EventType
+from interlingua.events.catalogue import dump_event as dump_event
+from interlingua.events.catalogue import dump_payload as dump_payload
+from interlingua.events.catalogue import find as find
+from interlingua.events.catalogue import load_event as load_event
+from interlingua.events.catalogue import load_payload as load_payload
+from interlingua.events.event import NO_SESSION as NO_SESSION
+from interlingua.events.event import Actor as Actor
+from interlingua.events.event import BusError as BusError
+from interlingua.events.event import Event as Event
+from interlingua.events.event import EventError as EventError
+from interlingua.events.event import QueueFullError as QueueFullError
+from interlingua.events.event import Sensitivity as Sensitivity
+from interlingua.events.event import TurnTrace as TurnTrace
+from interlingua.events.log import AsyncEventSink as AsyncEventSink
+from interlingua.events.log import EventLog as EventLog
+from interlingua.events.log import EventQuery as EventQuery
+from interlingua.events.log import EventSink as EventSink
+from interlingua.events.log import Filter as Filter
+from interlingua.events.log import MemoryLog as MemoryLog
+from interlingua.events.log import Subscription as Subscription
+from interlingua.events.payloads import Payload as Payload

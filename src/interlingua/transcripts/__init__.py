@@ -16,35 +16,24 @@ from typing import NamedTuple
 import msgspec
 
 from interlingua.errors import DetectError
-from interlingua.model.losses import Report
+from interlingua.model.losses import Report as Report
 from interlingua.model.message import Role
-from interlingua.transcripts.files import (
-    TranscriptError,
-    VersionError,
-    collector_at_rest,
-    errors_as_ours,
-    opened,
-    place,
-)
+from interlingua.transcripts.files import TranscriptError as TranscriptError
+from interlingua.transcripts.files import VersionError as VersionError
+from interlingua.transcripts.files import collector_at_rest, errors_as_ours, opened, place
 from interlingua.transcripts.files import home as way_home
-from interlingua.transcripts.format import (
-    Format,
-    Found,
-    Sample,
-    Skipped,
-    format_of,
-    formats,
-    formats_for,
-    load,
-)
-from interlingua.transcripts.transcript import (
-    Branch,
-    Compaction,
-    ModelChange,
-    Origin,
-    SubAgent,
-    Transcript,
-)
+from interlingua.transcripts.format import Format as Format
+from interlingua.transcripts.format import Found as Found
+from interlingua.transcripts.format import Sample, formats_for, load
+from interlingua.transcripts.format import Skipped as Skipped
+from interlingua.transcripts.format import format_of as format_of
+from interlingua.transcripts.format import formats as formats
+from interlingua.transcripts.transcript import Branch as Branch
+from interlingua.transcripts.transcript import Compaction as Compaction
+from interlingua.transcripts.transcript import ModelChange as ModelChange
+from interlingua.transcripts.transcript import Origin as Origin
+from interlingua.transcripts.transcript import SubAgent as SubAgent
+from interlingua.transcripts.transcript import Transcript as Transcript
 
 HEAD = 1 << 16
 _BEGINNINGS = (
@@ -197,30 +186,3 @@ def _inside(name: str, stem: str, new: str) -> str:
     if Path(name).is_absolute() or ".." in parts:
         raise TranscriptError(name, "files beside the main one must be in its folder")
     return "/".join((new if parts[0] == stem else parts[0], *parts[1:]))
-
-
-__all__ = [
-    "Branch",
-    "Compaction",
-    "Detected",
-    "Format",
-    "Found",
-    "Made",
-    "ModelChange",
-    "Origin",
-    "Report",
-    "Skipped",
-    "SubAgent",
-    "Transcript",
-    "TranscriptError",
-    "VersionError",
-    "detect",
-    "draft",
-    "find",
-    "format_of",
-    "formats",
-    "read",
-    "read_all",
-    "write",
-    "write_files",
-]

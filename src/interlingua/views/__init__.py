@@ -18,20 +18,19 @@ from interlingua.views import (
     parts,
     pydantic_ai,
 )
-from interlingua.views.base import View, Written
-from interlingua.views.objects import (
-    Objects,
-    from_langchain,
-    from_llama_index,
-    from_llm,
-    from_openai_agents,
-    from_pydantic_ai,
-    to_langchain,
-    to_llama_index,
-    to_llm,
-    to_openai_agents,
-    to_pydantic_ai,
-)
+from interlingua.views.base import View as View
+from interlingua.views.base import Written as Written
+from interlingua.views.objects import Objects as Objects
+from interlingua.views.objects import from_langchain as from_langchain
+from interlingua.views.objects import from_llama_index as from_llama_index
+from interlingua.views.objects import from_llm as from_llm
+from interlingua.views.objects import from_openai_agents as from_openai_agents
+from interlingua.views.objects import from_pydantic_ai as from_pydantic_ai
+from interlingua.views.objects import to_langchain as to_langchain
+from interlingua.views.objects import to_llama_index as to_llama_index
+from interlingua.views.objects import to_llm as to_llm
+from interlingua.views.objects import to_openai_agents as to_openai_agents
+from interlingua.views.objects import to_pydantic_ai as to_pydantic_ai
 
 VIEWS: dict[str, View] = {
     each.name: each
@@ -54,22 +53,3 @@ def view(name: str) -> View:
     if name not in VIEWS:
         raise DetectError(f"unknown view {name!r}", list(VIEWS))
     return VIEWS[name]
-
-
-__all__ = [
-    "VIEWS",
-    "Objects",
-    "View",
-    "Written",
-    "from_langchain",
-    "from_llama_index",
-    "from_llm",
-    "from_openai_agents",
-    "from_pydantic_ai",
-    "to_langchain",
-    "to_llama_index",
-    "to_llm",
-    "to_openai_agents",
-    "to_pydantic_ai",
-    "view",
-]

@@ -16,8 +16,10 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from interlingua.dialects.kernel.errors import ShapeError, require
-from interlingua.dialects.kernel.preserved import FORM, Preserved, restore, spelling_in, spelling_of
-from interlingua.dialects.kernel.preserved import raw_of as own_raw
+from interlingua.dialects.kernel.preserved import FORM as FORM
+from interlingua.dialects.kernel.preserved import Preserved, restore, spelling_in
+from interlingua.dialects.kernel.preserved import raw_of as raw_of
+from interlingua.dialects.kernel.preserved import spelling_of as spelling_of
 from interlingua.dialects.kernel.wire import WORDS as TYPE_NAMES
 from interlingua.errors import LossError, ReadError, WriteError, found
 from interlingua.model import codec
@@ -210,7 +212,7 @@ def take_text(members: JsonObject, name: str) -> str | None:
 
 def with_rest(view: str, raw: Raw | None, out: JsonObject) -> JsonObject:
     """A written object with what the view preserved; written fields win."""
-    if not (own := own_raw(view, raw)):
+    if not (own := raw_of(view, raw)):
         return out
     filled = restore(dict(out), {name: item for name, item in own.items() if name != FORM})
     return restore(filled, {FORM: _usable(spelling_in(own), filled)})
@@ -231,7 +233,7 @@ def _usable(form: JsonObject, out: JsonObject) -> JsonObject:
 
 def with_form(view: str, raw: Raw | None, **form: Any) -> Raw:
     """A `raw` with more spelling of this view."""
-    own = own_raw(view, raw)
+    own = raw_of(view, raw)
     return {**(raw or {}), view: {**own, FORM: {**spelling_of(view, raw), **form}}}
 
 
@@ -346,7 +348,7 @@ class Account:
 
     def own_or_dropped(self, path: str, block: Block) -> JsonObject | None:
         """An unknown block that came from this view, as it was; any other is reported."""
-        own = isinstance(block, UnknownBlock) and own_raw(self.report.target, block.raw)
+        own = isinstance(block, UnknownBlock) and raw_of(self.report.target, block.raw)
         if not own:
             self.block(path, block)
         return own or None
@@ -591,10 +593,3 @@ def write_source(
 def _as_url(block: MediaBlock) -> str | None:
     url = f"data:{block.media_type};base64,{block.source.data}"
     return url if _DATA_URL.fullmatch(url) else None
-
-
-__all__ = [
-    "FORM",
-    "own_raw",
-    "spelling_of",
-]

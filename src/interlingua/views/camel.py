@@ -45,9 +45,9 @@ from interlingua.views.base import (
     Written,
     as_string,
     one_or_more,
-    own_raw,
     placed,
     present,
+    raw_of,
     spelling_of,
     with_rest,
 )
@@ -285,7 +285,7 @@ def _write_usage(usage: Usage | None, path: str, account: Account) -> JsonObject
     if usage is None:
         return None
     out = present(**{name: getattr(usage, field) for name, field in COUNTS.items()})
-    has_own_total = "totalTokens" in own_raw(NAME, usage.raw)
+    has_own_total = "totalTokens" in raw_of(NAME, usage.raw)
     if not has_own_total and spelling_of(NAME, usage.raw).get("totalTokens") != "none":
         out |= present(totalTokens=usage.total_tokens)
     if cost := _write_cost(usage, path, account):
@@ -320,7 +320,7 @@ def _write_money(amount: Decimal | None, path: str, account: Account) -> float |
 def _write_diagnostics(
     metadata: MessageMetadata, path: str, account: Account
 ) -> list[JsonObject] | None:
-    rests: Any = own_raw(NAME, metadata.provider_raw).get("diagnostics")
+    rests: Any = raw_of(NAME, metadata.provider_raw).get("diagnostics")
     out = [
         present(
             type=each.type,

@@ -41,9 +41,9 @@ from interlingua.views.base import (
     Written,
     item_list,
     one_or_more,
-    own_raw,
     placed,
     present,
+    raw_of,
     read_arguments,
     read_source,
     recovered_again,
@@ -307,7 +307,7 @@ FORMATS: dict[str, str] = {
 def plain_text(blocks: Sequence[Part]) -> str | None:
     """The text of content that a string can hold as well."""
     match blocks:
-        case [TextBlock(text=text) as block] if text and not own_raw(NAME, block.raw):
+        case [TextBlock(text=text) as block] if text and not raw_of(NAME, block.raw):
             return text
     return None
 
@@ -343,7 +343,7 @@ def write_part(block: Block, path: str, account: Account, *held: str) -> JsonObj
             return text_part(block)
         case ImageBlock() | AudioBlock() | DocumentBlock():
             return _write_media(block, path, account)
-        case UnknownBlock() if own_raw(NAME, block.raw):
+        case UnknownBlock() if raw_of(NAME, block.raw):
             account.fields(block, path)
     return account.own_or_dropped(path, block)
 
@@ -419,7 +419,7 @@ class _Calls:
         for block in blocks:
             if isinstance(block, ToolUseBlock):
                 self._open.append((block.id, block.name))
-                other = own_raw(NAME, block.raw).get("id")
+                other = raw_of(NAME, block.raw).get("id")
                 self._other_ids.pop(block.id, None)  # its own id goes before another call's
                 if isinstance(other, str) and all(other != id for id, _ in self._open):
                     self._other_ids[other] = block.id

@@ -44,9 +44,9 @@ from interlingua.views.base import (
     item_list,
     json_value,
     one_or_more,
-    own_raw,
     placed,
     present,
+    raw_of,
     read_arguments,
     spelling_of,
     take_text,
@@ -566,13 +566,13 @@ def _with_calls(blocks: list[Block], calls: list[ToolUseBlock]) -> list[Block]:
     waiting = list(calls)
     placed: list[Block] = []
     for block in blocks:
-        wire = own_raw(NAME, block.raw) if isinstance(block, UnknownBlock) else {}
+        wire = raw_of(NAME, block.raw) if isinstance(block, UnknownBlock) else {}
         call = next((c for c in waiting if wire.get("type") in _CALL and c.id == wire["id"]), None)
         if call is None:
             placed.append(block)
             continue
         waiting.remove(call)
-        own = own_raw(NAME, call.raw)
+        own = raw_of(NAME, call.raw)
         form = {**spelling_of(NAME, call.raw), "block": wire}
         placed.append(call.replace(raw={NAME: {**own, "$form": form}}))
     return [*placed, *waiting]
@@ -626,7 +626,7 @@ def _write(draft: Draft, number: int) -> Iterator[JsonObject]:
     message = draft.messages[number]
     if _is_whole(message):
         draft.add(number, (0,))
-        yield own_raw(NAME, message.content[0].raw)
+        yield raw_of(NAME, message.content[0].raw)
     elif message.role is Role.TOOL:
         yield from _write_results(draft, number)
     elif message.role is Role.ASSISTANT:
@@ -644,7 +644,7 @@ def _is_whole(message: Message) -> bool:
     """Whether it is a message of a kind that we do not know."""
     if len(message.content) != 1 or not isinstance(message.content[0], UnknownBlock):
         return False
-    wire = own_raw(NAME, message.content[0].raw)
+    wire = raw_of(NAME, message.content[0].raw)
     return _opened(Fields(NAME, wire, "$"))[0] not in ROLES and bool(wire) and _is_message(wire)
 
 

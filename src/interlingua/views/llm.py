@@ -42,9 +42,9 @@ from interlingua.views.base import (
     inline,
     item_list,
     one_or_more,
-    own_raw,
     placed,
     present,
+    raw_of,
     spelling_of,
     with_rest,
 )
@@ -221,7 +221,7 @@ def _write(draft: Draft, number: int, wire: list[JsonObject]) -> None:
 
 def _is_odd(message: Message) -> bool:
     """Whether it came from a tool's message that holds something other than results."""
-    own = [block for block in message.content if own_raw(NAME, block.raw)]
+    own = [block for block in message.content if raw_of(NAME, block.raw)]
     return (
         NAME in (message.metadata.provider_raw or {})
         and len(own) == len(message.content)
@@ -305,11 +305,11 @@ def _write_result(block: ToolResultBlock, path: str, account: Account, hosted: b
     out["tool_call_id"] = block.tool_use_id
     if hosted:
         out["server_executed"] = True
-    if block.is_error and "exception" not in own_raw(NAME, block.raw):
+    if block.is_error and "exception" not in raw_of(NAME, block.raw):
         out["exception"] = "".join(texts)
     if files:
         out["attachments"] = files
-    own = own_raw(NAME, block.raw)
+    own = raw_of(NAME, block.raw)
     if not block.is_error:  # nor any more, where it was one
         own = {key: item for key, item in own.items() if key != "exception"}
     return with_rest(NAME, {NAME: own}, out)

@@ -83,24 +83,6 @@ def _from_objects(view: str, data: Any) -> tuple[Message, ...]:
     return VIEWS[view].read(plain_of(data))
 
 
-def _dump_models(objects: list[Any]) -> Any:
-    return [each.model_dump(mode="json") for each in objects]
-
-
-# pydantic-ai
-
-
-def _dump_pydantic_ai(objects: list[Any]) -> Any:
-    adapter = _of("pydantic_ai.messages", "ModelMessagesTypeAdapter")
-    return adapter.dump_python(objects, mode="json")
-
-
-def _load_pydantic_ai(wire: Any) -> list[Any]:
-    adapter = _of("pydantic_ai.messages", "ModelMessagesTypeAdapter")
-    loaded: list[Any] = adapter.validate_json(codec.dumps(wire))
-    return loaded
-
-
 def to_pydantic_ai(messages: Iterable[Message], issuer: str | None = None) -> Objects:
     """A list of `ModelRequest` and `ModelResponse`, as `message_history` takes it."""
     return _to_objects("pydantic-ai", messages, issuer)
@@ -109,18 +91,6 @@ def to_pydantic_ai(messages: Iterable[Message], issuer: str | None = None) -> Ob
 def from_pydantic_ai(data: Any) -> tuple[Message, ...]:
     """What `result.all_messages()` gives, or the JSON of it."""
     return _from_objects("pydantic-ai", data)
-
-
-# LangChain
-
-
-def _dump_langchain(objects: list[Any]) -> Any:
-    return _of("langchain_core.messages", "messages_to_dict")(objects)
-
-
-def _load_langchain(wire: Any) -> list[Any]:
-    loaded: list[Any] = _of("langchain_core.messages", "messages_from_dict")(wire)
-    return loaded
 
 
 def to_langchain(messages: Iterable[Message], issuer: str | None = None) -> Objects:
@@ -133,14 +103,6 @@ def from_langchain(data: Any) -> tuple[Message, ...]:
     return _from_objects("langchain", data)
 
 
-# LlamaIndex
-
-
-def _load_llama_index(wire: Any) -> list[Any]:
-    message = _of("llama_index.core.base.llms.types", "ChatMessage")
-    return [message.model_validate(each) for each in wire]
-
-
 def to_llama_index(messages: Iterable[Message], issuer: str | None = None) -> Objects:
     """A list of `ChatMessage`, as `llm.chat` takes it."""
     return _to_objects("llama-index", messages, issuer)
@@ -149,19 +111,6 @@ def to_llama_index(messages: Iterable[Message], issuer: str | None = None) -> Ob
 def from_llama_index(data: Any) -> tuple[Message, ...]:
     """Messages of LlamaIndex, or the JSON of them."""
     return _from_objects("llama-index", data)
-
-
-# llm
-
-
-def _dump_llm(objects: list[Any]) -> Any:
-    plain = [each.to_dict() for each in objects]
-    return plain[0] if len(plain) == 1 and "prompt" in plain[0] else plain
-
-
-def _load_llm(wire: Any) -> list[Any]:
-    message = _of("llm.parts", "Message")
-    return [message.from_dict(each) for each in wire]
 
 
 def to_llm(messages: Iterable[Message], issuer: str | None = None) -> Objects:
@@ -174,11 +123,33 @@ def from_llm(data: Any) -> tuple[Message, ...]:
     return _from_objects("llm-messages", data)
 
 
-# OpenAI's Agents SDK
+def to_openai_agents(messages: Iterable[Message], issuer: str | None = None) -> Objects:
+    """A list of input items, as `Runner.run` takes it."""
+    return _to_objects("openai-agents", messages, issuer)
 
 
-def _dump_openai_agents(objects: list[Any]) -> Any:
-    return [_agents_item(each) for each in objects]
+def from_openai_agents(data: Any) -> tuple[Message, ...]:
+    """What `result.to_input_list()` gives, or `result.new_items`."""
+    return _from_objects("openai-agents", data)
+
+
+def _pydantic_ai() -> Any:
+    return _of("pydantic_ai.messages", "ModelMessagesTypeAdapter")
+
+
+def _load_llama_index(wire: Any) -> list[Any]:
+    message = _of("llama_index.core.base.llms.types", "ChatMessage")
+    return [message.model_validate(each) for each in wire]
+
+
+def _dump_llm(objects: list[Any]) -> Any:
+    plain = [each.to_dict() for each in objects]
+    return plain[0] if len(plain) == 1 and "prompt" in plain[0] else plain
+
+
+def _load_llm(wire: Any) -> list[Any]:
+    message = _of("llm.parts", "Message")
+    return [message.from_dict(each) for each in wire]
 
 
 def _agents_item(item: Any) -> Any:
@@ -190,23 +161,28 @@ def _agents_item(item: Any) -> Any:
     return item.model_dump(mode="json", exclude_unset=True)
 
 
-def to_openai_agents(messages: Iterable[Message], issuer: str | None = None) -> Objects:
-    """A list of input items, as `Runner.run` takes it."""
-    return _to_objects("openai-agents", messages, issuer)
-
-
-def from_openai_agents(data: Any) -> tuple[Message, ...]:
-    """What `result.to_input_list()` gives, or `result.new_items`."""
-    return _from_objects("openai-agents", data)
-
-
 LIBRARIES: dict[str, Library] = {
     each.view: each
     for each in (
-        Library("pydantic-ai", "pydantic_ai", _dump_pydantic_ai, _load_pydantic_ai),
-        Library("langchain", "langchain_core", _dump_langchain, _load_langchain),
-        Library("llama-index", "llama_index", _dump_models, _load_llama_index),
+        Library(
+            "pydantic-ai",
+            "pydantic_ai",
+            lambda objects: _pydantic_ai().dump_python(objects, mode="json"),
+            lambda wire: _pydantic_ai().validate_json(codec.dumps(wire)),
+        ),
+        Library(
+            "langchain",
+            "langchain_core",
+            lambda objects: _of("langchain_core.messages", "messages_to_dict")(objects),
+            lambda wire: _of("langchain_core.messages", "messages_from_dict")(wire),
+        ),
+        Library(
+            "llama-index",
+            "llama_index",
+            lambda objects: [each.model_dump(mode="json") for each in objects],
+            _load_llama_index,
+        ),
         Library("llm-messages", "llm", _dump_llm, _load_llm),
-        Library("openai-agents", "agents", _dump_openai_agents, list),
+        Library("openai-agents", "agents", lambda objects: list(map(_agents_item, objects)), list),
     )
 }

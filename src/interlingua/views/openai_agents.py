@@ -18,7 +18,7 @@ from interlingua.model.blocks import Block, RedactedThinkingBlock, ThinkingBlock
 from interlingua.model.exchange import Request
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
-from interlingua.views.base import FORM, ISSUER, Account, View, Written, own_raw, spelling_of
+from interlingua.views.base import FORM, ISSUER, Account, View, Written, raw_of, spelling_of
 
 NAME = "openai-agents"
 DIALECT = "openai-responses"
@@ -62,7 +62,7 @@ def _opened(message: Message) -> Message:
 
 def _open(block: Block) -> Block:
     """A block with the signature that another provider made, taken out of `provider_data`."""
-    own = own_raw(DIALECT, block.raw)
+    own = raw_of(DIALECT, block.raw)
     match block:
         case ThinkingBlock() if isinstance(_data(own.get(_ITEM)), dict):
             return _opened_thinking(block, own)
@@ -189,7 +189,7 @@ def _close(block: Block, account: Account) -> Block:
     signature = getattr(block, "signature", None)
     if issuer in OWN or (signature is None and not isinstance(block, RedactedThinkingBlock)):
         return _with_dialect_raw(block)
-    own = own_raw(NAME, block.raw)
+    own = raw_of(NAME, block.raw)
     if THINKING in _object(_data(own.get(_ITEM))):
         return _with_dialect_raw(block)
     match block:
@@ -207,7 +207,7 @@ def _close(block: Block, account: Account) -> Block:
         case ToolUseBlock() if issuer in GOOGLES:
             data = _object(own.get(DATA))
             raw = {**(_with_dialect_raw(block).raw or {})}
-            raw[DIALECT] = {**own_raw(DIALECT, raw), DATA: {**data, SIGNATURE: signature}}
+            raw[DIALECT] = {**raw_of(DIALECT, raw), DATA: {**data, SIGNATURE: signature}}
             return block.replace(signature=None, raw=raw)
     return _with_dialect_raw(block)
 
@@ -226,7 +226,7 @@ def _with_dialect_raw(block: Block) -> Block:
 def _with_provider_data(block: Block, more: JsonObject) -> JsonObject:
     """The `raw` of a block, with more in the `provider_data` of its item."""
     raw = dict(_with_dialect_raw(block).raw or {})
-    own = own_raw(DIALECT, raw)
+    own = raw_of(DIALECT, raw)
     item = _object(own.get(_ITEM))
     data = _object(_data(item))
     form = {**spelling_of(DIALECT, raw)}

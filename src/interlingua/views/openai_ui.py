@@ -29,9 +29,9 @@ from interlingua.views.base import (
     View,
     Written,
     item_list,
-    own_raw,
     placed,
     present,
+    raw_of,
     read_arguments,
     recovered_again,
     spelling_of,
@@ -316,7 +316,7 @@ def usage_to_openai(usage: Usage) -> JsonObject:
     known = usage.input_tokens is not None
     total = usage.total_tokens if known and usage.output_tokens is not None else None
     out = present(completion_tokens=usage.output_tokens, total_tokens=total)
-    if known and "prompt_tokens" not in own_raw(NAME, usage.raw):
+    if known and "prompt_tokens" not in raw_of(NAME, usage.raw):
         out["prompt_tokens"] = usage.prompt_tokens
     known = usage.cached_input_tokens is not None
     if known or spelling_of(NAME, usage.raw).get("details") != "none":

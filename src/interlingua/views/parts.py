@@ -41,9 +41,9 @@ from interlingua.views.base import (
     View,
     Written,
     one_or_more,
-    own_raw,
     placed,
     present,
+    raw_of,
     read_source,
     spelling_of,
     with_rest,
@@ -359,7 +359,7 @@ def _write_tool_message(
         wire[-1]["content"] += parts
         return
     out = present(role="TOOL", content=parts, name=message.name)
-    if form.get("tool_call_id") != "none" and "tool_call_id" not in own_raw(NAME, raw):
+    if form.get("tool_call_id") != "none" and "tool_call_id" not in raw_of(NAME, raw):
         out["tool_call_id"] = block.tool_use_id
     wire.append(with_rest(NAME, raw, out))
 
@@ -472,21 +472,3 @@ def _write_media(block: MediaBlock, path: str, account: Account) -> JsonObject |
 
 
 VIEW = View(NAME, read, write)
-
-
-__all__ = [
-    "NAME",
-    "VIEW",
-    "AudioData",
-    "ContentKind",
-    "ContentPart",
-    "DocumentData",
-    "ImageData",
-    "ThinkingData",
-    "ToolCallData",
-    "ToolResultData",
-    "block_of",
-    "part_of",
-    "read",
-    "write",
-]

@@ -49,9 +49,9 @@ from interlingua.views.base import (
     item_list,
     json_value,
     one_or_more,
-    own_raw,
     placed,
     present,
+    raw_of,
     read_arguments,
     spelling_of,
     standard,
@@ -181,7 +181,7 @@ def _write_item(block: Block, path: str, account: Account) -> Any:
         case TextBlock(text):
             out = {"content": text}
             kind = spelling_of(NAME, block.raw).get("kind")
-            if isinstance(kind, str) or own_raw(NAME, block.raw):
+            if isinstance(kind, str) or raw_of(NAME, block.raw):
                 out["kind"] = "text-content"
                 return with_rest(NAME, block.raw, out)
             return text
@@ -222,7 +222,7 @@ def write_media(block: MediaBlock, path: str, account: Account) -> JsonObject | 
 
 def _keeper(block: MediaBlock) -> str | None:
     """The name of the provider that stores a file; of several names, the one that the wire had."""
-    word = own_raw(NAME, block.raw).get("provider_name")
+    word = raw_of(NAME, block.raw).get("provider_name")
     if isinstance(word, str) and PYDANTIC_AI.read(word).provider == block.source.provider:
         return word
     return PYDANTIC_AI.word(block.source.provider, None)
@@ -800,7 +800,7 @@ class _Writer:
         new: JsonObject = {"parts": [], "kind": "request"}
         if form.get(INSTRUCTIONS) and self.instructions is not None:
             new[INSTRUCTIONS] = self.instructions
-        rest, spelled = own_raw(NAME, raw).get("request"), form.get("request")
+        rest, spelled = raw_of(NAME, raw).get("request"), form.get("request")
         content = rest if isinstance(rest, dict) else {}
         spelling = spelled if isinstance(spelled, dict) else {}
         self.out.append(with_rest(NAME, {NAME: {**content, "$form": spelling}}, new))
@@ -813,7 +813,7 @@ class _Writer:
             yield from self.results(number, message)
         elif [type(block) for block in message.content] == [UnknownBlock] and _own(message.content):
             self.draft.add(number, (0,))
-            yield own_raw(NAME, message.content[0].raw)
+            yield raw_of(NAME, message.content[0].raw)
         elif message.role is Role.USER and not form.get("empty"):
             content, numbers = write_user_content(message, account)
             kind = (
@@ -840,7 +840,7 @@ class _Writer:
     def _part(self, message: Message, out: JsonObject) -> JsonObject:
         raw = message.metadata.provider_raw
         out |= present(timestamp=_write_time(message.created_at, raw))
-        own = {key: item for key, item in own_raw(NAME, raw).items() if key != "request"}
+        own = {key: item for key, item in raw_of(NAME, raw).items() if key != "request"}
         return with_rest(NAME, {NAME: own}, out)
 
     def response(self, number: int, message: Message) -> JsonObject:
@@ -874,14 +874,14 @@ def _write_instruction(block: Block, path: str, account: Account) -> str | None:
 
 
 def _own(content: tuple[Block, ...]) -> bool:
-    return bool(own_raw(NAME, content[0].raw))
+    return bool(raw_of(NAME, content[0].raw))
 
 
 def _write_time(time: datetime | None, raw: Raw | None) -> str | None:
     """As it was spelled, while that is the time; else as pydantic writes it."""
     if time is None:
         return None
-    spelled = own_raw(NAME, raw).get("timestamp")
+    spelled = raw_of(NAME, raw).get("timestamp")
     if isinstance(spelled, str) and _parsed(spelled) == time:
         return spelled
     return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
@@ -918,7 +918,7 @@ def _write_usage(usage: Usage | None) -> JsonObject | None:
         **{name: getattr(usage, field) for name, field in COUNTS.items()},
         cost=None if usage.cost_usd is None else str(usage.cost_usd),
     )
-    own = own_raw(NAME, usage.raw)
+    own = raw_of(NAME, usage.raw)
     if "input_tokens" in own and _same_prompt(usage, own["input_tokens"]):
         out.pop("input_tokens", None)
     if "cost" in own and "cost" in out and Decimal(str(own["cost"])) == usage.cost_usd:

@@ -9,28 +9,13 @@ IP addresses, home folders, and own patterns become placeholders such as `[redac
 The structure stays as it is; what was found is told by kind and place, never by itself.
 """
 
-from interlingua.transcripts.redaction.redactor import (
-    ALL,
-    KINDS,
-    Finding,
-    OwnPattern,
-    PatternError,
-    Redacted,
-    Redactor,
-    Rules,
-    redact,
-    redact_lines,
-)
-
-__all__ = [
-    "ALL",
-    "KINDS",
-    "Finding",
-    "OwnPattern",
-    "PatternError",
-    "Redacted",
-    "Redactor",
-    "Rules",
-    "redact",
-    "redact_lines",
-]
+from interlingua.transcripts.redaction.redactor import ALL as ALL
+from interlingua.transcripts.redaction.redactor import KINDS as KINDS
+from interlingua.transcripts.redaction.redactor import Finding as Finding
+from interlingua.transcripts.redaction.redactor import OwnPattern as OwnPattern
+from interlingua.transcripts.redaction.redactor import PatternError as PatternError
+from interlingua.transcripts.redaction.redactor import Redacted as Redacted
+from interlingua.transcripts.redaction.redactor import Redactor as Redactor
+from interlingua.transcripts.redaction.redactor import Rules as Rules
+from interlingua.transcripts.redaction.redactor import redact as redact
+from interlingua.transcripts.redaction.redactor import redact_lines as redact_lines
