@@ -6,7 +6,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).parent
 PACKAGE = TESTS.parent / "src" / "interlingua"
-LEAST = 58
+LEAST = 71
 """Per cent of the modules; it only rises."""
 
 

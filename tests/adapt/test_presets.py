@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -13,33 +12,7 @@ import interlingua as il
 from interlingua.adapt.presets import BATCHES, PRESETS
 from interlingua.cli.convert import command
 from interlingua.errors import ReadError
-
-TOOL = {
-    "type": "function",
-    "function": {
-        "name": "add",
-        "description": "Adds.",
-        "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}},
-    },
-}
-CALL = {"id": "call_1", "type": "function", "function": {"name": "add", "arguments": '{"a":2}'}}
-CHAT: dict[str, Any] = {
-    "model": "gpt-4.1",
-    "max_tokens": 64,
-    "messages": [
-        {"role": "system", "content": "Be brief."},
-        {"role": "user", "content": "2 + 2?"},
-        {"role": "assistant", "content": "I add.", "tool_calls": [CALL]},
-        {"role": "tool", "tool_call_id": "call_1", "content": "4"},
-        {"role": "assistant", "content": "It is 4."},
-        {"role": "user", "content": "Thanks."},
-    ],
-    "tools": [TOOL],
-}
-
-
-def to(name: str) -> Any:
-    return il.convert(CHAT, "openai-chat", name)
+from tests.adapt.batch_rows import CHAT, TOOL, to
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -64,17 +37,6 @@ def test_rows_of_messages_have_objects_as_arguments_and_tools() -> None:
     assert row["tools"] == [TOOL]
     call = row["messages"][2]["tool_calls"][0]["function"]
     assert call == {"name": "add", "arguments": {"a": 2}}
-
-
-@pytest.mark.parametrize("name", BATCHES)
-def test_the_body_of_a_batch_is_the_request_itself(name: str) -> None:
-    line = to(name).wire
-    body = line["params"] if name == "anthropic-batch" else line["body"]
-    assert body == il.convert(CHAT, "openai-chat", BATCHES[name]).wire
-    assert 64 in body.values()
-    other = {**CHAT, "messages": CHAT["messages"][:2]}
-    assert il.convert(other, "openai-chat", name).wire["custom_id"] != line["custom_id"]
-    assert to(name).wire == line
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -20,53 +20,17 @@ import interlingua as il
 from interlingua.adapt.history.stream import LATE
 from interlingua.adapt.stream_convert import ENOUGH, StreamConverter, detect_stream
 from interlingua.dialects.framing import decoder, encoder
-from interlingua.dialects.kernel.words import PLACEHOLDER
 from interlingua.errors import DetectError, ReadError
 from interlingua.model.events import MessageComplete, StreamError
-from tests.dialects.anthropic import streaming as wires
+from tests.adapt.streamed import CALL, DIALECTS, TEXT, answer, events_of, stream_of
 from tests.effort import examples
 from tests.laws import strategies, streams
 
-DIALECTS = il.dialects()
 PAIRS = list(permutations(DIALECTS, 2))
 OTHER = {name: "anthropic" if name != "anthropic" else "openai-chat" for name in DIALECTS}
 """For each dialect another one."""
 
-TEXT = il.TextBlock("Grüße, 世界 🙂\n")
-CALL = il.ToolUseBlock("call_1", "sum_up", {"a": 1, "b": ["é"]})
 EMPTY = il.ToolUseBlock("call_2", "now", {})
-SEARCH = [
-    {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}},
-    {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []},
-]
-"""What Anthropic runs itself: a search, and what it found."""
-
-
-def searched(*more: list[dict[str, Any]]) -> bytes:
-    """A stream of Anthropic's with a hosted tool, and what follows it."""
-    blocks = [wires.block(index, start) for index, start in enumerate(SEARCH)]
-    return b"".join(encoder("anthropic")(wires.frame(w)) for w in wires.talk(*blocks, *more))
-
-
-def answer(*content: il.Block, **more: Any) -> il.Response:
-    reason = il.StopReason.END_TURN
-    if any(isinstance(block, il.ToolUseBlock) for block in content):
-        reason = il.StopReason.TOOL_USE
-    fields = {"response_id": "msg_1", "response_model": "m", "usage": il.Usage(5, 7)}
-    metadata = il.MessageMetadata(stop_reason=reason, **{**fields, **more})
-    return il.Response(il.Message.assistant(content, metadata))
-
-
-def stream_of(name: str, *content: il.Block, **more: Any) -> bytes:
-    """This answer as a stream of the dialect."""
-    dialect = il.dialect(name)
-    response = answer(*content, **{"protocol": name, **more})
-    return b"".join(map(encoder(name), streams.write(dialect, il.unfold(response))))
-
-
-def events_of(name: str, data: bytes) -> list[Any]:
-    pieces = decoder(name)
-    return streams.read(il.dialect(name), [*pieces.feed(data), *pieces.close()])
 
 
 def converted(data: bytes, source: str, target: str, size: int | None = None) -> bytes:
@@ -270,63 +234,6 @@ def test_the_report_is_that_of_the_whole_answer(source: str, target: str) -> Non
     written = il.dialect(target).write_response(told.value, told.recorder)
     said, lost = (sorted((x.kind, x.path) for x in r) for r in (found.report, written.report))
     assert said == lost
-
-
-def test_foreign_signatures_and_hidden_thinking_are_left_out_and_told_of() -> None:
-    hidden = il.RedactedThinkingBlock("xyz")
-    data = stream_of("anthropic", il.ThinkingBlock("Hm.", "c2ln"), hidden, TEXT)
-    found = il.stream_convert([data], "anthropic", "gemini")
-    out = b"".join(found)
-    assert b"c2ln" not in out
-    assert b"xyz" not in out
-    thought, text = il.fold(events_of("gemini", out)).message.content
-    assert isinstance(thought, il.ThinkingBlock)
-    assert (thought.text, thought.signature) == ("Hm.", None)
-    assert text == TEXT
-    paths = [loss.path for loss in found.report]
-    assert "$.message.content[0].signature" in paths
-    assert "$.message.content[1]" in paths
-
-
-def test_signatures_stay_within_their_family() -> None:
-    data = stream_of("anthropic", il.ThinkingBlock("Hm.", "c2ln"), TEXT)
-    found = il.stream_convert([data], "anthropic", "bedrock")
-    thought, _ = il.fold(events_of("bedrock", b"".join(found))).message.content
-    assert isinstance(thought, il.ThinkingBlock)
-    assert thought.signature == "c2ln"
-    assert not [loss for loss in found.report if "signature" in loss.path]
-
-
-@pytest.mark.parametrize("target", [name for name in DIALECTS if name != "anthropic"])
-def test_hosted_tools_do_not_cross_vendors(target: str) -> None:
-    data = searched(wires.block(2, wires.TEXT, *wires.words("So", " it is.")))
-    found = il.stream_convert([data], "anthropic", target)
-    out = b"".join(found)
-    assert b"web_search" not in out
-    message = il.fold(events_of(target, out)).message
-    assert message.text == "So it is."
-    assert len(message.content) == 1
-    dropped = {loss.path for loss in found.report if loss.kind == "dropped"}
-    assert {"$.message.content[0]", "$.message.content[1]"} <= dropped
-
-
-@pytest.mark.parametrize("target", [name for name in DIALECTS if name != "anthropic"])
-def test_a_placeholder_stands_where_nothing_is_left(target: str) -> None:
-    found = il.stream_convert([searched()], "anthropic", target)
-    message = il.fold(events_of(target, b"".join(found))).message
-    assert message.text == PLACEHOLDER
-    assert ("approximated", "$.message.content") in {(x.kind, x.path) for x in found.report}
-
-
-@pytest.mark.parametrize("target", DIALECTS)
-def test_tool_ids_are_fitted_to_the_grammar_of_the_target(target: str) -> None:
-    odd = il.ToolUseBlock("call|1/é " + "x" * 80, "f", {})
-    source = "ollama" if target == "openai-chat" else "openai-chat"
-    found = il.stream_convert([stream_of(source, odd, CALL)], source, target)
-    content = il.fold(events_of(target, b"".join(found))).message.content
-    ids = [block.id for block in content if isinstance(block, il.ToolUseBlock)]
-    assert len(set(ids)) == 2
-    assert all(il.dialect(target).legal_id(id) for id in ids)
 
 
 def test_what_comes_after_its_block_is_lost_only_where_blocks_are_closed() -> None:

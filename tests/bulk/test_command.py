@@ -9,10 +9,8 @@ import pyarrow.parquet as pq
 
 from interlingua.bulk import arrow
 from interlingua.streams import packed
-from tests.bulk.test_bulk import chat, expected, lines, wires
+from tests.bulk.rows import expected, lines, wires
 from tests.cli.running import run
-
-__all__ = ["chat"]
 
 
 def test_lines_become_a_table_and_lines_again(chat: Path, tmp_path: Path) -> None:

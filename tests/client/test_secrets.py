@@ -17,7 +17,7 @@ from aiohttp import web
 
 import interlingua as il
 from interlingua.client import AsyncClient, RetryPolicy
-from tests.client.test_faults import impatient
+from tests.client.test_timeouts import impatient
 from tests.effort import examples
 
 Handler = Callable[[web.Request, str], Awaitable[web.StreamResponse]]

@@ -17,32 +17,27 @@ from hypothesis import strategies as st
 
 from interlingua.errors import DepthError, ReadError, WriteError
 from interlingua.model import codec, salvage
-from interlingua.model import message as message_module
-from interlingua.model.base import same
 from interlingua.model.blocks import (
-    Cache,
     DocumentBlock,
     ImageBlock,
     Source,
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
-    UnknownBlock,
 )
 from interlingua.model.codec import API_DEPTH, STORED_DEPTH, convert, dumps, duplicate_key, loads
 from interlingua.model.events import Event
 from interlingua.model.exchange import Options, Request, Response, ToolChoice
 from interlingua.model.message import Message, Role, walk
-from interlingua.model.metadata import MessageMetadata, MessageStatus, Usage
+from interlingua.model.metadata import MessageMetadata, Usage
 from interlingua.model.tools import ToolDefinition
 from tests.effort import examples
 from tests.laws import strategies as il
+from tests.model.stored import BASE, HI, STRANGE, message_with
 
 requirement = pytest.mark.requirement
 some = settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 many = settings(max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
-
-HI = b'{"role":"user","content":[{"type":"text","text":"hi"}],"schema_version":1}'
 
 
 def with_input(value: bytes) -> bytes:
@@ -470,119 +465,6 @@ def test_other_kinds_of_dictionary_are_dictionaries() -> None:
 
 # Stored data of other versions
 
-BASE = {"role": "user", "content": [{"type": "text", "text": "hi"}], "schema_version": 1}
-NEW = {"deep": [1, {"x": None}], "n": 2**70}
-
-
-def message_with(**fields: Any) -> dict[str, Any]:
-    return {**BASE, **fields}
-
-
-def block_with(kind: str, **fields: Any) -> dict[str, Any]:
-    return message_with(content=[{"type": kind, **fields}])
-
-
-ROUTING = {"mode": "manual", "chosen_model": "a:b", "reason": "c"}
-UNKNOWN_FIELDS: dict[str, tuple[Any, Any]] = {
-    "message": (Message, message_with(x_new=NEW)),
-    "message, pointer-like": (Message, message_with(**{"/a~b/c": 1, "~": 2, "": 3, "a/b": 4})),
-    "metadata": (Message, message_with(metadata={"x_new": NEW})),
-    "metadata beside provider_raw": (
-        Message,
-        message_with(metadata={"provider_raw": {"gemini": {"a": 1}}, "x_new": 1}, x_new=2),
-    ),
-    "block": (Message, block_with("text", text="hi", x_new=NEW)),
-    "block beside raw": (Message, block_with("text", text="a", raw={"gemini": {"b": 1}}, x_new=1)),
-    "citation": (Message, block_with("text", text="hi", citations=[{"url": "u", "x_new": NEW}])),
-    "cache": (Message, block_with("text", text="hi", cache={"ttl": "5m", "x_new": NEW})),
-    "cache alone": (Message, block_with("text", text="hi", cache={"/x": NEW})),
-    "source": (Message, block_with("image", source={"kind": "url", "data": "u", "x_new": NEW})),
-    "block in a source": (
-        Message,
-        block_with(
-            "document",
-            source={"kind": "blocks", "content": [{"type": "text", "text": "x", "x_new": NEW}]},
-        ),
-    ),
-    "block in a result": (
-        Message,
-        block_with("tool_result", tool_use_id="a", content=[{"type": "text", "text": "", "x": 1}]),
-    ),
-    "usage": (Message, message_with(metadata={"usage": {"input_tokens": 1, "x_new": NEW}})),
-    "routing": (Message, message_with(metadata={"routing": {**ROUTING, "x_new": NEW}})),
-    "diagnostic": (
-        Message,
-        message_with(metadata={"diagnostics": [{"type": "a"}, {"type": "b", "x_new": NEW}]}),
-    ),
-    "request": (Request, {"messages": [BASE], "x_new": NEW}),
-    "options": (Request, {"options": {"seed": 1, "x_new": NEW}}),
-    "tool choice": (Request, {"options": {"tool_choice": {"mode": "any", "x_new": NEW}}}),
-    "tool": (Request, {"tools": [{"name": "t", "x_new": NEW}]}),
-    "response": (Response, {"message": BASE, "x_new": NEW}),
-    "error": (
-        Response,
-        {"message": BASE, "error": {"kind": "other", "message": "m", "x_new": NEW}},
-    ),
-    "list": (list[Message], [BASE, message_with(x_new=NEW)]),
-}
-UNKNOWN_WORDS: dict[str, tuple[Any, Any]] = {
-    "status": (Message, message_with(metadata={"status": "archived"})),
-    "stop reason": (Message, message_with(metadata={"stop_reason": "tired"})),
-    "routing mode": (Message, message_with(metadata={"routing": {**ROUTING, "mode": "dice"}})),
-    "source kind": (Message, block_with("image", source={"kind": "hologram", "data": "x"})),
-    "executor": (Message, block_with("tool_use", id="a", name="b", input={}, executor="moon")),
-    "effort": (Request, {"options": {"reasoning": {"effort": "heroic", "visible": True}}}),
-    "side effects": (Request, {"tools": [{"name": "t", "side_effects": "cosmic"}]}),
-    "error kind": (Response, {"message": BASE, "error": {"kind": "flood", "message": "m"}}),
-    "tool choice mode": (Request, {"options": {"tool_choice": {"mode": "maybe"}}}),
-}
-UNKNOWN_BLOCKS: dict[str, tuple[Any, Any]] = {
-    "block": (Message, block_with("hologram", depth=3, parts=[NEW])),
-    "among others": (
-        Message,
-        message_with(content=[{"type": "a"}, {"type": "text", "text": "x"}, {"type": "c"}]),
-    ),
-    "in a result": (
-        Message,
-        block_with("tool_result", tool_use_id="a", content=[{"type": "hologram", "x": 1}]),
-    ),
-    "known, and new in a result": (
-        Message,
-        block_with("tool_result", tool_use_id="a", content=[{"type": "thinking", "text": "x"}]),
-    ),
-    "unknown, with more": (Message, block_with("unknown", raw={"gemini": {"a": 1}}, x_new=1)),
-    "unknown, with more alone": (Message, block_with("unknown", raw={}, x_new=1)),
-    "in a source": (
-        Message,
-        block_with("document", source={"kind": "blocks", "content": [{"type": "x", "y": 1}]}),
-    ),
-}
-STRANGE = [
-    pytest.param(*case, id=f"{what}: {name}")
-    for what, cases in [
-        ("field", UNKNOWN_FIELDS),
-        ("word", UNKNOWN_WORDS),
-        ("block", UNKNOWN_BLOCKS),
-    ]
-    for name, case in cases.items()
-]
-
-
-@requirement("S002-103", "S002-102")
-@pytest.mark.parametrize(("kind", "stored"), STRANGE)
-def test_what_a_newer_program_wrote_is_kept_and_written_back(
-    kind: Any, stored: Any, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.DEBUG):
-        value = loads(json.dumps(stored), kind)
-    (record,) = caplog.records
-    assert (record.levelname, record.message) == ("WARNING", "stored_data_kept")
-    assert record.places  # type: ignore[attr-defined]
-
-    written = dumps(value)
-    assert same(json.loads(written), stored)
-    assert dumps(loads(written, kind)) == written
-
 
 @requirement("S002-103")
 @pytest.mark.parametrize(("kind", "stored"), STRANGE)
@@ -596,129 +478,10 @@ def test_at_an_api_what_we_do_not_know_is_refused_with_its_place(kind: Any, stor
 
 
 @requirement("S002-103")
-def test_an_unknown_block_takes_its_place_among_the_others() -> None:
-    _, stored = UNKNOWN_BLOCKS["among others"]
-    message = loads(json.dumps(stored))
-    assert [type(block) for block in message.content] == [UnknownBlock, TextBlock, UnknownBlock]
-    assert message.content[0] == UnknownBlock({salvage.KEY: {"type": "a"}})
-
-
-@requirement("S002-103")
-def test_the_warning_says_where_and_not_what(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.DEBUG):
-        loads(
-            json.dumps([BASE, block_with("text", text="hi", x_new="secret words")]), list[Message]
-        )
-    (record,) = caplog.records
-    assert "$[1].content[0].x_new" in record.places[0]  # type: ignore[attr-defined]
-    assert record.count == 1  # type: ignore[attr-defined]
-    assert "secret" not in str(record.__dict__)
-
-
-@requirement("S002-103")
 def test_known_data_is_read_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         loads(HI)
     assert not caplog.records
-
-
-@requirement("S002-103")
-def test_a_message_of_an_unknown_role_is_skipped_in_a_list_and_refused_alone(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    stored = [BASE, message_with(role="oracle"), message_with(x_new=1)]
-    with caplog.at_level(logging.DEBUG):
-        messages = loads(json.dumps(stored), list[Message])
-        request = loads(json.dumps({"messages": stored}), Request)
-    assert [message.role for message in messages] == [Role.USER, Role.USER]
-    assert request.messages == tuple(messages)
-    assert len(caplog.records) == 2
-    for kind, data in [(Message, stored[1]), (Response, {"message": stored[1]})]:
-        with pytest.raises(ReadError, match="oracle"):
-            loads(json.dumps(data), kind)
-    with pytest.raises(ReadError, match="oracle"):
-        loads(json.dumps(stored), list[Message], strict=True)
-
-
-@pytest.mark.parametrize(
-    ("stored", "path"),
-    [
-        (message_with(content="hi"), "$.content"),
-        (message_with(content=None), "$.content"),
-        (message_with(content=[{"text": "hi"}]), "$.content[0].type"),
-        (message_with(content=["hi"]), "$.content[0]"),
-        (message_with(metadata=3), "$.metadata"),
-        (block_with("text", text=12), "$.content[0].text"),
-        (block_with("tool_use", id="a", name="b", input="{}"), "$.content[0].input"),
-        ({"content": []}, "$"),
-        ([], "$"),
-        (None, "$"),
-        (message_with(schema_version="1"), "$.schema_version"),
-    ],
-)
-def test_what_is_wrong_and_not_just_new_is_refused_in_stored_data_too(
-    stored: Any, path: str
-) -> None:
-    with pytest.raises(ReadError) as caught:
-        loads(json.dumps({**stored, "x_new": 1} if isinstance(stored, dict) else stored))
-    assert caught.value.path == path
-
-
-def test_an_edit_wins_over_what_was_kept() -> None:
-    message = loads(json.dumps(message_with(metadata={"status": "archived", "x_new": 1})))
-    edited = message.replace(metadata=message.metadata.replace(status=MessageStatus.PARTIAL))
-    again = loads(dumps(edited))
-    assert again == edited
-    assert again.metadata.status is MessageStatus.PARTIAL
-    assert json.loads(dumps(again))["metadata"]["x_new"] == 1
-
-
-def test_what_was_kept_of_a_part_goes_when_the_part_goes() -> None:
-    message = loads(json.dumps(UNKNOWN_FIELDS["cache"][1]))
-    (block,) = message.content
-    edited = message.replace(content=(block.replace(cache=None),))
-    again = loads(dumps(edited))
-    assert again.content[0].cache is None
-    assert dumps(again) == dumps(edited)
-
-
-def test_an_unknown_block_that_gets_a_cache_mark_keeps_both() -> None:
-    message = loads(json.dumps(block_with("hologram", x=1)))
-    (block,) = message.content
-    marked = message.replace(content=(block.replace(cache=Cache("5m")),))
-    again = loads(dumps(marked), strict=True)
-    assert again == marked
-    assert again.content[0].cache == Cache("5m")
-
-
-PRETENDING = [
-    Message.user("x").replace(
-        metadata=MessageMetadata(provider_raw={salvage.KEY: {"role": "system"}})
-    ),
-    Message.user("x").replace(metadata=MessageMetadata(provider_raw={salvage.KEY: {"name": "y"}})),
-    Message.user("x").replace(metadata=MessageMetadata(extra={"model": "a:b", "status": "error"})),
-    Message.user("x").replace(metadata=MessageMetadata(extra={"diagnostics": 5, "/usage/x": 1})),
-    Message.user("x").replace(metadata=MessageMetadata(extra={"usage": {"x": 1}, "/x": 1})),
-    Message.user([UnknownBlock({salvage.KEY: {"type": "text", "text": "evil"}})]),
-    Message.user([UnknownBlock({salvage.KEY: {"type": "unknown", "raw": {}}})]),
-    Message.user([UnknownBlock({salvage.KEY: {"no": "type"}})]),
-    Message.user([UnknownBlock({salvage.KEY: {"type": "x"}, "gemini": {"y": 1}})]),
-    Message.user([UnknownBlock({salvage.KEY: "x"})]),
-    Message.user([TextBlock("x", raw={salvage.KEY: {"type": "thinking", "signature": "s"}})]),
-    Message.user([TextBlock("x", raw={salvage.KEY: "no object"})]),
-    Message.user([TextBlock("x", raw={salvage.KEY: {"/cache/ttl": "5m", "/0/1": 2, "/": 3}})]),
-    Message.user([ImageBlock(Source("url", "x"), raw={salvage.KEY: {"/source/provider": "y"}})]),
-]
-
-
-@pytest.mark.parametrize("message", PRETENDING, ids=range(len(PRETENDING)))
-def test_nothing_kept_can_pretend_to_be_a_field(message: Message) -> None:
-    again = loads(dumps(message))
-    assert again == message
-    assert dumps(again) == dumps(message)
-    (block,) = again.content
-    assert (again.role, again.name, again.metadata.model) == (Role.USER, None, None)
-    assert type(block) is type(message.content[0])
 
 
 ODD_KEYS = ["x_new", "/x", "/usage/x", "/diagnostics/0/x", "a/b", "~", "", "/~1x", "/source/x"]
@@ -747,76 +510,6 @@ def test_any_kept_part_of_a_block_survives(kept: dict[str, Any]) -> None:
 
 
 # Versions
-
-
-def rename_words(stored: dict[str, Any]) -> dict[str, Any]:
-    stored = dict(stored)
-    words = stored.pop("words")
-    return {**stored, "content": [{"type": "text", "text": words}]}
-
-
-def wrap_author(stored: dict[str, Any]) -> dict[str, Any]:
-    return {**stored, "name": stored["name"].upper()}
-
-
-@pytest.fixture
-def version_three(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if two breaking changes had been made since version 1."""
-    monkeypatch.setattr(message_module, "SCHEMA_VERSION", 3)
-    monkeypatch.setattr(salvage, "UPGRADES", {1: rename_words, 2: wrap_author})
-
-
-OLD = b'{"role":"user","words":"hi","name":"ada","schema_version":1}'
-YOUNGER = b'{"role":"user","content":[],"name":"ada","schema_version":2}'
-
-
-@requirement("S002-107", "S002-102", "S002-101")
-@pytest.mark.usefixtures("version_three")
-@pytest.mark.parametrize("strict", [False, True])
-def test_an_old_message_is_upgraded_step_by_step_when_read(strict: bool) -> None:
-    message = loads(OLD, strict=strict)
-    assert message == Message.user("hi", name="ADA")
-    assert message.schema_version == 3
-    assert loads(YOUNGER, strict=strict) == Message.user("", name="ADA")
-    assert convert(json.loads(OLD), Message, strict) == message
-
-
-@requirement("S002-107", "S002-102")
-@pytest.mark.usefixtures("version_three")
-def test_old_and_new_messages_stand_side_by_side() -> None:
-    new = dumps(Message.user("new"))
-    data = b"[" + new + b"," + OLD + b"," + YOUNGER + b"]"
-    messages = loads(data, list[Message])
-    assert [message.text for message in messages] == ["new", "hi", ""]
-    assert {message.schema_version for message in messages} == {3}
-    request = loads(b'{"messages":' + data + b"}", Request)
-    assert request.messages == tuple(messages)
-
-
-@requirement("S002-102")
-@pytest.mark.usefixtures("version_three")
-def test_upgrading_changes_the_value_and_not_what_is_stored() -> None:
-    stored = json.loads(OLD)
-    message = convert(stored, Message, strict=False)
-    assert stored == json.loads(OLD)
-    assert json.loads(dumps(message))["schema_version"] == 3
-    assert loads(dumps(message)) == message
-
-
-@requirement("S002-101")
-@pytest.mark.usefixtures("version_three")
-def test_a_version_without_a_way_up_is_refused() -> None:
-    with pytest.raises(ReadError, match="version") as caught:
-        loads(b'[{"role":"user","schema_version":0}]', list[Message])
-    assert caught.value.path == "$[0].schema_version"
-
-
-@requirement("S002-101", "S002-102")
-def test_a_newer_version_keeps_its_number_and_its_fields() -> None:
-    data = HI.replace(b'"schema_version":1', b'"schema_version":2,"x_new":1')
-    message = loads(data)
-    assert message.schema_version == 2
-    assert dumps(message) == data
 
 
 # Whatever comes

@@ -23,7 +23,7 @@ import sys, time
 from interlingua.sessions import call
 from interlingua.store.open import open_store
 from tests.sessions.talk import opened
-from tests.sessions.test_streams import until
+from tests.sessions.test_call import until
 from tests.sessions.wires import answer, stream
 
 address, id, word = sys.argv[1:]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from tests.adapt.test_presets import CHAT, TOOL
+from tests.adapt.batch_rows import CHAT, TOOL
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

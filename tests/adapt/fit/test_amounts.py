@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import base64
 import struct
-from typing import Any
 
 import pytest
 
 import interlingua as il
 from interlingua.adapt.fit.fit import Fitted, fit
-from interlingua.adapt.fit.keys import touches
-from interlingua.model.blocks import Block, Cache, DocumentBlock, ImageBlock, Source, TextBlock
+from interlingua.model.blocks import DocumentBlock, ImageBlock, Source, TextBlock
 from interlingua.profiles.overlay import profile_from
-from interlingua.profiles.profile import Profile, profile_of
+from interlingua.profiles.profile import profile_of
+from tests.adapt.fit.amounts import ruled, said
 from tests.adapt.fit.asking import fitted, losses, request, tool, wire
 from tests.laws.fits import refusals
 
@@ -32,16 +31,8 @@ def pdf(size: int = 9) -> DocumentBlock:
     return DocumentBlock(Source("base64", data), "application/pdf", name="paper")
 
 
-def said(*blocks: Block) -> il.Message:
-    return il.Message.user([TextBlock("look"), *blocks])
-
-
 def kinds(done: Fitted) -> list[str]:
     return [block.type for message in done.value.messages for block in message.content]
-
-
-def ruled(**said: Any) -> Profile:
-    return profile_from(said, profile_of("some-model"))
 
 
 def test_the_last_images_stay_where_there_are_too_many() -> None:
@@ -134,104 +125,7 @@ def test_documents_of_text_are_no_files() -> None:
     assert losses(done) == []
 
 
-# -- cache marks ----------------------------------------------------------------------------------
-
-
-def marked(text: str, ttl: str | None = None) -> TextBlock:
-    return TextBlock(text, cache=Cache(ttl))
-
-
-def times(done: Fitted) -> list[str | None]:
-    blocks = [block for message in done.value.messages for block in message.content]
-    return [block.cache.ttl for block in blocks if block.cache is not None]
-
-
-def test_marks_that_nothing_is_cached_by_go_first() -> None:
-    blocks = [marked("a"), marked("b" * 20_000), *[marked(word) for word in "cde"]]
-    done = fitted(
-        "anthropic:claude-opus-4-8", request(il.Message.user(blocks), max_output_tokens=9)
-    )
-    assert losses(done) == [
-        ("dropped", "$.messages[0].content[0].cache", "claude-cache-1024"),
-    ]
-    few = fitted(
-        "anthropic:claude-opus-4-8", request(il.Message.user(blocks[:2]), max_output_tokens=9)
-    )
-    assert losses(few) == []
-
-
-def test_a_mark_lasts_as_long_as_it_may() -> None:
-    asked = request(il.Message.user([marked("a", "1h"), marked("b", "12h")]), max_output_tokens=9)
-    done = fitted("bedrock:anthropic.claude-3-7-sonnet-20250219-v1:0", asked)
-    assert times(done) == ["5m", "5m"]
-    assert [rule for _, _, rule in losses(done)] == ["claude-bedrock-short-ttl"] * 2
-    assert times(fitted("anthropic:claude-opus-4-8", asked)) == ["1h", "1h"]
-
-
-def test_no_mark_lasts_longer_than_one_before_it() -> None:
-    blocks = [marked("a", "1h"), marked("b"), marked("c", "1h")]
-    asked = request(il.Message.user(blocks), max_output_tokens=9)
-    done = fitted("anthropic:claude-opus-4-8", asked)
-    assert times(done) == ["1h", None, "5m"]
-    assert losses(done) == [("approximated", "$.messages[0].content[2].cache.ttl", "anthropic-api")]
-    before = il.dialect("anthropic").write_request(asked).wire
-    found = refusals("anthropic", "anthropic", "claude-opus-4-8", before)
-    assert [each.rule for each in found] == ["ANT-TTL-ORDER"]
-    assert refusals("anthropic", "anthropic", "claude-opus-4-8", wire(done)) == []
-
-
-# -- turns ----------------------------------------------------------------------------------------
-
-
-def test_instructions_at_the_end_are_the_users_words_where_that_is_all_that_may_end() -> None:
-    asked = request(il.Message.user("hi"), il.Message.system("Be brief."))
-    done = fitted("mistral:mistral-large-latest", asked)
-    assert [m.role.value for m in done.value.messages] == ["user", "user"]
-    assert losses(done) == [("downgraded", "$.messages[1].role", "mistral")]
-    assert refusals("mistral", "openai-chat", "mistral-large-latest", wire(done)) == []
-    alone = fitted("mistral:mistral-large-latest", request(il.Message.system("Say hi.")))
-    assert [m.role.value for m in alone.value.messages] == ["user"]
-
-
-def test_a_model_without_instructions_is_told_them_as_the_users_words() -> None:
-    asked = request(il.Message.system("Be brief."), il.Message.user("hi"))
-    done = fitted("gemini:gemma-3-27b-it", asked)
-    assert wire(done)["contents"][0]["parts"][0]["text"].endswith("Be brief.")
-    assert losses(done) == [("downgraded", "$.messages[0].role", "gemma-3")]
-    assert refusals("gemini", "gemini", "gemma-3-27b-it", wire(done)) == []
-
-
-def test_a_host_that_knows_one_role_for_instructions_is_told_in_that() -> None:
-    rules = ruled(instructions={"role": "system"})
-    asked = request(il.Message.developer("Be brief."), il.Message.user("hi"))
-    done = fit(asked, rules, dialect="openai-chat")
-    assert wire(done)["messages"][0]["role"] == "system"
-    assert losses(done) == [("downgraded", "$.messages[0].role", "profile of the call")]
-
-
-def test_neighbours_are_joined_for_a_host_that_wants_turns_to_alternate() -> None:
-    rules = ruled(turns={"alternate": True})
-    asked = request(*map(il.Message.user, "ab"), il.Message.assistant("c"), il.Message.user("d"))
-    done = fit(asked, rules, dialect="openai-chat")
-    assert [m["role"] for m in wire(done)["messages"]] == ["user", "assistant", "user"]
-    assert losses(done) == [("moved", "$.messages[1]", "profile of the call")]
-
-
 # -- the rest -------------------------------------------------------------------------------------
-
-
-def test_keywords_of_input_schemas_that_are_refused_are_told_in_words() -> None:
-    rules = ruled(tools={"schema_without": ["minimum"]})
-    schema = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}}
-    given = il.ToolDefinition("look", "Looks.", schema)
-    done = fit(request(tools=(given,)), rules, dialect="openai-chat")
-    assert done.value.tools[0].input_schema == {
-        "type": "object",
-        "properties": {"n": {"type": "integer", "description": "minimum: 1"}},
-    }
-    assert losses(done) == [
-        ("approximated", "$.tools[0].input_schema.properties.n.minimum", "profile of the call")
-    ]
 
 
 def test_nothing_is_said_about_what_is_shown_where_there_is_no_switch() -> None:
@@ -254,28 +148,3 @@ def test_a_model_may_be_said_to_insist_on_signatures() -> None:
     for profile, signed in ((None, False), (own, True)):
         done = il.convert(body, "canonical", "gemini", model="gemini-2.5-flash", profile=profile)
         assert ("thoughtSignature" in str(done.wire)) is signed
-
-
-@pytest.mark.parametrize(
-    ("model", "body", "read"),
-    [
-        ("anthropic:claude-opus-4-8", b'{"messages":[{"role":"user","content":"hi"}]}', False),
-        ("anthropic:claude-opus-4-8", b'{"messages":[{"cache_control":{"ttl":"1h"}}]}', True),
-        (
-            "anthropic:claude-opus-4-8",
-            b'{"messages":[' + b'{"type":"image"},' * 600 + b'{"type":"image"}]}',
-            True,
-        ),
-        (
-            "anthropic:claude-opus-4-8",
-            b'{"messages":[{"type":"image","x":"' + b"x" * 70_000 + b'"}]}',
-            True,
-        ),
-        ("mistral:mistral-large-latest", b'{"messages":[{"role":"user"},{"role":"system"}]}', True),
-        ("openai:gpt-4o", b'{"messages":[{"prompt_cache_breakpoint":{}}]}', True),
-    ],
-)
-def test_a_body_is_read_where_a_limit_may_touch_it(model: str, body: bytes, read: bool) -> None:
-    provider, _, name = model.partition(":")
-    dialect = "anthropic" if provider == "anthropic" else "openai-chat"
-    assert touches(profile_of(name, provider, dialect), dialect, body) is read

@@ -10,7 +10,7 @@ import pyarrow as pa
 import interlingua as il
 from interlingua.bulk import arrow
 from interlingua.bulk.engines import Convert
-from tests.bulk.test_bulk import body
+from tests.bulk.rows import body
 
 COUNT = 30
 BAD = 7

@@ -1,0 +1,7 @@
+"""Options, for tests."""
+
+from __future__ import annotations
+
+from interlingua.model.exchange import Reasoning
+
+HIGH = Reasoning("high")
