@@ -228,14 +228,14 @@ class Facts(msgspec.Struct):
 
     def asking(self, request: Request) -> Facts:
         """The facts of these messages in a request that asks for this."""
-        self.flags = self.content | _asked(request)
+        self.flags = self.content | _flags_beside_messages(request)
         return self
 
 
 def facts_of(request: Request) -> Facts:
     """The facts of a whole request."""
     content, last, calls = _walk(request.messages, 0, _USER, None)
-    return Facts(content | _asked(request), content, last, calls)
+    return Facts(content | _flags_beside_messages(request), content, last, calls)
 
 
 def _walk(
@@ -286,7 +286,7 @@ def _odd(text: str) -> int:
     return DIRECTIVE if text.startswith(DIRECTIVE_START) else 0
 
 
-def _asked(request: Request) -> int:
+def _flags_beside_messages(request: Request) -> int:
     """Facts of a request beside its messages."""
     flags = 0
     if request.tools:

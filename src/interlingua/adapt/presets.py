@@ -53,7 +53,7 @@ def write(request: Request, name: str) -> Row:
     draft = format.write(transcript, "row.json" if name == _LISTED else "row.jsonl")
     wire = msgspec.json.decode(next(iter(draft.files.values())))
     report = Report(name, [*draft.report])
-    _tell_options(request, report)
+    _report_options(request, report)
     if "tools" in format.unsupported_fields:
         for number in range(len(request.tools)):
             report.add("dropped", f"$.tools[{number}]", f"{name} has no tools")
@@ -70,7 +70,7 @@ def line_of(body: Any, name: str) -> dict[str, Any]:
     return {**row, "method": "POST", "url": "/v1/chat/completions", "body": body}
 
 
-def _tell_options(request: Request, report: Report) -> None:
+def _report_options(request: Request, report: Report) -> None:
     defaults = _defaults(type(request.options))
     for option in request.options.__struct_fields__:
         if option != "raw" and not same(getattr(request.options, option), defaults[option]):

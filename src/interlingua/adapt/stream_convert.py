@@ -93,7 +93,7 @@ class StreamConverter:
                     for frame_out in writer.steps[kind](event):
                         out.append(encode(frame_out))
                 else:
-                    self._tell((event,), out)
+                    self._convert((event,), out)
         if self._tries and type(event) in PIECES and not rewriter.held:  # type: ignore[union-attr]  # only at home there is none
             self._tries -= 1
             self._shortcut = shortcut_from(self._decoder, self._reader, writer, frame, event)
@@ -103,9 +103,9 @@ class StreamConverter:
         """The stream has ended; one that ended too early ends with an error."""
         out: list[bytes] = []
         for frame in self._decoder.close():
-            self._tell(self._reader.feed(frame), out)
-        self._tell(self._reader.close(), out)
-        self._say(self._writer.close(), out)
+            self._convert(self._reader.feed(frame), out)
+        self._convert(self._reader.close(), out)
+        self._add_frames(self._writer.close(), out)
         self._end()
         return b"".join(out)
 
@@ -115,8 +115,8 @@ class StreamConverter:
         error = ProviderError(ErrorKind.NETWORK, str(problem))
         for event in self._reader.close():
             last = isinstance(event, StreamError)
-            self._tell([StreamError(error, event.partial) if last else event], out)  # type: ignore[union-attr, arg-type]  # it is one
-        self._say(self._writer.close(), out)
+            self._convert([StreamError(error, event.partial) if last else event], out)  # type: ignore[union-attr, arg-type]  # it is one
+        self._add_frames(self._writer.close(), out)
         self._end()
         return b"".join(out)
 
@@ -125,7 +125,7 @@ class StreamConverter:
             self._rewriter.written(self._writer.report)
         self._open = False
 
-    def _tell(self, events: Iterable[Event], out: list[bytes]) -> None:
+    def _convert(self, events: Iterable[Event], out: list[bytes]) -> None:
         for event in events:
             if self._watch is not None and type(event) not in PIECES:
                 seen = self._watch(event)
@@ -133,17 +133,17 @@ class StreamConverter:
                     continue
                 event = seen
             if self._rewriter is None:
-                self._say(self._writer.feed(event), out)
+                self._add_frames(self._writer.feed(event), out)
             else:
                 self._retell(event, self._rewriter, out)
 
     def _retell(self, event: Event, rewriter: StreamRewriter, out: list[bytes]) -> None:
         for rewritten in rewriter.feed(event):
-            self._say(self._writer.feed(rewritten), out)
+            self._add_frames(self._writer.feed(rewritten), out)
         if rewriter.ended:
             rewriter.written(self._writer.report)
 
-    def _say(self, frames: list[Frame], out: list[bytes]) -> None:
+    def _add_frames(self, frames: list[Frame], out: list[bytes]) -> None:
         out.extend(map(self._encode, frames))
 
 

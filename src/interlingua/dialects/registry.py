@@ -115,15 +115,15 @@ def _load(points: tuple[EntryPoint, ...]) -> dict[str, Dialect]:
 
 
 def _checked(point: EntryPoint) -> Dialect:
-    made = point.load()
-    if not isinstance(made, Dialect) or made.name != point.name:
+    plugged = point.load()
+    if not isinstance(plugged, Dialect) or plugged.name != point.name:
         raise TypeError(f"{point.value} is no dialect of that name")
-    if made.name in _FOLDERS:
+    if plugged.name in _FOLDERS:
         raise ValueError("the name is taken")
-    made.load("request")
-    made.load("response")
-    _ = made.signs, made.front, made.decoder  # what cannot be loaded is known now
-    return made
+    plugged.load("request")
+    plugged.load("response")
+    _ = plugged.signs, plugged.front, plugged.decoder  # what cannot be loaded is known now
+    return plugged
 
 
 class Detected(msgspec.Struct, frozen=True):

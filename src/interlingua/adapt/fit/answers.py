@@ -126,8 +126,8 @@ class _Reader:
         return self._reader.marks
 
     @marks.setter
-    def marks(self, wanted: bool) -> None:
-        self._reader.marks = wanted
+    def marks(self, value: bool) -> None:
+        self._reader.marks = value
 
     def feed(self, frame: Frame) -> list[Event]:
         return [

@@ -39,7 +39,7 @@ class Fitter:
         """The tool that is called in place of an answer in JSON."""
         self.moved: set[int] = set()
         """Instructions of which it was told already that they stand elsewhere."""
-        self.form: dict[str, Any] = {}
+        self.spelling: dict[str, Any] = {}
         self.respelled: dict[str, Any] = {}
         """How something is spelled for this model, where its dialect has several ways."""
         self._changed: dict[str, Any] = {}
@@ -113,9 +113,9 @@ class Fitter:
             changes["messages"] = self.messages
         if self.tools is not request.tools:
             changes["tools"] = self.tools
-        if self.form or self.respelled:
+        if self.spelling or self.respelled:
             own_raw = dict((request.raw or {}).get(self.dialect) or {})
-            own_raw[FORM] = {**self.form, **(own_raw.get(FORM) or {}), **self.respelled}
+            own_raw[FORM] = {**self.spelling, **(own_raw.get(FORM) or {}), **self.respelled}
             changes["raw"] = {**(request.raw or {}), self.dialect: own_raw}
         return request.replace(**changes) if changes else request
 

@@ -68,8 +68,8 @@ def worth_remembering(name: str, allowed: AllowedValues) -> AllowedValues:
 def _may_leave_out(name: str, value: Any) -> bool:
     if name in _LEVELS:
         levels, default = _LEVELS[name]
-        wanted = value.lower() if isinstance(value, str) else None
-        return wanted in levels[levels.index(default) :]
+        level = value.lower() if isinstance(value, str) else None
+        return level in levels[levels.index(default) :]
     if name in _ANSWERS:  # the default is one
         return isinstance(value, int) and value >= 1
     if name == "parallel_tool_calls":  # the default is true
@@ -79,10 +79,10 @@ def _may_leave_out(name: str, value: Any) -> bool:
 
 def _lower_level(levels: tuple[str, ...], value: Any, allowed: tuple[str, ...]) -> str | None:
     """The next lower level that is allowed, in the case of the old one."""
-    wanted = value.lower() if isinstance(value, str) else None
-    if wanted not in levels or wanted in allowed:
+    level = value.lower() if isinstance(value, str) else None
+    if level not in levels or level in allowed:
         return None
-    lower = [each for each in levels[: levels.index(wanted)] if each in allowed]
+    lower = [each for each in levels[: levels.index(level)] if each in allowed]
     if not lower:
         return None
     return lower[-1].upper() if value.isupper() else lower[-1]
@@ -283,8 +283,8 @@ def refused_in(text: str, body: Members, model: str, param: str | None = None) -
 
 def _named(text: str, places: Iterable[Path], param: str | None) -> Path | None:
     for names in ([param] if param is not None else [], _WORD.findall(text)):
-        wanted = {_dotted(name.split(".")) for name in names}
-        found = [place for place in places if _is_called(place, wanted)]
+        dotted = {_dotted(name.split(".")) for name in names}
+        found = [place for place in places if _is_called(place, dotted)]
         deepest = max(map(len, found), default=0)  # the longer name is the more exact one
         found = [place for place in found if len(place) == deepest]
         if len(found) == 1:

@@ -28,7 +28,7 @@ def fit_marks(fitter: Fitter) -> None:
         return
     marks = list(_marks(fitter))
     if len({id(each.value) for each in marks}) < len(marks):
-        _tell_apart(fitter)
+        _copy_shared(fitter)
         marks = list(_marks(fitter))
     automatic = fitter.now("cache") is not None
     if not marks and not automatic:
@@ -47,10 +47,10 @@ def fit_marks(fitter: Fitter) -> None:
         gone |= dict.fromkeys(others, "limits.cache_marks")
     lasting = _lasting(fitter, [each for each in left if id(each.value) not in gone])
     if gone or lasting:
-        _say(fitter, gone, lasting)
+        _apply(fitter, gone, lasting)
 
 
-def _tell_apart(fitter: Fitter) -> None:
+def _copy_shared(fitter: Fitter) -> None:
     """One block that stands in several places is one for each of them from here on."""
     seen: set[int] = set()
 
@@ -102,22 +102,22 @@ def _lasting(fitter: Fitter, marks: list[_Mark]) -> dict[int, tuple[str, str]]:
     lasting: dict[int, tuple[str, str]] = {}
     shortest = len(rules.ttls) - 1
     for each in marks:
-        wanted = each.value.cache.ttl
-        ttl = _near(wanted, rules.ttls) if wanted is not None else rules.ttls[0]
+        requested = each.value.cache.ttl
+        ttl = _near(requested, rules.ttls) if requested is not None else rules.ttls[0]
         field = "cache.ttls"
         if rules.longest_first and rules.ttls.index(ttl) > shortest:
             ttl, field = rules.ttls[shortest], "cache.longest_first"
         shortest = rules.ttls.index(ttl)
-        if wanted is not None and ttl != wanted:
+        if requested is not None and ttl != requested:
             lasting[id(each.value)] = (ttl, field)
     return lasting
 
 
-def _near(wanted: str, known: tuple[str, ...]) -> str:
+def _near(requested: str, known: tuple[str, ...]) -> str:
     """The same, else the next shorter one, else the shortest."""
-    if wanted in known:
-        return wanted
-    shorter = [each for each in known if _seconds(each) <= _seconds(wanted)]
+    if requested in known:
+        return requested
+    shorter = [each for each in known if _seconds(each) <= _seconds(requested)]
     return shorter[-1] if shorter else known[0]
 
 
@@ -169,7 +169,7 @@ def _letters(value: Any) -> int:
 _MUCH = 1 << 20
 
 
-def _say(fitter: Fitter, gone: dict[int, str], lasting: dict[int, tuple[str, str]]) -> None:
+def _apply(fitter: Fitter, gone: dict[int, str], lasting: dict[int, tuple[str, str]]) -> None:
     edits = _MarkEdits(fitter, gone, lasting)
     fitter.tools = tuple([edits.of(tool) for tool in fitter.tools])
     fitter.messages = tuple([edits.message(message) for message in fitter.messages])

@@ -59,32 +59,32 @@ def near(effort: Effort, known: Sequence[Effort]) -> Effort | None:
 
 def fit_reasoning(fitter: Fitter) -> None:
     rules = fitter.profile.reasoning
-    wanted: Reasoning | None = fitter.now("reasoning")
-    if wanted is not None:
-        adjusted = _adjusted(fitter, wanted, rules)
+    requested: Reasoning | None = fitter.now("reasoning")
+    if requested is not None:
+        adjusted = _adjusted(fitter, requested, rules)
         if adjusted is not None and adjusted.visible is not None and rules.visible == "none":
             adjusted = _unshown(fitter, adjusted, rules)
-        if adjusted is not wanted:
+        if adjusted is not requested:
             fitter.change("reasoning", adjusted)
     _beside_tools(fitter)
     _note(fitter, fitter.now("reasoning"), rules)
 
 
-def _adjusted(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reasoning | None:
+def _adjusted(fitter: Fitter, requested: Reasoning, rules: ReasoningRules) -> Reasoning | None:
     if rules.carrier == "none":
-        _not_at_all(fitter, wanted)
+        _not_at_all(fitter, requested)
         return None
-    if wanted.mode == "off":
-        return _off(fitter, wanted, rules)
+    if requested.mode == "off":
+        return _off(fitter, requested, rules)
     if rules.carrier == "budget":
-        return _on_budget(fitter, wanted, rules)
+        return _on_budget(fitter, requested, rules)
     if rules.carrier in _BY_EFFORT:
-        return _by_effort(fitter, wanted, rules)
+        return _by_effort(fitter, requested, rules)
     if rules.carrier == "toggle":
-        return _switched_on(fitter, wanted)
-    if wanted.budget_tokens is None:
-        return wanted
-    return _with_budget(fitter, wanted, wanted.budget_tokens, rules)
+        return _switched_on(fitter, requested)
+    if requested.budget_tokens is None:
+        return requested
+    return _with_budget(fitter, requested, requested.budget_tokens, rules)
 
 
 def _unshown(fitter: Fitter, reasoning: Reasoning, rules: ReasoningRules) -> Reasoning | None:
@@ -96,8 +96,8 @@ def _unshown(fitter: Fitter, reasoning: Reasoning, rules: ReasoningRules) -> Rea
     return None if left == Reasoning() and rules.default not in (None, "off", "none") else left
 
 
-def _not_at_all(fitter: Fitter, wanted: Reasoning) -> None:
-    if wanted.mode != "off":
+def _not_at_all(fitter: Fitter, requested: Reasoning) -> None:
+    if requested.mode != "off":
         reason = "cannot be told how to think"
     elif fitter.profile.reasoning.default not in (None, "off", "none"):
         reason = "always thinks, and cannot be told not to"
@@ -109,19 +109,19 @@ def _not_at_all(fitter: Fitter, wanted: Reasoning) -> None:
 # -- off ------------------------------------------------------------------------------------------
 
 
-def _off(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reasoning:
+def _off(fitter: Fitter, requested: Reasoning, rules: ReasoningRules) -> Reasoning:
     if rules.off is False or _knows_no_none(rules):
-        return _nearly_off(fitter, wanted, rules)
-    if wanted.effort is not None and rules.efforts is not None and not rules.efforts:
+        return _nearly_off(fitter, requested, rules)
+    if requested.effort is not None and rules.efforts is not None and not rules.efforts:
         fitter.lost("reasoning.effort", "reasoning.efforts", "takes no effort", "dropped")
-        return wanted.replace(effort=None)
-    if wanted.effort is not None and rules.off_to is not None:
+        return requested.replace(effort=None)
+    if requested.effort is not None and rules.off_to is not None:
         most = EFFORTS.index(rules.off_to)
-        if EFFORTS.index(wanted.effort) > most:
+        if EFFORTS.index(requested.effort) > most:
             reason = f"takes no effort above {rules.off_to} while thinking is off"
             fitter.lost("reasoning.effort", "reasoning.off_to", reason)
-            return wanted.replace(effort=rules.off_to)
-    return wanted
+            return requested.replace(effort=rules.off_to)
+    return requested
 
 
 def _knows_no_none(rules: ReasoningRules) -> bool:
@@ -130,12 +130,12 @@ def _knows_no_none(rules: ReasoningRules) -> bool:
     return is_effort and rules.off is None and "none" not in (rules.efforts or ("none",))
 
 
-def _nearly_off(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reasoning:
+def _nearly_off(fitter: Fitter, requested: Reasoning, rules: ReasoningRules) -> Reasoning:
     how = rules.off_as or "lowest"
     field = "reasoning.off" if fitter.profile.rule("reasoning.off") else "reasoning.efforts"
     fitter.lost("reasoning.mode", field, f"always thinks; said as {how}")
     if how == "between_tools":
-        return Reasoning(mode="between_tools", effort=wanted.effort)
+        return Reasoning(mode="between_tools", effort=requested.effort)
     if how.startswith("budget:"):
         return Reasoning(budget_tokens=int(how.removeprefix("budget:")))
     lowest: Effort = "low" if how == "lowest" else how  # type: ignore[assignment]  # one of them
@@ -148,8 +148,8 @@ def _nearly_off(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Rea
 # -- efforts --------------------------------------------------------------------------------------
 
 
-def _by_effort(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reasoning | None:
-    adjusted = wanted
+def _by_effort(fitter: Fitter, requested: Reasoning, rules: ReasoningRules) -> Reasoning | None:
+    adjusted = requested
     if adjusted.budget_tokens is not None:
         if rules.budget_too:
             on_budget = _with_budget(fitter, adjusted, adjusted.budget_tokens, rules)
@@ -162,26 +162,26 @@ def _by_effort(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reas
     return _as_usual(fitter, adjusted, rules)
 
 
-def _with_effort(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reasoning:
-    effort = wanted.effort
+def _with_effort(fitter: Fitter, requested: Reasoning, rules: ReasoningRules) -> Reasoning:
+    effort = requested.effort
     if effort is None or rules.efforts is None or effort in rules.efforts:
-        return wanted
+        return requested
     nearest = near(effort, rules.efforts)
     how = f"has no effort {effort}"
     if nearest is None:
         fitter.lost("reasoning.effort", "reasoning.efforts", how, "dropped")
     else:
         fitter.lost("reasoning.effort", "reasoning.efforts", f"{how}; said as {nearest}")
-    return wanted.replace(effort=nearest)
+    return requested.replace(effort=nearest)
 
 
-def _budget_as_effort(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reasoning:
-    effort = wanted.effort or effort_of(wanted.budget_tokens or 0)
+def _budget_as_effort(fitter: Fitter, requested: Reasoning, rules: ReasoningRules) -> Reasoning:
+    effort = requested.effort or effort_of(requested.budget_tokens or 0)
     nearest = effort if rules.efforts is None else near(effort, rules.efforts)
     reason = f"takes no budget for thinking; said as effort {nearest}"
     fitter.lost("reasoning.budget_tokens", "reasoning.carrier", reason)
-    mode = None if wanted.mode == "on" else wanted.mode
-    return wanted.replace(effort=nearest, budget_tokens=None, mode=mode)
+    mode = None if requested.mode == "on" else requested.mode
+    return requested.replace(effort=nearest, budget_tokens=None, mode=mode)
 
 
 def _thinking(fitter: Fitter, reasoning: Reasoning, rules: ReasoningRules) -> Reasoning:
@@ -190,10 +190,10 @@ def _thinking(fitter: Fitter, reasoning: Reasoning, rules: ReasoningRules) -> Re
         reason = "does not know thinking between calls only; said as adaptive"
         fitter.lost("reasoning.mode", "reasoning.carrier", reason)
         return reasoning.replace(mode="adaptive")
-    asked = (
+    has_effort_alone = (
         reasoning.mode is None and reasoning.effort is not None and reasoning.budget_tokens is None
     )
-    if asked and rules.effort_thinks is False and not _is_alone(fitter):
+    if has_effort_alone and rules.effort_thinks is False and not _is_alone(fitter):
         return reasoning.replace(mode="adaptive")
     return reasoning
 
@@ -220,18 +220,18 @@ def _as_usual(fitter: Fitter, reasoning: Reasoning, rules: ReasoningRules) -> Re
 # -- budgets --------------------------------------------------------------------------------------
 
 
-def _on_budget(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reasoning | None:
-    budget = wanted.budget_tokens
+def _on_budget(fitter: Fitter, requested: Reasoning, rules: ReasoningRules) -> Reasoning | None:
+    budget = requested.budget_tokens
     if budget is not None:
-        adjusted = _with_budget(fitter, wanted, budget, rules)
+        adjusted = _with_budget(fitter, requested, budget, rules)
         return adjusted if adjusted is None else _beside_budget(fitter, adjusted, rules)
-    if wanted.effort is not None:
+    if requested.effort is not None:
         if rules.efforts and _is_alone(fitter):
-            return _with_effort(fitter, wanted, rules)
-        return _effort_as_budget(fitter, wanted, wanted.effort, rules)
+            return _with_effort(fitter, requested, rules)
+        return _effort_as_budget(fitter, requested, requested.effort, rules)
     if fitter.traits.adaptive_thinking:
-        return wanted  # which is told -1, and finds its own
-    if wanted.mode is None and wanted.visible is False:
+        return requested  # which is told -1, and finds its own
+    if requested.mode is None and requested.visible is False:
         reason = "does not think unasked, so there is nothing to hide"
         fitter.lost("reasoning", "reasoning.carrier", reason, "dropped", "info")
         return None
@@ -240,11 +240,11 @@ def _on_budget(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reas
         _too_short(fitter)
         return None
     fitter.lost("reasoning.mode", "reasoning.carrier", f"thinks on a budget; said as {budget}")
-    return wanted.replace(mode=None, budget_tokens=budget)
+    return requested.replace(mode=None, budget_tokens=budget)
 
 
 def _effort_as_budget(
-    fitter: Fitter, wanted: Reasoning, effort: Effort, rules: ReasoningRules
+    fitter: Fitter, requested: Reasoning, effort: Effort, rules: ReasoningRules
 ) -> Reasoning | None:
     budget = _chosen(effort, rules, fitter.now(MAXIMUM))
     if budget is None:
@@ -253,8 +253,8 @@ def _effort_as_budget(
     reason = f"thinks on a budget; effort {effort} said as {budget} tokens"
     fitter.lost("reasoning.effort", "reasoning.carrier", reason)
     nearest = near(effort, rules.efforts) if rules.efforts else None
-    mode = None if wanted.mode in ("on", "adaptive", "between_tools") else wanted.mode
-    return wanted.replace(effort=nearest, budget_tokens=budget, mode=mode)
+    mode = None if requested.mode in ("on", "adaptive", "between_tools") else requested.mode
+    return requested.replace(effort=nearest, budget_tokens=budget, mode=mode)
 
 
 def _beside_budget(fitter: Fitter, reasoning: Reasoning, rules: ReasoningRules) -> Reasoning:
@@ -268,26 +268,26 @@ def _beside_budget(fitter: Fitter, reasoning: Reasoning, rules: ReasoningRules) 
 
 
 def _with_budget(
-    fitter: Fitter, wanted: Reasoning, budget: int, rules: ReasoningRules
+    fitter: Fitter, requested: Reasoning, budget: int, rules: ReasoningRules
 ) -> Reasoning | None:
     accepted = _clamped(budget, rules, fitter.now(MAXIMUM))
     if accepted == budget:
-        return wanted
+        return requested
     if accepted is None:
         _too_short(fitter)
         return None
     reason = f"takes no budget of {budget} tokens here; said as {accepted}"
     fitter.lost("reasoning.budget_tokens", "reasoning.budget", reason)
-    return wanted.replace(budget_tokens=accepted)
+    return requested.replace(budget_tokens=accepted)
 
 
 def _chosen(effort: Effort, rules: ReasoningRules, most: int | None) -> int | None:
     """The budget for an effort, with room left for an answer."""
     least = (rules.budget or (0, 0))[0]
-    wanted = BUDGETS[effort]
+    requested = BUDGETS[effort]
     if rules.inside_max_tokens and most is not None:
-        wanted = min(wanted, max(least, most - _RESERVE))
-    return _clamped(wanted, rules, most)
+        requested = min(requested, max(least, most - _RESERVE))
+    return _clamped(requested, rules, most)
 
 
 def _clamped(budget: int, rules: ReasoningRules, most: int | None) -> int | None:
@@ -309,14 +309,14 @@ def _too_short(fitter: Fitter) -> None:
 # -- switches, and what follows from it -----------------------------------------------------------
 
 
-def _switched_on(fitter: Fitter, wanted: Reasoning) -> Reasoning:
-    adjusted = wanted
+def _switched_on(fitter: Fitter, requested: Reasoning) -> Reasoning:
+    adjusted = requested
     for name in ("effort", "budget_tokens"):
         if getattr(adjusted, name) is not None:
             reason = "thinks or does not; said as on"
             fitter.lost(f"reasoning.{name}", "reasoning.carrier", reason)
             adjusted = adjusted.replace(**{name: None})
-    return adjusted if adjusted is wanted else adjusted.replace(mode="on")
+    return adjusted if adjusted is requested else adjusted.replace(mode="on")
 
 
 def _beside_tools(fitter: Fitter) -> None:
@@ -324,17 +324,17 @@ def _beside_tools(fitter: Fitter) -> None:
     beside = fitter.profile.tools.effort
     if beside is None or all(tool.executor == "provider" for tool in fitter.tools):
         return
-    wanted: Reasoning | None = fitter.now("reasoning")
-    if wanted is not None and wanted.mode == "off" and wanted.effort is None:
+    requested: Reasoning | None = fitter.now("reasoning")
+    if requested is not None and requested.mode == "off" and requested.effort is None:
         return
     if beside == "none":
         reason = f"takes tools in {fitter.dialect} only without thinking"
         fitter.lost("reasoning", "tools.effort", reason)
         fitter.change("reasoning", Reasoning(mode="off"))
-    elif wanted is not None and wanted.effort is not None:
+    elif requested is not None and requested.effort is not None:
         reason = f"takes no effort beside tools in {fitter.dialect}"
         fitter.lost("reasoning.effort", "tools.effort", reason, "dropped")
-        rest = wanted.replace(effort=None)
+        rest = requested.replace(effort=None)
         fitter.change("reasoning", None if rest == Reasoning() else rest)
 
 
@@ -355,4 +355,4 @@ def _note(fitter: Fitter, reasoning: Reasoning | None, rules: ReasoningRules) ->
     fitter.effort_none = is_off or (reasoning is None and rules.default in ("off", "none"))
     place = _BEDROCK_PLACES.get(rules.carrier or "")
     if reasoning is not None and place is not None and fitter.traits.effort_key_varies:
-        fitter.form["effort"] = place
+        fitter.spelling["effort"] = place

@@ -90,17 +90,17 @@ _INSTRUCTS = (Role.SYSTEM, Role.DEVELOPER)
 
 
 def fit_output(fitter: Fitter) -> None:
-    wanted: ResponseFormat | None = fitter.now("response_format")
-    if wanted is None or wanted.kind == "text":
+    requested: ResponseFormat | None = fitter.now("response_format")
+    if requested is None or requested.kind == "text":
         return
     beside = _beside_tools(fitter)
     if beside:
-        _in_words(fitter, wanted, "tools.with_json", beside)
-    elif wanted.kind == "json":
+        _in_words(fitter, requested, "tools.with_json", beside)
+    elif requested.kind == "json":
         if fitter.profile.output.json is False:
-            _in_words(fitter, wanted, "output.json", "knows JSON by a schema only")
-    elif wanted.schema is not None:
-        _schema(fitter, wanted, wanted.schema)
+            _in_words(fitter, requested, "output.json", "knows JSON by a schema only")
+    elif requested.schema is not None:
+        _schema(fitter, requested, requested.schema)
 
 
 def _beside_tools(fitter: Fitter) -> str | None:
@@ -115,25 +115,25 @@ def _beside_tools(fitter: Fitter) -> str | None:
     return "takes no JSON output while a call is forced" if forced else None
 
 
-def _schema(fitter: Fitter, wanted: ResponseFormat, schema: JsonObject) -> None:
+def _schema(fitter: Fitter, requested: ResponseFormat, schema: JsonObject) -> None:
     how = fitter.profile.output.schema
     if how == "tool":
-        _by_tool(fitter, wanted, schema, "output.schema", "takes no schema for its answer")
+        _by_tool(fitter, requested, schema, "output.schema", "takes no schema for its answer")
     elif how == "json":
-        _in_words(fitter, wanted, "output.schema", "knows JSON without a schema only", json=True)
+        _in_words(fitter, requested, "output.schema", "knows JSON without a schema only", json=True)
     elif how == "none":
-        _in_words(fitter, wanted, "output.schema", "takes no schema for its answer")
+        _in_words(fitter, requested, "output.schema", "takes no schema for its answer")
     else:
-        _native(fitter, wanted, schema)
+        _native(fitter, requested, schema)
 
 
 # -- as such --------------------------------------------------------------------------------------
 
 
-def _native(fitter: Fitter, wanted: ResponseFormat, schema: JsonObject) -> None:
+def _native(fitter: Fitter, requested: ResponseFormat, schema: JsonObject) -> None:
     too_much = _too_much(fitter, schema)
     if too_much:
-        _by_tool(fitter, wanted, schema, "tools.strict_optional", too_much)
+        _by_tool(fitter, requested, schema, "tools.strict_optional", too_much)
         return
     rules = fitter.profile.output
     new = adapted(schema, rules)
@@ -143,12 +143,12 @@ def _native(fitter: Fitter, wanted: ResponseFormat, schema: JsonObject) -> None:
     if new.closed:
         reason = "takes closed objects only; no further properties are said to be allowed"
         fitter.lost("response_format.schema", "output.closed", reason)
-    adjusted = wanted.replace(schema=new.schema) if new.schema != schema else wanted
+    adjusted = requested.replace(schema=new.schema) if new.schema != schema else requested
     if adjusted.strict and rules.strict_closed and not is_closed(new.schema):
         reason = "is strict only with closed objects that require all they have"
         fitter.lost("response_format.strict", "output.strict_closed", reason, "dropped")
         adjusted = adjusted.replace(strict=None)
-    if adjusted is not wanted:
+    if adjusted is not requested:
         fitter.change("response_format", adjusted)
 
 
@@ -166,16 +166,18 @@ def _too_much(fitter: Fitter, schema: JsonObject) -> str | None:
 
 
 def _by_tool(
-    fitter: Fitter, wanted: ResponseFormat, schema: JsonObject, field: str, why: str
+    fitter: Fitter, requested: ResponseFormat, schema: JsonObject, field: str, why: str
 ) -> None:
     choice = _forced(fitter)
     if choice is None:
-        _in_words(fitter, wanted, field, why)
+        _in_words(fitter, requested, field, why)
         return
-    name = wanted.name or JSON_TOOL
+    name = requested.name or JSON_TOOL
     while any(tool.name == name for tool in fitter.tools):
         name += "_"
-    words = f"{wanted.description} {JSON_TOOL_WORDS}" if wanted.description else JSON_TOOL_WORDS
+    words = (
+        f"{requested.description} {JSON_TOOL_WORDS}" if requested.description else JSON_TOOL_WORDS
+    )
     fitter.tools = (*fitter.tools, ToolDefinition(name, words, schema))
     fitter.json_tool = name
     fitter.change("tool_choice", choice if choice.names != (JSON_TOOL,) else _only(name))
@@ -204,12 +206,12 @@ def _only(name: str) -> ToolChoice:
 
 
 def _in_words(
-    fitter: Fitter, wanted: ResponseFormat, field: str, why: str, json: bool = False
+    fitter: Fitter, requested: ResponseFormat, field: str, why: str, json: bool = False
 ) -> None:
     """As an instruction; with plain JSON output beside it where the model has that."""
     words = JSON_WORDS
-    if wanted.schema is not None:
-        words += f" {SCHEMA_WORDS}\n{msgspec.json.encode(wanted.schema).decode()}"
+    if requested.schema is not None:
+        words += f" {SCHEMA_WORDS}\n{msgspec.json.encode(requested.schema).decode()}"
     leading = 0
     for message in fitter.messages:
         if message.role not in _INSTRUCTS:
@@ -224,28 +226,28 @@ def _in_words(
 def fit_length(fitter: Fitter) -> None:
     _respell(fitter)
     limits = fitter.profile.limits
-    wanted: int | None = fitter.now(MAXIMUM)
-    if wanted is None:
+    requested: int | None = fitter.now(MAXIMUM)
+    if requested is None:
         usual = limits.default_output or limits.output
         field = "limits.default_output" if limits.default_output else "limits.output"
-        if usual is not None and fitter.traits.needs_limit and not _says_none(fitter):
+        if usual is not None and fitter.traits.needs_limit and not _had_no_limit(fitter):
             fitter.change(MAXIMUM, usual)
             reason = f"wants to be told how long an answer may be; said as its own limit, {usual}"
             fitter.lost(MAXIMUM, field, reason, severity="info")
-    elif limits.output is not None and wanted > limits.output:
+    elif limits.output is not None and requested > limits.output:
         fitter.change(MAXIMUM, limits.output)
-        reason = f"gives at most {limits.output} tokens; {wanted} said as that"
+        reason = f"gives at most {limits.output} tokens; {requested} said as that"
         fitter.lost(MAXIMUM, "limits.output", reason)
-    elif limits.min_output is not None and wanted < limits.min_output:
+    elif limits.min_output is not None and requested < limits.min_output:
         fitter.change(MAXIMUM, limits.min_output)
-        reason = f"takes no limit below {limits.min_output}; {wanted} said as that"
+        reason = f"takes no limit below {limits.min_output}; {requested} said as that"
         fitter.lost(MAXIMUM, "limits.min_output", reason)
 
 
 def _respell(fitter: Fitter) -> None:
     """A key that the wire remembers, and this model does not take. A spelling is no loss."""
-    word, form = fitter.profile.words.max_tokens, form_of(fitter)
-    named, twice = form.get("named", {}), form.get("twice", {})
+    word, spelling_read = fitter.profile.words.max_tokens, spelling_of_request(fitter)
+    named, twice = spelling_read.get("named", {}), spelling_read.get("twice", {})
     spelling = None if MAXIMUM in twice else named.get(USUAL_WORD, USUAL_WORD)
     if word is not None and fitter.now(MAXIMUM) is not None and spelling != word:
         fitter.respelled["named"] = {**named, USUAL_WORD: word, MAX_KEY: word}
@@ -254,15 +256,15 @@ def _respell(fitter: Fitter) -> None:
         fitter.drop("user", "words.user", "takes no id of an end user")
 
 
-def form_of(fitter: Fitter) -> dict[str, Any]:
+def spelling_of_request(fitter: Fitter) -> dict[str, Any]:
     own_raw = (fitter.request.raw or {}).get(fitter.dialect) or {}
     return own_raw.get(FORM) or {}
 
 
-def _says_none(fitter: Fitter) -> bool:
+def _had_no_limit(fitter: Fitter) -> bool:
     """Whether the wire that was read had no limit either: it goes home as it came."""
-    form = form_of(fitter)
-    return any(MAX_KEY in form.get(word, ()) for word in ("absent", "spelled"))
+    spelling_read = spelling_of_request(fitter)
+    return any(MAX_KEY in spelling_read.get(word, ()) for word in ("absent", "spelled"))
 
 
 MAX_KEY = "max_tokens"
@@ -312,9 +314,9 @@ def fit_sampling(fitter: Fitter) -> None:
     _count(fitter)
     if fitter.now("stop"):
         _stop(fitter)
-    words, wanted = fitter.profile.output.verbosity, fitter.now("verbosity")
-    if words is not None and wanted is not None and wanted not in words:
-        fitter.drop("verbosity", "output.verbosity", f"has no verbosity {wanted}")
+    words, requested = fitter.profile.output.verbosity, fitter.now("verbosity")
+    if words is not None and requested is not None and requested not in words:
+        fitter.drop("verbosity", "output.verbosity", f"has no verbosity {requested}")
     if fitter.traits.sampling_by_model:
         _spell(fitter)
 
@@ -325,7 +327,7 @@ def _spell(fitter: Fitter) -> None:
     known = [option for option in _RETIRED if getattr(rules, option) not in (None, "never")]
     options = [option for option in known if fitter.now(option) is not None]
     if options:
-        fitter.form["sampling"] = options
+        fitter.spelling["sampling"] = options
 
 
 _RETIRED = ("temperature", "top_p", "top_k")
@@ -383,8 +385,8 @@ def _within(fitter: Fitter, option: str, span: tuple[float, float], field: str) 
 
 
 def _count(fitter: Fitter) -> None:
-    most, asked = fitter.profile.sampling.n, fitter.now("n")
-    if most is None or asked is None or asked <= most:
+    most, requested = fitter.profile.sampling.n, fitter.now("n")
+    if most is None or requested is None or requested <= most:
         return
     if most > 1:
         fitter.change("n", most)

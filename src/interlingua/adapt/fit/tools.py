@@ -37,10 +37,10 @@ def dialect_for_tools(
     runs = {tool.executor for tool in tools}
     if beside:
         runs.add("provider")
-    wanted = rules.tools_dialect if "client" in runs else None
-    if wanted is None and "provider" in runs:
-        wanted = rules.server_dialect
-    return wanted if wanted != profile.dialect and wanted in speaks else None
+    chosen = rules.tools_dialect if "client" in runs else None
+    if chosen is None and "provider" in runs:
+        chosen = rules.server_dialect
+    return chosen if chosen != profile.dialect and chosen in speaks else None
 
 
 def dialect_for_request(profile: Profile, request: Request, speaks: Collection[str]) -> str | None:

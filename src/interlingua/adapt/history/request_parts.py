@@ -62,8 +62,11 @@ def without_order(request: Request, recorder: LossRecorder) -> Request:
     tools = tuple([_unordered(tool, "input_schema", recorder) for tool in request.tools])
     if any(new is not old for new, old in zip(tools, request.tools, strict=True)):
         changes["tools"] = tools
-    wanted = request.options.response_format
-    if wanted is not None and (new := _unordered(wanted, "schema", recorder)) is not wanted:
+    response_format = request.options.response_format
+    if (
+        response_format is not None
+        and (new := _unordered(response_format, "schema", recorder)) is not response_format
+    ):
         changes["options"] = request.options.replace(response_format=new)
         recorder.alias(changes["options"], request.options)
     return request.replace(**changes) if changes else request
@@ -151,7 +154,7 @@ STORING = frozenset({"openai-responses", "gemini-interactions"})
 """Dialects whose services store an answer unless the request has `store: false`."""
 
 
-def tell_labels(
+def report_labels(
     request: Request,
     source: str | None,
     target: Dialect,

@@ -61,8 +61,8 @@ def retell(
         return Adapted(HistoryRewriter(recipient, recorder).response(value), recorder)
     hoist = require_instructions(instructions)
     request = value if type(value) is Request else _of_messages(value)
-    asked = model or request.model  # unless another one is asked now
-    recipient = Recipient(to, asked, provider, strict_issuer, False, source, request.model)
+    target_model = model or request.model  # unless another one is asked now
+    recipient = Recipient(to, target_model, provider, strict_issuer, False, source, request.model)
     recorder = LossRecorder(to.name, request, Report(to.name))
     rewriter = HistoryRewriter(recipient, recorder, images, profile, hoist)
     rewritten, _ = rewriter.request(request, facts_of(request))

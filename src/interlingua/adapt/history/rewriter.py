@@ -41,7 +41,7 @@ from interlingua.adapt.history.request_parts import (
     STORING,
     has_groups,
     in_front,
-    tell_labels,
+    report_labels,
     tools_for,
     ungrouped,
     unstored,
@@ -206,7 +206,7 @@ class HistoryRewriter:
         if request.options.metadata is None:
             return request
         provider = None if self.profile is None else self.profile.provider
-        return tell_labels(request, self.source, self.target, provider, self.recorder)
+        return report_labels(request, self.source, self.target, provider, self.recorder)
 
     def discontinued(self, request: Request, _: Facts) -> Request:
         if self.is_continued:
@@ -387,8 +387,8 @@ class HistoryRewriter:
     def compaction(self, block: CompactionBlock, message: Message) -> Block | None:
         """Compacted history goes back to the service that made it; others are told what can be read
         of it, and so is everybody of a summary that somebody else wrote."""
-        made = block.signature or block.data or message.metadata.protocol or self.recipient.source
-        if self.traits.compactions and made and self.recipient.can_read(message, block):
+        issued = block.signature or block.data or message.metadata.protocol or self.recipient.source
+        if self.traits.compactions and issued and self.recipient.can_read(message, block):
             return block
         return compaction_as_text(block, self.recorder)
 

@@ -114,12 +114,12 @@ class _ToolMapping:
         """What stands for a tool now, by the name that it had."""
         self.raw: dict[str, Any] = dict(request.raw or {})
 
-    def mappable(self, asked: list[LiftedSearch]) -> dict[int, LiftedSearch]:
+    def mappable(self, searches: list[LiftedSearch]) -> dict[int, LiftedSearch]:
         """What may be said as a tool of the vendor's; the rest stays where it was."""
         beside = {}
-        for each in asked:
+        for each in searches:
             concept = concept_of(each.tool)
-            if concept is not None and self.form(concept) is not None:
+            if concept is not None and self.spelling_for(concept) is not None:
                 beside[id(each.tool)] = each
                 self.recorder.alias(each.tool, self.request)
         return beside
@@ -215,7 +215,7 @@ class _ToolMapping:
         keys = KEYS.get(concept, (concept,))
         return next((self.has[key] for key in keys if key in self.has), None)
 
-    def form(self, concept: str) -> tuple[VendorSpelling, str] | None:
+    def spelling_for(self, concept: str) -> tuple[VendorSpelling, str] | None:
         """How the vendor says it, and its word."""
         word = self.word(concept)
         for vendor in (self.vendor, LIKE.get(self.vendor)):
@@ -230,7 +230,7 @@ class _ToolMapping:
         if concept in STORED:
             self.refused(number, tool, STORED[concept])
             return
-        found = self.form(concept)
+        found = self.spelling_for(concept)
         if found is None:
             return  # told where tools are retold
         if self.profile.tools.with_server == "no" and self.functions():

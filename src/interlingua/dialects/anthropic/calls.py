@@ -173,11 +173,11 @@ def read_hosted_result(part: Wire, scope: Scope) -> ToolResultBlock:
     content: Any = _read_inner(inner, preserved) if type(inner) is dict else None
     if content is None:
         content = _read_content(part, HOSTED, preserved)
-    more = {"content": content, "is_error": flag is True or _says_error(inner)}
+    more = {"content": content, "is_error": flag is True or _is_error(inner)}
     return HOSTED_RESULT.read_value(ToolResultBlock, part, NAME, preserved, **more)
 
 
-def _says_error(inner: Any) -> bool:
+def _is_error(inner: Any) -> bool:
     kind = inner.get("type") if type(inner) is dict else None
     return type(kind) is str and kind.endswith("_error")
 
@@ -216,7 +216,7 @@ def _write_hosted_result(
         out["content"] = content
     if spelling.get("flagged"):
         out["is_error"] = block.is_error
-    elif block.is_error is not _says_error(inner):
+    elif block.is_error is not _is_error(inner):
         recorder.lost(block, "is_error", "told by the kind of result")
     return HOSTED_RESULT.write_value(block, recorder, out)
 

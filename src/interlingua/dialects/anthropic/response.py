@@ -95,10 +95,10 @@ def read_usage(wire: Any) -> tuple[Usage | None, tuple[Diagnostic, ...]]:
         if type(fresh) is type(output) is int and fresh >= 0 and output >= 0:
             return Usage(fresh, output), ()
     elif len(wire) == 4:
-        read, made = wire.get("cache_read_input_tokens"), wire.get("cache_creation_input_tokens")
-        whole = type(fresh) is type(output) is type(read) is type(made) is int
-        if whole and fresh >= 0 and output >= 0 and read >= 0 and made >= 0:  # type: ignore[operator]  # integers
-            return Usage(fresh, output, read, made), ()
+        read, created = wire.get("cache_read_input_tokens"), wire.get("cache_creation_input_tokens")
+        whole = type(fresh) is type(output) is type(read) is type(created) is int
+        if whole and fresh >= 0 and output >= 0 and read >= 0 and created >= 0:  # type: ignore[operator]  # integers
+            return Usage(fresh, output, read, created), ()
     return _read_usage(wire)
 
 

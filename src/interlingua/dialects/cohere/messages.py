@@ -337,8 +337,8 @@ def write_parts(
         for block, index in [*texts, *[(block, None) for block in plans[:1]]]
         for citation in block.citations
     ]
-    made = [call for call in calls if call is not None]
-    return Parts(plan, made or None, in_order(cited, own_raw) or None), parts
+    listed = [call for call in calls if call is not None]
+    return Parts(plan, listed or None, in_order(cited, own_raw) or None), parts
 
 
 _CONTENT, _PLAN, _CALL = range(3)

@@ -356,10 +356,10 @@ def read_call(
     if not is_named(require(wire, dict)):
         return UnknownBlock({NAME: {UNREAD: wire}})
     preserved = Preserved()
-    made = synthetic_tool_id(origin, ordinal, wire["function"]["name"])
-    attrs = read_named(wire, CALL, preserved, made, found)
+    new_id = synthetic_tool_id(origin, ordinal, wire["function"]["name"])
+    attrs = read_named(wire, CALL, preserved, new_id, found)
     if not wire.get("id"):
-        preserved.spelling["made"] = made  # reading again cannot tell that the wire had none
+        preserved.spelling["made"] = new_id  # reading again cannot tell that the wire had none
     return ToolUseBlock(**attrs, raw=preserved.raw(NAME))
 
 

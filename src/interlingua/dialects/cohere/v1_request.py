@@ -384,10 +384,10 @@ class _Reading:
             if encode(named) != encode(write_call(call, QUIET)):
                 preserved.spelling["call"] = named
             return read_result(wire, call.id, preserved)
-        made = None if named is None else read_call(named, len(self.messages), len(implied))
-        if type(made) is ToolUseBlock:
-            implied.append(made)
-            return read_result(wire, made.id, preserved)
+        named_call = None if named is None else read_call(named, len(self.messages), len(implied))
+        if type(named_call) is ToolUseBlock:
+            implied.append(named_call)
+            return read_result(wire, named_call.id, preserved)
         if named is not None:
             preserved.spelling["call"] = named
         elif "call" in wire:

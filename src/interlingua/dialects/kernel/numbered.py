@@ -92,15 +92,15 @@ Opened = TypeVar("Opened", bound=OpenPart)
 class OpenParts(Blocks, Generic[Opened]):
     """The blocks of an answer, with those that have not ended, by their numbers on the wire."""
 
-    def __init__(self, made: type[Opened]) -> None:
+    def __init__(self, part_type: type[Opened]) -> None:
         super().__init__()
         self.open: dict[int, Opened] = {}
-        self._made, self._count = made, 0
+        self._part_type, self._count = part_type, 0
 
     def begin(self, at: int, wire: Wire, block: Block) -> list[Event]:
         """A block that begins; one that has its number ends with that."""
         events = self.end(self.open[at]) if at in self.open else []
-        part = self.open[at] = self._made(self._count, at, wire, block)
+        part = self.open[at] = self._part_type(self._count, at, wire, block)
         self._count += 1
         return [*events, start_of_block(part.index, block)]
 

@@ -153,8 +153,8 @@ def read_call(wire: Any, origin: Any, ordinal: int, found: list[Diagnostic]) -> 
 
 def _read_call(wire: Wire, origin: Any, ordinal: int, found: list[Diagnostic]) -> ToolUseBlock:
     preserved = Preserved()
-    made = synthetic_tool_id(origin, ordinal, wire["function"]["name"])
-    return ToolUseBlock(**read_named(wire, CALL, preserved, made, found), raw=preserved.raw(NAME))
+    new_id = synthetic_tool_id(origin, ordinal, wire["function"]["name"])
+    return ToolUseBlock(**read_named(wire, CALL, preserved, new_id, found), raw=preserved.raw(NAME))
 
 
 def write_call(call: ToolUseBlock, recorder: LossRecorder) -> Wire | None:

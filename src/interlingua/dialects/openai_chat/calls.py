@@ -133,9 +133,9 @@ class CallReader:
         self, call: Wire, inner: Wire, path: str, table: Table, preserved: Preserved
     ) -> Attrs:
         name = require(inner.get("name"), str, f"{path}.name")
-        made = synthetic_tool_id(self.origin, self.count, name)
+        new_id = synthetic_tool_id(self.origin, self.count, name)
         preserved.mark_any_absent(call, ("id",))
-        return kernel.read_named(call, table, preserved, made, self.diagnostics)
+        return kernel.read_named(call, table, preserved, new_id, self.diagnostics)
 
     def read_legacy(self, call: Any) -> Block:
         """The message's `function_call`: one call, without an id."""
@@ -379,8 +379,8 @@ def read_hosted(
     """The call and the result of one item."""
     name = require(require(item, dict).get(keys.name), str, f".{keys.name}")
     preserved, spelling = Preserved(spelling={"in": keys.place}), {"in": keys.place}
-    made = synthetic_tool_id(origin, keys.place, ordinal, name)
-    attrs = {"id": made, "input": {}, **_hosted(keys).read(item, preserved)}
+    new_id = synthetic_tool_id(origin, keys.place, ordinal, name)
+    attrs = {"id": new_id, "input": {}, **_hosted(keys).read(item, preserved)}
     preserved.mark_any_absent(item, (keys.id,) if keys.id else ())
     output = item.get(keys.result)
     texts = (TextBlock(output),) if type(output) is str and output else ()

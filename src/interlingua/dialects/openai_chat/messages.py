@@ -174,7 +174,7 @@ class AssistantReader:
         return [
             block
             if t.images_out and type(block) is model.ImageBlock
-            else text.with_form(block, t, **{"in": "images"})
+            else text.with_spelling(block, t, **{"in": "images"})
             for block in read_each(
                 images, ".images", lambda image: text.read_part(image, _IMAGE, t)
             )

@@ -26,7 +26,7 @@ from interlingua.dialects.openai_chat.messages import (
     write_assistant,
 )
 from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, COUNTS, Tables, WriteContext
-from interlingua.dialects.openai_chat.text import with_form
+from interlingua.dialects.openai_chat.text import with_spelling
 from interlingua.dialects.openai_errors import ErrorBodies
 from interlingua.dialects.openai_usage import read_usage, write_usage
 from interlingua.model.base import JsonObject
@@ -112,7 +112,7 @@ def _hosted(blocks: list[Block], t: Tables) -> list[Block]:
     """Calls that are answered in the same run were not for the client."""
     answered = {block.tool_use_id for block in blocks if type(block) is ToolResultBlock}
     return [
-        with_form(block, t, **{"in": "tool_calls"}).replace(executor="provider")
+        with_spelling(block, t, **{"in": "tool_calls"}).replace(executor="provider")
         if type(block) is ToolUseBlock and block.id in answered
         else block
         for block in blocks

@@ -119,7 +119,7 @@ def read_message_cache(wire: Wire, blocks: list[Block], t: Tables, taken: set[st
         blocks[-1] = last.replace(cache=cache, raw=raw)
 
 
-def with_form(block: Any, t: Tables, **words: Any) -> Any:
+def with_spelling(block: Any, t: Tables, **words: Any) -> Any:
     """The block, with a note of how it was spelled."""
     own_raw = raw_of(t.name, block.raw)
     return block.replace(raw={t.name: {**own_raw, "$form": {**spelling_in(own_raw), **words}}})
@@ -164,8 +164,8 @@ def _read_part(part: Wire, kind: Any, granted: Granted, t: Tables) -> Block:
         preserved.spelling["kind"] = kind
     cache = read_cache(part, t, "part", preserved, taken)
     preserved.add_others(part, taken, _MAY_BE_EMPTY)
-    made: Block = known.block(**fields, cache=cache, raw=preserved.raw(t.name))
-    return made
+    block: Block = known.block(**fields, cache=cache, raw=preserved.raw(t.name))
+    return block
 
 
 _MAY_BE_EMPTY = frozenset({"text", "image_url", "refusal", "signature", *MARKS, "document_name"})

@@ -129,7 +129,7 @@ class Turns:
         word = item.get("role")
         role = ROLES.get(word) if type(word) is str else None
         if role is None or (self.is_output and role is not _ASSISTANT):
-            self.made(UnknownBlock({NAME: item}))
+            self.add_block(UnknownBlock({NAME: item}))
         elif role is _ASSISTANT:
             self.answer(item)
         else:
@@ -181,7 +181,7 @@ class Turns:
         self.blocks.append(begin(blocks[0], spelled, rest, {"string": True} if is_text else None))
         self.blocks += blocks[1:]
 
-    def made(self, block: Block) -> None:
+    def add_block(self, block: Block) -> None:
         self.blocks.append(block)
         self.in_list = False
 
@@ -299,7 +299,7 @@ class ItemReader(Turns):
         if reader is not None:
             reader(self, item, index)
         else:
-            self.made(UnknownBlock({NAME: item}))
+            self.add_block(UnknownBlock({NAME: item}))
 
     # -- items that a model made --------------------------------------------------------------
 
@@ -311,19 +311,19 @@ class ItemReader(Turns):
     def called(self, item: Wire, index: int) -> None:
         """A call, and its result where the item holds it."""
         if item["type"] == "image_generation_call" and type(item.get("result")) is str:
-            self.made(calls.read_generated(item))
+            self.add_block(calls.read_generated(item))
             return
         inner = calls.read_inside(item) if item["type"] in calls.HOLDS_RESULT else None
         block, mode = calls.read_call(item, [self.seed, index], inner[1] if inner else ())
         if mode != "strict":
             self.diagnostics.append(recovery(mode, block.id))
-        self.made(block)
+        self.add_block(block)
         self.calls[block.id] = block
         id = item.get("id")
         if type(id) is str:
             self.by_item[id] = block.id
         if inner:
-            self.made(inner[0].replace(tool_use_id=block.id))
+            self.add_block(inner[0].replace(tool_use_id=block.id))
 
     # -- results ------------------------------------------------------------------------------
 
@@ -335,14 +335,16 @@ class ItemReader(Turns):
         spelling: Wire = {}
         id = self.answered_id(item, index, spelling)
         call = self.calls.get(id)
-        made = self.is_output or kind.provider or (call is not None and call.executor == "provider")
+        by_model = (
+            self.is_output or kind.provider or (call is not None and call.executor == "provider")
+        )
         usual = tables.OUTPUT_OF.get(call.call_type if call else None)
-        if usual != word or (made and call is None):
+        if usual != word or (by_model and call is None):
             spelling["item"] = {"type": word}
         block = calls.read_result(item, id, spelling)
         self.answered.add(id)
-        if made:
-            self.made(block)
+        if by_model:
+            self.add_block(block)
         else:
             self.flush()
             self.messages.append(Message.of_result(block))
@@ -371,7 +373,7 @@ class ItemReader(Turns):
     def reference(self, item: Wire, index: int) -> None:
         id = item.get("id")
         if self.is_output or type(id) is not str:
-            self.made(UnknownBlock({NAME: item}))
+            self.add_block(UnknownBlock({NAME: item}))
             return
         keys = {key: value for key, value in item.items() if key != "id"}
         self.beside("reference", len(self.references), id, keys)
@@ -391,7 +393,7 @@ class ItemReader(Turns):
 
     def setting(self, item: Wire, index: int) -> None:
         if self.is_output:
-            self.made(UnknownBlock({NAME: item}))
+            self.add_block(UnknownBlock({NAME: item}))
             return
         found = tools.read_update(item) if item["type"] == tools.UPDATE else None
         is_change = found and self.change(found[0], "update", found[1], alone=self.is_between())
@@ -413,7 +415,7 @@ _ITEMS: dict[str, Callable[[ItemReader, Wire, int], None]] = {
     **dict.fromkeys(OUTPUTS, ItemReader.result),
     **dict.fromkeys(tables.ASIDES, ItemReader.setting),
     "reasoning": ItemReader.reasoning,
-    "compaction": lambda reader, item, _: reader.made(thinking.read_compaction(item)),
+    "compaction": lambda reader, item, _: reader.add_block(thinking.read_compaction(item)),
     "item_reference": ItemReader.reference,
     "additional_tools": ItemReader.bring,
 }
@@ -469,7 +471,7 @@ class ItemWriter:
     def plain_message(self, message: Message) -> None:
         role, raw = message.role, message.metadata.provider_raw
         if role is _ASSISTANT:
-            self.made(message)
+            self.assistant(message)
             return
         if role is _TOOL:
             self.tool(message)
@@ -501,7 +503,7 @@ class ItemWriter:
         self.report_own_rest(message)
         for block in message.content:
             if type(block) is ToolResultBlock:
-                self.result(block, made=False)
+                self.result(block, by_model=False)
             elif type(block) is UnknownBlock and NAME in block.raw:
                 reason = "items that are not known are read as the model's"
                 self.recorder.lost(message, "role", reason, kind="approximated", severity="info")
@@ -511,7 +513,7 @@ class ItemWriter:
 
     # -- what a model made --------------------------------------------------------------------
 
-    def made(self, message: Message) -> None:
+    def assistant(self, message: Message) -> None:
         content, raw = message.content, message.metadata.provider_raw
         self.report_own_rest(message)
         self.parts = None
@@ -550,7 +552,7 @@ class ItemWriter:
             case CompactionBlock():
                 self.compaction(block)
             case ToolResultBlock():
-                self.result(block, made=True)
+                self.result(block, by_model=True)
             case ImageBlock() if "type" not in own_spelling(block.raw):
                 self.put(calls.write_generated(block, self.recorder), block, fill=True)
             case UnknownBlock() if NAME in block.raw and "part" not in own_spelling(block.raw):
@@ -578,8 +580,8 @@ class ItemWriter:
             for key in FILLED.get(item["type"], ()):
                 if key not in item and key not in gone:
                     prefix = tables.PREFIXES.get(item["type"], "out")
-                    made = synthetic_id(prefix, self.seed, len(self.items))
-                    item[key] = made if key == "id" else "completed"
+                    new_id = synthetic_id(prefix, self.seed, len(self.items))
+                    item[key] = new_id if key == "id" else "completed"
         self.items.append(item)
 
     def unknown(self, block: UnknownBlock) -> None:
@@ -617,7 +619,7 @@ class ItemWriter:
 
     def part(self, block: Block, start: bool = False) -> None:
         """A part of a message in the model's own form."""
-        wire = write_part(block, self.recorder, made=True)
+        wire = write_part(block, self.recorder, by_model=True)
         if wire is None:
             return
         begun = own_spelling(block.raw).get("item")
@@ -681,20 +683,20 @@ class ItemWriter:
 
     # -- results ------------------------------------------------------------------------------
 
-    def result(self, block: ToolResultBlock, made: bool) -> None:
+    def result(self, block: ToolResultBlock, by_model: bool) -> None:
         spelling, id = own_spelling(block.raw), block.tool_use_id
         name, call_type, item_id = self.calls.get(id, (None, None, None))
         word = spelling.get("item", NOTHING).get("type")
         if word not in OUTPUTS:
             foreign = not own(block.raw) or name is None
-            if made and (call_type in calls.HOLDS_RESULT or foreign):
+            if by_model and (call_type in calls.HOLDS_RESULT or foreign):
                 self.recorder.dropped(block, "tools that a provider runs do not cross vendors")
                 return
             word = tables.OUTPUT_OF.get(call_type, "function_call_output")
         if spelling.get("by") == "item":
             id = item_id or id
         item = calls.write_result(block, word, id, name, self.recorder)
-        if made:
+        if by_model:
             self.put(item, block)
         else:
             self.items.append(item)

@@ -14,7 +14,7 @@ from interlingua.dialects.openai_errors import ErrorBodies, report_error_kind
 from interlingua.dialects.openai_responses import messages, tables
 from interlingua.dialects.openai_responses.tables import FILLERS, NAME, STOP_REASONS
 from interlingua.dialects.openai_responses.text import (
-    is_kept,
+    has_spelling,
     own,
     own_spelling,
     restore_own,
@@ -187,7 +187,7 @@ def _write(
     _write_ending(out, response, message, recorder)
     writer = messages.ItemWriter(recorder, whole=True, seed=metadata.response_id)
     writer.message(messages.put_logprobs(message, recorder) if metadata.logprobs else message)
-    if writer.items or not is_kept(response.raw, "output"):
+    if writer.items or not has_spelling(response.raw, "output"):
         out["output"] = writer.items
     if error is not None:
         out["error"] = write_failed(error, recorder)
@@ -230,7 +230,7 @@ def _own_words(response: Response, message: Message) -> list[tuple[str | None, s
     if type(word) is str:
         is_reason = word in STOP_REASONS.words or "reason" in own_spelling(response.raw)
         words.append(("incomplete", word) if is_reason else (word, None))
-    if is_kept(response.raw, "status"):
+    if has_spelling(response.raw, "status"):
         words.append((None, None))
     return words
 

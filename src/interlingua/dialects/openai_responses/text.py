@@ -123,7 +123,7 @@ def add(out: Wire, preserved: Wire | None) -> Wire:
     return out
 
 
-def is_kept(raw: Raw | None, key: str) -> bool:
+def has_spelling(raw: Raw | None, key: str) -> bool:
     """Whether `raw` knows what the wire had for a key, which may be nothing at all."""
     own_raw = own(raw)
     return key in own_raw or was_absent(own_raw, key)
@@ -236,15 +236,15 @@ _TEXT = plain("text", "text", str)
 _NOTES = Field("annotations", ("citations",), _read_citations, _write_citations, fill=lambda _: [])
 _NO_PHASE = lost("phase", "only a model's text has one")
 _TEXTS = {
-    (kind, made): Table(
+    (kind, by_model): Table(
         TextBlock,
-        *([_TEXT, *notes] if made else [_TEXT, *notes, CACHE, _NO_PHASE]),
+        *([_TEXT, *notes] if by_model else [_TEXT, *notes, CACHE, _NO_PHASE]),
         beside=("type",),
-        silent=("phase",) if made else (),
+        silent=("phase",) if by_model else (),
         blank=True,
     )
     for kind, notes in (("input_text", ()), ("output_text", (_NOTES,)))
-    for made in (False, True)
+    for by_model in (False, True)
 }
 """By the type of the part, and whether a model made it. Of which of two types a text was, no block
 can tell (`$form.type`)."""
@@ -252,24 +252,24 @@ _REFUSAL = Table(RefusalBlock, plain("refusal", "text", str), beside=("type",), 
 _USUAL = {False: "input_text", True: "output_text"}
 
 
-def read_text(part: Wire, made: bool) -> TextBlock:
+def read_text(part: Wire, by_model: bool) -> TextBlock:
     """`made` text is a model's, whose usual type is `output_text`."""
     text = part.get("text")
-    if type(text) is str and part["type"] == _USUAL[made]:
-        if len(part) == 2 and not made:
+    if type(text) is str and part["type"] == _USUAL[by_model]:
+        if len(part) == 2 and not by_model:
             return TextBlock(text)
-        if made and part.get("annotations") == []:
+        if by_model and part.get("annotations") == []:
             if len(part) == 3:
                 return TextBlock(text)
             if len(part) == 4 and part.get("logprobs") == []:
                 return TextBlock(text, raw={NAME: {"$form": {"spelled": {"logprobs": []}}}})
-    return _read_text(part, made)
+    return _read_text(part, by_model)
 
 
-def _read_text(part: Wire, made: bool) -> TextBlock:
+def _read_text(part: Wire, by_model: bool) -> TextBlock:
     kind = part["type"]
-    preserved = Preserved(spelling={} if kind == _USUAL[made] else {"type": kind})
-    return _TEXTS[kind, made].read_value(TextBlock, part, NAME, preserved)
+    preserved = Preserved(spelling={} if kind == _USUAL[by_model] else {"type": kind})
+    return _TEXTS[kind, by_model].read_value(TextBlock, part, NAME, preserved)
 
 
 def is_string(blocks: tuple[Any, ...]) -> bool:
@@ -279,26 +279,26 @@ def is_string(blocks: tuple[Any, ...]) -> bool:
     return len(blocks) == 1 and is_plain(blocks[0]) and bool(blocks[0].text)
 
 
-def write_text(block: TextBlock, recorder: LossRecorder, made: bool) -> Wire:
+def write_text(block: TextBlock, recorder: LossRecorder, by_model: bool) -> Wire:
     raw = block.raw
     if (
         block.citations
         or block.cache is not None
         or block.signature is not None
-        or (block.phase is not None and not made)
+        or (block.phase is not None and not by_model)
         or (raw is not None and (len(raw) != 1 or NAME not in raw))
     ):
-        return _write_text(block, recorder, made)
-    kind = _USUAL[made] if raw is None else own_spelling(raw).get("type") or _USUAL[made]
+        return _write_text(block, recorder, by_model)
+    kind = _USUAL[by_model] if raw is None else own_spelling(raw).get("type") or _USUAL[by_model]
     out = {"type": kind, "text": block.text}
-    if kind == "output_text" and (raw is None or not is_kept(raw, "annotations")):
+    if kind == "output_text" and (raw is None or not has_spelling(raw, "annotations")):
         out["annotations"] = []
     return out if raw is None else restore_own(out, raw)
 
 
-def _write_text(block: TextBlock, recorder: LossRecorder, made: bool) -> Wire:
-    kind = own_spelling(block.raw).get("type") or _USUAL[made]
-    return written(_TEXTS[kind, made], block, recorder, {"type": kind})
+def _write_text(block: TextBlock, recorder: LossRecorder, by_model: bool) -> Wire:
+    kind = own_spelling(block.raw).get("type") or _USUAL[by_model]
+    return written(_TEXTS[kind, by_model], block, recorder, {"type": kind})
 
 
 # -- where the data is ----------------------------------------------------------------------------
@@ -381,13 +381,13 @@ _NAME = plain("filename", "name", str, lenient=True)
 _FILE = Table(DocumentBlock, _NAME, CACHE, beside=("type",), silent=PICTURE, blank=True)
 
 
-def read_image(part: Wire, table: Table, *keys: str, made: bool = False) -> ImageBlock | None:
+def read_image(part: Wire, table: Table, *keys: str, by_model: bool = False) -> ImageBlock | None:
     """None where none of the keys says where the image is."""
     where = read_source(part, *keys)
     if where is None:
         return None
     key, source, media_type = where
-    preserved = Preserved(spelling={"type": "input_image"} if made else {})
+    preserved = Preserved(spelling={"type": "input_image"} if by_model else {})
     attrs = table.read(part, preserved)
     del preserved.rest[key]
     return ImageBlock(source, media_type, **attrs, raw=preserved.raw(NAME))
@@ -400,12 +400,12 @@ def write_image(
     return None if where is None else written(table, block, recorder, {**keys, **where})
 
 
-def _read_file(part: Wire, made: bool) -> DocumentBlock | None:
+def _read_file(part: Wire, by_model: bool) -> DocumentBlock | None:
     where = read_source(part, "file_data", "file_url", "file_id")
     if where is None:
         return None
     key, source, media_type = where
-    preserved = Preserved(spelling={"type": "input_file"} if made else {})
+    preserved = Preserved(spelling={"type": "input_file"} if by_model else {})
     attrs = _FILE.read(part, preserved)
     del preserved.rest[key]
     if key == "file_url" and source.kind == "base64":
@@ -431,7 +431,7 @@ def _write_file(block: DocumentBlock, recorder: LossRecorder) -> Wire | None:
     if where is None:
         return None
     out = written(_FILE, block, recorder, {"type": "input_file", **where})
-    if "file_data" in where and "filename" not in out and not is_kept(block.raw, "filename"):
+    if "file_data" in where and "filename" not in out and not has_spelling(block.raw, "filename"):
         out["filename"] = name = tables.FILE_NAMES.get(block.media_type, tables.FILE_NAME)
         recorder.filled(block, "name", name)
     return out
@@ -458,39 +458,39 @@ def _text_as_file(block: DocumentBlock, recorder: LossRecorder) -> Wire | None:
 # -- parts of any kind ----------------------------------------------------------------------------
 
 
-def read_parts(parts: list[Any], made: bool, place: str) -> list[Block]:
-    """`made` parts are a model's."""
-    return read_each(parts, place, lambda part: read_part(part, made))
+def read_parts(parts: list[Any], by_model: bool, place: str) -> list[Block]:
+    """`by_model` parts are a model's."""
+    return read_each(parts, place, lambda part: read_part(part, by_model))
 
 
-def read_part(part: Any, made: bool = False) -> Block:
+def read_part(part: Any, by_model: bool = False) -> Block:
     kind = require(part, dict).get("type")
     if kind == "input_text" or kind == "output_text":
-        return read_text(part, made)
+        return read_text(part, by_model)
     if kind == "input_image":
-        image = read_image(part, _IMAGE, "image_url", "file_id", made=made)
+        image = read_image(part, _IMAGE, "image_url", "file_id", by_model=by_model)
         return image or UnknownBlock({NAME: part})
     if kind == "input_file":
-        return _read_file(part, made) or UnknownBlock({NAME: part})
+        return _read_file(part, by_model) or UnknownBlock({NAME: part})
     if kind == "refusal":
         return _REFUSAL.read_value(RefusalBlock, part, NAME)
-    return UnknownBlock({NAME: {**part, "$form": {"part": True}}} if made else {NAME: part})
+    return UnknownBlock({NAME: {**part, "$form": {"part": True}}} if by_model else {NAME: part})
 
 
-def write_part(block: Block, recorder: LossRecorder, made: bool = False) -> Wire | None:
+def write_part(block: Block, recorder: LossRecorder, by_model: bool = False) -> Wire | None:
     """None where the block has no place in a message or result; the report says so."""
     match block:
         case TextBlock():
-            return write_text(block, recorder, made)
-        case ImageBlock() if not made or own_spelling(block.raw).get("type"):
+            return write_text(block, recorder, by_model)
+        case ImageBlock() if not by_model or own_spelling(block.raw).get("type"):
             return write_image(block, _IMAGE, "image_url", recorder, {"type": "input_image"})
-        case DocumentBlock() if not made or own_spelling(block.raw).get("type"):
+        case DocumentBlock() if not by_model or own_spelling(block.raw).get("type"):
             return _write_file(block, recorder)
-        case RefusalBlock() if made:
+        case RefusalBlock() if by_model:
             return written(_REFUSAL, block, recorder, {"type": "refusal"})
         case CompactionBlock():
             text = compaction_as_text(block, recorder)
-            return None if text is None else write_text(text, recorder, made)
+            return None if text is None else write_text(text, recorder, by_model)
         case UnknownBlock() if NAME in block.raw:
             return {key: each for key, each in own(block.raw).items() if key != "$form"}
         case UnknownBlock():

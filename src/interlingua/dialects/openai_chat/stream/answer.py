@@ -131,7 +131,7 @@ class Thoughts:
 
     def __init__(self, choice: Choice) -> None:
         self._choice = choice
-        self._told: list[Item] = []
+        self._streamed: list[Item] = []
         """By strings, and by `thinking_blocks`, which have a key for their text."""
         self._has_items = False
         self._details: list[Item] = []
@@ -160,10 +160,10 @@ class Thoughts:
 
     def _open(self, kind: str) -> Item:
         """The item that goes on, if it is told in this way, or a new one."""
-        item = self._told[-1] if self._told else None
+        item = self._streamed[-1] if self._streamed else None
         if item is None or not item.is_open or item.place != kind:
             item = Item(kind, ev.ThinkingDelta, self._block, ThinkingBlock(""), "thinking")
-            self._told.append(item)
+            self._streamed.append(item)
         return item
 
     def _block(self, item: Item, text: str) -> Block:
@@ -179,11 +179,11 @@ class Thoughts:
         self._has_items = True
         if require(wire, dict).get("type") != "thinking":
             whole = {key: value for key, value in wire.items() if key != "index"}
-            self._told.append(Item(_ITEMS, None, self._block, wire=whole))
+            self._streamed.append(Item(_ITEMS, None, self._block, wire=whole))
             self._choice.whole(self._read(whole), "thinking")
             return None
         text, signature = optional(wire, "thinking", str) or "", optional(wire, "signature", str)
-        item = self._told[-1] if self._told and not self._told[-1].wire else None
+        item = self._streamed[-1] if self._streamed and not self._streamed[-1].wire else None
         piece: ThoughtPiece = None
         if text and not (item is not None and item.place == _STRING and item.text == text):
             item = self._open(_ITEMS)
@@ -242,13 +242,13 @@ class Thoughts:
         """The keys of a whole message."""
         wire: Wire = {}
         if self._has_items:
-            wire[_ITEMS] = [{"type": "thinking", **item.whole()} for item in self._told]
+            wire[_ITEMS] = [{"type": "thinking", **item.whole()} for item in self._streamed]
         if self._details:
             wire[thinking.KEY] = [_detail(item, item.before + item.text) for item in self._details]
         for key in thinking.STRINGS:
             texts = [
                 item.before + item.text
-                for item in (*self._told, *self._details)
+                for item in (*self._streamed, *self._details)
                 if key in item.also
             ]
             if text := "".join(texts):

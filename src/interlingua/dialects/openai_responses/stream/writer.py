@@ -471,7 +471,7 @@ def _part_of(block: model.Block, piece: Piece | None) -> Wire | None:
     """The block as a part of an item."""
     if type(block) is model.ThinkingBlock and piece is not None:
         return restore_own({"type": PART_TYPES[piece], "text": block.text}, block.raw)
-    return write_part(block, _QUIET, made=True)
+    return write_part(block, _QUIET, by_model=True)
 
 
 def _is_part(block: model.Block) -> bool:
