@@ -53,9 +53,12 @@ def test_folders_go_to_a_folder_of_the_kind_that_is_asked_for(tmp_path: Path) ->
 
 
 def test_wrong_usage_of_many_files_is_told(chat: Path, tmp_path: Path) -> None:
-    without = run("convert", chat, chat, "-t", "gemini")
-    assert without.exit_code == 2
-    assert "-o names it" in without.stderr
+    into_one = run("convert", chat, f"{chat}.gz", "-t", "gemini", "-o", tmp_path / "o.json")
+    assert into_one.exit_code == 1  # one of them is missing
+    (tmp_path / "b.jsonl").write_bytes(chat.read_bytes())
+    into_one = run("convert", chat, tmp_path / "b.jsonl", "-t", "gemini", "-o", tmp_path / "o.json")
+    assert into_one.exit_code == 2
+    assert "name a folder (o/) or o.jsonl" in into_one.stderr
     nothing = run("convert", tmp_path / "*.parquet", "-t", "gemini", "-o", tmp_path / "o.jsonl")
     assert nothing.exit_code == 1
     assert "no such file" in nothing.stderr

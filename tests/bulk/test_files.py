@@ -25,7 +25,7 @@ def test_folders_and_patterns_are_read_and_a_folder_is_written(tmp_path: Path) -
     told = {"suffix": ".jsonl.zst", "part": SMALL}
     summary = convert_files([str(tmp_path / "in")], output, TO_ANTHROPIC, **told)  # type: ignore[arg-type]
     assert (summary.files, summary.rows, summary.bad) == (2, 40, 0)
-    made = sorted(output.glob("*.jsonl.zst"))
+    made = sorted(output.rglob("*.jsonl.zst"))
     assert len(made) > 4
     assert [wire for path in made for wire in wires(path)] == [*expected(20), *expected(20)]
     again = convert_files([str(tmp_path / "in")], output, TO_ANTHROPIC, **told)  # type: ignore[arg-type]

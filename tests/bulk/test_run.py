@@ -67,7 +67,7 @@ def test_losses_are_a_column_and_counted_by_kind(chat: Path, tmp_path: Path) -> 
 
 def killed(chat: Path, output: Path, jobs: int, after: int) -> None:
     """Begin a run and kill it as soon as some more parts are done."""
-    parts = output.with_name(f"{output.name}.parts") / "_interlingua"
+    parts = output.with_name(f"{output.name}.parts") / ".interlingua"
     before = len(list(parts.glob("[0-9]*.json"))) if parts.exists() else 0
     child = os.fork()
     if not child:

@@ -8,10 +8,12 @@ import re
 import subprocess
 import sys
 import unicodedata
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
+from interlingua.cli import terminal
 from interlingua.model.message import Message
 from interlingua.store.base import Store
 from tests.cli.running import SOURCE, ok, on_terminal, process
@@ -97,14 +99,41 @@ def test_json_on_a_terminal_is_the_same_json(store: Store) -> None:
     assert json.loads(seen) == json.loads(ok("sessions", "list", "--json"))
 
 
-def test_progress_is_shown_on_a_terminal_only(store: Store, tmp_path: Path) -> None:
-    add(store, answer())
-    assert "repricing" in on_terminal("reprice", "--dry-run")[1]
-    assert b"repricing" not in process("reprice", "--dry-run").stderr
-    file = tmp_path / "all.jsonl"
-    _, seen = on_terminal("export", "-o", file)
-    assert "exporting" in seen
-    assert "importing" in on_terminal("import", file, "--new-ids")[1]
+class Screen(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_shows_rows_rate_and_time_left_after_a_second(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = iter([0.0, 0.5, 2.0, 2.05, 4.0])
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(sys, "stderr", screen := Screen())
+    with terminal.progress("converting", 1000, unit="rows") as done:
+        for _ in range(4):
+            done(100, 2_000)
+    shown = [line.removesuffix("\x1b[K") for line in screen.getvalue().split("\r") if line]
+    assert shown == [
+        "converting: 20%, 4,000 rows, 2,000/s, 8 s left",
+        "converting: 40%, 8,000 rows, 2,000/s, 6 s left",
+        "",
+    ]
+
+
+def test_progress_is_silent_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", elsewhere := StringIO())
+    monkeypatch.setattr(terminal, "FIRST_SHOWN", 0.0)
+    with terminal.progress("converting", 1000) as done:
+        done(100)
+    assert not elsewhere.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.4, "0 s"), (59.4, "59 s"), (185, "3 min 05 s"), (7800, "2 h 10 min")]
+)
+def test_durations_are_short(seconds: float, text: str) -> None:
+    assert terminal.duration(seconds) == text
 
 
 def test_a_reader_that_leaves_early_is_no_crash(store: Store) -> None:

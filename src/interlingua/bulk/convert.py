@@ -15,7 +15,7 @@ import msgspec
 
 from interlingua.adapt.batches import row_of
 from interlingua.bulk import tally
-from interlingua.bulk.files import PARQUET, Part, suffix_of
+from interlingua.bulk.files import JSON, PARQUET, Part, suffix_of
 from interlingua.bulk.tally import Tally
 from interlingua.errors import InterlinguaError
 from interlingua.model.losses import Loss
@@ -103,18 +103,37 @@ def convert_part(part: Part, job: Job, path: Path) -> PartResult:
     with few_collections():
         if suffix_of(path) == PARQUET:
             _write_table(part, job, made, count)
+        elif suffix_of(path) == JSON:
+            _write_document(part, job, made, count)
         else:
-            _write_lines(part, job, made, count)
-    made.replace(path)
+            data = _lines(part, job, count)
+            made.write_bytes(packed(data, path.name) if data else b"")
+    if made.exists():
+        made.replace(path)
     return count.done()
 
 
-def _write_lines(part: Part, job: Job, path: Path, count: _Count) -> None:
+def converted_lines(part: Part, job: Job) -> tuple[bytes, PartResult]:
+    """The rows of a part as lines."""
+    count = _Count()
+    with few_collections():
+        return _lines(part, job, count), count.done()
+
+
+def _lines(part: Part, job: Job, count: _Count) -> bytes:
     out = BytesIO()
     for done in _all_converted(part, job, count):
         out.writelines((done.wire or b"null", b"\n"))
-    name = path.name.removesuffix(".making")
-    path.write_bytes(packed(out.getvalue(), name) if out.tell() else b"")
+    return out.getvalue()
+
+
+def _write_document(part: Part, job: Job, path: Path, count: _Count) -> None:
+    """One value, or a list where there are several; no file for one that cannot be read."""
+    wires = [done.wire or b"null" for done in _all_converted(part, job, count)]
+    if len(wires) == 1:
+        path.write_bytes(wires[0] + b"\n")
+    elif wires:
+        path.write_bytes(b"[" + b",\n".join(wires) + b"]\n")
 
 
 def _write_table(part: Part, job: Job, path: Path, count: _Count) -> None:
@@ -153,11 +172,37 @@ def _rows(part: Part, count: _Count) -> Iterator[Row]:
             count.rows += 1
             yield row
         return
-    for line in BytesIO(_data(part)):
+    data = _data(part)
+    for line in _documents(data) if suffix_of(part.path) == JSON else BytesIO(data):
         count.lines += 1
         if not line.isspace():
             count.rows += 1
             yield Row(wire=line)
+
+
+def _documents(data: bytes) -> Iterable[bytes]:
+    """The conversations in a JSON file: it is one, or a list of them, or has one on each line."""
+    from interlingua.adapt.formats import is_bare
+
+    data = data.removeprefix(BOM)
+    try:
+        parsed = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeError):
+        return BytesIO(data) if _has_lines(data) else [data]
+    if isinstance(parsed, list) and parsed and not is_bare(parsed):
+        return [_encode(each) for each in parsed]
+    return [data]
+
+
+def _has_lines(data: bytes) -> bool:
+    """Whether a file that is not JSON as a whole begins with a line that is."""
+    try:
+        return isinstance(msgspec.json.decode(data.lstrip().partition(b"\n")[0]), dict)
+    except (msgspec.DecodeError, UnicodeError):
+        return False
+
+
+BOM = b"\xef\xbb\xbf"
 
 
 def _data(part: Part) -> bytes:

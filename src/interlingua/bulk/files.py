@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from glob import glob, has_magic
+from itertools import count
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -17,9 +18,10 @@ class BulkError(InterlinguaError):
     """A run that cannot begin, or go on: files that are not there, or are another run's."""
 
 
-SUFFIXES = (".parquet", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".ndjson")
-"""How the names of files end that hold a conversation in each row."""
+SUFFIXES = (".parquet", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".ndjson", ".json")
+"""How the names of files end that hold a conversation in each row, or one in all."""
 PARQUET = ".parquet"
+JSON = ".json"
 PART = 8 * 1024 * 1024
 """Bytes of lines in a part, at the least; a longer line is a part alone."""
 
@@ -34,6 +36,8 @@ class Part(NamedTuple):
     """Bytes, as far as a bar that grows is concerned."""
     start: int = 0
     data: bytes | None = None
+    is_only: bool = False
+    """Whether it is all of its file."""
 
 
 def suffix_of(name: str | os.PathLike[str]) -> str | None:
@@ -42,20 +46,59 @@ def suffix_of(name: str | os.PathLike[str]) -> str | None:
     return next((each for each in SUFFIXES if lower.endswith(each)), None)
 
 
-def stem_of(path: Path) -> str:
-    return path.name[: len(path.name) - len(suffix_of(path) or path.suffix)]
+def split_name(name: str, suffix: str | None = None) -> tuple[str, str]:
+    """The name of an output file without its ending, and the ending: its own unless one is set."""
+    return _stem(name), suffix or suffix_of(name) or ".jsonl"
 
 
-def found(names: Iterable[str | os.PathLike[str]], output: Path) -> list[Path]:
+def part_name(name: str, part: Part, suffix: str | None) -> str:
+    """The output file of a part: the name of its input, numbered where that has several parts."""
+    stem, suffix = split_name(name, suffix)
+    return f"{stem}{suffix}" if part.is_only else f"{stem}-{part.number:05}{suffix}"
+
+
+def found(names: Iterable[str | os.PathLike[str]], output: Path | None = None) -> list[Path]:
     """The files that are meant by files, folders and patterns, each once, in order; none that is
     the output, or was made for it."""
-    files: dict[Path, None] = {}
+    return list(found_names(names, output))
+
+
+def found_names(
+    names: Iterable[str | os.PathLike[str]], output: Path | None = None
+) -> dict[Path, str]:
+    """The same files, each with the name that it has in an output folder: its path inside the
+    folder that was given."""
+    files: dict[Path, str] = {}
+    taken: set[str] = set()
     for name in [os.fspath(name) for name in names]:
-        these = [each for each in _found(name) if not _is_made(each, output)]
+        root = Path(name) if os.path.isdir(name) else _fixed_part(name)
+        these = [each for each in _found(name) if output is None or not _is_made(each, output)]
         if not these:
-            raise BulkError(f"{name}: no such file or folder with {', '.join(SUFFIXES)}")
-        files.update(dict.fromkeys(these))
-    return list(files)
+            raise BulkError(f"{name}: no such file, or no {', '.join(SUFFIXES)} in this folder")
+        for path in these:
+            if path not in files:
+                files[path] = _unused(path.relative_to(root).as_posix(), taken)
+                taken.add(_stem(files[path]))
+    return files
+
+
+def _fixed_part(name: str) -> Path:
+    """The folder of a file, or the part of a pattern before its first wildcard."""
+    path = Path(name)
+    return next(each for each in path.parents if not has_magic(str(each)))
+
+
+def _unused(name: str, taken: Collection[str]) -> str:
+    """The name, with a number where another file has the same one but for its ending."""
+    stem = _stem(name)
+    if stem not in taken:
+        return name
+    new = next(new for number in count(2) if (new := f"{stem}-{number}") not in taken)
+    return new + name.removeprefix(stem)
+
+
+def _stem(name: str) -> str:
+    return name.removesuffix(suffix_of(name) or Path(name).suffix)
 
 
 def _is_made(path: Path, output: Path) -> bool:
@@ -89,6 +132,8 @@ def _is_wanted(path: Path, folder: Path) -> bool:
 def parts_of(path: Path, size: int = PART) -> Iterator[Part]:
     if suffix_of(path) == PARQUET:
         return _row_groups(path)
+    if suffix_of(path) == JSON:
+        return iter((Part(path, 0, path.stat().st_size, is_only=True),))
     with path.open("rb") as file:
         head = file.read(4)
     return _cut(path, size) if packed.is_packed(head) else _stretches(path, size)
@@ -102,7 +147,7 @@ def _stretches(path: Path, size: int) -> Iterator[Part]:
             file.seek(start + size - 1)
             file.readline()
             end = min(file.tell(), whole)
-            yield Part(path, number, end - start, start)
+            yield Part(path, number, end - start, start, is_only=not start and end == whole)
             start, number = end, number + 1
 
 
@@ -111,10 +156,13 @@ def _cut(path: Path, size: int) -> Iterator[Part]:
     number = before = 0
     whole = path.stat().st_size
     with packed.opened(path) as file:
-        while data := _piece(file, size, path):
-            share = min(whole, before + len(data) // 4)
-            yield Part(path, number, share - before, data=data)
-            before, number = share, number + 1
+        data = _piece(file, size, path)
+        while data:
+            following = _piece(file, size, path)
+            share = min(whole, before + len(data) // 4) if following else whole
+            only = not number and not following
+            yield Part(path, number, share - before, data=data, is_only=only)
+            before, number, data = share, number + 1, following
 
 
 def _piece(file: IO[bytes], size: int, path: Path) -> bytes:
@@ -141,5 +189,6 @@ def _damage_as_ours(path: Path) -> Iterator[None]:
 def _row_groups(path: Path) -> Iterator[Part]:
     from interlingua.bulk.tables import group_sizes
 
-    for number, size in enumerate(group_sizes(path)):
-        yield Part(path, number, size)
+    sizes = group_sizes(path)
+    for number, size in enumerate(sizes):
+        yield Part(path, number, size, is_only=len(sizes) == 1)

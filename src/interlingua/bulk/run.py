@@ -6,12 +6,14 @@ import os
 import shutil
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
+from glob import escape
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -22,17 +24,18 @@ from interlingua.bulk.files import (
     PART,
     BulkError,
     Part,
-    found,
+    found_names,
+    part_name,
     parts_of,
-    stem_of,
+    split_name,
     suffix_of,
 )
 from interlingua.bulk.tally import Tally
 from interlingua.streams import packed
 
-FOLDER = "_interlingua"
+FOLDER = ".interlingua"
 """Inside the folder of the parts; readers of that folder as a table skip such names."""
-_VERSION = 1
+_VERSION = 2
 
 
 class InputFile(msgspec.Struct, frozen=True):
@@ -40,6 +43,8 @@ class InputFile(msgspec.Struct, frozen=True):
     size: int
     changed: int
     """In nanoseconds."""
+    name: str = ""
+    """In the output folder."""
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -48,17 +53,32 @@ class Plan(msgspec.Struct, frozen=True):
     job: Job
     inputs: list[InputFile]
     part: int
-    suffix: str
+    suffix: str | None
+    """Of every output file; None: each has that of its input."""
     version: int = _VERSION
 
+    def outputs(self, folder: Path) -> Iterator[Path]:
+        """The files in a folder that this run wrote, or would replace."""
+        for each in self.inputs:
+            stem, suffix = split_name(each.name, self.suffix)
+            path = folder / f"{stem}{suffix}"
+            yield from path.parent.glob(
+                f"{escape(path.name.removesuffix(suffix))}{_NUMBER}{suffix}"
+            )
+            if path.exists():
+                yield path
 
-def plan_of(job: Job, inputs: Sequence[Path], part: int, suffix: str) -> Plan:
-    return Plan(job, [_input(path) for path in inputs], part, suffix)
+
+_NUMBER = "-" + "[0-9]" * 5
 
 
-def _input(path: Path) -> InputFile:
+def plan_of(job: Job, inputs: Mapping[Path, str], part: int, suffix: str | None) -> Plan:
+    return Plan(job, [_input(*each) for each in inputs.items()], part, suffix)
+
+
+def _input(path: Path, name: str) -> InputFile:
     stat = path.stat()
-    return InputFile(os.fspath(path.resolve()), stat.st_size, stat.st_mtime_ns)
+    return InputFile(os.fspath(path.resolve()), stat.st_size, stat.st_mtime_ns, name)
 
 
 class Ledger:
@@ -82,13 +102,32 @@ class Ledger:
 
     def _begin(self) -> None:
         path, encoded = self._own / "plan.json", msgspec.json.encode(self._plan)
+        if path.exists() and path.read_bytes() != encoded:
+            self._end_earlier()
         if not path.exists():
             _place(path, encoded)
-        elif path.read_bytes() != encoded:
+
+    def _end_earlier(self) -> None:
+        """Forget an earlier run that is complete, if this one replaces none of its files."""
+        if self.finished() is None:
             raise BulkError(
                 f"{self.folder} has parts of another run (different files, formats or options); "
                 "--restart starts over"
             )
+        if (there := next(self._plan.outputs(self.folder), None)) is not None:
+            raise BulkError(f"{there} exists, from another run; --restart replaces it")
+        for name in ("summary.json", "plan.json"):
+            (self._own / name).unlink()
+
+    @classmethod
+    def clear(cls, folder: Path) -> None:
+        """Delete the files of an earlier run, and nothing else."""
+        plan = folder / FOLDER / "plan.json"
+        if plan.exists():
+            with suppress(msgspec.DecodeError):
+                for path in msgspec.json.decode(plan.read_bytes(), type=Plan).outputs(folder):
+                    path.unlink(missing_ok=True)
+            shutil.rmtree(folder / FOLDER)
 
     def has(self, name: str) -> bool:
         return (self._own / f"{name}.json").exists()
@@ -137,6 +176,13 @@ def _alone(path: Path) -> Iterator[None]:
 
 AHEAD = 2
 """Parts for each core that are under way at a time."""
+SMALLEST = 512 * 1024
+MANY = 200
+"""The size of small parts, and how many there are of a large input before they get larger."""
+Progress = Callable[[int, int], object]
+"""Called after each part with its bytes and its rows."""
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -158,7 +204,8 @@ class _Target(NamedTuple):
 
     output: Path
     parts: Path
-    suffix: str
+    suffix: str | None
+    """Of every file; None: each has that of its input."""
     joined: bool
     bad: Path
 
@@ -172,25 +219,27 @@ def convert_files(
     suffix: str | None = None,
     bad: str | os.PathLike[str] | None = None,
     restart: bool = False,
-    part: int = PART,
-    progress: Callable[[int], None] = lambda size: None,
+    part: int | None = None,
+    progress: Progress = lambda size, rows: None,
 ) -> Summary:
     """Convert all rows of files, folders and patterns. `output` is one file (`.parquet`, `.jsonl`,
     `.jsonl.gz`, `.jsonl.zst`), which takes the place of one that is there when all is done, or a
-    folder of parts with names that end in `suffix`.
+    folder, in which each file keeps its name; `suffix` sets another ending. A large file of rows
+    becomes several numbered ones.
 
     A run that was killed goes on when it is started again in the same way. Rows that cannot be read
     are in the file `bad`, with their line and the reason."""
-    files = found(inputs, Path(output))
-    target = _target(Path(output), suffix or _common(files), bad, restart)
-    for name in (target.suffix, *map(str, files)):
+    files = found_names(inputs, Path(output))
+    target = _target(Path(output), suffix, bad, restart)
+    for name in (target.suffix or "", *map(str, files)):
         packed.require(name)
+    part = part or _part_size(files, target)
     ledger = Ledger(target.parts, plan_of(job, files, part, target.suffix))
     with ledger.open():
         encoded = ledger.finished()
         if encoded is None:
             _load(job)
-            todo = _named(files, part)
+            todo = _named(files, part, target)
             parts = _work(todo, ledger, job, target, jobs or _cores(), progress)
             encoded = msgspec.json.encode(_gather(parts, ledger, target, job))
             ledger.finish(encoded)
@@ -200,36 +249,26 @@ def convert_files(
     return summary
 
 
+def _part_size(files: Iterable[Path], target: _Target) -> int:
+    """Small parts where they are joined: a run shows its progress and stops sooner."""
+    if not target.joined or target.suffix == PARQUET:
+        return PART
+    return min(PART, max(SMALLEST, sum(path.stat().st_size for path in files) // MANY))
+
+
 def _target(
-    output: Path, common: str, bad: str | os.PathLike[str] | None, restart: bool
+    output: Path, suffix: str | None, bad: str | os.PathLike[str] | None, restart: bool
 ) -> _Target:
     ending = suffix_of(output)
     if ending is None or output.is_dir():
         if restart:
-            _clear(output)
-        return _Target(output, output, common, False, Path(bad or output / "_bad.jsonl"))
+            Ledger.clear(output)
+        return _Target(output, output, suffix, False, Path(bad or output / "_bad.jsonl"))
     parts = output.with_name(f"{output.name}.parts")
     if restart and parts.exists():
         shutil.rmtree(parts)
     beside = output.with_name(f"{output.name}.bad.jsonl")
     return _Target(output, parts, ending, True, Path(bad or beside))
-
-
-def _clear(folder: Path) -> None:
-    """Take away what an earlier run left here, and nothing else."""
-    if (folder / FOLDER).exists():
-        shutil.rmtree(folder / FOLDER)
-    for path in folder.glob(_PART_NAMES) if folder.is_dir() else ():
-        if suffix_of(path) is not None:
-            path.unlink()
-
-
-_PART_NAMES = f"{'[0-9]' * 4}-*-{'[0-9]' * 5}.*"
-
-
-def _common(files: Sequence[Path]) -> str:
-    """The default suffix of parts: that of the first file."""
-    return suffix_of(files[0]) or ".jsonl"
 
 
 def _cores() -> int:
@@ -251,14 +290,20 @@ def _load(job: Job) -> None:
 
 class _Named(NamedTuple):
     name: str
-    """Of the part's file, but for its end; in the order of the parts."""
+    """Of the part in the ledger."""
     part: Part
+    path: Path
+    """Of its output."""
 
 
-def _named(files: Sequence[Path], size: int) -> Iterator[_Named]:
-    for number, path in enumerate(files):
+def _named(files: Mapping[Path, str], size: int, target: _Target) -> Iterator[_Named]:
+    for number, (path, given) in enumerate(files.items()):
         for part in parts_of(path, size):
-            yield _Named(f"{number:04}-{stem_of(path)}-{part.number:05}", part)
+            name = f"{number:05}-{part.number:05}"
+            own = (
+                f"{name}{target.suffix}" if target.joined else part_name(given, part, target.suffix)
+            )
+            yield _Named(name, part, target.parts / own)
 
 
 def _work(
@@ -267,42 +312,47 @@ def _work(
     job: Job,
     target: _Target,
     workers: int,
-    progress: Callable[[int], None],
+    progress: Progress,
 ) -> list[_Named]:
     """Do all parts that are not done yet; gives all of them, in order, without their bytes."""
     finished: list[_Named] = []
-    under_way: deque[tuple[_Named, Future[None] | None]] = deque()
-
-    def begin(count: int, submit: Submit) -> None:
-        for each in islice(todo, count):
-            path = target.parts / f"{each.name}{target.suffix}"
-            is_done = ledger.has(each.name)
-            under_way.append((each, None if is_done else submit(_do, each, job, path, ledger)))
-
-    with _pool(workers) as submit:
-        begin(workers * AHEAD, submit)
-        while under_way:
-            named, future = under_way.popleft()
-            if future is not None:
-                future.result()
-            progress(named.part.size)
-            finished.append(named._replace(part=named.part._replace(data=None)))
-            begin(1, submit)
+    for named, rows in in_order(todo, partial(_do, job=job, ledger=ledger), workers):
+        progress(named.part.size, rows)
+        finished.append(named._replace(part=named.part._replace(data=None)))
     return finished
 
 
-def _do(named: _Named, job: Job, path: Path, ledger: Ledger) -> None:
-    ledger.keep(named.name, convert_part(named.part, job, path))
+def _do(named: _Named, job: Job, ledger: Ledger) -> int:
+    """Convert a part unless that is done; returns the number of its rows."""
+    if ledger.has(named.name):
+        return ledger.done(named.name).rows
+    named.path.parent.mkdir(parents=True, exist_ok=True)
+    done = convert_part(named.part, job, named.path)
+    ledger.keep(named.name, done)
+    return done.rows
 
 
-Submit = Callable[..., "Future[None] | None"]
+def in_order(todo: Iterator[T], work: Callable[[T], R], workers: int) -> Iterator[tuple[T, R]]:
+    """Each item with the result of its work, on so many cores; few are under way at a time."""
+    under_way: deque[tuple[T, Future[R]]] = deque()
+    with _pool(workers) as submit:
+        for each in islice(todo, workers * AHEAD):
+            under_way.append((each, submit(work, each)))
+        while under_way:
+            item, future = under_way.popleft()
+            yield item, future.result()
+            for each in islice(todo, 1):
+                under_way.append((each, submit(work, each)))
+
+
+Submit = Callable[..., "Future[Any]"]
 
 
 @contextmanager
 def _pool(workers: int) -> Iterator[Submit]:
     """How to have something done: by another process, or here and at once."""
     if workers == 1:
-        yield lambda function, *arguments: function(*arguments)
+        yield _at_once
         return
     with ProcessPoolExecutor(workers, initializer=_end_with_parent) as pool:
         try:
@@ -312,10 +362,19 @@ def _pool(workers: int) -> Iterator[Submit]:
             raise
 
 
+def _at_once(function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    future: Future[Any] = Future()
+    future.set_result(function(*arguments))
+    return future
+
+
 def _end_with_parent() -> None:
-    """A worker whose parent was killed would wait for work for ever."""
+    """A worker whose parent was killed would wait for work for ever. Ctrl-C reaches every process
+    of a terminal: only the parent acts on it."""
+    import signal
     from multiprocessing import parent_process
 
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
 
     def watch() -> None:
@@ -342,8 +401,7 @@ def _gather(parts: Sequence[_Named], ledger: Ledger, target: _Target, job: Job) 
             for loss, times in done.tally.items():
                 tally.count(tallied, loss, times)
     if target.joined:
-        files = [target.parts / f"{each.name}{target.suffix}" for each in parts]
-        _join(files, target, job)
+        _join([each.path for each in parts], target, job)
     return Summary(
         files=len({each.part.path for each in parts}),
         rows=rows,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
@@ -27,8 +28,10 @@ from interlingua.bulk.convert import Job, Row, converted, few_collections
 from interlingua.bulk.tally import Tally, add
 from interlingua.cli import formats
 from interlingua.cli.convert import Convert, ConvertOptions
-from interlingua.cli.files import BOM, Input, Put
-from interlingua.cli.main import shown
+from interlingua.cli.files import BOM, STDOUT, Input, Put
+from interlingua.cli.main import INTERRUPTED, shown
+from interlingua.cli.main import put as to_stdout
+from interlingua.cli.terminal import complain, plural, progress
 from interlingua.dialects.kernel.wire import parse
 from interlingua.errors import DetectError, InterlinguaError, ReadError
 from interlingua.model.exchange import Request
@@ -117,7 +120,7 @@ def _in_many(todo: Iterator[Batch], job: LinesJob, workers: int) -> Iterator[Bat
     under_way: deque[tuple[Future[BatchResult], int | None]] = deque()
     desks = [_desk() for _ in range(workers * AHEAD)]
     _prepare(job)
-    with ProcessPoolExecutor(workers) as pool:
+    with ProcessPoolExecutor(workers, initializer=_leave_ctrl_c) as pool:
         try:
             for batch, desk in zip(islice(todo, len(desks)), desks, strict=False):
                 under_way.append((pool.submit(convert_batch, batch, job, desk), desk))
@@ -132,6 +135,11 @@ def _in_many(todo: Iterator[Batch], job: LinesJob, workers: int) -> Iterator[Bat
             for desk in desks:
                 if desk is not None:
                     os.close(desk)
+
+
+def _leave_ctrl_c() -> None:
+    """Ctrl-C reaches every process of a terminal: only the parent acts on it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _prepare(job: LinesJob) -> None:
@@ -297,17 +305,21 @@ def _run(
     name = None if path is None else str(path)
     failed = losses = count = 0
     kinds: tally.Tally = {}
-    with _reported(options.report_file) as report, _progress(total) as bar:
+    quiet = sys.stdout.isatty() and put is to_stdout
+    with (
+        _reported(options.report_file) as report,
+        progress("converting", total or 0, quiet, "lines") as bar,
+    ):
         for done in converted_batches(file, job, options.jobs, name):
             put(done.output)
             report(done)
             for number, problem in done.failed:
-                click.echo(f"{input.name}, line {number}: {shown(problem)}", err=True)
+                complain(f"{input.name}, line {number}: {problem}")
             for each, times in done.tally.items():
                 tally.count(kinds, each, times)
             failed, losses = failed + len(done.failed), losses + done.losses
             count += done.lines
-            bar(done.size)
+            bar(done.size, done.lines)
     click.echo(f"{count} lines, {failed} unreadable, {losses} losses", err=True)
     for line in tally.lines(kinds):
         click.echo(shown(line), err=True)
@@ -333,16 +345,6 @@ def _reported(file: str | None) -> Iterator[Callable[[BatchResult], None]]:
         yield report
 
 
-@contextmanager
-def _progress(total: int | None) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal that shows nothing else, silence elsewhere."""
-    if not sys.stderr.isatty() or sys.stdout.isatty():
-        yield lambda size: None
-        return
-    with click.progressbar(length=total or 0, label="converting", file=sys.stderr) as bar:
-        yield bar.update
-
-
 # Whole files, folders and tables
 
 
@@ -357,20 +359,24 @@ def convert_rows(
     from interlingua.bulk import run
     from interlingua.bulk.files import found
 
-    if output is None:
-        raise click.UsageError("several conversations need an output file or folder: -o names it")
     if options.kind == "stream":
         raise click.UsageError("streams are converted one at a time")
     if options.envelope:
-        raise click.UsageError("--envelope is for lines; Parquet has losses beside each row")
-    inputs = found(files, Path(output))
-    kind = options.kind or _kind(inputs, options.source)
-    job = Job(options.target, options.source, kind, options.model)
+        raise click.UsageError("--envelope works for one file of lines, not for several files")
+    target = None if output in (None, STDOUT) else Path(output or "")
+    inputs = found(files, target)
+    job = Job(
+        options.target, options.source, options.kind or _kind(inputs, options.source), options.model
+    )
+    if target is None:
+        return _rows_to_stdout(inputs, job, options)
     suffix = None if kind_of_parts is None else f".{kind_of_parts}"
-    with _progress(sum(path.stat().st_size for path in inputs)) as bar:
+    _require_new(inputs, target, suffix)
+    total = sum(path.stat().st_size for path in inputs)
+    with progress("converting", total, unit="rows") as bar, _continuable():
         summary = run.convert_files(
-            inputs,
-            output,
+            files,
+            target,
             job,
             jobs=options.jobs,
             suffix=suffix,
@@ -380,6 +386,63 @@ def convert_rows(
         )
     _tell(summary, options.report_file)
     return 1 if summary.bad else 3 if options.strict and summary.losses else 0
+
+
+@contextmanager
+def _continuable() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        complain("interrupted; run the same command again to continue (--restart: start over)")
+        sys.exit(INTERRUPTED)
+
+
+def _rows_to_stdout(inputs: list[Path], job: Job, options: ConvertOptions) -> int:
+    """All rows of several files as JSON Lines, in order."""
+    from interlingua.bulk.convert import converted_lines
+    from interlingua.bulk.files import parts_of
+    from interlingua.bulk.run import in_order
+
+    bad, rows, kinds = 0, 0, Counter[str]()
+    todo = chain.from_iterable(map(parts_of, inputs))
+    workers = 1 if _are_small(inputs) else options.jobs or os.cpu_count() or 1
+    total = sum(path.stat().st_size for path in inputs)
+    before: Counter[Path] = Counter()
+    with progress("converting", total, sys.stdout.isatty(), "rows") as bar:
+        for part, (data, done) in in_order(todo, partial(converted_lines, job=job), workers):
+            to_stdout(data)
+            for flaw in done.bad:
+                complain(f"{_place(part.path, before[part.path] + flaw.line)}: {flaw.reason}")
+            before[part.path] += done.lines
+            bad, rows = bad + len(done.bad), rows + done.rows
+            kinds.update(done.tally)
+            bar(part.size, done.rows)
+    losses = kinds.total()
+    click.echo(f"{plural(rows, 'row')}, {bad:,} unreadable, {losses:,} losses", err=True)
+    for line in tally.lines(kinds):
+        click.echo(shown(line), err=True)
+    return 1 if bad else 3 if options.strict and losses else 0
+
+
+def _are_small(inputs: list[Path]) -> bool:
+    """Whether starting other processes would take longer than the work."""
+    return sum(path.stat().st_size for path in inputs) < BATCH
+
+
+def _place(path: Path, line: int) -> str:
+    """A row by its file and line; a JSON file is one row."""
+    from interlingua.bulk.files import JSON, suffix_of
+
+    return str(path) if suffix_of(path) == JSON else f"{path}, line {line}"
+
+
+def _require_new(inputs: list[Path], target: Path, suffix: str | None) -> None:
+    """Refuse one JSON file as the output of several conversations."""
+    from interlingua.bulk.files import JSON, suffix_of
+
+    if suffix is None and suffix_of(target) == JSON and not target.is_dir() and len(inputs) > 1:
+        problem = f"{len(inputs)} files do not fit into one .json file"
+        raise click.UsageError(f"{problem}: name a folder ({target.stem}/) or {target.stem}.jsonl")
 
 
 def _kind(inputs: list[Path], source: str) -> str | None:
@@ -396,13 +459,27 @@ def _tell(summary: Summary, report_file: str | None) -> None:
     if report_file:
         Path(report_file).write_bytes(msgspec.json.encode(summary) + b"\n")
     losses = sum(summary.losses.values())
-    click.echo(f"{summary.rows:,} rows, {summary.bad:,} unreadable, {losses:,} losses", err=True)
+    rows = plural(summary.rows, "row")
+    click.echo(f"{rows}, {summary.bad:,} unreadable, {losses:,} losses", err=True)
     if summary.bad_file is not None:
-        click.echo(f"unreadable rows: {shown(summary.bad_file)}", err=True)
+        _tell_bad(Path(summary.bad_file))
     for kind, times in summary.losses.items():
         click.echo(f"{kind}: {times:,}", err=True)
     for line in tally.lines(summary.tally):
         click.echo(shown(line), err=True)
+
+
+def _tell_bad(file: Path) -> None:
+    """The first unreadable rows, and the file that has all of them."""
+    with file.open("rb") as lines:
+        for line in islice(lines, FEW):
+            flaw = msgspec.json.decode(line)
+            complain(f"  {_place(Path(flaw['file']), flaw['line'])}: {flaw['reason']}")
+    complain(f"unreadable rows: {file}")
+
+
+FEW = 5
+"""Unreadable rows that are shown."""
 
 
 # Sessions of other agents, exports and interchange files: each as the request that continues it

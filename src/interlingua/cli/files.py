@@ -169,6 +169,25 @@ class _Unpacking(io.RawIOBase):
         return len(data)
 
 
+FOLDER_SUFFIXES = (".json", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".ndjson", ".sse")
+"""How the names of files end that are read in a folder."""
+
+
+def all_files(names: tuple[str, ...]) -> list[str]:
+    """These files, and those in these folders; without any name, standard input."""
+    files: list[str] = []
+    for name in names or (STDIN,):
+        if not os.path.isdir(name):
+            files.append(name)
+            continue
+        inside = sorted(map(str, Path(name).rglob("*")))
+        found = [each for each in inside if each.lower().endswith(FOLDER_SUFFIXES)]
+        if not found:
+            raise DetectError(f"{name} has no {', '.join(FOLDER_SUFFIXES)} files")
+        files += found
+    return files
+
+
 @contextmanager
 def opened(file: str) -> Iterator[Input]:
     """The file of this name, or standard input, unpacked where it is packed."""

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from interlingua.cli import formats
 from interlingua.cli.documents import bodies, known, named, shape_of
-from interlingua.cli.files import Input, opened
+from interlingua.cli.files import Input, all_files, opened
 from interlingua.cli.main import put, shown
 from interlingua.cli.options import input_options
 from interlingua.dialects.registry import dialect, dialects, traits_of
-from interlingua.errors import InterlinguaError
+from interlingua.errors import DetectError, InterlinguaError
 from interlingua.model import codec
 from interlingua.model.base import difference
 from interlingua.model.blocks import Block, ToolResultBlock, ToolUseBlock, UnknownBlock
@@ -30,27 +31,52 @@ if TYPE_CHECKING:
 WIDTH = 100
 
 
-@click.command("inspect", help="Show a conversation in any format.")
+@click.command(
+    "inspect", help="Show conversations in any format: of files, folders or standard input."
+)
 @input_options
 @click.option("--full", is_flag=True, help="Show full texts instead of their beginnings.")
 @click.option("--json", "as_json", is_flag=True, help="Print the canonical form as JSON.")
 def command(
-    file: str, source: str, kind: str | None, lines: bool, full: bool, as_json: bool
+    files: tuple[str, ...],
+    source: str,
+    kind: str | None,
+    lines: bool,
+    full: bool,
+    as_json: bool,
 ) -> None:
     formats.required(source, "--from")
+    names = all_files(files)
+    found = [_each(name, source, kind, lines, len(names) > 1) for name in names]
     failed = 0
-    with opened(file) as input:
-        for shown_before, found in enumerate(_all(input, source, kind, lines)):
-            if isinstance(found, InterlinguaError):
-                failed += 1
-                click.echo(f"interlingua: {shown(str(found))}", err=True)
-            elif as_json:
-                written = formats.write(found.value, formats.CANONICAL, found.source)
-                put(formats.to_bytes(written.wire, sys.stdout.isatty() and not found.line) + b"\n")
-            else:
-                click.echo("\n" if shown_before else "", nl=False)
-                _tell(found, full)
+    for count, one in enumerate(chain.from_iterable(found)):
+        if isinstance(one, InterlinguaError):
+            failed += 1
+            click.echo(f"interlingua: {shown(str(one))}", err=True)
+        elif as_json:
+            written = formats.write(one.value, formats.CANONICAL, one.source)
+            is_pretty = sys.stdout.isatty() and not one.line and len(names) == 1
+            put(formats.to_bytes(written.wire, is_pretty) + b"\n")
+        else:
+            click.echo("\n" if count else "", nl=False)
+            _tell(one, full)
     sys.exit(1 if failed else 0)
+
+
+def _each(
+    name: str, source: str, kind: str | None, lines: bool, among_others: bool
+) -> Iterator[InspectedConversation | InterlinguaError]:
+    """What is in a file; if it is one of several, with its name, also of an error."""
+    try:
+        with opened(name) as input:
+            for found in _all(input, source, kind, lines):
+                if among_others and isinstance(found, InspectedConversation):
+                    found = found._replace(file=name)
+                yield found
+    except InterlinguaError as error:
+        if not among_others:
+            raise
+        yield error if str(error).startswith(name) else DetectError(f"{name}: {error}")
 
 
 class InspectedConversation(NamedTuple):
@@ -60,6 +86,7 @@ class InspectedConversation(NamedTuple):
     what: str
     value: Request | Response
     line: int | None = None
+    file: str | None = None
 
 
 def _all(
@@ -95,8 +122,9 @@ def _folded(input: Input, source: str) -> InspectedConversation:
 
 def _tell(found: InspectedConversation, full: bool) -> None:
     value = found.value
-    place = "" if found.line is None else f"line {found.line}: "
-    click.echo(f"{place}{found.source} {found.what}{_head(value)}")
+    parts = [shown(found.file) if found.file else "", f"line {found.line}" if found.line else ""]
+    place = ", ".join(part for part in parts if part)
+    click.echo(f"{place}{': ' if place else ''}{found.source} {found.what}{_head(value)}")
     messages = value.messages if isinstance(value, Request) else (value.message,)
     for number, message in enumerate(messages):
         _show(message, number, full)
@@ -146,23 +174,44 @@ def _text(block: Block) -> str:
             return f"{text or getattr(block, 'media_type', None) or ''}{signed}".replace("\n", " ")
 
 
-@click.command("check", help="Check that your own files survive reading and writing.")
+@click.command("check", help="Check that files come back unchanged when read and written again.")
 @input_options
-def check_command(file: str, source: str, kind: str | None, lines: bool) -> None:
+def check_command(files: tuple[str, ...], source: str, kind: str | None, lines: bool) -> None:
+    from interlingua.cli.terminal import progress
+
     if source != formats.AUTO and source not in dialects():
         raise click.UsageError(NO_LAWS)
+    names = all_files(files)
     count = failed = 0
-    with opened(file) as input:
-        for place, problems in _checked(input, source, kind, lines):
-            count += 1
-            failed += bool(problems)
-            for problem in problems:
-                click.echo(f"{place}{shown(problem)}")
+    with progress("checking", len(names), len(names) == 1, "files") as done:
+        for name in names:
+            for place, problems in _checked_file(name, source, kind, lines, len(names) > 1):
+                count += 1
+                failed += bool(problems)
+                for problem in problems:
+                    click.echo(f"{place}{shown(problem)}")
+            done(1)
     click.echo(f"{count - failed} of {count} come back unchanged", err=True)
     sys.exit(1 if failed else 0)
 
 
 NO_LAWS = f"check works for these formats only: {', '.join(dialects())}"
+
+
+def _checked_file(
+    name: str, source: str, kind: str | None, lines: bool, among_others: bool
+) -> Iterator[tuple[str, list[str]]]:
+    """What is wrong in a file; if it is one of several, with its name."""
+    try:
+        with opened(name) as input:
+            for place, problems in _checked(input, source, kind, lines):
+                if among_others:
+                    place = f"{shown(name)}, {place}" if place else f"{shown(name)}: "
+                yield place, problems
+    except (InterlinguaError, click.UsageError) as error:
+        if not among_others:
+            raise
+        yield "", [str(error) if str(error).startswith(name) else f"{name}: {error}"]
 
 
 def _checked(

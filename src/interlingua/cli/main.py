@@ -1,7 +1,7 @@
 """The command `interlingua`. Each subcommand is a module of its own, loaded when it is called.
 
 Data goes to standard output, talk to standard error. Exit codes: 0 done, 1 input that cannot be
-read, 2 wrong usage, 3 losses under `--strict`.
+read, 2 wrong usage, 3 losses under `--strict`, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -65,6 +65,10 @@ MODULES = {
 """The modules of commands that have another name."""
 
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as shells have it."""
+
+
 def main() -> None:
     """The entry point; what goes wrong on purpose is one line, not a traceback."""
     try:
@@ -115,6 +119,9 @@ def commands() -> click.Group:
                     raise  # the reader has gone, which is not an error
                 click.echo(f"interlingua: {shown(problem_of(error))}", err=True)
                 context.exit(1)
+            except KeyboardInterrupt:
+                click.echo("interlingua: interrupted", err=True)
+                context.exit(INTERRUPTED)
 
     group = Commands("interlingua", help=HELP, epilog=EPILOG)
     click.version_option(__version__, package_name="interlingua")(group)

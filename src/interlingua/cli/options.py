@@ -173,9 +173,9 @@ def report_options(command: F) -> F:
 
 
 def input_options(command: F) -> F:
-    """A file to look at, its format and its kind."""
-    file = click.argument(
-        "file", type=click.Path(exists=True, dir_okay=False, allow_dash=True), default="-"
+    """Files to look at, their format and their kind."""
+    files = click.argument(
+        "files", nargs=-1, type=click.Path(exists=True, allow_dash=True), metavar="[FILE]..."
     )
     lines = click.option("--lines", is_flag=True, help="Treat each line as one conversation.")
-    return file(source_option(kind_option(lines(command))))
+    return files(source_option(kind_option(lines(command))))

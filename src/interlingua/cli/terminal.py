@@ -6,7 +6,9 @@ message can move the cursor.
 
 from __future__ import annotations
 
+import shutil
 import sys
+import time
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -183,11 +185,67 @@ def complain(text: str) -> None:
     click.echo(f"{clear}{shown(text)}", err=True)
 
 
+class Progress:
+    """A line on the terminal with the share that is done, the rows, their rate and the time left.
+    It appears after a second, so that short work shows none."""
+
+    def __init__(self, label: str, total: int, unit: str | None = None) -> None:
+        self._label, self._total, self._unit = label, total, unit
+        self._started = self._shown = time.monotonic()
+        self._done = self._rows = 0
+        self._is_visible = False
+
+    def __call__(self, done: int, rows: int = 1) -> None:
+        """Takes what was done since the last call, in units of the total, and in rows."""
+        self._done += done
+        self._rows += rows
+        now = time.monotonic()
+        if now - self._started >= FIRST_SHOWN and now - self._shown >= REDRAWN:
+            self._shown, self._is_visible = now, True
+            sys.stderr.write(f"\r{self.line(now - self._started)}\x1b[K")
+            sys.stderr.flush()
+
+    def line(self, seconds: float) -> str:
+        share = min(self._done / self._total, 1.0) if self._total else 0.0
+        facts = [f"{share:.0%}"] if self._total else []
+        if self._unit is not None:
+            facts.append(f"{self._rows:,} {self._unit}")
+            facts.append(f"{self._rows / seconds:,.0f}/s")
+        if 0 < share < 1:
+            facts.append(f"{duration(seconds / share - seconds)} left")
+        return f"{self._label}: {', '.join(facts)}"[: shutil.get_terminal_size().columns - 1]
+
+    def clear(self) -> None:
+        if self._is_visible:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+FIRST_SHOWN = 1.0
+"""Seconds after which progress is shown."""
+REDRAWN = 0.1
+
+
+def duration(seconds: float) -> str:
+    """`45 s`, `3 min 05 s`, `2 h 10 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02} min"
+
+
 @contextmanager
-def progress(label: str, total: int, quiet: bool = False) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal, silence elsewhere; gives a function that takes what was done."""
-    if quiet or not sys.stderr.isatty() or not total:
-        yield lambda done: None
+def progress(
+    label: str, total: int, quiet: bool = False, unit: str | None = None
+) -> Iterator[Callable[..., None]]:
+    """Progress on a terminal, silence elsewhere; gives a function that takes what was done."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda done, rows=1: None
         return
-    with click.progressbar(length=total, label=label, file=sys.stderr) as bar:
-        yield bar.update
+    bar = Progress(label, total, unit)
+    try:
+        yield bar
+    finally:
+        bar.clear()
