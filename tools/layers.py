@@ -46,7 +46,7 @@ LAYERS: dict[str, str] = {
 """Each entry of the package, from the innermost, and what it imports of those before it."""
 LATER = {
     ("errors.py", "model.losses"): "the type of a field",
-    ("dialects/probes.py", "adapt.history.retell"): "pages of dialects show what a rewrite changes",
+    ("dialects/probes.py", "adapt.formats"): "pages of dialects show what a rewrite changes",
     ("dialects/record.py", "adapt.fit.answers"): "the type of an argument",
     ("profiles/capabilities.py", "costs.table"): "a capability says what a model costs",
     ("model/rules.py", "coerce"): "dicts are read when they are met",

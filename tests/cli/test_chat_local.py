@@ -88,7 +88,7 @@ def test_it_is_stopped_and_resumed_in_a_terminal(
             assert time.monotonic() < end, shown.screen()
             time.sleep(0.05)
         shown.press("C-c")
-        shown.wait("stopped; what arrived is kept")
+        shown.wait("stopped; the part that arrived is stored")
         shown.press("C-d")
         assert shown.ended() == 0
     (row,) = store.sessions()

@@ -116,7 +116,7 @@ def test_ctrl_c_keeps_the_partial_answer_and_hangs_up(
         shown.type("slow")
         shown.wait("w9 ")
         shown.press("C-c")
-        seen = shown.wait("stopped; what arrived is kept")
+        seen = shown.wait("stopped; the part that arrived is stored")
         assert provider.left.wait(5), "the provider sees that nobody listens any more"
         message = store.messages(id)[-1]
         assert message.metadata.status is il.MessageStatus.CANCELLED
@@ -152,7 +152,7 @@ def test_a_killed_chat_goes_on_where_it_was(provider: Provider, home: Path, stor
     assert partial.text.startswith("w0")
     provider.pace = 0.0
     with terminal(home, "-c") as shown:
-        seen = shown.wait("/retry goes on")
+        seen = shown.wait("/retry continues it")
         assert session_of(seen, store) == id
         assert "hello (" in seen, "a session has a name"
         assert "> slow" in seen

@@ -185,15 +185,19 @@ def test_a_failed_call_says_so_in_one_line_and_keeps_what_arrived(
     provider: Provider, home: Path, store: Store, words: str, kept: str
 ) -> None:
     done = chat(home, "-m", ANTHROPIC, words)
-    (row,) = store.sessions()
     assert done.returncode == 1
     assert done.stdout == (f"{kept}\n" if kept else "")
-    problem, where = done.stderr.strip().split("\n")
+    problem, *where = done.stderr.strip().split("\n")
     assert problem.startswith(f"interlingua: {ANTHROPIC}: ")
-    assert row.id in where
+    assert KEY not in done.stderr
+    if not kept:  # nothing arrived: there is nothing to continue
+        assert not where
+        assert not store.sessions()
+        return
+    (row,) = store.sessions()
+    assert where == [f"the conversation is stored: continue with -r {row.id}"]
     last = store.messages(row.id)[-1]
     assert (last.text, last.metadata.status) == (kept, il.MessageStatus.ERROR)
-    assert KEY not in done.stderr
 
 
 def test_a_missing_key_names_the_variables(home: Path) -> None:

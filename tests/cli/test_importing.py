@@ -156,7 +156,8 @@ def test_ids_of_calls_are_those_of_their_providers_again(store: Store, tmp_path:
 def test_several_sessions_are_files_of_a_folder_or_lines_of_a_file(
     store: Store, tmp_path: Path
 ) -> None:
-    ids = [import_transcript(store, other()).sessions[0] for _ in range(2)]
+    both = [other(), other().replace(id="another")]
+    ids = [import_transcript(store, each).main for each in both]
     assert run("export", "--to", "codex").exit_code == 2
     ok("export", "--to", "codex", "-o", tmp_path / "folder")
     names = sorted(path.name for path in (tmp_path / "folder").iterdir())
@@ -205,3 +206,98 @@ def test_reports_are_empty_where_everything_can_be_said(store: Store) -> None:
     made = transcript_of(store, store.session(id), report)
     assert not report
     assert len(made.messages) == len(session().messages)
+
+
+def grown(transcript: Transcript) -> Transcript:
+    """The same session later: another question, another answer, a result of an earlier call."""
+    last = transcript.messages[-1]
+    more = (Message.user("And salt?"), last.replace(content=Message.assistant("A little.").content))
+    late = timedelta(hours=1)
+    messages = (
+        *transcript.messages,
+        *(each.replace(created_at=last.created_at + late) for each in more if last.created_at),
+    )
+    return transcript.replace(messages=messages, branches=(Branch(None, messages, True),))
+
+
+def test_a_transcript_is_imported_once_and_brings_its_new_messages_later(
+    store: Store, tmp_path: Path
+) -> None:
+    path = settled(session(), "claude-code", tmp_path)
+    first = told("import", path)
+    assert (first["sessions"], first["messages"]) == (1, 8)
+    again = run("import", path)
+    assert "0 sessions, 0 messages imported" in again.stderr
+    assert "already there: 1 session" in again.stderr
+    path.unlink()
+    later = settled(
+        grown(transcripts.read(settled(session(), "claude-code", tmp_path))),
+        "claude-code",
+        tmp_path / "b",
+    )
+    done = run("import", later)
+    assert "0 sessions, 2 messages imported" in done.stderr, done.stderr
+    assert "new messages added to 1 session imported before" in done.stderr
+    (row,) = store.sessions()
+    assert [each.text for each in store.messages(row.id)][-2:] == ["And salt?", "A little."]
+
+
+def test_results_that_come_later_belong_to_their_calls(store: Store) -> None:
+    whole = session()
+    begun = whole.messages[:3]
+    import_transcript(store, whole.replace(messages=begun, branches=(Branch(None, begun, True),)))
+    done = import_transcript(store, whole)
+    assert (done.sessions, done.messages, done.problems) == ([], 5, [])
+    calls = store.tool_calls(done.main)
+    assert [call.status for call in calls] == ["succeeded", "failed"]
+
+
+def test_a_session_that_took_another_turn_is_imported_beside(store: Store) -> None:
+    import_transcript(store, session())
+    changed = (*session().messages[:-1], Message.assistant("No."))
+    other_way = session().replace(messages=changed, branches=(Branch(None, changed, True),))
+    assert len(import_transcript(store, other_way).sessions) == 1
+    assert len(store.sessions()) == 2
+    assert not import_transcript(store, other_way).sessions
+
+
+def test_source_and_times_stay_and_answers_are_priced(store: Store, tmp_path: Path) -> None:
+    path = settled(session(), "claude-code", tmp_path)
+    ok("import", path)
+    (row,) = store.sessions()
+    last = session().messages[-1].created_at
+    assert (row.origin, row.updated_at) == ("claude-code", last)
+    assert row.created_at <= row.updated_at
+    assert "from claude-code" in ok("sessions", "show", row.id)
+    found = told("cost")
+    assert found["unknown"] == []
+    assert found["total"]["cost_usd"] == told("cost", path)["total"]["cost_usd"]
+
+
+def test_a_copy_that_resume_made_is_not_counted_again(tmp_path: Path) -> None:
+    settled(session(), "claude-code", tmp_path)
+    before = told("cost", "--transcripts", "--home", tmp_path)
+    for target in ("codex", "gemini-cli", "pi"):
+        ok("resume", "claude-code:latest", "--in", target, "--home", tmp_path, "--yes")
+    after = told("cost", "--transcripts", "--home", tmp_path)
+    assert after["total"] == before["total"]
+    [row] = told("cost", "--transcripts", "--by", "session", "--home", tmp_path)["rows"]
+    assert row["session"].startswith("claude-code:")
+
+
+@pytest.mark.parametrize("target", ["openai-chat", "anthropic", "parts", "canonical"])
+def test_a_transcript_becomes_a_request_of_any_format(tmp_path: Path, target: str) -> None:
+    path = settled(session(), "claude-code", tmp_path)
+    written = ok("transcripts", "convert", path, "--to", target)
+    assert json.loads(written) == json.loads(ok("convert", path, "--to", target))
+
+
+@pytest.mark.parametrize(
+    ("target", "mark"), [("markdown", "## "), ("html", "<html"), ("jsonl", "{")]
+)
+def test_a_transcript_becomes_an_export_for_people(tmp_path: Path, target: str, mark: str) -> None:
+    path = settled(session(), "claude-code", tmp_path)
+    written = ok("transcripts", "convert", path, "--to", target)
+    assert mark in written
+    assert "It has risen." in written
+    assert run("transcripts", "convert", path, "--to", "markdwn").exit_code == 2

@@ -150,6 +150,8 @@ def _require_dialect(name: str | None) -> None:
 
 MOST_SCHEMA = 1 << 20
 LONGEST_NAME = 60
+LOOKED_AT = 50
+"""The last messages of a session that are searched for an answer."""
 LOOK = 0.25
 """Seconds between two looks whether another program's turn has ended."""
 SHORT = 10
@@ -301,11 +303,16 @@ class Talk:
             await asyncio.sleep(LOOK)
         await self.session.reload()
 
+    async def is_answered(self) -> bool:
+        """Whether the session was there before, or a model has answered something in it."""
+        if self.session.id != self._made:
+            return True
+        messages = await self.session.tail(LOOKED_AT)
+        return any(each.role is Role.ASSISTANT and each.content for each in messages)
+
     async def forget_if_empty(self) -> None:
-        """Deletes a session that was made here and has no messages."""
-        messages = await self.session.tail(2)
-        is_empty = all(message.role is Role.SYSTEM for message in messages)
-        if self.session.id == self._made and is_empty:
+        """Deletes a session that was made here and in which no model answered."""
+        if not await self.is_answered():
             await self.store.delete_session(self.session.id)
 
     async def use_tools(self, stack: AsyncExitStack, confirm: Confirm | None) -> None:

@@ -16,6 +16,7 @@ from interlingua.agents.chat.chat import Member, family, fork_before_last_turn
 from interlingua.cli.chat import LONGEST_NAME, Talk, servers_path, short
 from interlingua.cli.chat_screen import Screen, one_line
 from interlingua.cli.export import HTML, JSONL, MARKDOWN, ExportOptions, pieces, targets
+from interlingua.cli.main import unknown
 from interlingua.cli.terminal import Column, dollars, plural, put, say, show_table
 from interlingua.costs.cost import total
 from interlingua.errors import InterlinguaError
@@ -458,7 +459,7 @@ async def export(
         target = BY_ENDING.get(ending, MARKDOWN)
     known = targets()
     if target not in known:
-        raise InterlinguaError(f"unknown format {target!r}: {', '.join(known)}")
+        raise InterlinguaError(unknown("format", target, known))
     if path is not None and path.exists() and not await yes(f"Write over {path}?"):
         return
     data, report = await asyncio.to_thread(_written, talk, target)

@@ -83,12 +83,12 @@ async def ask_once(
         code = 0
         try:
             if not await shown_turn(talk, screen, parts):
-                screen.warn(f"stopped; what arrived is kept{_where(talk)}")
+                screen.warn(f"stopped{await _stored(talk)}")
                 code = STOPPED
         except InterlinguaError as error:
             screen.error(f"interlingua: {error}")
-            if talk.chat.turn is not None:
-                screen.note(f"what arrived is kept{_where(talk)}")
+            if stored := await _stored(talk):
+                screen.note(stored.removeprefix("; "))
             code = FAILED
         if talk.chat.turn is None:
             return code
@@ -111,11 +111,12 @@ async def _choose(talk: Talk, screen: Screen) -> None:
         screen.losses(plan.report)
 
 
-def _where(talk: Talk) -> str:
-    if not talk.chat_options.keep:
-        return " no longer than this"
+async def _stored(talk: Talk) -> str:
+    """Where the conversation can be continued; nothing if it is not stored."""
+    if not talk.chat_options.keep or not await talk.is_answered():
+        return ""
     id = short(talk.session.id) if sys.stderr.isatty() else talk.session.id
-    return f" in session {id}; go on with -r {id}"
+    return f"; the conversation is stored: continue with -r {id}"
 
 
 def _put_last(talk: Talk) -> None:
@@ -316,7 +317,7 @@ class ChatLoop:
         if await self.talk.is_busy():
             self.screen.warn("Another program has a turn of this session under way.")
         elif messages and _is_broken_off(messages[-1]):
-            self.screen.warn("The last turn was broken off; what arrived is kept. /retry goes on.")
+            self.screen.warn("The last turn was interrupted; /retry continues it.")
 
     async def step(self) -> bool:
         """One line of the user's; False if it was the last."""
@@ -377,11 +378,11 @@ class ChatLoop:
                 raise
             screen.error(str(error))
             if talk.chat.turn is not before:
-                screen.note("What arrived is kept; /retry asks again, /model chooses another.")
+                screen.note("/retry asks again, /model chooses another model.")
             return
         turn = talk.chat.turn
         if not done:
-            screen.warn("stopped; what arrived is kept")
+            screen.warn("stopped; the part that arrived is stored")
         elif turn is not None:
             screen.ended(turn.answers, talk.named(turn.model))
 

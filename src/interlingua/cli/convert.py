@@ -41,6 +41,8 @@ class ConvertOptions(NamedTuple):
     jobs: int | None
     pretty: bool | None
     instructions: Instructions = "place"
+    host: str | None = None
+    """The provider that was named as the target, whose own rules are followed."""
 
     def require_place(self) -> None:
         """Refuse to move instructions where rows are converted in parts."""
@@ -141,9 +143,7 @@ def command(
     restart: bool,
     **options: Any,
 ) -> None:
-    conversion = ConvertOptions(**options)
-    formats.required(conversion.source, "--from")
-    formats.required(conversion.target, "--to")
+    conversion = _resolved(ConvertOptions(**options))
     files = files or ("-",)
     if _are_rows(files, output, conversion):
         conversion.require_place()
@@ -154,6 +154,16 @@ def command(
     with opened(files[0]) as input, written(output) as put:
         code = convert(input, put, conversion)
     sys.exit(code)
+
+
+def _resolved(options: ConvertOptions) -> ConvertOptions:
+    """The options with formats by their own names in place of aliases and providers."""
+    from interlingua.adapt.names import format_named
+
+    source, (target, host) = format_named(options.source).name, format_named(options.target)
+    formats.required(source, "--from")
+    formats.required(target, "--to")
+    return options._replace(source=source, target=target, host=host)
 
 
 ONE = click.Path(exists=True, dir_okay=False, allow_dash=True)
@@ -215,9 +225,8 @@ def _one(input: Input, put: Put, options: ConvertOptions) -> int:
             click.echo(f"read as {source} {kind}", err=True)
         value = formats.read(parse_spelled(body.data) or body.data, source, kind, options.model)
         profile = profile_here(options.model, options.target)
-        done = formats.write(
-            value, options.target, source, options.model, profile, options.instructions
-        )
+        how = (options.model, profile, options.instructions, options.host)
+        done = formats.write(value, options.target, source, *how)
     put(formats.to_bytes(done.wire, options.is_pretty()) + b"\n")
     code = options.exit_code(done.report)
     _tell_url(done)

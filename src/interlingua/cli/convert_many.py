@@ -39,8 +39,11 @@ from interlingua.model.losses import Report
 from interlingua.providers.profiles import profile_here
 
 if TYPE_CHECKING:
+    from interlingua.adapt.target import Instructions
     from interlingua.bulk.run import Summary
+    from interlingua.dialects.record import Written
     from interlingua.model.losses import Loss
+    from interlingua.profiles.profile import Profile
     from interlingua.transcripts import Transcript
 
 
@@ -252,7 +255,7 @@ def convert_lines(input: Input, put: Put, options: ConvertOptions) -> int:
     kind = options.kind
     if kind is None and options.source != formats.AUTO:
         kind = formats.kind_of(input.first_line(), options.source)
-    conversion = Job(options.target, options.source, kind, options.model)
+    conversion = Job(options.host or options.target, options.source, kind, options.model)
     job = LinesJob(conversion, options.envelope, options.report_file is not None)
     if input.shape() == "json":  # over several lines
         return _run(input, put, options, job, BytesIO(_on_one_line(input)))
@@ -365,9 +368,8 @@ def convert_rows(
         raise click.UsageError("--envelope works for one file of lines, not for several files")
     target = None if output in (None, STDOUT) else Path(output or "")
     inputs = found(files, target)
-    job = Job(
-        options.target, options.source, options.kind or _kind(inputs, options.source), options.model
-    )
+    kind = options.kind or _kind(inputs, options.source)
+    job = Job(options.host or options.target, options.source, kind, options.model)
     if target is None:
         return _rows_to_stdout(inputs, job, options)
     suffix = None if kind_of_parts is None else f".{kind_of_parts}"
@@ -512,15 +514,28 @@ def convert_sessions(format: str, input: Input, put: Put, options: ConvertOption
         first = list(islice(every, 2))
         pretty = options.is_pretty() and len(first) == 1
         for transcript in chain(first, every):
-            model = transcript.models[-1] if transcript.models else None
-            name = None if model is None else model.partition(":")[2] or model
-            request = Request(transcript.live, name, transcript.tools)
-            written = formats.write(
-                request, options.target, None, options.model, profile, options.instructions
+            written = request_of(
+                transcript, options.target, options.model, profile, options.instructions
             )
             put(formats.to_bytes(written.wire, pretty) + b"\n")
-            losses.losses += _losses(transcript, written.report)
+            losses.extend(written.report)
     return options.exit_code(losses)
+
+
+def request_of(
+    transcript: Transcript,
+    target: str,
+    model: str | None,
+    profile: Profile | None = None,
+    instructions: Instructions = "place",
+) -> Written:
+    """The request that continues a session, with all that it leaves out in the report."""
+    last = transcript.models[-1] if transcript.models else None
+    name = None if last is None else last.partition(":")[2] or last
+    request = Request(transcript.live, name, transcript.tools)
+    profile = profile or profile_here(model, target)
+    written = formats.write(request, target, None, model, profile, instructions)
+    return msgspec.structs.replace(written, report=_losses(transcript, written.report))
 
 
 def _losses(transcript: Transcript, written: Report) -> Report:

@@ -10,7 +10,7 @@ from datetime import datetime
 from decimal import Decimal
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import click
 
@@ -38,6 +38,7 @@ from interlingua.cli.terminal import (
 from interlingua.costs.cost import total
 from interlingua.costs.history import Key, Repriced, SpendGroup, cost_by, reprice
 from interlingua.costs.table import own_table
+from interlingua.model.human import places_of
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
 from interlingua.store.request_rows import RequestFilter
@@ -173,9 +174,10 @@ def _show(
         Column("out", "dim", right=True, wide=60),
         Column("cost", "green", right=True),
     ]
-    rows = [_row(titles[group], spent) for group, spent in groups.items()]
     bars = [spent.cost_usd for spent in groups.values()]
-    show_table(columns, rows, bars, _row("total", whole))
+    shown = _Cost(places_of([*bars, whole.cost_usd]), bool(whole.unpriced))
+    rows = [_row(titles[group], spent, shown) for group, spent in groups.items()]
+    show_table(columns, rows, bars, _row("total", whole, shown))
     if unknown:
         say("")
         say(f"Not in these sums: {plural(whole.unpriced, 'message')} without a known cost", "red")
@@ -183,14 +185,29 @@ def _show(
             say(cell(f"    {model or '(no model)'}: {count:,}"))
 
 
-def _row(name: str, spent: SpendGroup) -> list[str]:
-    cost = dollars(_known(spent))
+class _Cost(NamedTuple):
+    """How costs are written so that their points are in one line."""
+
+    places: int
+    has_unknown: bool
+    """Whether some sum lacks costs: `+ ?` follows it, and spaces follow the others."""
+
+    def __call__(self, spent: SpendGroup) -> str:
+        cost = dollars(_known(spent), self.places)
+        more = UNKNOWN if spent.unpriced and cost != "?" else " " * len(UNKNOWN)
+        return f"{cost}{more if self.has_unknown else ''}"
+
+
+UNKNOWN = " + ?"
+
+
+def _row(name: str, spent: SpendGroup, cost: _Cost) -> list[str]:
     return [
         name,
         f"{spent.messages:,}",
         f"{spent.prompt_tokens:,}",
         f"{spent.output_tokens:,}",
-        f"{cost} + ?" if spent.unpriced and cost != "?" else cost,
+        cost(spent),
     ]
 
 
@@ -202,28 +219,38 @@ def agent_answers(
     until: datetime | None,
 ) -> Iterator[Message]:
     """Every answer of these sessions (of all, if no file is named) that was made in this time;
-    once, since one that was copied into a fork, or that is a helper's, stands in several files."""
+    once, since forks, helpers and sessions that were resumed in another tool hold copies."""
     from interlingua.transcripts.sessions import at, glances, here, look
 
     for name in formats:
         known_format(name, "--from")
     skipped: list[Skipped] = []
-    found = [at(path, *formats[:1]) for path in files] or here(home, formats, skipped)
+    found = [at(path, *formats[:1]) for path in files] or here(home, formats, skipped)[::-1]
     for one in skipped:
         complain(str(one))
     table = own_table()
     seen: set[tuple[object, ...]] = set()
-    with progress("counting", len(found)) as done:
+    with progress("counting", len(found), unit="sessions") as done:
         for each, glance in glances(found, look):
             done(1)
             if isinstance(glance, str):
                 complain(glance)
                 continue
             for answer in glance.answers:
-                copy = (each.format, answer.id, answer.created_at)
-                if copy not in seen and _is_within(answer.created_at, since, until):
-                    seen.add(copy)
+                marks = _marks(each.format, answer)
+                if seen.isdisjoint(marks) and _is_within(answer.created_at, since, until):
+                    seen.update(marks)
                     yield _message(answer, f"{each.format}:{glance.id}", table)
+
+
+def _marks(format: str, answer: Answer) -> list[tuple[object, ...]]:
+    """What an answer has in common with its copies: its id in the same format; in any format the
+    moment, to the millisecond, and its tokens."""
+    marks: list[tuple[object, ...]] = [(format, answer.id, answer.created_at)]
+    if (time := answer.created_at) is not None:
+        usage = answer.usage
+        marks.append((round(time.timestamp() * 1000), usage.prompt_tokens, usage.output_tokens))
+    return marks
 
 
 def _message(answer: Answer, session: str, table: PriceTable) -> Message:

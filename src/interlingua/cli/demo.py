@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -147,26 +148,100 @@ def tell_formats() -> None:
             says = "our own form, which keeps everything: requests, responses"
         else:
             says = "messages as other libraries keep them"
-        click.echo(f"{name:<18} {says}")
+        click.echo(f"{name:<{NAMES}} {says}")
     for name, says in PRESETS.items():
-        click.echo(f"{name:<18} {says}: one conversation a row, or a file of them")
+        click.echo(f"{name:<{NAMES}} {says}: one conversation a row, or a file of them")
 
 
 @click.command("dialects", help="List the formats and what each supports.")
 @click.argument("name", required=False)
-@click.option("--matrix", is_flag=True, help="Show what survives between each pair of formats.")
+@click.option("--matrix", is_flag=True, help="Show how much survives between each pair of formats.")
+@click.option("--from", "source", help="Show what survives from this format, and what does not.")
+@click.option("--to", "target", help="With --from: only to this format.")
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
-def dialects_command(name: str | None, matrix: bool, as_json: bool) -> None:
+def dialects_command(
+    name: str | None, matrix: bool, source: str | None, target: str | None, as_json: bool
+) -> None:
+    from interlingua.adapt.names import dialect_named
     from interlingua.dialects import describe
 
-    if name:
-        click.echo(describe.page(dialect(name)), nl=False)
+    if source or target:
+        if source is None:
+            raise click.UsageError("--to needs --from: the format to convert from")
+        targets = dialects() if target is None else [dialect_named(target).name]
+        _show_survivors(dialect_named(source).name, targets, as_json)
+    elif name:
+        click.echo(describe.page(dialect_named(name)), nl=False)
     elif matrix:
-        click.echo(describe.matrix(), nl=False)
+        _show_matrix(as_json)
     else:
         rows = [{"name": each, "title": dialect(each).title} for each in dialects()]
         if as_json:
             sys.stdout.buffer.write(msgspec.json.encode(rows) + b"\n")
             return
         for row in rows:
-            click.echo(f"{row['name']:<18} {row['title']}")
+            click.echo(f"{row['name']:<{NAMES}} {row['title']}")
+
+
+NAMES = 20
+"""Characters of the column with the names of formats."""
+FATES = {"changed": "in another form", "lost": "lost"}
+
+
+def _fates(source: str, target: str) -> dict[str, list[str]]:
+    """The features of one format that survive in another, that change, and that are lost."""
+    from interlingua.dialects.describe import survivors
+
+    found: dict[str, list[str]] = {"kept": [], "changed": [], "lost": []}
+    for name, fate in survivors(source, target).items():
+        without = f" (without {', '.join(fate.without)})" if fate.without else ""
+        found[fate.word].append(f"{name}{without}")
+    return found
+
+
+def _show_survivors(source: str, targets: Sequence[str], as_json: bool) -> None:
+    from interlingua.cli.terminal import put_json
+
+    found = {target: _fates(source, target) for target in targets if target != source}
+    if as_json:
+        put_json([{"from": source, "to": target, **fates} for target, fates in found.items()])
+        return
+    for target, fates in found.items():
+        total = sum(map(len, fates.values()))
+        click.echo(f"{source} to {target}: {len(fates['kept'])} of {total} features unchanged")
+        for word, title in FATES.items():
+            if fates[word]:
+                text = f"{title}: {', '.join(fates[word])}"
+                click.echo(click.wrap_text(text, _columns(), "  ", "    "))
+
+
+def _columns() -> int:
+    return shutil.get_terminal_size((100, 24)).columns
+
+
+def _show_matrix(as_json: bool) -> None:
+    """How many features survive unchanged, from the format of a row to that of a column."""
+    from interlingua.cli.terminal import Column, put_json, show_table
+
+    names = dialects()
+    found = {(one, other): _fates(one, other) for one in names for other in names if one != other}
+    if as_json:
+        put_json([{"from": one, "to": other, **each} for (one, other), each in found.items()])
+        return
+    numbers = [str(number) for number, _ in enumerate(names, 1)]
+    columns = [Column("from", "cyan"), *(Column(number, right=True) for number in numbers)]
+    rows = [
+        [f"{number} {one}", *(_share(found.get((one, other))) for other in names)]
+        for number, one in zip(numbers, names, strict=True)
+    ]
+    show_table(columns, rows)
+    click.echo("\nThe share of features that arrive unchanged in the format with the number above.")
+    click.echo(
+        "interlingua dialects --from FORMAT --to FORMAT lists what changes and what is lost."
+    )
+
+
+def _share(fates: dict[str, list[str]] | None) -> str:
+    if fates is None:
+        return ""
+    return f"{round(100 * len(fates['kept']) / sum(map(len, fates.values())))} %"

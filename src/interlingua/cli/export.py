@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from interlingua import transcripts
 from interlingua.cli import formats
-from interlingua.cli.main import shown
+from interlingua.cli.main import shown, unknown
 from interlingua.cli.options import redact_options, report_options, store_option
 from interlingua.cli.sessions import TARGETS
 from interlingua.cli.stores import PAGE, all_messages, all_sessions, find_session, opened
@@ -236,8 +236,7 @@ def export_sessions(
 def _require_target(options: ExportOptions) -> None:
     known = [*targets(), *transcript_targets()]
     if options.target not in known:
-        problem = f"unknown format {options.target!r}: {', '.join(known)}"
-        raise click.BadParameter(problem, param_hint="--to")
+        raise click.BadParameter(unknown("format", options.target, known), param_hint="--to")
     if options.trace and options.target != JSONL:
         raise click.UsageError("--trace works only with --to jsonl")
 

@@ -9,6 +9,7 @@ import click
 
 from interlingua.adapt.formats import CANONICAL, VIEW_NAMES, detect, names, read, write
 from interlingua.adapt.presets import PRESETS
+from interlingua.cli.main import unknown
 from interlingua.dialects.kernel.wire import encode
 from interlingua.errors import DetectError, ReadError
 
@@ -29,8 +30,7 @@ def required(name: str, option: str) -> None:
     else:
         known += PRESETS
     if name not in known:
-        listed = ", ".join(known)
-        raise click.BadParameter(f"unknown format {name!r}: {listed}", param_hint=option)
+        raise click.BadParameter(unknown("format", name, known), param_hint=option)
 
 
 def guessed(data: bytes, kind: str | None) -> tuple[str, str]:

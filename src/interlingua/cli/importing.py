@@ -1,8 +1,9 @@
 """`interlingua import`: sessions made of files.
 
-An exported session comes back under its own ids and is not imported twice; anything else becomes a
-new session. What cannot be read is told with its line, and the rest is imported. A transcript of
-another agent comes with its branches and helpers, each a session that names its parent.
+An exported session comes back under its own ids and is not imported twice; neither is a transcript
+of another agent, of which only new messages are added. It comes with its branches and helpers, each
+a session that names its parent. Anything else becomes a new session. What cannot be read is
+reported with its line, and the rest is imported.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,9 +24,10 @@ import msgspec
 
 from interlingua import transcripts
 from interlingua.cli import formats, reading
+from interlingua.cli.main import INTERRUPTED, unknown
 from interlingua.cli.options import json_option, store_option
 from interlingua.cli.reading import Exchange, Found, SessionLine
-from interlingua.cli.stores import ORIGIN, PAGE, opened
+from interlingua.cli.stores import PAGE, all_messages, all_sessions, opened
 from interlingua.cli.terminal import complain, plural, progress, put_json
 from interlingua.dialects.registry import dialects
 from interlingua.errors import InterlinguaError
@@ -33,7 +36,7 @@ from interlingua.model.exchange import Options, Request, Response
 from interlingua.model.ids import Ulids, is_tool_id, new_tool_id
 from interlingua.model.message import Message, Role
 from interlingua.store.errors import InvalidError, NotFoundError, StoreError
-from interlingua.store.rows import EventRow, SessionRow
+from interlingua.store.rows import IMPORTED, EventRow, SessionRow
 from interlingua.transcripts import formats as transcript_formats
 
 if TYPE_CHECKING:
@@ -69,11 +72,14 @@ def command(
 ) -> None:
     known = [reading.AUTO, *formats.names(), *transcript_formats()]
     if source not in known:
-        problem = f"unknown format {source!r}: {', '.join(known)}"
-        raise click.BadParameter(problem, param_hint="--from")
+        raise click.BadParameter(unknown("format", source, known), param_hint="--from")
     total = sum(path.stat().st_size for path in files if str(path) != reading.STDIN)
     failed = 0
-    with opened(address, make=True) as store, progress("importing", total) as done:
+    with (
+        opened(address, make=True) as store,
+        progress("importing", total, unit="items") as done,
+        _continuable(),
+    ):
         importer = SessionImporter(store, new_ids, provider)
         for path in files:
             format = _transcript_format(path, source)
@@ -87,6 +93,15 @@ def command(
     else:
         _show_counts(importer, failed)
     sys.exit(1 if failed else 0)
+
+
+@contextmanager
+def _continuable() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        complain("interrupted; what was imported stays, and the same command adds the rest")
+        sys.exit(INTERRUPTED)
 
 
 def _import_items(
@@ -173,6 +188,12 @@ class ImportedTranscript(NamedTuple):
     sessions: list[str]
     messages: int
     problems: list[str]
+    known: list[str]
+    """The sessions that were in the store already."""
+    grown: int
+    """How many of these got new messages."""
+    main: str
+    """The session of the active branch."""
 
 
 class _StoredBranch(NamedTuple):
@@ -188,38 +209,125 @@ class _StoredBranch(NamedTuple):
         return next((at for at, (a, b) in pairs if not _same(a, b)), min(len(self.ids), len(other)))
 
 
-def import_transcript(store: Store, transcript: Transcript) -> ImportedTranscript:
-    """Put a session with its branches and helpers into a store; all of it, or nothing."""
-    work = _TranscriptImport(store)
+class ImportedSessions:
+    """The sessions of a store that were imported from transcripts, by format and id."""
+
+    def __init__(self, store: Store) -> None:
+        self._rows: dict[tuple[str, str | None], list[SessionRow]] = {}
+        for row in all_sessions(store):
+            if IMPORTED in (row.routing_policy or {}):
+                self.add(row)
+
+    def add(self, row: SessionRow) -> None:
+        origin = (row.routing_policy or {})[IMPORTED]
+        self._rows.setdefault((origin["format"], origin["id"]), []).append(row)
+
+    def of(self, transcript: Transcript) -> list[SessionRow]:
+        if transcript.id is None:
+            return []
+        return self._rows.get((transcript.format, transcript.id), [])
+
+
+class Pricing:
+    """Adds costs to imported answers, by the price table of this machine."""
+
+    def __init__(self, store: Store) -> None:
+        from interlingua.costs.table import own_table
+        from interlingua.sessions.effects import run
+        from interlingua.sessions.holding import stored_prices
+
+        own = own_table()
+        self._table = run(store, stored_prices(own)) or own
+
+    def __call__(self, message: Message) -> Message:
+        from interlingua.costs.cost import priced
+        from interlingua.dialects.anthropic.response import hour_cache_tokens
+        from interlingua.profiles.names import UnknownModelError
+
+        metadata = message.metadata
+        usage, model = metadata.usage, metadata.model
+        if usage is None or usage.cost_usd is not None or model is None:
+            return message
+        try:
+            longer = hour_cache_tokens(usage)
+            usage = priced(usage, model, self._table, message.created_at, longer)
+        except (UnknownModelError, ValueError):
+            return message
+        return message.replace(metadata=metadata.replace(usage=usage))
+
+
+def import_transcript(
+    store: Store,
+    transcript: Transcript,
+    known: ImportedSessions | None = None,
+    pricing: Pricing | None = None,
+) -> ImportedTranscript:
+    """Put a session with its branches and helpers into a store; all of it, or nothing. Of one that
+    is there, what is new."""
+    work = _TranscriptImport(store, known or ImportedSessions(store), pricing or Pricing(store))
     try:
-        work.all(transcript)
+        main = work.all(transcript)
     except BaseException:
         for id in work.made:
             with suppress(StoreError):
                 store.delete_session(id)
         raise
-    return ImportedTranscript(work.made, work.messages, work.problems)
+    return ImportedTranscript(
+        work.made, work.messages, work.problems, work.known, work.grown, main.session
+    )
 
 
 class _TranscriptImport:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, there: ImportedSessions, pricing: Pricing) -> None:
         self.store = store
         self.made: list[str] = []
+        self.known: list[str] = []
+        self.grown = 0
         self.messages = 0
         self.problems: list[str] = []
+        self._there = there
+        self._pricing = pricing
         self._ulids = Ulids()
 
     def all(
         self, transcript: Transcript, parent: _StoredBranch | None = None, at: str | None = None
-    ) -> None:
+    ) -> _StoredBranch:
         """Imports a session; with `parent`, as its helper, called by the message `at`."""
-        main = self._settle(transcript, transcript.messages, parent, at)
+        main = self._continued(transcript, transcript.messages)
+        main = main or self._settle(transcript, transcript.messages, parent, at)
         ways = [main]
         for branch in transcript.branches:
-            if not branch.active:
+            if branch.active:
+                continue
+            if (way := self._continued(transcript, branch.messages)) is not None:
+                ways.append(way)
+            else:
                 self._branch(transcript, branch.messages, ways)
         for helper in transcript.subagents:
             self.all(helper.transcript, main, _caller(main, helper))
+        return main
+
+    def _continued(
+        self, transcript: Transcript, messages: Sequence[Message]
+    ) -> _StoredBranch | None:
+        """The session in the store that begins with these messages or is their beginning, with
+        those added that it lacks; None if there is none."""
+        rows = self._there.of(transcript)
+        prints = fingerprints(messages) if rows else []
+        for row in rows:
+            stored = list(all_messages(self.store, row))
+            count = min(len(stored), len(messages))
+            if not count or fingerprints(stored)[:count] != prints[:count]:
+                continue
+            self.known.append(row.id)
+            ids = [message.id for message in stored[:count]]
+            if count < len(messages):
+                timed, _ = _timed(transcript, messages[count:], 0)
+                ids += self._append(row.id, timed, _call_ids(messages, stored))
+                self.messages += len(timed)
+                self.grown += 1
+            return _StoredBranch(row.id, messages, ids)
+        return None
 
     def _branch(
         self, transcript: Transcript, messages: Sequence[Message], ways: list[_StoredBranch]
@@ -245,28 +353,66 @@ class _TranscriptImport:
             self._ulids.new(),
             transcript.folder or str(Path.cwd()),
             begun,
-            datetime.now(UTC),
+            begun,
             _model(messages),
-            {ORIGIN: _origin(transcript, helper)},
+            {IMPORTED: _origin(transcript, helper)},
             transcript.title or shown_name(messages),
             parent.session if parent is not None else None,
             at,
         )
         self.store.add_session(row)
+        self._there.add(row)
         self.made.append(row.id)
         self.messages += len(timed) - (copied or 0)
         return _StoredBranch(row.id, messages, list(self._append(row.id, timed)))
 
-    def _append(self, id: str, messages: Sequence[Message]) -> Iterator[str | None]:
-        names = Names(self._ulids, {})
+    def _append(
+        self, id: str, messages: Sequence[Message], calls: dict[str, str] | None = None
+    ) -> Iterator[str | None]:
+        """`calls`: the ids in the store of calls in earlier messages."""
+        names = Names(self._ulids, {}, calls)
         for start in range(0, len(messages), PAGE):
-            page = [names.message(message) for message in messages[start : start + PAGE]]
+            some = messages[start : start + PAGE]
+            page = [self._pricing(names.message(message)) for message in some]
+            append = partial(
+                self.store.append, id, provider_ids=names.provider_ids, changed_at=_latest(some)
+            )
             try:
-                done = self.store.append(id, page, provider_ids=names.provider_ids)
+                done = append(page)
             except InvalidError as error:
-                self.problems.append(f"kept as it is: {error}")
-                done = self.store.append(id, page, provider_ids=names.provider_ids, check=False)
+                self.problems.append(f"imported unchanged: {error}")
+                done = append(page, check=False)
             yield from (message.id for message in done.messages)
+
+
+def _call_ids(messages: Sequence[Message], stored: Sequence[Message]) -> dict[str, str]:
+    """The ids of the calls in stored messages, by those that they had."""
+    return {
+        call.id: there.id
+        for message, copy in zip(messages, stored, strict=False)
+        for call, there in zip(message.tool_calls, copy.tool_calls, strict=True)
+    }
+
+
+def _latest(messages: Sequence[Message]) -> datetime | None:
+    return max((each.created_at for each in messages if each.created_at), default=None)
+
+
+def fingerprints(messages: Sequence[Message]) -> list[str]:
+    """A digest of the role and content of each message, whatever ids its calls have."""
+    numbers: dict[str, str] = {}
+
+    def numbered(block: Block) -> Block:
+        if isinstance(block, ToolUseBlock):
+            return block.replace(id=numbers.setdefault(block.id, str(len(numbers))))
+        if isinstance(block, ToolResultBlock):
+            return block.replace(tool_use_id=numbers.get(block.tool_use_id, ""))
+        return block
+
+    return [
+        Message(message.role, tuple(map(numbered, message.content))).digest()
+        for message in messages
+    ]
 
 
 def _timed(
@@ -326,12 +472,16 @@ class Counts(msgspec.Struct):
     messages: int = 0
     events: int = 0
     already_there: int = 0
+    grown: int = 0
+    """Sessions that were there and got new messages."""
     requests_with_tools: int = 0
     requests_with_options: int = 0
 
     def left_out(self) -> Iterator[str]:
         if self.already_there:
             yield f"already there: {plural(self.already_there, 'session')}"
+        if self.grown:
+            yield f"new messages added to {plural(self.grown, 'session')} imported before"
         if self.requests_with_tools:
             yield f"left out: the tools of {plural(self.requests_with_tools, 'request')}"
         if self.requests_with_options:
@@ -348,6 +498,8 @@ class SessionImporter:
         self.counts = Counts()
         self._ulids = Ulids()
         self._open: _OpenSession | None = None
+        self._imported: ImportedSessions | None = None
+        self._prices: Pricing | None = None
 
     def take(self, found: Found | None) -> str | None:
         """Take one thing; gives what is wrong with it, or with the session that it ends."""
@@ -389,10 +541,18 @@ class SessionImporter:
         """Imports a session of another agent with its branches and helpers; returns the problems of
         messages that were imported as they are."""
 
-        settled = import_transcript(self.store, transcript)
+        if self._imported is None:
+            self._imported = ImportedSessions(self.store)
+        settled = import_transcript(self.store, transcript, self._imported, self._pricing())
         self.counts.sessions += len(settled.sessions)
         self.counts.messages += settled.messages
+        self.counts.already_there += len(settled.known) - settled.grown
+        self.counts.grown += settled.grown
         return settled.problems
+
+    def _pricing(self) -> Pricing:
+        self._prices = self._prices or Pricing(self.store)
+        return self._prices
 
     # Exported sessions
 
@@ -483,7 +643,7 @@ class SessionImporter:
         if exchange.source in dialects():
             messages = [_read_from(message, exchange.source) for message in messages]
         if response is not None:
-            messages.append(_answer(response, exchange.source, provider))
+            messages.append(self._pricing()(_answer(response, exchange.source, provider)))
         names = Names(self._ulids, {})
         messages = [names.message(message) for message in messages]
         model = _model_of(request, response)
@@ -540,10 +700,12 @@ class _OpenSession:
 class Names:
     """New ids for messages and calls; the providers' own ids of calls stay the same."""
 
-    def __init__(self, ulids: Ulids, known: dict[str, str]) -> None:
+    def __init__(
+        self, ulids: Ulids, known: dict[str, str], calls: dict[str, str] | None = None
+    ) -> None:
         self._ulids = ulids
         self._known = known
-        self._new: dict[str, str] = {}
+        self._new = dict(calls or {})
         self.provider_ids: dict[str, str] = {}
 
     def message(self, message: Message) -> Message:

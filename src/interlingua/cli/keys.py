@@ -14,7 +14,13 @@ import click
 import msgspec
 
 from interlingua.cli.main import shown
-from interlingua.cli.options import bare_store_option, config_option, json_option, store_option
+from interlingua.cli.options import (
+    Group,
+    bare_store_option,
+    config_option,
+    json_option,
+    store_option,
+)
 from interlingua.cli.stores import NAMED, opened
 from interlingua.cli.terminal import Column, cell, dollars, minute, put_json, say, show_table
 from interlingua.store.errors import NotFoundError, StoreError
@@ -281,7 +287,7 @@ users_command = _owners(
 teams_command = _owners("team", "Change caps or name.", ID, email=False)
 
 
-@click.group("keys", help="Issue, list, change, rotate and revoke keys of the gateway.")
+@click.group("keys", cls=Group, help="Issue, list, change, rotate and revoke keys of the gateway.")
 def command() -> None:
     pass
 

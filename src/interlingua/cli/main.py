@@ -6,7 +6,9 @@ read, 2 wrong usage, 3 losses under `--strict`, 130 interrupted.
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Sequence
 from errno import EPIPE
 from importlib import import_module
 from types import ModuleType
@@ -17,30 +19,44 @@ from interlingua.errors import InterlinguaError, MissingExtraError
 if TYPE_CHECKING:
     import click
 
-COMMANDS: dict[str, str] = {
-    "convert": "Convert a conversation from one format to another.",
-    "inspect": "Show a conversation in any format.",
-    "check": "Check that your own files survive reading and writing.",
-    "dialects": "List the formats and what each supports.",
-    "demo": "Show a conversion of the bundled example.",
-    "schema": "Print the JSON Schema of the canonical types.",
-    "chat": "Chat with a model; with a question, answer it and exit.",
-    "models": "List models with capabilities and prices.",
-    "sessions": "List, show, search, fork, export and delete sessions.",
-    "transcripts": "List, show, search and convert the sessions of other agents.",
-    "resume": "Continue a session in another tool.",
-    "cost": "Show spending by session, model, day, user, team or key.",
-    "requests": "Show the gateway's request log: list, follow, show one.",
-    "reprice": "Recompute the cost of stored messages with another price table.",
-    "maintain": "Delete old rows of the gateway's log and trace now.",
-    "serve": "Run the gateway, which connects any official SDK to any provider.",
-    "rules": "Check or show the rules that choose a model.",
-    "export": "Export sessions to a file, for import elsewhere or for sending.",
-    "import": "Import requests, responses, transcripts or exports as sessions.",
-    "keys": "Issue, list, change, rotate and revoke keys of the gateway.",
-    "users": "Manage the users of keys and their caps.",
-    "teams": "Manage teams of keys and their caps.",
+GROUPS: dict[str, dict[str, str]] = {
+    "Convert": {
+        "convert": "Convert conversations from one format to another.",
+        "inspect": "Show conversations in any format.",
+        "check": "Check that files come back unchanged when read and written again.",
+        "dialects": "List the formats and what survives between them.",
+        "schema": "Print the JSON Schema of the canonical types.",
+        "demo": "Show a conversion of the bundled example.",
+    },
+    "Talk to models": {
+        "chat": "Chat with a model; with a question, answer it and exit.",
+        "models": "List models with capabilities and prices.",
+        "rules": "Check or show the rules that choose a model.",
+    },
+    "Sessions and agents": {
+        "sessions": "List, show, search, fork, export and delete sessions.",
+        "transcripts": "List, show, search and convert the sessions of other agents.",
+        "resume": "Continue a session in another tool.",
+        "import": "Import requests, responses, transcripts or exports as sessions.",
+        "export": "Export sessions to a file, for import elsewhere or for sending.",
+    },
+    "Spending": {
+        "cost": "Show spending by session, model, day, user, team or key.",
+        "reprice": "Recompute the cost of stored messages with another price table.",
+    },
+    "Gateway": {
+        "serve": "Run the gateway, which connects any official SDK to any provider.",
+        "requests": "Show the gateway's request log: list, follow, show one.",
+        "keys": "Issue, list, change, rotate and revoke keys of the gateway.",
+        "users": "Manage the users of keys and their caps.",
+        "teams": "Manage teams of keys and their caps.",
+        "maintain": "Delete old rows of the gateway's log and trace now.",
+    },
+    "Shell": {
+        "completion": "Print the script that completes commands in bash, zsh or fish.",
+    },
 }
+COMMANDS: dict[str, str] = {name: help for group in GROUPS.values() for name, help in group.items()}
 HELP = """Reads a conversation in any LLM provider's format and writes it in any other's, and
 reports every loss. Talks to models, stores sessions, and serves a gateway."""
 EPILOG = """\b
@@ -61,10 +77,13 @@ MODULES = {
     "check": "inspect",
     "schema": "demo",
     "dialects": "demo",
+    "completion": "completing",
 }
 """The modules of commands that have another name."""
 
 
+COMPLETING = "_INTERLINGUA_COMPLETE"
+"""The variable with which a shell asks for completions."""
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells have it."""
 
@@ -87,7 +106,19 @@ def command_of(name: str) -> click.Command:
     """A command: `<name>_command` of its module, else `command`."""
     module = module_of(name)
     command: click.Command = getattr(module, f"{name}_command", None) or module.command
+    if COMPLETING in os.environ:
+        from interlingua.cli.completing import attach
+
+        attach(command)
     return command
+
+
+def write_groups(formatter: Any) -> None:
+    """The commands in groups, their descriptions in one column."""
+    longest = max(map(len, COMMANDS))
+    for title, group in GROUPS.items():
+        with formatter.section(title):
+            formatter.write_dl([(name.ljust(longest), help) for name, help in group.items()])
 
 
 def commands() -> click.Group:
@@ -95,21 +126,19 @@ def commands() -> click.Group:
     import click
 
     from interlingua import __version__
+    from interlingua.cli.options import Group
 
-    class Commands(click.Group):
+    class Commands(Group):
         """Knows all names, and loads a command's module on demand."""
 
         def list_commands(self, context: click.Context) -> list[str]:
             return list(COMMANDS)
 
         def get_command(self, context: click.Context, name: str) -> click.Command | None:
-            if name not in COMMANDS:
-                return None
-            return command_of(name)
+            return command_of(name) if name in COMMANDS else None
 
         def format_commands(self, context: click.Context, formatter: Any) -> None:
-            with formatter.section("Commands"):
-                formatter.write_dl(list(COMMANDS.items()))
+            write_groups(formatter)
 
         def invoke(self, context: click.Context) -> Any:
             try:
@@ -126,6 +155,18 @@ def commands() -> click.Group:
     group = Commands("interlingua", help=HELP, epilog=EPILOG)
     click.version_option(__version__, package_name="interlingua")(group)
     return group
+
+
+def unknown(what: str, name: str, known: Sequence[str], listed: bool = True) -> str:
+    """An error for a name that is not known: the nearest one first, then all."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, 1)
+    if not listed:
+        hint = f"; did you mean {near[0]!r}?" if near else "; --help lists all of them"
+        return f"unknown {what} {name!r}{hint}"
+    hint = f"; did you mean {near[0]!r}? Known" if near else ""
+    return f"unknown {what} {name!r}{hint}: {', '.join(known)}"
 
 
 def problem_of(error: InterlinguaError | OSError) -> str:

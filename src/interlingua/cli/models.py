@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from interlingua import config
-from interlingua.cli.options import json_option, store_option
+from interlingua.cli.options import Group, json_option, store_option
 from interlingua.cli.stores import opened
 from interlingua.cli.terminal import Column, cell, dollars, plural, put_json, say, show_table
 from interlingua.config import learned_path, profiles_path
@@ -335,7 +335,7 @@ file_argument = click.argument(
 )
 
 
-@click.group("rules", help="Check or show the rules that choose a model.")
+@click.group("rules", cls=Group, help="Check or show the rules that choose a model.")
 def rules_command() -> None:
     pass
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from interlingua import config
+from interlingua.cli.main import unknown
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -50,6 +51,18 @@ class Moment(_Type):
         except (ValueError, OverflowError):
             expected = "a day (2026-11-16), a time (2026-11-16T08:30, in UTC), or 12h, 7d, 4w ago"
             self.fail(f"expected {expected}, found {text!r}", param, context)
+
+
+class Group(click.Group):
+    """Commands; an unknown name is answered with the nearest one."""
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        names = self.list_commands(context)
+        if args and args[0] not in names and not args[0].startswith("-"):
+            context.fail(unknown("command", args[0], names, listed=False))
+        return super().resolve_command(context, args)
 
 
 STORE_SOURCE = "interlingua.store_source"

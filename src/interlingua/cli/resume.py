@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from interlingua.cli.main import unknown
 from interlingua.cli.options import (
     from_option,
     home_option,
@@ -44,8 +45,7 @@ def known_format(name: str, option: str) -> str:
 
     known = formats()
     if name not in known:
-        problem = f"unknown format {name!r}: {', '.join(known)}"
-        raise click.BadParameter(problem, param_hint=option)
+        raise click.BadParameter(unknown("format", name, known), param_hint=option)
     return name
 
 
@@ -191,8 +191,7 @@ def _require_tool(target: str) -> None:
 
     known = [*agents(), CHAT]
     if target not in known:
-        problem = f"cannot continue in {target!r}: {', '.join(known)}"
-        raise click.BadParameter(problem, param_hint="--in")
+        raise click.BadParameter(unknown("tool", target, known), param_hint="--in")
 
 
 def _opened(
@@ -324,7 +323,7 @@ def _chat(transcript: Transcript, address: str | None, run: bool, as_json: bool)
         settled = import_transcript(store, transcript)
     for problem in settled.problems:
         complain(problem)
-    id = settled.sessions[0]
+    id = settled.main
     command = ["interlingua", "chat", "--resume", id, *(["--store", address] if address else [])]
     if as_json:
         put_json({"format": CHAT, "id": id, "folder": transcript.folder, "commands": [command]})

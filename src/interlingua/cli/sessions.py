@@ -10,13 +10,14 @@ import msgspec
 
 from interlingua.cli.main import shown
 from interlingua.cli.options import (
+    Group,
     json_option,
     limit_option,
     redact_options,
     report_options,
     store_option,
 )
-from interlingua.cli.stores import ORIGIN, find_message, find_session, numbered, opened
+from interlingua.cli.stores import find_message, find_session, numbered, opened
 from interlingua.cli.terminal import (
     Column,
     cell,
@@ -39,7 +40,9 @@ TARGETS = (
 )
 
 
-@click.group("sessions", help="List, show, search, fork, export, prune and delete sessions.")
+@click.group(
+    "sessions", cls=Group, help="List, show, search, fork, export, prune and delete sessions."
+)
 def command() -> None:
     pass
 
@@ -98,10 +101,10 @@ def show(id: str, limit: int, full: bool, raw: bool, as_json: bool, address: str
 
 
 def _show_parent(row: SessionRow) -> None:
-    from interlingua.store.rows import WORKER
+    from interlingua.store.rows import IMPORTED, WORKER
 
     policy = row.routing_policy or {}
-    origin = policy.get(ORIGIN)
+    origin = policy.get(IMPORTED)
     if WORKER in policy:
         say(cell(f"worker of {row.parent_id}"), "dim")
         return
@@ -110,9 +113,15 @@ def _show_parent(row: SessionRow) -> None:
     say(cell(f"{what} {row.parent_id} at {row.parent_message_id}"), "dim")
 
 
+def _source(row: SessionRow) -> str:
+    from interlingua.store.rows import ORIGINS
+
+    return "" if row.origin in ORIGINS else f"from {row.origin}"
+
+
 def _show(row: SessionRow, messages: list[tuple[int, Message]], full: bool) -> None:
     say(cell(row.name or row.id), "bold")
-    facts = [row.id, plural(row.message_count, "message"), row.active_model or ""]
+    facts = [row.id, plural(row.message_count, "message"), row.active_model or "", _source(row)]
     facts += [f"begun {minute(row.created_at)}", f"changed {minute(row.updated_at)} UTC"]
     say(cell(" · ".join(fact for fact in facts if fact)), "dim")
     say(cell(row.workspace_path), "dim")

@@ -27,9 +27,6 @@ PAGE = 500
 NAMED = 5
 """Candidates that an error names."""
 LAST = "last"
-ORIGIN = "transcript"
-"""What the policy of an imported session keeps: the format and id that it came from, and whether it
-is a helper's."""
 
 
 def opened(address: str | None, make: bool = False) -> Store:

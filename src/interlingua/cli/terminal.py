@@ -21,9 +21,9 @@ import msgspec
 
 from interlingua.cli.main import shown
 from interlingua.errors import MissingExtraError
-from interlingua.transcripts.exports import dollars as dollars
-from interlingua.transcripts.exports import minute as minute
-from interlingua.transcripts.exports import plural as plural
+from interlingua.model.human import dollars as dollars
+from interlingua.model.human import minute as minute
+from interlingua.model.human import plural as plural
 
 if TYPE_CHECKING:
     from rich.console import Console

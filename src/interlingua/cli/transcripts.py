@@ -13,8 +13,9 @@ import click
 import msgspec
 
 from interlingua import config
-from interlingua.cli.main import shown
+from interlingua.cli.main import shown, unknown
 from interlingua.cli.options import (
+    Group,
     Moment,
     from_option,
     home_option,
@@ -158,7 +159,9 @@ FEW = 20
 """Sessions that a terminal shows by default."""
 
 
-@click.group("transcripts", help="List, show, search and convert the sessions of other agents.")
+@click.group(
+    "transcripts", cls=Group, help="List, show, search and convert the sessions of other agents."
+)
 def command() -> None:
     pass
 
@@ -305,13 +308,13 @@ def _passed_over(skipped: Skipped) -> dict[str, Any]:
 
 def _show_list(rows: list[Row]) -> None:
     columns = [
+        Column("title", shrink=True),
         Column("agent", "green"),
         Column("id", "cyan"),
-        Column("title", shrink=True),
-        Column("folder", "dim", shrink=True, wide=100),
-        Column("messages", right=True),
-        Column("cost", "green", right=True, wide=70),
-        Column("changed (UTC)", "dim", wide=80),
+        Column("messages", right=True, wide=70),
+        Column("cost", "green", right=True, wide=80),
+        Column("changed (UTC)", "dim", wide=100),
+        Column("folder", "dim", shrink=True, wide=120),
     ]
     show_table(columns, [_cells(row) for row in rows])
 
@@ -319,21 +322,29 @@ def _show_list(rows: list[Row]) -> None:
 def _cells(row: Row) -> list[str]:
     id = row.glance.id or row.found.id or str(row.found.path)
     return [
-        row.found.format,
-        id[:13] if on_terminal() else id,
         row.glance.title or "",
-        row.glance.folder or "",
+        row.found.format,
+        id[:SHORT] if on_terminal() else id,
         f"{row.glance.messages:,}",
         _cost(row),
         minute(row.changed),
+        row.glance.folder or "",
     ]
+
+
+SHORT = 8
+"""Characters of an id on a terminal; commands take the beginning of an id."""
 
 
 def _cost(row: Row) -> str:
     if row.cost is None:
         return "?" if row.unpriced else ""
-    shown = dollars(round(row.cost, 4).normalize() if row.cost else row.cost)
+    shown = dollars(round(row.cost, 4) if row.cost >= COARSE else row.cost)
     return f"{shown} + ?" if row.unpriced else shown
+
+
+COARSE = Decimal("0.01")
+"""From this amount on, four decimals are enough in a list."""
 
 
 @command.command("show", help=f"Show the messages of a session. {SESSION}")
@@ -457,8 +468,9 @@ def _hits(found: Sequence[Found], text: str, limit: int) -> list[Hit]:
     "--to",
     "target",
     required=True,
-    help="The target format: codex, sharegpt, …; an unknown one lists all.",
+    help="The target format: codex, openai-chat, markdown, …; an unknown one lists all.",
 )
+@click.option("--model", help="The model to continue with, in formats of providers.")
 @click.option(
     "--output",
     "-o",
@@ -472,6 +484,7 @@ def _hits(found: Sequence[Found], text: str, limit: int) -> list[Hit]:
 def convert(
     session: str,
     target: str,
+    model: str | None,
     output: Path | None,
     format: str | None,
     redact: bool,
@@ -482,10 +495,10 @@ def convert(
 ) -> None:
     from interlingua.transcripts import write_files
 
-    known_format(target, "--to")
+    _require_target(target)
     transcript = _opened(session, format, home)
     complain_of_losses(transcript.report)
-    made, hiding = _made(transcript, target, output, patterns if redact else None)
+    made, hiding = _made(transcript, target, output, patterns if redact else None, model)
     if output is None and len(made.files) > 1:
         problem = f"it is {len(made.files)} files with its helpers: --output names the first"
         raise click.UsageError(problem)
@@ -504,18 +517,54 @@ def convert(
     sys.exit(3 if strict and made.report else 0)
 
 
+def _require_target(target: str) -> None:
+    from interlingua.cli.export import targets
+    from interlingua.transcripts import formats
+
+    known = [*formats(), *(each for each in targets() if each not in formats())]
+    if target not in known:
+        raise click.BadParameter(unknown("format", target, known), param_hint="--to")
+
+
+def _exported(transcript: Transcript, target: str, model: str | None) -> Made:
+    """A session in a format that is not one of an agent: a request, an export for people."""
+    from tempfile import TemporaryDirectory
+
+    from interlingua.cli.convert_many import request_of
+    from interlingua.cli.export import HTML, JSONL, MARKDOWN, ExportOptions, pieces
+    from interlingua.cli.importing import import_transcript
+    from interlingua.model.losses import Report
+    from interlingua.store.open import open_store
+    from interlingua.transcripts import Made
+
+    if target not in (JSONL, MARKDOWN, HTML):
+        written = request_of(transcript, target, model)
+        return Made({"": [written.json() + b"\n"]}, written.report)
+    report = Report(target)
+    with TemporaryDirectory() as folder, open_store(f"sqlite:///{folder}/one.db") as store:
+        row = store.session(import_transcript(store, transcript).main)
+        return Made({"": list(pieces(store, row, ExportOptions(target), report))}, report)
+
+
 def _made(
-    transcript: Transcript, target: str, output: Path | None, patterns: tuple[str, ...] | None
+    transcript: Transcript,
+    target: str,
+    output: Path | None,
+    patterns: tuple[str, ...] | None,
+    model: str | None,
 ) -> tuple[Made, Hiding | None]:
     """The files, redacted if requested. A session that stays in its format keeps its lines but for
     the redactions; any other is written anew."""
     from interlingua.cli.export import Hiding
-    from interlingua.transcripts import Made, draft
+    from interlingua.transcripts import Made, draft, formats
 
     name = output.name if output is not None else None
-    if patterns is None:
+    hiding = None if patterns is None else Hiding(patterns)
+    if target not in formats():
+        shown = transcript if hiding is None else hiding.transcript(transcript)
+        return _exported(shown, target, model), hiding
+    if hiding is None:
         return draft(transcript, target, name), None
-    hiding = Hiding(patterns)
     if transcript.origin is None or transcript.format != target:
         return draft(hiding.transcript(transcript), target, name), hiding
     files, report = draft(transcript, target, name)

@@ -42,21 +42,24 @@ def matrix() -> str:
     names = dialects()
     parts = [
         "# What survives",
-        "Each thing is said in the dialect of the heading, read, retold and said in the dialect of "
-        "the column; this page is printed by `make docs`. `yes`: it arrives as it was. `~`: it "
-        "arrives in a weaker or another form, or without the fields that are named. `no`: it does "
-        "not arrive. The last two are always in the report. Things that the first dialect cannot "
-        "say itself are left out.",
+        "Each row is converted from the format of the heading to the format of the column, for a "
+        "model that accepts it; `make docs` prints this page. `yes`: it arrives unchanged. `~`: it "
+        "arrives in another form, or without the fields that are named. `no`: it does not arrive. "
+        "The last two are always in the report. Rows that the first format cannot express are left "
+        "out.",
     ]
     for source in names:
         others = [name for name in names if name != source]
-        rows = []
-        for probe in PROBES:
-            fates = [fate(probe, source, target) for target in others]
-            if fates[0].word != "-":
-                rows.append([probe.name, *map(_mark, fates)])
-        parts += [f"## From `{source}`", grid(["said", *others], rows)]
+        columns = [survivors(source, target) for target in others]
+        rows = [[name, *(_mark(each[name]) for each in columns)] for name in columns[0]]
+        parts += [f"## From `{source}`", grid(["feature", *others], rows)]
     return "\n\n".join(parts) + "\n"
+
+
+def survivors(source: str, target: str) -> dict[str, Fate]:
+    """What becomes of each feature of one dialect in another, by the feature's name."""
+    fates = {probe.name: fate(probe, source, target) for probe in PROBES}
+    return {name: each for name, each in fates.items() if each.word != "-"}
 
 
 def _mark(fate: Fate) -> str:

@@ -51,6 +51,18 @@ class Fate(NamedTuple):
     without: tuple[str, ...] = ()
 
 
+MODELS = {
+    "openai-chat": "gpt-4.1",
+    "openai-responses": "gpt-4.1",
+    "anthropic": "claude-sonnet-4-5",
+    "gemini": "gemini-2.5-pro",
+    "gemini-interactions": "gemini-2.5-pro",
+    "ollama": "llama3.2",
+    "bedrock": "amazon.nova-pro-v1:0",
+    "openrouter": "openai/gpt-4.1",
+    "cohere": "command-a-03-2025",
+}
+"""The model that each dialect is asked for: one that takes every option of its API."""
 _WHOLE = re.compile(r"\$(\.options\.\w+|\.continues|\.message|.*(content|tools|messages)\[\d+\])")
 """Paths of things that are there or not; below them are their fields."""
 _DEMANDED = "$.options.max_output_tokens"
@@ -236,14 +248,20 @@ def _probe_value(value: Request | Response, source: Dialect) -> Request | Respon
 
 
 def _fate_at(probe: Probe, source: str | None, target: Dialect) -> Fate:
-    from interlingua.adapt.history.retell import retell
+    """The best of what happens with the dialect's model of `MODELS` and without any: some options
+    are written only for models that are known to take them."""
+    models = [None, MODELS.get(target.name)] if isinstance(probe.value, Request) else [None]
+    fates = [_fate_for(probe, source, target, model) for model in dict.fromkeys(models)]
+    return min(fates, key=lambda fate: (_BEST.index(fate.word), len(fate.without)))
 
-    value = probe.value
-    retold = retell(value, target, source=source)
-    if isinstance(value, Request):
-        report = target.write_request(retold.value, retold.recorder).report
-    else:
-        report = target.write_response(retold.value, retold.recorder).report
+
+_BEST: tuple[Word, ...] = ("kept", "changed", "lost")
+
+
+def _fate_for(probe: Probe, source: str | None, target: Dialect, model: str | None) -> Fate:
+    from interlingua.adapt.formats import write
+
+    report = write(probe.value, target.name, source, model, None if model else False).report
     losses = [
         loss
         for loss in report

@@ -11,6 +11,7 @@ from interlingua.adapt.request import adapt
 from interlingua.costs.cost import UnknownCostError, cost_of
 from interlingua.errors import LossError
 from interlingua.model.exchange import Options
+from interlingua.model.human import dollars
 from interlingua.model.losses import Report, planning
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Usage
@@ -54,8 +55,8 @@ def _money(plan: SwapPlan) -> str:
         return ", price unknown"
     now = ""
     if plan.present_cost_usd is not None and plan.present_model != plan.model:
-        now = f" (with {plan.present_model}: ${plan.present_cost_usd:f})"
-    return f", ${plan.cost_usd:f} to read it once{now}"
+        now = f" (with {plan.present_model}: {dollars(plan.present_cost_usd)})"
+    return f", {dollars(plan.cost_usd)} to read it once{now}"
 
 
 def trial_write(

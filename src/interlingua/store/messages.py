@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ from interlingua.errors import ReadError
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.codec import dumps
 from interlingua.model.ids import Ulids, is_ulid
-from interlingua.model.message import Message, from_micros, with_provenance
+from interlingua.model.message import Message, from_micros, micros, with_provenance
 from interlingua.model.rules import EarlierCall, validate, validate_appended
 from interlingua.store import search_text
 from interlingua.store.errors import ConflictError, InvalidError, NotFoundError, StoreError
@@ -111,6 +112,7 @@ class Messages(Work):
         after: int | None = None,
         hold: Hold | None = None,
         check: bool = True,
+        changed_at: datetime | None = None,
     ) -> Prepared[Appended]:
         """Append messages, all or none; ids, session id and time are filled in where missing, and
         of complete answers what is known of their model, routing and usage (`model/message.py`).
@@ -120,14 +122,15 @@ class Messages(Work):
 
         `provider_ids` says what the provider calls each call. With `after`, nothing is appended
         unless that is the `seq` of the last message (ConflictError). `hold` says whose turn it is
-        in which they are."""
+        in which they are. `changed_at` is when the session changed, if that was not now."""
         for message in messages:
             if message.session_id is not None and message.session_id != session_id:
                 problem = f"message {message.id} belongs to session {message.session_id!r}"
                 raise ConflictError(self.where, f"{problem}, not to {session_id!r}")
         drafts = [draft(with_provenance(message)) for message in messages]
         ids = provider_ids or {}
-        work = partial(self._append_drafts, session_id, drafts, ids, after, hold, check)
+        changed = None if changed_at is None else micros(changed_at)
+        work = partial(self._append_drafts, session_id, drafts, ids, after, hold, check, changed)
         return Prepared(work, large=len(drafts) > LARGE)
 
     def _append_drafts(
@@ -138,10 +141,12 @@ class Messages(Work):
         after: int | None,
         hold: Hold | None = None,
         check: bool = True,
+        changed: int | None = None,
     ) -> Op[Appended]:
         count = len(drafts)
         at = now()
-        rows = yield Step(self.sql.take, (count, at, session_id, count))
+        taken = (count, at if changed is None else changed, session_id, count)
+        rows = yield Step(self.sql.take, taken)
         if not rows:
             raise NotFoundError(self.where, "session", session_id)
         total, last_id = rows[0]

@@ -220,9 +220,13 @@ class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True):
     turn: TurnRow | None = None
 
     @property
-    def origin(self) -> Origin:
+    def origin(self) -> str:
+        """Where it was made: one of `ORIGINS`, or the transcript format that it was imported
+        from."""
         policy = self.routing_policy or {}
-        return "task" if "task" in policy else "gateway" if "owner" in policy else "chat"
+        if "task" in policy or "owner" in policy:
+            return "task" if "task" in policy else "gateway"
+        return str(policy[IMPORTED]["format"]) if IMPORTED in policy else "chat"
 
 
 def _turn_columns(turn: TurnRow | None) -> tuple[Any, ...]:
@@ -242,8 +246,11 @@ SESSIONS = Table(
 NEW_SESSIONS = Table("sessions", SessionRow, without=("message_count", "turn"))
 """What is written of a session that has no messages yet, and no turn."""
 
-Origin = Literal["chat", "gateway", "task"]
+ORIGINS = ("chat", "gateway", "task")
 """Where a session was made: on the command line or in a program, over HTTP, or as an agent's."""
+IMPORTED = "transcript"
+"""Where the policy of an imported session names the format and id that it came from, and whether it
+is a helper's."""
 
 
 WORKER = "worker"
@@ -257,7 +264,7 @@ class SessionFilter(NamedTuple):
 
     words: str | None = None
     """In its name, its folder or its model."""
-    origin: Origin | None = None
+    origin: str | None = None
     model: str | None = None
     folder: str | None = None
     since: datetime | None = None

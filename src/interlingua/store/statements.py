@@ -26,7 +26,8 @@ _OWNED = (
 )
 _ORIGIN = (
     "CASE WHEN routing_policy_json -> 'task' IS NOT NULL THEN 'task'"
-    " WHEN routing_policy_json -> 'owner' IS NOT NULL THEN 'gateway' ELSE 'chat' END"
+    " WHEN routing_policy_json -> 'owner' IS NOT NULL THEN 'gateway'"
+    " ELSE coalesce(routing_policy_json -> 'transcript' ->> 'format', 'chat') END"
 )
 """`SessionRow.origin`; an owner that is null is one, too."""
 _WANTED = (

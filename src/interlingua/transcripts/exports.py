@@ -7,7 +7,7 @@ import hashlib
 import html
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from functools import cache
 from importlib.resources import files
@@ -35,6 +35,7 @@ from interlingua.model.blocks import (
     VideoBlock,
 )
 from interlingua.model.codec import dumps
+from interlingua.model.human import dollars, minute, plural
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageMetadata, MessageStatus, Usage
 from interlingua.store.rows import SessionRow
@@ -453,26 +454,8 @@ def losses_of(
     }
 
 
-def dollars(amount: Decimal | None) -> str:
-    """The exact amount, with two digits after the point at least."""
-    if amount is None:
-        return "?"
-    text = f"{abs(amount):f}"
-    whole, _, rest = text.partition(".")
-    return f"{'-' if amount < 0 else ''}${whole}.{rest:0<2}"
-
-
-def minute(time: datetime) -> str:
-    return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
-
-
 def status_text(status: MessageStatus) -> str:
     """How a message ended, where that is not as it should be. Who stopped it made no error."""
     if status is MessageStatus.COMPLETE:
         return ""
     return "stopped" if status is MessageStatus.CANCELLED else status.value
-
-
-def plural(count: int, word: str) -> str:
-    """`1 message`, `2 messages`."""
-    return f"{count:,} {word}{'' if count == 1 else 's'}"

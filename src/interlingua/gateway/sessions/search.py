@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, get_args
+from typing import Any
 
 from interlingua.costs.table import PriceTable
 from interlingua.gateway.shared.callers import ApiError
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import NotFoundError
-from interlingua.store.rows import WORKER, Origin, SearchHit, SessionFilter, SessionRow
+from interlingua.store.rows import ORIGINS, WORKER, SearchHit, SessionFilter, SessionRow
+from interlingua.transcripts import formats
 from interlingua.transcripts.exports import answer, losses_of, totals_of
 
-ORIGINS: tuple[str, ...] = get_args(Origin)
 LOOKED_AT = 500
 """Messages with the words that are looked at, those of other callers among them."""
 LONGEST = 500
@@ -23,12 +23,12 @@ def filter_of(query: Mapping[str, str]) -> SessionFilter:
     """What a query says; what it leaves empty is not asked for."""
     params = {name: text for name, text in query.items() if text}
     origin = params.get("source")
-    if origin is not None and origin not in ORIGINS:
-        text = f"source: expected one of {', '.join(ORIGINS)}"
+    if origin is not None and origin not in ORIGINS and origin not in formats():
+        text = f"source: expected one of {', '.join(ORIGINS)}, or a transcript format"
         raise ApiError(400, "invalid_request", text)
     return SessionFilter(
         _text(params, "q"),
-        origin,  # type: ignore[arg-type]  # just checked
+        origin,
         _text(params, "model"),
         _text(params, "folder"),
         _time(params, "since"),

@@ -1,0 +1,61 @@
+"""Completion in shells: the scripts, and the values that are offered."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from interlingua.model.message import Message
+from interlingua.store.base import Store
+from tests.cli.running import SOURCE, ok, run
+
+
+def offered(line: str) -> list[str]:
+    """What bash is offered at the end of a line."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(SOURCE),
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(line.split()) - (not line.endswith(" "))),
+        "_INTERLINGUA_COMPLETE": "bash_complete",
+    }
+    command = [sys.executable, "-c", "from interlingua.cli.main import main; main()"]
+    done = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=60)
+    return [each.partition(",")[2] for each in done.stdout.decode().splitlines()]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_has_a_script(shell: str) -> None:
+    script = ok("completion", shell)
+    assert f"_INTERLINGUA_COMPLETE={shell}_complete" in script
+    assert "interlingua" in script
+
+
+def test_another_shell_is_refused() -> None:
+    assert run("completion", "tcsh").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("interlingua conv", "convert"),
+        ("interlingua convert --to ge", "gemini"),
+        ("interlingua convert --to cla", "claude"),
+        ("interlingua chat -m son", "sonnet"),
+        ("interlingua chat --model claude-sonnet-4", "claude-sonnet-4-6"),
+        ("interlingua resume latest --in co", "codex"),
+        ("interlingua transcripts show la", "latest"),
+    ],
+)
+def test_values_are_completed(line: str, value: str) -> None:
+    assert value in offered(line)
+
+
+def test_sessions_are_completed_and_keys_are_not_taken_for_them(store: Store) -> None:
+    row = store.create_session("/w", name="About bread")
+    store.append(row.id, [Message.user("Which flour?")])
+    assert offered(f"interlingua sessions show {row.id[:4]}") == [row.id]
+    assert row.id not in offered(f"interlingua keys revoke {row.id[:4]}")
