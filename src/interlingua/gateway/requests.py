@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -16,9 +16,9 @@ from starlette.responses import Response
 
 from interlingua.events.event import NO_SESSION
 from interlingua.gateway.keys.key_admin import visible_keys
-from interlingua.gateway.sessions.live import frame
+from interlingua.gateway.shared import feed
 from interlingua.gateway.shared.bodies import number, text_of
-from interlingua.gateway.shared.callers import ApiError, PatientResponse, answer, while_valid
+from interlingua.gateway.shared.callers import ApiError, answer
 from interlingua.gateway.shared.principal import KeyPrincipal
 from interlingua.gateway.shared.state import Principal
 from interlingua.model.ids import is_ulid
@@ -42,7 +42,6 @@ logger = logging.getLogger(__name__)
 
 PAGE, MOST = 50, 200
 LARGEST = 2**53
-STREAM = "text/event-stream"
 
 
 async def listing(service: Service, request: Request, principal: Principal) -> Response:
@@ -50,7 +49,7 @@ async def listing(service: Service, request: Request, principal: Principal) -> R
     now on, or behind a number."""
     query = request.query_params
     filter = _filter_of(query, principal)
-    if STREAM in request.headers.get("accept", ""):
+    if feed.accepts_stream(request):
         return await _live(service, request, principal, filter)
     limit = number(query, "limit", PAGE, 1, MOST)
     before = query.get("before")
@@ -129,24 +128,12 @@ async def _live(
 ) -> Response:
     last = await service.store.last_request()
     after = number(request.query_params, "after", last, 0, LARGEST)
-    header = request.headers.get("last-event-id")
-    if header is not None:
-        if not (header.isascii() and header.isdigit()) or len(header) > 15:
-            text = "Last-Event-ID: expected the number of a request"
-            raise ApiError(400, "invalid_cursor", text)
-        after = int(header)
+    cursor = feed.cursor_of(request, "a request")
+    after = after if cursor is None else cursor
     if after > last:
         raise ApiError(410, "cursor_expired", "there is no request of this number")
-    return PatientResponse(
-        while_valid(
-            service.gateway.keys,
-            principal,
-            _until_store_fails(service.watching.read(filter, after)),
-        ),
-        service.limits.stalled,
-        headers={"cache-control": "no-store", "x-accel-buffering": "no"},
-        media_type=STREAM,
-    )
+    pieces = _until_store_fails(service.watching.read(filter, after))
+    return feed.event_stream(service, principal, pieces)
 
 
 async def _until_store_fails(source: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
@@ -157,30 +144,27 @@ async def _until_store_fails(source: AsyncGenerator[bytes, None]) -> AsyncGenera
                 yield piece
     except StoreError as error:
         logger.warning("requests_not_read", extra={"why": error.reason})
-        yield frame("error", {"code": "store_unavailable"})
+        yield feed.frame("error", {"code": "store_unavailable"})
 
 
 POLL = 0.5
 """Seconds between two looks at what other workers have written."""
 GATHER = 0.05
 """Seconds in which requests are gathered before the store is asked again."""
-BEAT = 15.0
 LIVE_PAGE = 100
 NAME = "request"
 
 
-class RequestWatchers:
+class RequestWatchers(feed.Poller):
     """Who watches in this process, and how far the store is."""
 
     def __init__(self, store: AsyncStore) -> None:
-        self.closed = asyncio.Event()
+        super().__init__()
         self._store = store
         self._last = 0
         self._readers = 0
         self._more = asyncio.Event()
         """Set, and put away, when there is more to read."""
-        self._poked = asyncio.Event()
-        self._polling: asyncio.Task[None] | None = None
 
     def __len__(self) -> int:
         return self._readers
@@ -193,28 +177,24 @@ class RequestWatchers:
         """What is written behind a number, until the reader or the gateway goes."""
         self._readers += 1
         self._last = max(self._last, after)
-        if self._polling is None or self._polling.done():
-            self._polling = asyncio.ensure_future(self._poll())
+        self._begin(self._poll)
         try:
-            yield b": watching\n\n"
+            yield feed.WATCHING
             while not self.closed.is_set():
                 more = self._more
                 while after < self._last:
                     after, piece = await self._page(filter, after, self._last)
                     if piece:
                         yield piece
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(BEAT):
-                        await more.wait()
-                    continue
-                yield b": ping\n\n"
+                if not await feed.is_set(more):
+                    yield feed.PING
         finally:
             self._readers -= 1
 
     async def _page(self, filter: RequestFilter, after: int, upto: int) -> tuple[int, bytes]:
         """What of it has room in a page, and how far that goes."""
         rows = await self._store.requests_after(after, upto, filter, LIVE_PAGE)
-        piece = b"".join([frame(NAME, request_dict(row), row.seq) for row in rows])
+        piece = b"".join([feed.frame(NAME, request_dict(row), row.seq) for row in rows])
         return (rows[-1].seq if len(rows) == LIVE_PAGE else upto), piece
 
     async def _poll(self) -> None:
@@ -225,9 +205,7 @@ class RequestWatchers:
             except StoreError as error:
                 logger.warning("requests_not_read", extra={"why": error.reason})
             await asyncio.sleep(GATHER)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(POLL):
-                    await self._poked.wait()
+            await feed.is_set(self._poked, POLL)
 
     def _reach(self, last: int) -> None:
         if last > self._last:
@@ -239,7 +217,5 @@ class RequestWatchers:
         more.set()
 
     def close(self) -> None:
-        self.closed.set()
+        super().close()
         self._wake()
-        if self._polling is not None:
-            self._polling.cancel()

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from interlingua.gateway.settings import Limits
-from interlingua.gateway.shared.callers import PatientResponse
+from interlingua.gateway.shared.feed import PatientResponse
 from tests.effort import examples
 from tests.gateway.serving import Served, Upstream, asked, served, settings_in
 

@@ -183,8 +183,7 @@ def test_a_turn_of_a_session_that_was_held_is_refused_once_its_key_is_void(
 def test_a_stream_ends_when_its_key_is_revoked(
     tmp_path: Path, which: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("tasks.feeds", "tasks.overview", "sessions.live", "requests"):
-        monkeypatch.setattr(f"interlingua.gateway.{module}.BEAT", 0.1)
+    monkeypatch.setattr("interlingua.gateway.shared.feed.BEAT", 0.1)
 
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)

@@ -12,8 +12,8 @@ import pytest
 
 from interlingua.gateway.paths.routes import ROWS
 from interlingua.gateway.settings import Tasks
+from interlingua.gateway.shared.feed import BEAT
 from interlingua.gateway.tasks.api import MOST_WAITING, MOST_WAITING_BYTES
-from interlingua.gateway.tasks.feeds import BEAT
 from interlingua.gateway.tasks.output import MOST_BYTES
 from tests.gateway.serving import Upstream, served
 from tests.gateway.tasks.asking import new, user

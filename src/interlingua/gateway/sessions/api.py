@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from interlingua.events.catalogue import ALIASES, CATALOGUE
-from interlingua.gateway.sessions.live import event_json, frame, plain, turn_of, watch_session
+from interlingua.gateway.sessions.live import event_json, plain, turn_of, watch_session
 from interlingua.gateway.sessions.search import (
     OwnSessions,
     filter_of,
@@ -20,6 +20,7 @@ from interlingua.gateway.sessions.search import (
     purge_session,
     summary,
 )
+from interlingua.gateway.shared import feed
 from interlingua.gateway.shared.bodies import (
     ChangedSession,
     NewRating,
@@ -32,7 +33,7 @@ from interlingua.gateway.shared.bodies import (
     text_of,
     user_message,
 )
-from interlingua.gateway.shared.callers import ApiError, PatientResponse, answer, while_valid
+from interlingua.gateway.shared.callers import ApiError, answer
 from interlingua.gateway.shared.state import Principal
 from interlingua.model.events import WIRE_NAMES
 from interlingua.model.ids import is_ulid
@@ -222,7 +223,7 @@ async def events(service: Service, request: Request, principal: Principal) -> Re
         if name not in CATALOGUE and name not in LIVE:
             raise ApiError(400, "invalid_filter", f"unknown event {name[:80]!r}")
     after = number(query, "after", 0, 0, 2**53)
-    if "text/event-stream" not in request.headers.get("accept", ""):
+    if not feed.accepts_stream(request):
         limit = number(query, "limit", PAGE, 1, 1000)
         stored = [name for name in types if name in CATALOGUE]
         rows = [] if types and not stored else await service.store.events(
@@ -234,21 +235,13 @@ async def events(service: Service, request: Request, principal: Principal) -> Re
         )
     after = await _cursor(service, request, row, after)
     first = await _snapshot(service, row) if flag(query, "snapshot") else b""
-    return PatientResponse(
-        while_valid(service.gateway.keys, principal, _stream(service, row.id, after, types, first)),
-        service.limits.stalled,
-        headers={"cache-control": "no-store", "x-accel-buffering": "no"},
-        media_type="text/event-stream",
-    )
+    return feed.event_stream(service, principal, _stream(service, row.id, after, types, first))
 
 
 async def _cursor(service: Service, request: Request, row: SessionRow, after: int) -> int:
-    header = request.headers.get("last-event-id")
-    if header is None:
+    cursor = feed.cursor_of(request)
+    if cursor is None:
         return after
-    if not (header.isascii() and header.isdigit()) or len(header) > 15:
-        raise ApiError(400, "invalid_cursor", "Last-Event-ID: expected the number of an event")
-    cursor = int(header)
     if cursor and not await service.store.events(row.id, cursor - 1, 1):
         raise ApiError(410, "cursor_expired", "the session has no event of this number")
     return cursor
@@ -258,13 +251,13 @@ async def _snapshot(service: Service, row: SessionRow) -> bytes:
     tail = await service.store.tail(row.id, PAGE)
     shown = _session_json(row, _in_flight(service, row))
     data = {"session": shown, "messages": [plain(message) for message in tail]}
-    return frame("snapshot", data)
+    return feed.frame("snapshot", data)
 
 
 async def _stream(
     service: Service, session_id: str, after: int, types: list[str], first: bytes
 ) -> AsyncGenerator[bytes, None]:
-    yield first or b": watching\n\n"
+    yield first or feed.WATCHING
     source = watch_session(service.store, service.turns.hub, session_id, after, types)
     async for piece in source:
         yield piece

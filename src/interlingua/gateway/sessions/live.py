@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from interlingua.gateway.shared import feed
+from interlingua.gateway.shared.feed import frame
 from interlingua.model import events as ev
 from interlingua.model.blocks import TextBlock, ThinkingBlock
 from interlingua.model.codec import dumps
@@ -112,7 +114,6 @@ POLL = 0.5
 """Seconds between two polls of the trace while nothing arrives: turns of other workers."""
 POLL_SAYING = 0.2
 """The same while another worker gets an answer."""
-BEAT = 15.0
 LATE = 5.0
 """Seconds for the rest of an answer that the store has whole already."""
 PAGE = 200
@@ -298,12 +299,6 @@ def event_json(row: EventRow) -> dict[str, Any]:
     }
 
 
-def frame(name: str, data: Any, id: int | None = None) -> bytes:
-    """One event of an SSE stream. JSON has no line breaks of its own, and names are ours."""
-    first = b"" if id is None else b"id: %d\n" % id
-    return first + b"event: " + name.encode() + b"\ndata: " + msgspec.json.encode(data) + b"\n\n"
-
-
 async def watch_session(
     store: AsyncStore, hub: Hub, session_id: str, after: int, types: Sequence[str] = ()
 ) -> AsyncIterator[bytes]:
@@ -358,9 +353,9 @@ class _SessionWatch:
             now = time.monotonic()
             if heard:
                 last = now
-            elif now - last >= BEAT:
+            elif now - last >= feed.BEAT:
                 last = now
-                yield b": ping\n\n"
+                yield feed.PING
         yield frame("error", {"code": "shutting_down", "after": self._after})
 
     async def _listen(self) -> list[Piece]:
@@ -450,13 +445,7 @@ class RemoteAnswer:
 
     def end(self, message: Message) -> list[Piece]:
         """The rest of it, and all of it."""
-        stop = message.metadata.stop_reason
-        whole = {
-            "message_id": message.id,
-            "stop_reason": None if stop is None else stop.value,
-            "final_content": plain(message.content),
-            "usage": plain(message.metadata.usage),
-        }
+        whole = {"message_id": message.id, **_complete(message)}
         out = [*self.growth(message), Piece("message.complete", whole)]
         self.id, self._lengths = None, {}
         return out

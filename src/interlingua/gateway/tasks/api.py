@@ -16,7 +16,8 @@ from interlingua.agents.tasks.core import new_message_id
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.sessions.search import purge_session
 from interlingua.gateway.shared.bodies import flag, number, text_of
-from interlingua.gateway.shared.callers import JSON, ApiError, PatientResponse, answer, while_valid
+from interlingua.gateway.shared.callers import JSON, ApiError, answer
+from interlingua.gateway.shared.feed import HEADERS, STREAM, cursor_of, event_stream
 from interlingua.gateway.shared.state import Principal, Refusal
 from interlingua.gateway.tasks import output
 from interlingua.gateway.tasks.output import new_answer, new_message, new_task
@@ -44,8 +45,6 @@ MOST_WAITING, MOST_WAITING_BYTES = 100, 8 * 1024 * 1024
 IDLE = -1
 """The code of the answer to a cancel where nothing runs: the daemon that this API is that of has
 one for everything."""
-_SSE = {"cache-control": "no-store", "x-accel-buffering": "no"}
-_SSE_TYPE = "text/event-stream"
 
 
 # Tasks
@@ -239,10 +238,9 @@ async def _stream(
 ) -> Response:
     """Streams the pieces; an error before the first one becomes a plain error answer."""
     if request.method == "HEAD":
-        return Response(headers=_SSE, media_type=_SSE_TYPE)
+        return Response(headers=HEADERS, media_type=STREAM)
     first = await anext(pieces)
-    body = while_valid(service.gateway.keys, principal, _after_first(first, pieces))
-    return PatientResponse(body, service.limits.stalled, headers=_SSE, media_type=_SSE_TYPE)
+    return event_stream(service, principal, _after_first(first, pieces))
 
 
 async def _after_first(
@@ -259,19 +257,17 @@ async def _after_first(
 
 def _wants_json(request: Request) -> bool:
     accepted = request.headers.get("accept", "")
-    return JSON in accepted and _SSE_TYPE not in accepted and "*/*" not in accepted
+    return JSON in accepted and STREAM not in accepted and "*/*" not in accepted
 
 
 def _after(request: Request, row: TaskRow) -> int:
     """The last event that the reader has: what the header says comes before the address, since a
     browser that comes back sends both."""
-    header = request.headers.get("last-event-id")
-    if header:
-        if not (header.isascii() and header.isdigit()) or len(header) > 15:
-            raise ApiError(400, "invalid_cursor", "Last-Event-ID: expected the number of an event")
-        if int(header) > row.event_count:
+    cursor = cursor_of(request) if request.headers.get("last-event-id") else None
+    if cursor is not None:
+        if cursor > row.event_count:
             raise ApiError(410, "cursor_expired", "the task has no event of this number")
-        return int(header)
+        return cursor
     query = request.query_params
     tail = number(query, "tail", -1, 0, 2**53)
     if tail >= 0:

@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from interlingua.agents.chat.chat import to_the_end
+from interlingua.gateway.shared.feed import PING, Poller, frame, is_set
 from interlingua.gateway.tasks import output
 from interlingua.model import events as ev
 from interlingua.model.blocks import TextBlock, ThinkingBlock, ToolUseBlock
@@ -134,7 +135,7 @@ class ReadPosition:
         }
         if block.call is not None:
             delta["tool_call"] = block.call
-        return output.frame(output.DELTA, {**delta, "offset": offset, "text": text})
+        return frame(output.DELTA, {**delta, "offset": offset, "text": text})
 
 
 MARGIN = 1.0
@@ -183,9 +184,7 @@ class Questions:
 
     async def _answered(self, task_id: str, call: str, heard: asyncio.Event) -> bool:
         while True:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(POLL):
-                    await heard.wait()
+            await is_set(heard, POLL)
             status = (await self._store.confirmation(task_id, call)).status
             if status != "waiting":
                 return status == "approved"
@@ -207,7 +206,6 @@ POLL_SAYING = 0.2
 """The same while one of them gets an answer: who reads wants to see it grow."""
 SOON = 0.03
 """Seconds in which pieces of an answer are gathered before readers get them."""
-BEAT = 15.0
 MAX_RECENT, MAX_RECENT_BYTES = 256, 1024 * 1024
 """Of the last events of a task, for all of its readers together."""
 PAGE = 100
@@ -307,11 +305,9 @@ class Feed:
 
     async def _snapshots(self) -> None:
         queue = output.queued(await self._store.task_queue(self.id))
-        self.queue = output.frame(output.QUEUE, queue)
+        self.queue = frame(output.QUEUE, queue)
         rows = await self._store.confirmations(self.id)
-        self.questions = output.frame(
-            output.CONFIRMATIONS, [output.confirmation(row) for row in rows]
-        )
+        self.questions = frame(output.CONFIRMATIONS, [output.confirmation(row) for row in rows])
 
     def _keep(self, row: TaskEventRow) -> None:
         data = output.event_frame(row)
@@ -369,16 +365,15 @@ def is_of_queue(row: TaskEventRow) -> bool:
     return row.body.startswith(_QUEUE_EVENTS)
 
 
-class Feeds:
+class Feeds(Poller):
     """Feeds of the tasks read in this process, with the unfinished answers of those run here."""
 
     def __init__(self, store: AsyncStore) -> None:
-        self.closed = asyncio.Event()
+        super().__init__()
         self.is_local: Callable[[str], bool] = lambda id: False
         self._store = store
         self._feeds: dict[str, Feed] = {}
         self._lives: dict[str, Live] = {}
-        self._polling: asyncio.Task[None] | None = None
 
     def __len__(self) -> int:
         return sum(feed.readers for feed in self._feeds.values())
@@ -410,8 +405,7 @@ class Feeds:
             feed = self._feeds[row.id] = Feed(self._store, row, self.live(row.id))
             feed.is_local = lambda: self.is_local(row.id)
         feed.readers += 1
-        if self._polling is None or self._polling.done():
-            self._polling = asyncio.ensure_future(self._poll())
+        self._begin(self._poll)
         try:
             await feed.refresh()
             async for piece in _Reader(feed, after, self.closed).run():
@@ -441,11 +435,9 @@ class Feeds:
                 feed.poke()
 
     def close(self) -> None:
-        self.closed.set()
+        super().close()
         for feed in self._feeds.values():
             feed.wake()
-        if self._polling is not None:
-            self._polling.cancel()
 
 
 class _Reader:
@@ -466,11 +458,8 @@ class _Reader:
             async for piece in self._pieces():
                 if piece:
                     yield piece
-            with suppress(TimeoutError):
-                async with asyncio.timeout(BEAT):
-                    await woken.wait()
-                continue
-            yield b": ping\n\n"
+            if not await is_set(woken):
+                yield PING
 
     async def _pieces(self) -> AsyncIterator[bytes]:
         """All that is new: events in order, with the unfinished answer in its place."""

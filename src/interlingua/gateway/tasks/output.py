@@ -26,7 +26,6 @@ QUEUE = "maria.queued_messages.synchronized"
 CONFIRMATIONS = "maria.confirmations.synchronized"
 ALL_TASKS = "daemon.tasks.synchronized"
 ONE_TASK = "daemon.task.changed"
-_encode = msgspec.json.Encoder().encode
 
 
 def task(row: TaskRow, port: int | None) -> dict[str, Any]:
@@ -84,11 +83,6 @@ def event(row: TaskEventRow) -> bytes:
 
 def event_frame(row: TaskEventRow) -> bytes:
     return b"id: %d\nevent: maria\ndata: %b\n\n" % (row.seq, event(row))
-
-
-def frame(name: str, value: Any) -> bytes:
-    """An event that is not stored, and so has no number. JSON has no line breaks of its own."""
-    return b"event: %b\ndata: %b\n\n" % (name.encode(), _encode(value))
 
 
 MOST_BYTES = 4 * 1024 * 1024

@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Container
-from contextlib import suppress
 
 from msgspec.structs import replace
 
+from interlingua.gateway.shared.feed import PING, Poller, frame, is_set
 from interlingua.gateway.tasks import output
-from interlingua.gateway.tasks.feeds import BEAT, POLL
+from interlingua.gateway.tasks.feeds import POLL
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
 from interlingua.store.task_rows import TaskRow
@@ -74,17 +74,15 @@ class Reader:
                 self.rows.pop(row.id, None)
 
 
-class Overview:
+class Overview(Poller):
     """Who reads in this process."""
 
     def __init__(self, store: AsyncStore) -> None:
-        self.closed = asyncio.Event()
+        super().__init__()
         self._store = store
         self._readers: set[Reader] = set()
         self._seen: dict[str, int] = {}
         self._since = 0
-        self._poked = asyncio.Event()
-        self._polling: asyncio.Task[None] | None = None
 
     def __len__(self) -> int:
         return len(self._readers)
@@ -101,32 +99,26 @@ class Overview:
     async def read(self, owner: str, port: int | None) -> AsyncGenerator[bytes, None]:
         """All tasks, then each that changes, until the reader or the gateway goes."""
         reader = Reader(owner)
-        self._begin(reader)
+        self._readers.add(reader)
+        self._begin(self._poll)
         try:
             rows = await all_tasks(self._store, owner)
             reader.note(rows)
             tasks = [output.task(row, port) for row in rows]
-            yield output.frame(output.ALL_TASKS, {"tasks": tasks})
+            yield frame(output.ALL_TASKS, {"tasks": tasks})
             async for piece in self._changes(reader, port):
                 yield piece
         finally:
             self._readers.discard(reader)
 
-    def _begin(self, reader: Reader) -> None:
-        self._readers.add(reader)
-        if self._polling is None or self._polling.done():
-            self._polling = asyncio.ensure_future(self._poll())
-
     async def _changes(self, reader: Reader, port: int | None) -> AsyncIterator[bytes]:
         while not self.closed.is_set():
-            with suppress(TimeoutError):
-                async with asyncio.timeout(BEAT):
-                    await reader.woken.wait()
-                rows = [output.task(row, port) for row in reader.taken()]
-                if rows:
-                    yield b"".join([output.frame(output.ONE_TASK, {"task": row}) for row in rows])
+            if not await is_set(reader.woken):
+                yield PING
                 continue
-            yield b": ping\n\n"
+            rows = [output.task(row, port) for row in reader.taken()]
+            if rows:
+                yield b"".join([frame(output.ONE_TASK, {"task": row}) for row in rows])
 
     async def _poll(self) -> None:
         self._since, self._seen, looks = 0, {}, 0
@@ -140,9 +132,7 @@ class Overview:
                 logger.warning("tasks_not_read", extra={"why": error.reason})
             await asyncio.sleep(GATHER)
             self._poked.clear()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(POLL):
-                    await self._poked.wait()
+            await is_set(self._poked, POLL)
 
     async def _look(self) -> None:
         if not self._since:
@@ -171,11 +161,9 @@ class Overview:
                 reader.gone({*there, *(reader.rows.keys() - set(known))}, at)
 
     def close(self) -> None:
-        self.closed.set()
+        super().close()
         for reader in self._readers:
             reader.woken.set()
-        if self._polling is not None:
-            self._polling.cancel()
 
 
 async def all_tasks(store: AsyncStore, owner: str) -> list[TaskRow]:
