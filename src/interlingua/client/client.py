@@ -10,8 +10,9 @@ import asyncio
 import itertools
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
+
+import msgspec
 
 from interlingua.adapt.request import WrittenRequest
 from interlingua.adapt.target import Instructions, ProfileChoice
@@ -26,11 +27,7 @@ from interlingua.client.lessons import Lessons, TenantLessons
 from interlingua.client.retry import RETRYABLE, SHARED, Budget, RetryPolicy
 from interlingua.client.stream import AsyncStream
 from interlingua.client.targets import NO_OPTIONS, Key, Place, Targets
-from interlingua.client.transport import (
-    MAX_BYTES,
-    HttpTransport,
-    Transport,
-)
+from interlingua.client.transport import MAX_BYTES, HttpTransport, Transport
 from interlingua.coerce import (
     Conversation,
     OptionsLike,
@@ -116,12 +113,7 @@ class AsyncClient:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -184,7 +176,9 @@ class AsyncClient:
                 lambda model: self.asker.target(model, call).provider.key,
             )
             answer, attempts = await flight.wait(work)
-            answer = _finished(answer, attempts, clock)
+            answer = msgspec.structs.replace(
+                answer, latency_ms=clock.passed_ms(), attempts=attempts
+            )
             return await self.layers.answer(call, answer)
         except CallError as error:
             failed = self.failed(call, error)
@@ -218,20 +212,8 @@ class AsyncClient:
                 stream.response()
 
         `marks` keeps which wire frame each event came from, for who writes the stream home."""
-        call = self.call(
-            model,
-            messages,
-            tools,
-            options,
-            dialect,
-            deadline,
-            fallbacks,
-            call_id,
-            stream=True,
-            profile=profile,
-            words=words,
-            written_request=written_request,
-        )
+        arguments = (model, messages, tools, options, dialect, deadline, fallbacks, call_id, True)
+        call = self.call(*arguments, profile=profile, words=words, written_request=written_request)
         return AsyncStream(self, call, marks)
 
     async def count_tokens(
@@ -271,6 +253,7 @@ class AsyncClient:
 
     async def run(
         self,
+        /,
         model: str,
         messages: Conversation,
         tools: Tools,
@@ -381,17 +364,6 @@ def _lessons(repair: bool | Lessons) -> TenantLessons | None:
         return None
     shared = Lessons() if repair is True else repair
     return shared.of(f"client-{next(_NUMBERS)}")
-
-
-def _finished(answer: Answer, attempts: Any, clock: Clock) -> Answer:
-    return Answer(
-        answer.response,
-        answer.report,
-        answer.model,
-        answer.request_id,
-        clock.passed_ms(),
-        attempts,
-    )
 
 
 def _request(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from interlingua.client import failures
@@ -205,12 +204,7 @@ class AsyncStream:
             return self
         raise failed
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._final is None and self._decoder is not None:
             self._break_off(
                 CallCancelledError("stream closed before it was complete"), self._decoder.rest()

@@ -5,17 +5,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator
+from functools import partial
 from queue import SimpleQueue
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, overload
 from weakref import finalize
 
-from interlingua.adapt.target import ProfileChoice
 from interlingua.client.answer import Answer, Attempt, Parsed, Run, TokenCount
 from interlingua.client.client import AsyncClient
 from interlingua.client.stream import AsyncStream
-from interlingua.coerce import Conversation, OptionsLike, OptionWords, Tools
+from interlingua.coerce import Conversation, OptionsLike, Tools
 from interlingua.errors import InterlinguaError
 from interlingua.model.events import Event
 from interlingua.model.exchange import Response
@@ -23,7 +22,7 @@ from interlingua.model.losses import Report
 from interlingua.model.message import Message
 
 if TYPE_CHECKING:
-    from interlingua.client.loop import Runner
+    pass
 
 
 class LoopThread:
@@ -72,17 +71,22 @@ _MOST_WAITING = 1000
 """Batches of events that may wait for a slow reader."""
 
 
-def _takes(
-    other: Callable[Concatenate[AsyncClient, P], None],
-) -> Callable[[Callable[..., None]], Callable[Concatenate[Client, P], None]]:
-    """For type checkers: a method with the arguments of another."""
-    return lambda method: method
+def _like(
+    other: Callable[Concatenate[AsyncClient, P], object],
+) -> Callable[[Callable[..., T]], Callable[Concatenate[Client, P], T]]:
+    """A method with the arguments of another, for type checkers and for `inspect`."""
+
+    def made(method: Callable[..., T]) -> Callable[Concatenate[Client, P], T]:
+        method.__wrapped__ = other  # type: ignore[attr-defined]
+        return method
+
+    return made
 
 
 class Client:
     """Talks to models. Takes what `AsyncClient` takes; may be used from several threads."""
 
-    @_takes(AsyncClient.__init__)
+    @_like(AsyncClient.__init__)
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._client = AsyncClient(*args, **kwargs)
         self._lock = threading.Lock()
@@ -92,12 +96,7 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -110,26 +109,10 @@ class Client:
 
     def cancel(self, call_id: str | None = None) -> bool:
         """Cancel one call of another thread, or all of them."""
+        return self._thread is not None and self._call(partial(self._client.cancel, call_id))
 
-        async def cancel() -> bool:
-            return self._client.cancel(call_id)
-
-        return self._thread is not None and self._run(cancel())
-
-    def generate(
-        self,
-        model: str,
-        messages: Conversation,
-        tools: Tools = (),
-        options: OptionsLike | None = None,
-        *,
-        dialect: str | None = None,
-        deadline: float | None = None,
-        fallbacks: Sequence[str] = (),
-        call_id: str | None = None,
-        profile: ProfileChoice = None,
-        **words: Unpack[OptionWords],
-    ) -> Answer:
+    @_like(AsyncClient.generate)
+    def generate(self, *args: Any, **how: Any) -> Answer:
         """One answer.
 
             answer = client.generate("local", "What is the capital of France?")
@@ -141,65 +124,31 @@ class Client:
         `run`. `options` are `il.Options` or a dict, and each may be a keyword as well:
         `temperature=0`, `max_tokens=100`, `reasoning="high"`. The others are as in
         `AsyncClient.generate`."""
-        return self._run(
-            self._client.generate(
-                model,
-                messages,
-                tools,
-                options,
-                dialect=dialect,
-                deadline=deadline,
-                fallbacks=fallbacks,
-                call_id=call_id,
-                profile=profile,
-                **words,
-            )
-        )
+        return self._run(self._client.generate(*args, **how))
 
-    def stream(
-        self,
-        model: str,
-        messages: Conversation,
-        tools: Tools = (),
-        options: OptionsLike | None = None,
-        **how: Any,
-    ) -> Stream:
+    @_like(AsyncClient.stream)
+    def stream(self, *args: Any, **how: Any) -> Stream:
         """The events of one answer while it arrives:
 
             with client.stream("local", "Tell me a story.") as stream:
                 for event in stream: ...
 
         Takes what `generate` takes; see `AsyncClient.stream`."""
-        return Stream(self, self._client.stream(model, messages, tools, options, **how))
+        return Stream(self, self._client.stream(*args, **how))
 
-    def count_tokens(
-        self,
-        model: str,
-        messages: Conversation,
-        tools: Tools = (),
-        options: OptionsLike | None = None,
-        **how: Any,
-    ) -> TokenCount:
+    @_like(AsyncClient.count_tokens)
+    def count_tokens(self, *args: Any, **how: Any) -> TokenCount:
         """Tokens of the prompt; see `AsyncClient.count_tokens`."""
-        return self._run(self._client.count_tokens(model, messages, tools, options, **how))
+        return self._run(self._client.count_tokens(*args, **how))
 
-    def run(
-        self,
-        model: str,
-        messages: Conversation,
-        tools: Tools,
-        dispatcher: Runner | None = None,
-        max_rounds: int = 1,
-        options: OptionsLike | None = None,
-        **how: Any,
-    ) -> Run:
+    @_like(AsyncClient.run)
+    def run(self, *args: Any, **how: Any) -> Run:
         """Answer, run the tools that were called, answer again; see `AsyncClient.run`.
 
             client.run("sonnet", "What is 2 + 2?", [add]).text    # `add` is a Python function
 
         Tools run in threads, not in this one."""
-        work = self._client.run(model, messages, tools, dispatcher, max_rounds, options, **how)
-        return self._run(work)
+        return self._run(self._client.run(*args, **how))
 
     @overload
     def parse(
@@ -252,6 +201,14 @@ class Client:
             thread = self._thread
         return thread.run(work)
 
+    def _call(self, work: Callable[[], T]) -> T:
+        """What a plain function gives that has to be called on the loop."""
+
+        async def called() -> T:
+            return work()
+
+        return self._run(called())
+
     def _soon(self, work: Callable[[], object]) -> None:
         if self._thread is not None:
             self._thread.soon(work)
@@ -274,12 +231,7 @@ class Stream:
         self._client._run(self._begin())
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._client._run(self._leave())
 
     def __iter__(self) -> Iterator[Event]:
@@ -324,11 +276,7 @@ class Stream:
 
     def cancel(self) -> bool:
         """Stop it, from another thread."""
-
-        async def cancel() -> bool:
-            return self._inner.cancel()
-
-        return self._client._run(cancel())
+        return self._client._call(self._inner.cancel)
 
     @property
     def report(self) -> Report:
@@ -352,23 +300,13 @@ class Stream:
 
     def response(self) -> Response:
         """The answer, as far as it has come."""
-        if self._inner.is_over:
-            return self._inner.response()
-
-        async def response() -> Response:
-            return self._inner.response()
-
-        return self._client._run(response())
+        response = self._inner.response
+        return response() if self._inner.is_over else self._client._call(response)
 
     def message(self) -> Message:
         return self.response().message
 
     def answer(self) -> Answer:
         """The answer with how it came about."""
-        if self._inner.is_over:
-            return self._inner.answer()
-
-        async def answer() -> Answer:
-            return self._inner.answer()
-
-        return self._client._run(answer())
+        answer = self._inner.answer
+        return answer() if self._inner.is_over else self._client._call(answer)
