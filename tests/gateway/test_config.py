@@ -189,3 +189,50 @@ def test_the_command_line_comes_before_the_file(tmp_path: Path) -> None:
     settings = Overrides(str(file), port=0).settings()
     assert (settings.listen.port, settings.listen.workers) == (0, 3)
     assert Overrides(str(file), host="::1", workers=1).settings().listen.host == "::1"
+
+
+def test_a_route_with_pools_and_a_provider_with_several_keys(tmp_path: Path) -> None:
+    text = b"""
+    [routes.pool]
+    models = [{model = "openai:gpt-5", weight = 3, rpm = 10}, "azure:gpt-5"]
+    fallbacks = ["local"]
+    strategy = "latency"
+    retries = 0
+    deadline = 30
+    [routes."gpt-*"]
+    model = "openai:*"
+    [providers.openai]
+    keys = ["env:A", "env:B"]
+    """
+    settings = read(text, tmp_path / "gateway.toml")
+    pool = settings.routes["pool"]
+    assert [(each.model, each.weight, each.rpm) for each in pool.models] == [
+        ("openai:gpt-5", 3, 10),
+        ("azure:gpt-5", 1, None),
+    ]
+    assert (pool.model, pool.strategy, pool.retries) == ("openai:gpt-5", "latency", 0)
+    assert settings.providers["openai"].keys == ("env:A", "env:B")
+    assert check(settings) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (b"[routes.a]\nmodel = 3", "routes.a.model: expected"),
+        (b"[routes.a]", "expected `model` or `models`"),
+        (b'[routes.a]\nmodel = "local"\nmodels = ["local"]', "expected `model` or `models`"),
+        (b"[routes.a]\nmodels = [{weight = 1}]", "routes.a.models[0]: "),
+        (b'[routes.a]\nmodels = [{model = "local", key = "sk-1"}]', "expected env:NAME"),
+        (b'[routes.a]\nmodels = [{model = "local", weight = 0}]', "expected more than 0"),
+        (b'[routes.a]\nmodels = [{model = "local", wieght = 1}]', "unknown setting"),
+        (b'[routes.a]\nmodel = "local"\nstrategy = "best"', "routes.a.strategy: "),
+        (b'[providers.openai]\nkeys = ["sk-1"]', "providers.openai.keys[0]: expected env:NAME"),
+        (b"[providers]\nopenai = 3", "providers.openai: expected a table"),
+    ],
+)
+def test_what_is_wrong_with_a_pool_is_said_with_its_place(
+    tmp_path: Path, text: bytes, problem: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read(text, tmp_path / "gateway.toml")
+    assert any(problem in str(each) for each in caught.value.problems), caught.value.problems

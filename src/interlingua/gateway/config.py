@@ -227,6 +227,8 @@ class _Reader:
             return None
         if pool:
             made.update(model=pool[0].model, models=pool)
+        if not made.get("model"):
+            return None
         return RouteSettings(**{key: value for key, value in made.items() if value is not None})
 
     def _pool(self, table: Mapping[str, Any], place: str) -> tuple[PoolMember, ...]:
