@@ -45,7 +45,7 @@ def told(report: Any, *ends: str) -> list[tuple[str, str, str]]:
     """Kind, severity and place of the losses whose path ends like this, or has it inside."""
     return [
         (loss.kind, loss.severity, loss.path)
-        for loss in report
+        for loss in report.entries
         if any(end in loss.path for end in ends)
     ]
 
@@ -67,7 +67,9 @@ def test_compacted_history_is_told_abroad_and_nothing_before_it_is_erased(target
     for words in ("Hello", SUMMARY.format(SUMMED).split("\n")[0], SUMMED, "And now?"):
         assert words in said
     assert "[nothing" not in said
-    assert told(done.report, ".content") == [("downgraded", "warning", "$.messages[1].content[0]")]
+    assert told(done.report.entries, ".content") == [
+        ("downgraded", "warning", "$.messages[1].content[0]")
+    ]
 
 
 @pytest.mark.parametrize("target", [*WITHOUT, "anthropic"])
@@ -75,14 +77,14 @@ def test_sealed_history_cannot_be_told_and_that_is_an_error(target: str) -> None
     sealed = {"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAA"}
     done = il.convert(responses(sealed, HELLO), "openai-responses", target)
     assert "gAAA" not in done.json().decode()
-    lost = [loss for loss in done.report if loss.block_type == "compaction"]
+    lost = [loss for loss in done.report.entries if loss.block_type == "compaction"]
     assert [(loss.kind, loss.severity) for loss in lost] == [("dropped", "error")]
 
 
 def test_a_compaction_that_failed_says_nothing_and_is_no_error() -> None:
     failed = {"role": "assistant", "content": [{"type": "compaction", "content": None}]}
     done = il.convert(anthropic(HELLO, failed, AGAIN), "anthropic", "openai-chat")
-    lost = [loss.severity for loss in done.report if loss.block_type == "compaction"]
+    lost = [loss.severity for loss in done.report.entries if loss.block_type == "compaction"]
     assert lost == ["info"]
 
 
@@ -171,7 +173,7 @@ def test_compacted_history_is_told_in_streams(target: str) -> None:
     data = b"".join([*map(converter.feed, COMPACTING), converter.close()])
     assert SUMMED.encode() in data
     assert b"end of the summary" in data
-    assert told(converter.report, ".content[0]")[0][:2] == ("downgraded", "warning")
+    assert told(converter.report.entries, ".content[0]")[0][:2] == ("downgraded", "warning")
 
 
 def test_compacted_history_in_a_stream_is_that_of_the_whole_answer() -> None:
@@ -205,8 +207,8 @@ def test_a_tool_that_openai_adds_later_is_added_later_by_anthropic() -> None:
     done = il.convert(responses(HELLO, added, AGAIN), "openai-responses", "anthropic")
     assert done.wire["tools"] == [LATE | {"strict": False}]
     assert system(change("tool_addition")) in done.wire["messages"]
-    assert told(done.report, ".changes") == []
-    assert told(done.report, "$.tools") == [("approximated", "info", "$.tools[0].deferred")]
+    assert told(done.report.entries, ".changes") == []
+    assert told(done.report.entries, "$.tools") == [("approximated", "info", "$.tools[0].deferred")]
 
 
 def test_a_tool_that_anthropic_adds_later_is_added_later_by_openai() -> None:
@@ -227,8 +229,10 @@ def test_a_tool_that_is_added_later_is_there_from_the_start_elsewhere(target: st
     assert '"late"' in said
     assert '""' not in said
     assert "[system]" not in said
-    assert told(done.report, ".changes") == [("moved", "info", "$.messages[1].changes.tools_added")]
-    assert told(done.report, "$.tools")[0][0] == "approximated"
+    assert told(done.report.entries, ".changes") == [
+        ("moved", "info", "$.messages[1].changes.tools_added")
+    ]
+    assert told(done.report.entries, "$.tools")[0][0] == "approximated"
 
 
 @pytest.mark.parametrize("target", ["openai-chat", "openai-responses", "gemini", "ollama"])
@@ -237,7 +241,7 @@ def test_a_tool_that_was_removed_is_not_there_elsewhere(target: str) -> None:
     wire = anthropic(HELLO, system(change("tool_removal")), AGAIN, tools=[LATE, other])
     done = il.convert(wire, "anthropic", target)
     assert "late" not in done.json().decode()
-    assert told(done.report, "$.tools[0]", ".changes") == [
+    assert told(done.report.entries, "$.tools[0]", ".changes") == [
         ("moved", "info", "$.messages[1].changes.tools_removed"),
         ("dropped", "warning", "$.tools[0]"),
     ]
@@ -258,7 +262,7 @@ def test_an_effort_from_a_message_on_crosses_between_those_who_have_it() -> None
     again = il.convert(routed.wire, "openrouter", "openai-responses")
     assert again.wire["input"][1] == update
     for each in (done, routed, again):
-        assert told(each.report, ".changes") == []
+        assert told(each.report.entries, ".changes") == []
 
 
 def test_settings_from_a_message_on_hold_for_all_of_it_elsewhere() -> None:
@@ -274,7 +278,7 @@ def test_settings_from_a_message_on_hold_for_all_of_it_elsewhere() -> None:
     assert done.wire["reasoning_effort"] == "low"
     assert done.wire["response_format"]["json_schema"]["schema"] == SCHEMA
     assert [each["content"] for each in done.wire["messages"]] == ["Hello", "And now?", "Hello"]
-    assert told(done.report, ".changes", "$.options") == [
+    assert told(done.report.entries, ".changes", "$.options") == [
         ("moved", "info", "$.messages[1].changes.effort"),
         ("moved", "info", "$.messages[3].changes.effort"),
         ("moved", "info", "$.messages[3].changes.response_format"),
@@ -288,14 +292,18 @@ def test_instructions_that_have_expired_are_left_out(target: str) -> None:
     brief = system({"type": "text", "text": "Be brief."}, clear_at="next_user_message")
     done = il.convert(anthropic(HELLO, brief, AGAIN), "anthropic", target)
     assert "Be brief." not in done.json().decode()
-    assert ("dropped", "warning", "$.messages[1].content[0]") in told(done.report, "$.messages[1]")
+    assert ("dropped", "warning", "$.messages[1].content[0]") in told(
+        done.report.entries, "$.messages[1]"
+    )
     still = il.convert(anthropic(HELLO, brief), "anthropic", target)
     assert "Be brief." in still.json().decode()
-    assert ("dropped", "info", "$.messages[1].changes.clear_at") in told(still.report, ".changes")
+    assert ("dropped", "info", "$.messages[1].changes.clear_at") in told(
+        still.report.entries, ".changes"
+    )
     forever = system({"type": "text", "text": "Be brief."}, clear_at="never")
     kept = il.convert(anthropic(HELLO, forever, AGAIN), "anthropic", target)
     assert "Be brief." in kept.json().decode()
-    assert told(kept.report, ".changes", ".content") == []
+    assert told(kept.report.entries, ".changes", ".content") == []
 
 
 def test_a_change_in_the_midst_of_a_turn_follows_its_results_elsewhere() -> None:
@@ -338,10 +346,12 @@ def test_what_a_text_is_for_is_told_where_it_has_no_place(target: str) -> None:
         "output": [{**item, "content": [said], "phase": "commentary"}],
     }
     answer = il.convert(wire, "openai-responses", target, kind="response")
-    assert told(answer.report, ".phase") == [("dropped", "warning", "$.message.content[0].phase")]
+    assert told(answer.report.entries, ".phase") == [
+        ("dropped", "warning", "$.message.content[0].phase")
+    ]
     history = responses(HELLO, {**item, "content": [said], "phase": "commentary"}, AGAIN)
     request = il.convert(history, "openai-responses", target)
-    assert [path for _, _, path in told(request.report, ".phase")] == [
+    assert [path for _, _, path in told(request.report.entries, ".phase")] == [
         "$.messages[1].content[0].phase"
     ]
 
@@ -361,7 +371,7 @@ def test_views_tell_compacted_history_and_what_they_have_no_place_for(name: str)
     written = il.view(name).write([changed, summary, sealed])
     assert SUMMED in json.dumps(written.wire)
     assert "gAAA" not in json.dumps(written.wire)
-    found = {(loss.kind, loss.severity, loss.path) for loss in written.report}
+    found = {(loss.kind, loss.severity, loss.path) for loss in written.report.entries}
     assert found >= {
         ("downgraded", "warning", "$[1].content[0]"),
         ("dropped", "error", "$[2].content[0]"),

@@ -53,4 +53,4 @@ def test_functions_that_are_named_like_their_module_stay_callable() -> None:
     import interlingua.adapt.history.retell  # noqa: F401  # importing it is what is tested
 
     assert "anthropic" in il.dialects()
-    assert il.retell([il.Message.user("a")], "anthropic").report.losses == []
+    assert il.retell([il.Message.user("a")], "anthropic").report.entries == []

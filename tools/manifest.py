@@ -5,10 +5,10 @@
     python -m tools.manifest diff FILE FILE
 
 For every recorded request, response and stream and every target, and for every recorded transcript
-and every format, a manifest has one line: a key, the SHA-256 of what is written, and the SHA-256 of
-the losses (kind, path, severity). `compare` makes one for this tree and one for another checkout,
-and names each record that differs. It uses public names only, so that both trees can be asked by
-the same program.
+and every format, a manifest has one line: a key, the SHA-256 of what is written, and those of the
+losses and of the notes (kind, path, severity). `compare` makes one for this tree and one for
+another checkout, and names each record that differs. It uses public names only, so that both trees
+can be asked by the same program.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -55,15 +55,20 @@ WIRES = {
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 MOST_SHOWN = 40
 
-Line = tuple[str, str, str]
+Line = tuple[str, str, str, str]
 
 
 def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
-def losses_of(report: Iterable[Any]) -> str:
-    return digest("\n".join(f"{x.kind} {x.path} {x.severity}" for x in report).encode())
+def losses_of(report: Any) -> tuple[str, str]:
+    """The digests of the losses and of the notes; a tree without notes has `info` losses."""
+    entries: dict[bool, list[str]] = {False: [], True: []}
+    for each in getattr(report, "entries", report):
+        is_note = getattr(each, "is_note", each.severity == "info")
+        entries[is_note].append(f"{each.kind} {each.path} {each.severity}")
+    return digest("\n".join(entries[False]).encode()), digest("\n".join(entries[True]).encode())
 
 
 def line_for(key: str, make: Any) -> Line:
@@ -73,8 +78,8 @@ def line_for(key: str, make: Any) -> Line:
     try:
         data, report = make()
     except il.InterlinguaError as error:
-        return key, type(error).__name__, digest(str(error).encode())
-    return key, digest(data), losses_of(report)
+        return key, type(error).__name__, digest(str(error).encode()), ""
+    return key, digest(data), *losses_of(report)
 
 
 def of_record(record: dict[str, Any]) -> Iterator[Line]:
@@ -130,9 +135,9 @@ def of_transcript(entry: dict[str, Any], folder: Path) -> Iterator[Line]:
     try:
         transcript = transcripts.read(folder / entry["file"], entry["format"])
     except il.InterlinguaError as error:
-        yield key, type(error).__name__, digest(str(error).encode())
+        yield key, type(error).__name__, digest(str(error).encode()), ""
         return
-    yield key, digest(il.dumps(list(transcript.messages))), losses_of(())
+    yield key, digest(il.dumps(list(transcript.messages))), *losses_of(())
     transcript = _dated(transcript)
     for name in formats():
         if format_of(name).write is None:
@@ -197,9 +202,9 @@ def write(path: Path, tree: Path, jobs: int) -> None:
     subprocess.run(command, env=environment, check=True)
 
 
-def load(path: Path) -> dict[str, tuple[str, str]]:
-    rows = (line.rsplit("\t", 2) for line in path.read_text().splitlines())
-    return {key: (wire, losses) for key, wire, losses in rows}
+def load(path: Path) -> dict[str, tuple[str, str, str]]:
+    rows = (line.rsplit("\t", 3) for line in path.read_text().splitlines())
+    return {key: (wire, losses, notes) for key, wire, losses, notes in rows}
 
 
 def differences(before: Path, after: Path) -> list[str]:
@@ -209,7 +214,7 @@ def differences(before: Path, after: Path) -> list[str]:
     for key in sorted(old.keys() & new):
         parts = [
             name
-            for name, was, now in zip(("wire", "losses"), old[key], new[key], strict=True)
+            for name, was, now in zip(("wire", "losses", "notes"), old[key], new[key], strict=True)
             if was != now
         ]
         if parts:

@@ -82,8 +82,9 @@ class LossError(WriteError):
 
     def __init__(self, what: str, report: Report) -> None:
         self.report = report
-        first = report.losses[0]
-        more = f" (and {len(report.losses) - 1} more)" if len(report.losses) > 1 else ""
+        losses = report.losses or report.entries
+        first = losses[0]
+        more = f" (and {len(losses) - 1} more)" if len(losses) > 1 else ""
         block = f" {first.block_type}" if first.block_type else ""
         super().__init__(what, first.path, f"{first.kind}{block}: {first.reason}{more}")
 

@@ -35,7 +35,7 @@ def test_a_request_crosses_with_all_that_can_be_said() -> None:
     assert [turn["role"] for turn in result.wire["messages"]] == ["user", "assistant", "user"]
     assert result.wire["messages"][1]["content"][0]["name"] == "look"
     assert result.wire["messages"][2]["content"][0]["tool_use_id"] == "c1"
-    lost = [loss.path for loss in result.report]
+    lost = [loss.path for loss in result.report.entries]
     assert lost == ["$.options.seed", "$.options.max_output_tokens"]
 
 
@@ -106,13 +106,13 @@ def test_what_only_one_provider_knows_goes_home_and_is_a_loss_elsewhere() -> Non
     wire: Any = {**CHAT, "prompt_cache_key": "k", "a_new_field": {"x": 1}}
     home = il.convert(wire, "openai-chat", "openai-chat")
     assert home.wire == wire
-    assert home.report.losses == []
+    assert home.report.entries == []
     abroad = il.convert(wire, "openai-chat", "gemini", model="gemini-2.5-flash")
-    assert {loss.path for loss in abroad.report} == {
+    assert {loss.path for loss in abroad.report.entries} == {
         "$.raw.openai-chat.prompt_cache_key",
         "$.raw.openai-chat.a_new_field",
     }
-    assert {loss.severity for loss in abroad.report} == {"info"}
+    assert [loss.path for loss in abroad.report.notes] == ["$.raw.openai-chat.prompt_cache_key"]
 
 
 @pytest.mark.requirement("S001-18")
@@ -130,7 +130,7 @@ def test_signed_thinking_stays_in_history_untouched() -> None:
     request = il.dialect("anthropic").read_request(wire)
     stored = il.loads(il.dumps(request), il.Request)
     assert il.dialect("anthropic").write_request(stored).wire == wire
-    assert il.convert(wire, "anthropic", "bedrock").report.losses == []
+    assert il.convert(wire, "anthropic", "bedrock").report.entries == []
 
 
 def test_an_answer_crosses_with_its_usage_and_its_ending() -> None:
@@ -195,7 +195,7 @@ RESULT = {"role": "tool", "tool_call_id": "c1", "content": "Cold."}
 def test_gemini_hears_somebody_before_the_first_call() -> None:
     done = il.convert(chat(calling(), RESULT), "openai-chat", "gemini")
     assert [turn["role"] for turn in done.wire["contents"]] == ["user", "model", "user"]
-    assert ("approximated", "$.messages[0]") in [(x.kind, x.path) for x in done.report]
+    assert ("approximated", "$.messages[0]") in [(x.kind, x.path) for x in done.report.entries]
 
 
 def test_an_answer_that_says_nothing_is_a_placeholder_where_it_would_be_refused() -> None:
@@ -204,7 +204,9 @@ def test_an_answer_that_says_nothing_is_a_placeholder_where_it_would_be_refused(
     for target in ("gemini", "anthropic", "bedrock"):
         done = il.convert(chat(user, empty, user), "openai-chat", target, model="m")
         assert "nothing that can be shown" in done.json().decode()
-        assert ("approximated", "$.messages[1].content") in [(x.kind, x.path) for x in done.report]
+        assert ("approximated", "$.messages[1].content") in [
+            (x.kind, x.path) for x in done.report.entries
+        ]
 
 
 @pytest.mark.parametrize("target", ["anthropic", "bedrock"])
@@ -212,7 +214,7 @@ def test_blanks_are_a_placeholder_where_they_would_be_refused(target: str) -> No
     done = il.convert(chat({"role": "user", "content": " \n"}), "openai-chat", target, model="m")
     (turn,) = done.wire["messages"]
     assert turn["content"][0]["text"].strip()
-    assert [loss.path for loss in done.report if "content" in loss.path] == [
+    assert [loss.path for loss in done.report.entries if "content" in loss.path] == [
         "$.messages[0].content"
     ]
 
@@ -223,7 +225,7 @@ def test_a_call_whose_arguments_are_no_json_says_something_else(target: str) -> 
     for arguments, severity in (("just words", "error"), ('{"n": 1', "warning")):
         wire = chat(user, calling(arguments), RESULT)
         done = il.convert(wire, "openai-chat", target, model="m")
-        (loss,) = [each for each in done.report if each.path.endswith(".raw_arguments")]
+        (loss,) = [each for each in done.report.entries if each.path.endswith(".raw_arguments")]
         assert loss.severity == severity
 
 

@@ -36,7 +36,7 @@ def test_a_view_is_said_in_every_dialect(source: str, target: str) -> None:
     assert [call.name for m in back.messages for call in m.tool_calls] == ["read_file"]
     assert back.model == "m"
     assert "It is empty." in [message.text for message in back.messages]
-    assert not [loss for loss in written.report if loss.severity == "error"]
+    assert not [loss for loss in written.report.entries if loss.severity == "error"]
 
 
 @pytest.mark.parametrize("target", list(VIEWS))

@@ -27,7 +27,7 @@ def test_a_conversation_goes_there_and_back(name: str) -> None:
     assert (call["name"], call["input"]) == ("add", {"a": 2})
     assert result["content"] == [{"type": "text", "text": "4"}]
     assert result["tool_use_id"] == call["id"]
-    lost = {loss.path for loss in to(name).report}
+    lost = {loss.path for loss in to(name).report.entries}
     assert bool(back.get("tools")) != ("$.tools[0]" in lost)
     assert ("$.options.max_output_tokens" in lost) == (name not in BATCHES)
 

@@ -25,7 +25,7 @@ def target(model: str, dialect: str = CHAT, own: Provider | None = None) -> Targ
 
 
 def places(written: Any) -> dict[str, str]:
-    return {loss.path: loss.kind for loss in written.report}
+    return {loss.path: loss.kind for loss in written.report.entries}
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_remembered_word_gives_way_to_the_one_that_a_host_insists_on() -> None
         written = written_for(read, target("acme:m", own=ACME), stream=False)
         assert written.wire["max_tokens"] == 9
         assert "max_completion_tokens" not in written.wire
-        assert not written.report, str(written.report)
+        assert not written.report.entries, str(written.report)
 
 
 def test_a_second_limit_that_says_another_number_is_left_out_and_reported() -> None:
@@ -70,7 +70,7 @@ def test_a_second_limit_that_says_another_number_is_left_out_and_reported() -> N
     read = il.dialect(CHAT).read_request({**body, "max_tokens": 8, "max_completion_tokens": 9})
     written = written_for(read, target("acme:m", own=ACME), stream=False)
     assert len({"max_tokens", "max_completion_tokens"} & written.wire.keys()) == 1
-    assert len(written.report) == 1, str(written.report)
+    assert len(written.report.entries) == 1, str(written.report)
 
 
 def test_counts_are_asked_for_where_a_host_tells_them_only_then() -> None:

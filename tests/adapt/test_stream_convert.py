@@ -110,7 +110,7 @@ def test_the_same_dialect_on_both_sides_gives_the_stream_back(name: str) -> None
     assert [list(map(streams.parsed, each)) for each in frames] == [
         list(map(streams.parsed, frames[0]))
     ] * 2
-    assert list(found.report) == []
+    assert list(found.report.entries) == []
 
 
 def _decoded(name: str, *wires: bytes) -> list[tuple[bytes, Any]]:
@@ -156,7 +156,7 @@ def test_a_source_that_fails_ends_with_its_error(target: str) -> None:
     assert is_failed(target, out)
     assert found.error is not None
     assert "slow down" in found.error.message
-    lost = "$.error.kind" in {loss.path for loss in pieces.report}
+    lost = "$.error.kind" in {loss.path for loss in pieces.report.entries}
     assert lost or found.error.kind is il.ErrorKind.RATE_LIMIT
 
 
@@ -232,7 +232,9 @@ def test_the_report_is_that_of_the_whole_answer(source: str, target: str) -> Non
     whole = il.fold(events_of(source, data))
     told = il.retell(whole, target, source=source)
     written = il.dialect(target).write_response(told.value, told.recorder)
-    said, lost = (sorted((x.kind, x.path) for x in r) for r in (found.report, written.report))
+    said, lost = (
+        sorted((x.kind, x.path) for x in r) for r in (found.report.entries, written.report.entries)
+    )
     assert said == lost
 
 
@@ -244,7 +246,7 @@ def test_what_comes_after_its_block_is_lost_only_where_blocks_are_closed() -> No
     for target in DIALECTS:
         found = il.stream_convert([data], "gemini", target)
         out = b"".join(found)
-        late = [loss.path for loss in found.report if loss.reason == LATE]
+        late = [loss.path for loss in found.report.entries if loss.reason == LATE]
         assert late == (["$.message.content[0].citations[0]"] if target in closing else [])
         text = il.fold(events_of(target, out)).message.content[0]
         assert isinstance(text, il.TextBlock)
@@ -334,7 +336,7 @@ def test_losses_of_a_stream_are_told_and_strict_fails_on_them(tmp_path: Path) ->
     plain = stream_of("anthropic", TEXT, response_id=None, usage=il.Usage(1, 2))
     found = il.stream_convert([plain], "anthropic", "openai-chat")
     assert b"".join(found)
-    assert list(found.report) == []
+    assert list(found.report.entries) == []
     chat = ("--from", "anthropic", "--to", "openai-chat", "--strict")
     assert run(*chat, stdin=plain).returncode == 0
 

@@ -76,7 +76,7 @@ def converted(chunks: list[bytes], source: str, target: str) -> tuple[bytes, Any
         before = converter._shortcut
         out.append(converter.feed(chunk))
         used += before is not None and converter._shortcut is before
-    return b"".join([*out, converter.close()]), converter.report.losses, used
+    return b"".join([*out, converter.close()]), converter.report.entries, used
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)

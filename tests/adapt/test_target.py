@@ -65,7 +65,7 @@ def test_a_bare_name_is_one_of_the_dialects_own_provider() -> None:
 def test_without_a_profile_nothing_is_fitted() -> None:
     said = il.convert(CHAT, "openai-chat", "anthropic", model="claude-opus-4-6", profile=False)
     assert said.wire["output_config"] == {"effort": "xhigh"}
-    assert not [loss for loss in said.report if loss.rule]
+    assert not [loss for loss in said.report.entries if loss.rule]
 
 
 def test_the_way_home_is_never_fitted() -> None:
@@ -82,7 +82,7 @@ def test_instructions_can_be_put_in_front() -> None:
         said = il.convert(body, "openai-chat", target, instructions="hoist")
         request = il.dialect(target).read_request(said.wire)
         assert [each.role.value for each in request.messages][:2] == ["system", "user"]
-        assert [loss.kind for loss in said.report] == ["moved"]
+        assert [loss.kind for loss in said.report.entries] == ["moved"]
 
 
 def test_a_plan_of_messages_tells_of_messages_only() -> None:

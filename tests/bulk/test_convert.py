@@ -65,4 +65,4 @@ def test_what_a_request_cannot_hold_of_a_transcript_is_a_loss(tmp_path: Path) ->
     convert_files([tmp_path / "a.parquet"], tmp_path / "o.parquet", Job("openai-chat"), jobs=1)
     [row] = pq.read_table(tmp_path / "o.parquet").to_pylist()
     paths = {loss["path"] for loss in row["losses"]}
-    assert {"$.name", "$.branches", "$.subagents"} <= paths
+    assert {"$.branches", "$.subagents"} <= paths

@@ -59,7 +59,7 @@ def test_losses_are_a_column_and_counted_by_kind(chat: Path, tmp_path: Path) -> 
     rows = pq.read_table(tmp_path / "a.parquet").to_pylist()
     told = il.convert(body(3), "openai-chat", "anthropic")
     assert json.loads(rows[3]["wire"]) == told.wire
-    assert [loss["reason"] for loss in rows[3]["losses"]] == [x.reason for x in told.report]
+    assert [loss["reason"] for loss in rows[3]["losses"]] == [x.reason for x in told.report.entries]
     assert summary.losses["dropped"] == 40  # the seed
     assert next(iter(summary.tally.values())) == 40
     assert sum(summary.tally.values()) == sum(summary.losses.values())

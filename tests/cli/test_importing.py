@@ -204,7 +204,7 @@ def test_reports_are_empty_where_everything_can_be_said(store: Store) -> None:
     report = Report("x")
     id = import_transcript(store, session()).sessions[0]
     made = transcript_of(store, store.session(id), report)
-    assert not report
+    assert not report.entries
     assert len(made.messages) == len(session().messages)
 
 

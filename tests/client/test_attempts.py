@@ -171,7 +171,7 @@ def test_a_fallback_answers_and_what_happened_is_listed(stream: bool) -> None:
         assert b"signed by Anthropic" in bodies[0]
         assert b"signed by Anthropic" not in bodies[2]
         assert b'"messages"' in bodies[2]
-        assert len(answer.report) == 1
+        assert len(answer.report.entries) == 1
 
     async def answered(client: Any, history: list[il.Message], stream: bool) -> Any:
         if not stream:

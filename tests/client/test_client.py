@@ -67,7 +67,7 @@ def test_history_of_another_provider_is_retold_and_what_is_lost_is_in_the_report
             wire = sent(server)
         assert [message["role"] for message in wire["messages"]] == ["user", "assistant", "user"]
         assert b"only Anthropic" not in server.received[0].body
-        assert [loss.block_type for loss in answer.report] == ["thinking"]
+        assert [loss.block_type for loss in answer.report.entries] == ["thinking"]
 
     asyncio.run(main())
 

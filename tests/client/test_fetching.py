@@ -107,7 +107,7 @@ def test_media_comes_with_its_data_and_its_type_and_the_report_says_so() -> None
             assert (block.source.kind, block.media_type) == ("base64", "image/png")
             report = Report("bedrock")
             done.tell(report)
-            (loss,) = report
+            (loss,) = report.notes
             assert (loss.kind, loss.severity) == ("approximated", "info")
             assert (loss.path, loss.rule) == ("$.messages[0].content[1]", "bedrock-converse")
 
@@ -444,7 +444,7 @@ def test_a_client_fetches_only_if_it_is_told_to() -> None:
             wire, answer = await ask(here)
             assert here.asked == []
             assert "images" not in wire["messages"][0]
-            (loss,) = [each for each in answer.report if each.rule == "ollama-url"]
+            (loss,) = [each for each in answer.report.entries if each.rule == "ollama-url"]
             assert (loss.kind, loss.severity) == ("dropped", "error")
             assert "fetch_media=True" in loss.reason
 
@@ -456,7 +456,7 @@ def test_a_client_that_is_told_to_sends_the_data() -> None:
         async with site() as here:
             wire, answer = await ask(here, fetch_media=MediaFetcher(also_at=[HERE]))
             assert wire["messages"][0]["images"] == [base64.b64encode(PIXEL).decode()]
-            (loss,) = [each for each in answer.report if each.rule == "ollama-url"]
+            (loss,) = [each for each in answer.report.entries if each.rule == "ollama-url"]
             assert (loss.kind, loss.path) == ("approximated", "$.messages[0].content[1]")
 
     asyncio.run(go())
@@ -468,7 +468,7 @@ def test_what_cannot_be_fetched_is_left_out_and_the_call_goes_on() -> None:
             wire, answer = await ask(here, fetch_media=True)
             assert here.asked == []
             assert "it could not be fetched" in wire["messages"][0]["content"]
-            (loss,) = [each for each in answer.report if each.rule == "ollama-url"]
+            (loss,) = [each for each in answer.report.entries if each.rule == "ollama-url"]
             assert (loss.kind, loss.severity) == ("dropped", "error")
             assert "not one of the public internet" in loss.reason
             assert answer.response.message.text == "a cat"
@@ -533,6 +533,6 @@ def test_conversions_never_fetch() -> None:
             asked = Request((Message(Role.USER, (image(here.url()),)),), "llava")
             done = il.fit(asked, LLAVA)
             assert here.asked == []
-            assert [loss.rule for loss in done.report] == ["ollama-url"]
+            assert [loss.rule for loss in done.report.entries] == ["ollama-url"]
 
     asyncio.run(go())

@@ -138,7 +138,7 @@ def test_nothing_of_a_providers_words_is_kept(tmp_path: Path, caplog: Any) -> No
                 mine.learn(repair.lesson)
     assert read_lessons(file) == [lesson("seed")]
     done = mine.applied(asked(seed=1), TARGETS, False)
-    (loss,) = done.report.losses
+    (loss,) = done.report.entries
     assert (loss.path, loss.rule) == ("$.options.seed", "learned")
     kept = [file.read_text(), loss.reason, *[str(vars(each)) for each in caplog.records]]
     assert not any("alice" in text for text in kept)

@@ -56,7 +56,7 @@ def check_home(
     for told in (events, _decode(msgspec.json.encode(events))):
         written, report = write(told)
         assert difference(wires, written) is None
-        assert list(report) == []
+        assert list(report.entries) == []
     return events
 
 

@@ -90,13 +90,13 @@ def test_tokens_are_read_and_go_home(name: str) -> None:
 def test_tokens_cross_between_those_who_have_them(source: str, target: str) -> None:
     done = il.convert(ANSWERS[source], source, target, "response")
     assert tokens_in(target, done.wire) == TOKENS
-    assert not [loss for loss in done.report if "logprobs" in loss.path]
+    assert not [loss for loss in done.report.entries if "logprobs" in loss.path]
 
 
 @pytest.mark.parametrize("target", ["anthropic", "bedrock", "gemini"])
 def test_tokens_are_reported_where_they_have_no_place(target: str) -> None:
     report = il.convert(ANSWERS["openai-chat"], "openai-chat", target, "response").report
-    assert "$.message.metadata.logprobs" in [loss.path for loss in report]
+    assert "$.message.metadata.logprobs" in [loss.path for loss in report.entries]
 
 
 @pytest.mark.parametrize("name", ["openai-chat", "openai-responses"])
@@ -124,7 +124,7 @@ def test_tokens_without_a_text_are_reported() -> None:
     metadata = MessageMetadata(logprobs=tuple(TOKENS))
     answer = Response(Message.assistant(il.ToolUseBlock("c_1", "f", {}), metadata))
     report = il.dialect("openai-responses").write_response(answer).report
-    assert "$.message.metadata.logprobs" in [loss.path for loss in report]
+    assert "$.message.metadata.logprobs" in [loss.path for loss in report.entries]
 
 
 def test_tokens_of_a_stream_are_those_of_the_whole_answer() -> None:
@@ -142,7 +142,7 @@ def test_tokens_of_a_stream_are_those_of_the_whole_answer() -> None:
         reader = il.dialect(target).stream_reader()
         events = [event for each in frames for event in reader.feed(each)] + reader.close()
         assert il.fold(events).message.metadata.logprobs == tuple(TOKENS)
-        assert not [loss for loss in out.report if "logprobs" in loss.path]
+        assert not [loss for loss in out.report.entries if "logprobs" in loss.path]
 
 
 def _decoder(name: str) -> Any:

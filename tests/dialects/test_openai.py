@@ -48,7 +48,7 @@ def test_a_grammar_is_read_and_goes_home(name: str) -> None:
 def test_a_grammar_crosses_between_those_who_have_it(source: str, target: str) -> None:
     done = il.convert(body(source, format=FORMATS[source]), source, target)
     assert tool_of(done.wire)["format"] == FORMATS[target]
-    assert list(done.report) == []
+    assert list(done.report.entries) == []
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -66,10 +66,12 @@ def test_any_other_format_goes_home_until_a_grammar_takes_its_place(name: str, f
 def test_free_text_without_rules_is_what_it_is_anyway(name: str) -> None:
     other = next(each for each in FORMATS if each != name)
     done = il.convert(body(name, format={"type": "text"}), name, other)
-    assert list(done.report) == []
+    assert list(done.report.entries) == []
 
 
 @pytest.mark.parametrize("name", sorted(set(il.dialects()) - {*FORMATS, "openrouter"}))
 def test_a_grammar_is_reported_where_it_has_no_place(name: str) -> None:
     written = il.dialect(name).write_request(Request((Message.user("hi"),), "m", (TOOL,)))
-    assert ("dropped", "$.tools[0].grammar") in [(each.kind, each.path) for each in written.report]
+    assert ("dropped", "$.tools[0].grammar") in [
+        (each.kind, each.path) for each in written.report.entries
+    ]

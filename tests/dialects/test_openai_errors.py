@@ -84,4 +84,4 @@ def test_an_error_that_an_earlier_version_stored_goes_home(
 def test_a_text_that_is_an_object_is_content() -> None:
     wire = {"error": {"message": {"odd": 1}, "type": "x", "code": None, "param": None}}
     converted = il.convert(wire, source=RESPONSES, target="anthropic", kind="response")
-    assert f"$.error.raw.{RESPONSES}.message" in [loss.path for loss in converted.report.losses]
+    assert f"$.error.raw.{RESPONSES}.message" in [loss.path for loss in converted.report.entries]

@@ -72,7 +72,7 @@ def test_usage_that_is_written_at_once(given: Any, edited: str | None, foreign: 
     LossRecorder(NAME, None, report).unwritten(value, usage._COUNT_FIELDS)
     long = usage._write_slowly(value, mine, mine.get("$form", {}), words)
     assert msgspec.json.encode(said) == msgspec.json.encode(long)
-    assert losses.losses == report.losses
+    assert losses.entries == report.entries
 
 
 @given(asked())

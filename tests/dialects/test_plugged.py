@@ -93,7 +93,7 @@ def test_wrong_shapes_are_named_with_their_place(toy: il.Dialect) -> None:
 @pytest.mark.parametrize("other", il.dialects())
 def test_it_translates_to_and_from_all_others(other: str, toy: il.Dialect) -> None:
     there = il.convert(REQUEST, source="toy", target=other, kind="request", model="m")
-    assert {loss.path for loss in there.report} >= {"$.raw.toy.odd"}
+    assert {loss.path for loss in there.report.entries} >= {"$.raw.toy.odd"}
     back = il.convert(there.wire, source=other, target="toy", kind="request", model="m")
     says = [(turn["who"], turn["says"]) for turn in back.wire["talk"] if turn["says"]]
     assert says == [("rules", "Be kind."), ("me", "Hi")]
@@ -129,7 +129,10 @@ def test_tools_and_pictures_are_told_as_lost(toy: il.Dialect) -> None:
     request = il.Request((il.Message.user(["Look.", picture]),), "m", (tool,))
     written = toy.write_request(request)
     assert written.wire["talk"] == [{"who": "me", "says": "Look."}]
-    assert [loss.path for loss in written.report] == ["$.messages[0].content[1]", "$.tools[0]"]
+    assert [loss.path for loss in written.report.entries] == [
+        "$.messages[0].content[1]",
+        "$.tools[0]",
+    ]
 
 
 def test_it_has_a_page_and_a_place_in_the_matrix(toy: il.Dialect) -> None:

@@ -35,7 +35,7 @@ ANSWER = {
 
 def named(report: Any) -> dict[str, Loss]:
     """The losses of things that have words, by the last key of their path."""
-    found = {loss.path.rpartition(".")[2]: loss for loss in report}
+    found = {loss.path.rpartition(".")[2]: loss for loss in report.entries}
     return {key: loss for key, loss in found.items() if key in WORDS}
 
 

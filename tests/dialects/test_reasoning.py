@@ -155,7 +155,7 @@ def test_every_way_to_think_is_said_or_reported(
     name: str, reasoning: Reasoning, expected: dict[str, tuple[Any, Any]]
 ) -> None:
     written = il.dialect(name).write_request(asking(reasoning))
-    losses = [(loss.kind, loss.path) for loss in written.report]
+    losses = [(loss.kind, loss.path) for loss in written.report.entries]
     assert (at(written.wire, PLACES[name]), losses) == expected[name]
 
 
@@ -163,7 +163,7 @@ def test_every_way_to_think_is_said_or_reported(
 @pytest.mark.parametrize("reasoning", [each for each, _ in SAID], ids=str)
 def test_what_is_written_without_a_loss_is_read_again(name: str, reasoning: Reasoning) -> None:
     written = il.dialect(name).write_request(asking(reasoning))
-    if not written.report and reasoning != Reasoning():
+    if not written.report.entries and reasoning != Reasoning():
         back = il.dialect(name).read_request(written.wire, "m").options.reasoning
         assert back is not None
         assert (back.effort, back.mode) == (reasoning.effort, reasoning.mode)

@@ -154,7 +154,7 @@ def test_that_history_said_to_openai_loses_nothing(store: Store) -> None:
     assert json.loads(told["function"]["arguments"]) == {"path": "README.md"}
     assert isinstance(told["function"]["arguments"], str)
     assert messages[2]["tool_call_id"] == told["id"]
-    assert [loss for loss in call.report if loss.severity != "info"] == []
+    assert [loss for loss in call.report.entries if loss.severity != "info"] == []
 
 
 @requirement("S002-86", "S002-109")
@@ -255,7 +255,7 @@ def test_what_a_record_says_a_model_can_do_is_said_to_it_without_a_loss() -> Non
         can = adapter.capabilities
         messages = [il.Message.system("Be brief."), il.Message.user(["hi", PNG])]
         written = adapter.to_wire(messages, [READ_FILE], options)
-        lost = {loss.path for loss in written.report if loss.kind == "dropped"}
+        lost = {loss.path for loss in written.report.entries if loss.kind == "dropped"}
         assert can.supports_images == ("$.messages[1].content[1]" not in lost), model
         assert not can.supports_tools or not [p for p in lost if p.startswith("$.tools")], model
         assert not can.supports_system_prompt or "$.messages[0]" not in lost, model

@@ -50,7 +50,7 @@ def test_all_of_them_can_be_put_in_front(target: str, model: str, source: str) -
     roles = [turn["role"] for turn in turns(told.wire)]
     assert roles == ["user", "model" if target == "gemini" else "assistant", "user"]
     assert "Be kind." not in str(turns(told.wire))
-    assert "$.messages[3]" in str([loss.path for loss in told.report])
+    assert "$.messages[3]" in str([loss.path for loss in told.report.entries])
 
 
 @requirement("S000-27", "S001-9")
@@ -61,7 +61,7 @@ def test_where_the_model_takes_none_later_they_are_marked_and_told(target: str, 
     assert roles == ["user", "model" if target == "gemini" else "assistant", "user"]
     last = turns(told.wire)[-1]
     assert "Be kind." in str(last)
-    assert [loss.kind for loss in told.report if loss.path == "$.messages[3].role"] == [
+    assert [loss.kind for loss in told.report.entries if loss.path == "$.messages[3].role"] == [
         "downgraded"
     ]
 

@@ -65,7 +65,7 @@ def result(convert: Any, *args: Any) -> Any:
         written = convert(*args)
     except il.InterlinguaError as error:
         return type(error), str(error)
-    losses = [msgspec.structs.astuple(loss) for loss in written.report.losses]
+    losses = [msgspec.structs.astuple(loss) for loss in written.report.entries]
     adapter = repr(written.answer_adapter)
     return written.json(), written.wire, losses, written.model, written.stream, adapter
 

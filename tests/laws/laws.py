@@ -59,7 +59,7 @@ def home(dialect: Dialect, kind: str, wire: Any, model: str | None = None) -> li
     value = read(dialect, kind, wire, model)
     written = write(dialect, value)
     problems = [f"written: {found}"] if (found := difference(wire, written.wire)) else []
-    problems += [f"reported at home: {loss}" for loss in written.report]
+    problems += [f"reported at home: {loss}" for loss in written.report.entries]
     stored = codec.loads(codec.dumps(value), type(value), strict=True)
     found = difference(wire, write(dialect, stored).wire)
     return problems + ([f"through storage: {found}"] if found else [])
@@ -97,7 +97,7 @@ def abroad(value: Exchange, target: Dialect, source: str | None = None) -> list[
     written = write(target, told.value, told.recorder)
     kind = "request" if isinstance(value, Request) else "response"
     back = read(target, kind, written.wire, written.model, written.stream)
-    return compare(value, back, list(written.report))
+    return compare(value, back, list(written.report.entries))
 
 
 def compare(value: Exchange, back: Exchange, losses: list[Loss]) -> list[str]:
@@ -309,7 +309,7 @@ def own(
         return []
     history = value if isinstance(value, Request) else history_of(value)
     told = retell(history, dialect, provider=provider, source=source)
-    problems = [f"reported to its own model: {loss}" for loss in told.report]
+    problems = [f"reported to its own model: {loss}" for loss in told.report.entries]
     before, after = codec.dumps(history), codec.dumps(told.value)
     if before != after:
         problems.append(f"changed: {difference(json.loads(before), json.loads(after))}")
@@ -334,7 +334,9 @@ def edited(dialect: Dialect, value: Exchange, path: str, changed: Exchange) -> l
     """After a change of one field the wire says it, and says all else as before; or the report has
     it."""
     written = write(dialect, changed)
-    if any(is_under(path, loss.path) or is_under(loss.path, path) for loss in written.report):
+    if any(
+        is_under(path, loss.path) or is_under(loss.path, path) for loss in written.report.entries
+    ):
         return []
     back = read_back(dialect, written, value)
     if back == changed or same_facts(back, changed):
@@ -352,7 +354,7 @@ def read_back(dialect: Dialect, written: Written, value: Exchange) -> Exchange:
 
 def deviations(value: Exchange, back: Exchange, written: Written) -> list[str]:
     """What comes back otherwise, both ways; what the wire fills in by itself among it."""
-    losses = list(written.report)
+    losses = list(written.report.entries)
     return [*compare(value, back, losses), *compare(back, value, losses)]
 
 

@@ -79,7 +79,7 @@ def home(dialect: Dialect, frames: Sequence[Frame]) -> list[str]:
         writer = dialect.stream_writer()
         back = [frame for event in told for frame in writer.feed(event)] + writer.close()
         problems += _differences(word, frames, back)
-        problems += [f"{word}: reported at home: {loss}" for loss in writer.report]
+        problems += [f"{word}: reported at home: {loss}" for loss in writer.report.entries]
     return problems
 
 
@@ -205,9 +205,9 @@ def square(source: str, target: str, frames: Sequence[Frame]) -> list[str]:
         failed = failed or response.error is not None
         retold = retell(response, writer, source=source)
         written = writer.write_response(retold.value, retold.recorder)
-        lost += list(written.report)
+        lost += list(written.report.entries)
         whole.append(writer.read_response(written.json()))
-    told = list(converter.report)
+    told = list(converter.report.entries)
     if len(whole) > 1 and len(streamed) < len(whole):
         return _joined(streamed, whole, told)
     problems = [] if failed else _unlike_losses(told, lost)

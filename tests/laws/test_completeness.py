@@ -205,7 +205,7 @@ def problem_of(
     keeps there what its tool has no place for, and reports blocks or whole messages."""
     losses = [
         loss
-        for loss in report
+        for loss in report.entries
         if loss.block_type == "trial" or _is_inside(loss.path, path) or _is_inside(path, loss.path)
     ]
     problem = None
@@ -360,7 +360,7 @@ def test_a_foreign_event_is_reported_and_changes_nothing_else(target: str, place
     (loss,) = [loss for loss in losses if "trial_event" in loss.reason]
     assert (loss.kind, loss.path) == ("dropped", "$")
     losses.remove(loss)
-    assert losses == [*report]
+    assert losses == [*report.entries]
 
 
 @pytest.mark.parametrize("target", il.dialects())
@@ -373,7 +373,7 @@ def test_a_foreign_event_is_reported_on_the_way_home(target: str) -> None:
         for event in reader.feed(frame):
             written += home.feed(event)
             written += home.feed(TrialEvent())  # type: ignore[arg-type]
-    assert "trial_event" in str(home.report)
+    assert "trial_event" in str(home.report.entries)
 
 
 @pytest.mark.parametrize("target", il.dialects())
@@ -383,7 +383,7 @@ def test_foreign_members_of_a_stream_can_be_retold_and_folded(target: str) -> No
     complete = events_of((b.TextBlock("a"), TrialBlock()))[-1]
     told = [each for event in [*events, complete] for each in teller.feed(event)]
     _, report = streamed(target, told)
-    assert "trial" in {loss.block_type for loss in report}
+    assert "trial" in {loss.block_type for loss in report.entries}
     assert il.fold([*events, complete]).message.content[1] == TrialBlock()
 
 
@@ -403,7 +403,7 @@ def test_every_stop_reason_is_written_or_reported(target: str, reason: StopReaso
     written = formats.write(answer_with(reason), target, "canonical")
     if reason == "trial":
         assert b"trial" not in written.json()
-        assert any(loss.path.endswith("metadata.stop_reason") for loss in written.report)
+        assert any(loss.path.endswith("metadata.stop_reason") for loss in written.report.entries)
 
 
 @pytest.mark.parametrize("target", il.dialects())
@@ -414,7 +414,7 @@ def test_every_stop_reason_of_a_stream_is_written_or_reported(
     frames, report = streamed(target, il.unfold(answer_with(reason)))
     if reason == "trial":
         assert "trial" not in frames
-        assert any(loss.path.endswith("metadata.stop_reason") for loss in report)
+        assert any(loss.path.endswith("metadata.stop_reason") for loss in report.entries)
 
 
 @pytest.mark.parametrize("name", TRANSCRIPTS)
@@ -443,7 +443,9 @@ def test_a_foreign_word_in_an_option_is_written_or_reported(target: str, name: s
     request = Request((Message.user("hi"),), "m", (TOOL,), TRIAL_OPTIONS[name])
     for source in ("canonical", target) if target in il.dialects() else ("canonical",):
         written = formats.write(request, target, source)
-        losses = [loss for loss in written.report if loss.path.startswith(f"$.options.{field}")]
+        losses = [
+            loss for loss in written.report.entries if loss.path.startswith(f"$.options.{field}")
+        ]
         assert losses or b"trial" in written.json().lower()
 
 
@@ -454,7 +456,7 @@ def test_a_message_of_a_foreign_role_is_reported_or_refused(target: str) -> None
     for source in ("canonical", target) if target in il.dialects() else ("canonical",):
         written = only_ours(lambda: formats.write(request, target, source))  # noqa: B023
         if written is not None:
-            assert any(_is_inside(loss.path, "$.messages[1]") for loss in written.report)
+            assert any(_is_inside(loss.path, "$.messages[1]") for loss in written.report.entries)
             assert b"trial" not in written.json()
 
 

@@ -78,7 +78,7 @@ def judged(change: Callable[[Wire], None], losses: list[Loss] | None = None) -> 
     change(wire)
     [said] = facts.of("anthropic", "request", ASKED)
     [told] = facts.of("openai-chat", "request", wire)
-    entries = list(written.report) if losses is None else losses
+    entries = list(written.report.entries) if losses is None else losses
     return translation.judged(said, told, value, entries, "openai-chat")
 
 

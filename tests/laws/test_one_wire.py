@@ -134,7 +134,7 @@ class Telling:
 
     def headers(self, exchange: Exchange, incoming: Any) -> dict[str, str]:
         assert exchange.decision.report is not None
-        self.losses = list(exchange.decision.report.losses)
+        self.losses = list(exchange.decision.report.entries)
         return {}
 
     def finished(self, exchange: Exchange) -> None:
@@ -180,7 +180,7 @@ async def by_client(at: Place, request: il.Request, stream: bool) -> Said:
     with pytest.raises(il.InterlinguaError):
         await (made.__aenter__() if stream else made)
     assert heard.heard[0] == prepared.http.body
-    return Said(json.loads(heard.heard[0]), shown(prepared.report.losses))
+    return Said(json.loads(heard.heard[0]), shown(prepared.report.entries))
 
 
 def by_session(store: Store, at: Place, request: il.Request, stream: bool) -> Said:
@@ -202,7 +202,7 @@ def by_session(store: Store, at: Place, request: il.Request, stream: bool) -> Sa
     ]
     session.append(*earlier)
     call = session.begin(request.messages[-1], options=request.options).call(stream=stream)
-    losses = [msgspec.structs.replace(loss, message_id=None) for loss in call.report]
+    losses = [msgspec.structs.replace(loss, message_id=None) for loss in call.report.entries]
     return Said(json.loads(json.dumps(call.wire)), shown(losses))
 
 

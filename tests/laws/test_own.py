@@ -77,7 +77,7 @@ def test_l13_a_host_gets_its_own_thinking_back_where_it_takes_any(
                 assert thought in thinking_in(wire), wire
             else:
                 assert not thinking_in(wire)
-    reasons = {loss.block_type for loss in written.report}
+    reasons = {loss.block_type for loss in written.report.entries}
     assert reasons <= {"thinking"}
 
 

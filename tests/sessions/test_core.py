@@ -70,7 +70,7 @@ def test_the_canonical_export_is_the_history(store: Store) -> None:
     take_turn(session, "One", 1, calls=True)
     data, report = session.export()
     assert il.loads(data, list[il.Message]) == session.messages()
-    assert not report
+    assert not report.entries
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -87,7 +87,7 @@ def test_an_export_to_a_dialect_is_a_request_that_says_what_it_could_not(
     assert [m.text for m in said.messages if m.role is il.Role.USER] == ["One", "Two"]
     texts = [m.text for m in said.messages if m.role is il.Role.ASSISTANT]
     assert texts == ["It is so."] * 3
-    lost = {loss.block_type for loss in report}
+    lost = {loss.block_type for loss in report.entries}
     # Bedrock has the same model, and may read what it sealed.
     assert ("redacted_thinking" in lost) is (dialect not in ("anthropic", "bedrock"))
     assert dumped(session) == before

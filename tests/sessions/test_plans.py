@@ -27,7 +27,7 @@ def test_a_plan_tells_what_is_lost_and_what_it_costs_and_changes_nothing(
     plan = session.plan("openai:gpt-5")
     assert caplog.records == []
     assert plan.refusal is None
-    kinds = sorted({loss.block_type for loss in plan.report if loss.block_type})
+    kinds = sorted({loss.block_type for loss in plan.report.entries if loss.block_type})
     assert kinds == ["redacted_thinking", "thinking", "tool_result", "tool_use"]
     assert plan.input_tokens > 50
     assert plan.cost_usd == plan.input_tokens * Decimal("1.25") / 1_000_000
@@ -41,15 +41,15 @@ def test_a_plan_tells_what_is_lost_and_what_it_costs_and_changes_nothing(
     assert session.model == SONNET
     assert session.swap("openai:gpt-5") is False
     call = session.begin("next").call()
-    lost = [(loss.kind, loss.path, loss.block_type) for loss in call.report]
-    assert lost == [(loss.kind, loss.path, loss.block_type) for loss in plan.report]
+    lost = [(loss.kind, loss.path, loss.block_type) for loss in call.report.entries]
+    assert lost == [(loss.kind, loss.path, loss.block_type) for loss in plan.report.entries]
 
 
 def test_a_plan_for_the_model_in_use_loses_nothing(store: Store) -> None:
     session = new_session(store)
     take_turn(session, "hi", 1, calls=True)
     plan = session.plan(SONNET)
-    assert list(plan.report) == []
+    assert list(plan.report.entries) == []
     assert "Nothing of the history is lost" in plan.text
 
 

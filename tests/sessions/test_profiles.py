@@ -44,7 +44,7 @@ def session_at(home: Path) -> Iterator[Make]:
 
 
 def rules_of(report: il.Report) -> list[str | None]:
-    return [loss.rule for loss in report.losses]
+    return [loss.rule for loss in report.entries]
 
 
 def test_the_users_files_hold_for_a_call_of_a_session(home: Path, session_at: Make) -> None:
@@ -63,11 +63,11 @@ def test_a_session_says_what_a_client_on_this_machine_sends(home: Path, session_
     targets = Targets(environ={"ANTHROPIC_API_KEY": "k"})
     sent = targets.prepare(call.request, targets.find(OPUS), stream=False)
     assert msgspec.json.decode(sent.http.body) == call.wire
-    assert sent.report.losses == call.report.losses
+    assert sent.report.entries == call.report.entries
 
 
 def test_a_plan_tells_what_the_users_rules_take_away(home: Path, session_at: Make) -> None:
-    assert session_at().plan(OPUS).report.losses == []
+    assert session_at().plan(OPUS).report.entries == []
     (home / "profiles.toml").write_text(FILE)
     assert rules_of(session_at().plan(OPUS).report) == ["mine"]
 

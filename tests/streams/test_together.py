@@ -81,7 +81,7 @@ def test_the_signature_stays_at_home() -> None:
     data = streamed("anthropic")
     same = il.stream_convert([data], "anthropic", "anthropic")
     assert b"c2lnbmVk" in b"".join(same)
-    assert not same.report
+    assert not same.report.entries
     other = il.stream_convert([data], "anthropic", "openai-chat")
     assert b"c2lnbmVk" not in b"".join(other)
-    assert [loss.path for loss in other.report] == ["$.message.content[0].signature"]
+    assert [loss.path for loss in other.report.entries] == ["$.message.content[0].signature"]

@@ -210,7 +210,7 @@ def test_a_run_that_failed_says_why(tmp_path: Path) -> None:
 def test_a_run_that_does_not_end_is_told(tmp_path: Path) -> None:
     arrived = read(tmp_path, *run(1, *text("a", "Yes."))[:-2])
     assert arrived.messages[-1].metadata.status is il.MessageStatus.PARTIAL
-    assert [loss.path for loss in arrived.report] == ["line 4"]
+    assert [loss.path for loss in arrived.report.entries] == ["line 4"]
 
 
 def test_parts_are_pictures_and_documents(tmp_path: Path) -> None:
@@ -279,7 +279,7 @@ def test_events_that_are_no_messages_go_home_and_are_told_abroad(tmp_path: Path)
     assert not transcripts.write(arrived, tmp_path / "home.jsonl", "ag-ui")
     edited = arrived.replace(messages=(arrived.messages[0].replace(content=(TextBlock("No."),)),))
     report = transcripts.write(edited, tmp_path / "edited.jsonl", "ag-ui")
-    assert [loss.path for loss in report] == ["$.details.beside"]
+    assert [loss.path for loss in report.entries] == ["$.details.beside"]
 
 
 def test_events_in_lower_case_are_events(tmp_path: Path) -> None:
@@ -318,5 +318,5 @@ def test_a_private_key_of_a_result_is_no_dropped_result(tmp_path: Path) -> None:
     report = transcripts.write(
         transcripts.read(path, "ag-ui"), tmp_path / "out.jsonl", "claude-code"
     )
-    [loss] = [each for each in report if "encryptedValue" in each.path]
+    [loss] = [each for each in report.entries if "encryptedValue" in each.path]
     assert (loss.block_type, loss.severity) == (None, "info")

@@ -63,7 +63,7 @@ def test_a_session_in_one_document_is_read_and_goes_home(
     assert read.messages[-1].text == "It is cold."
     assert (read.id, read.folder) == (SESSION, "/work")
     assert read.title == ("Bread" if kind in ("messages", "session") else None)
-    assert not [loss for loss in read.report if loss.severity == "error"]
+    assert not [loss for loss in read.report.entries if loss.severity == "error"]
     assert look(at(path)).messages == 4
     home = b"".join(transcripts.draft(read, "claude-code", name).files[name])
     if name.endswith(".json"):

@@ -105,7 +105,7 @@ def test_a_helper_that_was_never_started_is_named(tmp_path: Path) -> None:
     stray = events_of(answered("Boo."), agent="ghost")
     arrived = read(tmp_path, *events_of(asked("Hi.")), *stray)
     assert arrived.subagents == ()
-    assert [loss.path for loss in arrived.report] == ["line 3"]
+    assert [loss.path for loss in arrived.report.entries] == ["line 3"]
 
 
 def test_helpers_arrive_between_the_events_of_their_caller(tmp_path: Path) -> None:
@@ -140,12 +140,12 @@ def test_answers_that_another_tool_keeps_behind_a_summary_are_told(tmp_path: Pat
     messages = (*session().messages[:6], summary_message("Short."), *session().messages[6:])
     compacted = session().replace(messages=messages, compactions=(Compaction(6, (1, 5)),))
     report = transcripts.write(compacted, tmp_path / "x.jsonl", "copilot")
-    assert "$.messages[5]" in {loss.path for loss in report}
+    assert "$.messages[5]" in {loss.path for loss in report.entries}
 
 
 def test_what_copilot_does_not_send_when_it_goes_on_is_told(tmp_path: Path) -> None:
     report = transcripts.write(session(), tmp_path / "x.jsonl", "copilot")
-    told = {loss.path: loss.reason for loss in report}
+    told = {loss.path: loss.reason for loss in report.entries}
     assert told["$.messages[3]"] == "Copilot does not send that it failed"
     own = transcripts.read(tmp_path / "x.jsonl").replace(origin=None)
     assert "$.messages[3]" not in {

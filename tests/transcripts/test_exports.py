@@ -102,7 +102,7 @@ def test_a_conversation_is_read_with_its_branches(name: str, tmp_path: Path) -> 
         ("No idea.", False),
         ("It is cold.", True),
     ]
-    assert not arrived.report
+    assert not arrived.report.entries
 
 
 def test_results_answer_their_calls(name: str, tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_it_goes_on_in_an_agent_and_home(name: str, tmp_path: Path) -> None:
 
 def test_each_conversation_of_an_export_is_there(name: str, tmp_path: Path) -> None:
     path = saved([MADE[name](), MADE[name]()], tmp_path)
-    assert "more conversations" in str(transcripts.read(path).report.losses[0])
+    assert "more conversations" in str(transcripts.read(path).report.entries[0])
     assert [each.id for each in transcripts.read_all(path)] == ["c1", "c1"]
 
 
@@ -144,7 +144,7 @@ def test_an_export_that_was_cut_gives_what_can_be_read(
         arrived = transcripts.read(cut, name)
     except il.InterlinguaError:
         return  # said with words
-    assert arrived.report
+    assert arrived.report.entries
 
 
 @pytest.mark.parametrize("odd", [None, 7, "text", [], {}, {"message": 7}, {"sender": "human"}])
@@ -157,7 +157,7 @@ def test_odd_places_of_a_conversation_do_no_harm(name: str, odd: Any, tmp_path: 
     arrived = transcripts.read(saved([made], tmp_path))
     assert arrived.messages[-1].text == "It is cold."
     if not isinstance(odd, dict):
-        assert [loss.severity for loss in arrived.report] == ["error"]
+        assert [loss.severity for loss in arrived.report.entries] == ["error"]
 
 
 def test_a_circle_of_nodes_ends(tmp_path: Path) -> None:
@@ -192,8 +192,8 @@ def test_an_agent_that_goes_on_sees_all_results_of_a_call_as_one(
     read = transcripts.read(saved(export, tmp_path))
     there = tmp_path / f"there{transcripts.format_of(agent).suffix}"
     report = transcripts.write(read, there, agent)
-    assert any(loss.path == "$.messages[3]" and loss.kind == "moved" for loss in report)
-    assert all(loss.severity != "error" for loss in report)
+    assert any(loss.path == "$.messages[3]" and loss.kind == "moved" for loss in report.entries)
+    assert all(loss.severity != "error" for loss in report.entries)
     with ignoring_notes():
         seen = transcripts.read(there, agent)
     assert results_in(seen) == [f"{start}{MARKDOWN}n4\n{start}{MARKDOWN}n5"]
@@ -212,5 +212,6 @@ def test_what_an_agent_sees_nothing_of_is_reported(agent: str, tmp_path: Path) -
     read = transcripts.read(saved(export, tmp_path))
     report = transcripts.draft(read, agent).report
     assert any(
-        loss.path.startswith("$.messages[2]") and loss.severity == "warning" for loss in report
+        loss.path.startswith("$.messages[2]") and loss.severity == "warning"
+        for loss in report.entries
     )

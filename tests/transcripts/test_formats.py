@@ -39,7 +39,7 @@ def test_a_session_of_another_tool_arrives(agent: str, tmp_path: Path) -> None:
     assert said(arrived) == said(session())
     assert arrived.folder == "/home/user/bakery" or agent == "gemini-cli"
     assert arrived.models == ("claude-sonnet-4-6",)
-    assert not arrived.report
+    assert not arrived.report.entries
 
 
 def test_tokens_are_counted_once(agent: str, tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_what_the_tool_cannot_show_comes_back(agent: str, tmp_path: Path) -> Non
 
 def test_instructions_and_foreign_things_are_told(agent: str, tmp_path: Path) -> None:
     report = transcripts.write(session(), tmp_path / "session", agent)
-    told = {loss.path for loss in report}
+    told = {loss.path for loss in report.entries}
     assert "$.messages[0]" in told or agent == "pi"
 
 
@@ -73,7 +73,7 @@ def test_the_same_bytes_go_home(agent: str, tmp_path: Path) -> None:
     home = tmp_path / "home" / path.name
     report = transcripts.write(transcripts.read(path), home, agent)
     assert home.read_bytes() == path.read_bytes()
-    assert not report
+    assert not report.entries
 
 
 def test_a_message_that_was_changed_changes_its_lines_alone(agent: str, tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_garbled_lines_are_named_and_left_out(agent: str, garbage: bytes, tmp_pa
     odd.write_bytes(b"\n".join(lines))
     arrived = transcripts.read(odd, agent)
     assert said(arrived) == said(session())
-    named = [loss.path for loss in arrived.report if loss.severity == "error"]
+    named = [loss.path for loss in arrived.report.entries if loss.severity == "error"]
     assert named == ([f"line {middle + 1}"] if garbage != b'{"type": 7}' else [])
 
 

@@ -28,4 +28,4 @@ def test_any_conversation_comes_back(format: str, name: str, messages: list[Mess
         transcripts.write(Transcript(format="made-up", messages=tuple(messages)), path, format)
         arrived = transcripts.read(path, format)
     assert [*map(il.dumps, arrived.messages)] == [*map(il.dumps, messages)]
-    assert not arrived.report
+    assert not arrived.report.entries

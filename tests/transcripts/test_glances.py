@@ -47,7 +47,7 @@ def test_made_up_files_are_read_whole(format: str, tmp_path: Path) -> None:
     path.write_bytes(b"".join(AGENTS[format](3, 7)))
     assert transcripts.detect(path).format == format
     read = transcripts.read(path)
-    assert not read.report
+    assert not read.report.entries
     assert sum(len(message.tool_calls) for message in read.messages) == 3
 
 

@@ -41,16 +41,16 @@ def test_a_session_of_an_agent_arrives(name: str, tmp_path: Path) -> None:
     arrived = transcripts.read(path)
     assert said(arrived) == said(session())
     assert len(arrived.branches) == 1
-    assert not [loss for loss in arrived.report if loss.severity != "info"]
+    assert not [loss for loss in arrived.report.entries if loss.severity != "info"]
 
 
 def test_what_does_not_arrive_is_told(name: str, tmp_path: Path) -> None:
     report = transcripts.write(session(), tmp_path / "session", name)
     arrived = transcripts.read(tmp_path / "session", name)
     if _signatures(arrived) != _signatures(session()):
-        assert any(loss.path.startswith("$.messages[2]") for loss in report)
+        assert any(loss.path.startswith("$.messages[2]") for loss in report.entries)
     if arrived.usage.output_tokens is None:
-        assert any("usage" in loss.reason for loss in report)
+        assert any("usage" in loss.reason for loss in report.entries)
 
 
 def test_the_same_bytes_go_home(name: str, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_file_that_was_cut_gives_what_can_be_read(name: str, keep: float, tmp_
         arrived = transcripts.read(cut, name)
     except il.InterlinguaError:
         return  # said with words
-    assert arrived.report
+    assert arrived.report.entries
 
 
 @pytest.mark.parametrize("garbage", [b"\xff\xfe", b"{", b"[1, 2]", b"null", b'{"a": 7}', b"\x00"])
@@ -88,9 +88,9 @@ def test_garbled_rows_are_named_and_left_out(name: str, garbage: bytes, tmp_path
     odd.write_bytes(line + garbage + b"\n" + line)
     found = list(transcripts.read_all(odd, name))
     assert [said(each) for each in found] == [said(session())] * 2
-    assert [loss.path for each in found for loss in each.report if loss.severity == "error"] == [
-        "line 2"
-    ]
+    assert [
+        loss.path for each in found for loss in each.report.entries if loss.severity == "error"
+    ] == ["line 2"]
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -99,9 +99,9 @@ def test_each_row_is_a_conversation_and_goes_home_alone(name: str, tmp_path: Pat
     both = tmp_path / "both.jsonl"
     other = line.replace(b"It has risen.", b"It has not.")
     both.write_bytes(line + other)
-    assert "more conversations" in str(transcripts.read(both).report.losses[0])
+    assert "more conversations" in str(transcripts.read(both).report.entries[0])
     first, second = transcripts.read_all(both)
-    assert not first.report
+    assert not first.report.entries
     transcripts.write(second, tmp_path / "second.jsonl", name)
     assert (tmp_path / "second.jsonl").read_bytes() == other.rstrip(b"\n")
     assert said(transcripts.read(tmp_path / "second.jsonl")) == said(second)
@@ -126,7 +126,7 @@ def test_a_message_that_cannot_be_read_is_named_and_the_others_are_there(tmp_pat
     path.write_text('{"messages": [{"role": "user", "content": "Go."}, {"role": 7}]}\n')
     arrived = transcripts.read(path, "openai-finetune")
     assert [message.text for message in arrived.messages] == ["Go."]
-    assert [loss.path for loss in arrived.report] == ["$.messages[1]"]
+    assert [loss.path for loss in arrived.report.entries] == ["$.messages[1]"]
 
 
 def _chat(*messages: Any) -> list[Any]:
@@ -243,7 +243,7 @@ def test_columns_of_a_dataset_are_kept(tmp_path: Path) -> None:
     assert anew == row
     arrived = transcripts.read(tmp_path / "row.jsonl")
     assert arrived.messages[0].text == "<image>Who?"
-    assert [loss.path for loss in arrived.report] == ["$.details.row.images"]
+    assert [loss.path for loss in arrived.report.entries] == ["$.details.row.images"]
 
 
 def test_a_dataset_that_is_one_list_goes_home(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_a_thread_is_read(tmp_path: Path) -> None:
     assert isinstance(result, il.ToolResultBlock)
     assert result.is_error
     assert [type(block) for block in last] == [il.TextBlock, il.UnknownBlock]
-    assert not arrived.report
+    assert not arrived.report.entries
 
 
 def test_each_answer_is_counted_once(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_the_newest_of_several_threads_is_read_and_the_others_are_told(tmp_path:
     path = log(tmp_path, threads=3)
     newest = transcripts.read(path)
     assert newest.id == "t2"
-    assert "2 older threads" in str(newest.report.losses[0])
+    assert "2 older threads" in str(newest.report.entries[0])
     assert [each.id for each in transcripts.read_all(path)] == ["t0", "t1", "t2"]
 
 

@@ -140,7 +140,7 @@ def test_conversations_are_told_apart(tmp_path: Path) -> None:
     other = span(2, chat([WHY], [text("assistant", SO)]), traceId="t2")
     first = read(tmp_path, exported(span(1, chat([HI], [HO]))), exported(other))
     assert texts(first) == ["Hi.", "Ho."]
-    assert "more conversations" in str(first.report.losses[0])
+    assert "more conversations" in str(first.report.entries[0])
     both = transcripts.read_all(tmp_path / "trace.jsonl")
     assert [each.id for each in both] == ["t1", "t2"]
 
@@ -175,7 +175,7 @@ def test_helpers_are_written_inside_the_run_that_began_them(tmp_path: Path) -> N
     inner = session().replace(id="looker", messages=session().messages[:6])
     outer = session().replace(subagents=(SubAgent(inner, "toolu_a"), SubAgent(inner, None)))
     report = transcripts.write(outer, tmp_path / "out.json", "otel")
-    assert "$.subagents[1].messages[2]" in {loss.path for loss in report}
+    assert "$.subagents[1].messages[2]" in {loss.path for loss in report.entries}
     arrived = transcripts.read(tmp_path / "out.json")
     assert [*map(il.dumps, arrived.messages)] == [*map(il.dumps, session().messages)]
     assert [each.tool_use_id for each in arrived.subagents] == ["toolu_a", None]
@@ -265,7 +265,7 @@ def test_a_trace_without_what_was_said_still_counts(tmp_path: Path) -> None:
     arrived = read(tmp_path, exported(span(1, used)))
     assert (arrived.messages, arrived.usage.input_tokens) == ((), 3)
     assert arrived.models == ("m-1",)
-    assert "does not contain the message content" in str(arrived.report.losses[0])
+    assert "does not contain the message content" in str(arrived.report.entries[0])
 
 
 def test_results_without_an_id_answer_the_first_open_call(tmp_path: Path) -> None:
@@ -310,14 +310,16 @@ def test_garbled_lines_of_a_trace_are_named_and_left_out(garbage: bytes, tmp_pat
     (tmp_path / "odd.jsonl").write_bytes(line + garbage + b"\n" + line)
     arrived = transcripts.read(tmp_path / "odd.jsonl", "otel")
     assert said(arrived) == said(session())
-    assert [loss.path for loss in arrived.report] == ["line 2"]
+    assert [loss.path for loss in arrived.report.entries] == ["line 2"]
 
 
 def test_messages_that_are_no_json_are_named(tmp_path: Path) -> None:
     odd = {**chat([HI], [HO]), "gen_ai.input.messages": "[{"}
     arrived = read(tmp_path, exported(span(1, odd)))
     assert texts(arrived) == ["Ho."]
-    assert [loss.path for loss in arrived.report] == ["line 1, span 1, gen_ai.input.messages"]
+    assert [loss.path for loss in arrived.report.entries] == [
+        "line 1, span 1, gen_ai.input.messages"
+    ]
 
 
 def test_a_trace_of_something_else_is_refused_with_words(tmp_path: Path) -> None:

@@ -90,14 +90,14 @@ def test_a_line_of_the_wrong_shape_is_reported(home: Path, tmp_path: Path) -> No
     )
     read = transcripts.read(file)
     assert [message.text for message in read.messages] == ["Ho"]
-    assert [loss.path for loss in read.report] == ["line 2"]
+    assert [loss.path for loss in read.report.entries] == ["line 2"]
 
 
 def test_notes_bring_back_what_it_cannot_show(home: Path, tmp_path: Path) -> None:
     made = session()
     file = tmp_path / "bread.parley"
     report = transcripts.write(made, file, "parley")
-    assert "$.messages[1]" in {loss.path for loss in report}, "the picture"
+    assert "$.messages[1]" in {loss.path for loss in report.entries}, "the picture"
     assert transcripts.read(file).messages == made.messages
     with ignoring_notes():
         shown = transcripts.read(file)
@@ -130,8 +130,8 @@ def test_rows_are_read_one_by_one(home: Path, tmp_path: Path) -> None:
     assert transcripts.detect(file).format == "pairs"
     first, second = transcripts.read_all(file)
     assert [message.text for message in second.messages] == ["Now?", "No."]
-    assert "expected ask and answer" in str(second.report.losses[0])
+    assert "expected ask and answer" in str(second.report.entries[0])
     report = transcripts.write(first.replace(origin=None), tmp_path / "one.jsonl", "pairs")
     assert (tmp_path / "one.jsonl").read_text() == '{"ask":"Ready?","answer":"Yes.","by":"me"}\n'
-    assert not report
+    assert not report.entries
     assert transcripts.write(session(), tmp_path / "two.jsonl", "pairs").losses

@@ -52,7 +52,7 @@ def test_a_message_without_content_before_a_compaction_goes_to_every_agent_and_b
     read = transcripts.read(compacted(tmp_path / "session.jsonl", {"role": role}), "pi")
     assert len(read.messages) == 5
     assert [mark.at for mark in read.compactions] == [3]
-    assert not read.report
+    assert not read.report.entries
     home = transcripts.draft(read, "pi", "session.jsonl").files["session.jsonl"]
     assert b"".join(home) == (tmp_path / "session.jsonl").read_bytes()
     there = tmp_path / f"there{format_of(agent).suffix}"
@@ -72,4 +72,4 @@ def test_content_of_an_unknown_kind_is_an_unknown_block(content: Any, tmp_path: 
     part = content[0] if isinstance(content, list) else content
     assert read.messages[2].content == (UnknownBlock({"pi": part}),)
     report = transcripts.draft(read, "claude-code").report
-    assert any(loss.path.startswith("$.messages[2]") for loss in report)
+    assert any(loss.path.startswith("$.messages[2]") for loss in report.entries)

@@ -93,7 +93,7 @@ def test_instructions_of_the_other_tool_stay_behind_and_notes_of_what_happened_g
     assert "Stop hook feedback: not yet." in json.dumps(plain)
     assert "You are somebody else" not in json.dumps(plain)
     report = transcripts.write(session, tmp_path / "again", agent)
-    assert "$.messages[2]" in {loss.path for loss in report}
+    assert "$.messages[2]" in {loss.path for loss in report.entries}
     back = transcripts.read(path).messages
     assert [message.text for message in back] == [message.text for message in session.messages]
 
@@ -115,7 +115,7 @@ def test_codex_gets_lists_as_content_and_no_provider_that_it_would_insist_on(
 
 def test_a_failed_result_that_codex_has_no_word_for_is_told(tmp_path: Path) -> None:
     report = transcripts.write(made(), tmp_path / "session.jsonl", "codex")
-    assert "$.messages[3].content[0].is_error" in {loss.path for loss in report}
+    assert "$.messages[3].content[0].is_error" in {loss.path for loss in report.entries}
 
 
 def test_nothing_is_told_of_what_arrives(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_nothing_is_told_of_what_arrives(tmp_path: Path) -> None:
     session = saying(call, result, Message.assistant("There."))
     for agent in AGENTS:
         report = transcripts.write(session, tmp_path / agent, agent)
-        told = [loss for loss in report if "stand-in" not in loss.reason]
+        told = [loss for loss in report.entries if "stand-in" not in loss.reason]
         assert told == [], agent
 
 
@@ -299,7 +299,7 @@ def test_a_later_version_is_told_and_goes_home_but_nothing_is_added_to_it(
     assert LATER[agent][0] in path.read_bytes()
     path.write_bytes(path.read_bytes().replace(*LATER[agent]))
     later = transcripts.read(path)
-    assert [loss.path for loss in later.report] == ["version"]
+    assert [loss.path for loss in later.report.entries] == ["version"]
     home = tmp_path / "home" / path.name
     transcripts.write(later, home, agent)
     assert home.read_bytes() == path.read_bytes()
@@ -315,4 +315,4 @@ def test_repairs_of_a_version_that_was_seen_are_no_news(agent: str, tmp_path: Pa
     path = written(made(), agent, tmp_path)
     data = path.read_bytes().replace(b"2.1.325", b"2.1.999").replace(b"0.166.0", b"0.166.9")
     path.write_bytes(data.replace(b"1.18.33", b"1.18.99"))
-    assert not transcripts.read(path).report
+    assert not transcripts.read(path).report.entries

@@ -202,7 +202,9 @@ def test_a_call_that_nobody_will_answer_is_shown_as_failed(tmp_path: Path) -> No
     messages = (Message.user("Go."), call, Message.user("Never mind."), call)
     asked = Transcript(format="made-up", messages=messages)
     report = transcripts.write(asked, tmp_path / "asked.json", "ui-message")
-    assert [(loss.kind, loss.path) for loss in report] == [("approximated", "$.messages[1]")]
+    assert [(loss.kind, loss.path) for loss in report.entries] == [
+        ("approximated", "$.messages[1]")
+    ]
     written = json.loads((tmp_path / "asked.json").read_bytes())
     states = [part["state"] for ui in written for part in ui["parts"] if "state" in part]
     assert states == ["output-error", "input-available"]
@@ -215,7 +217,11 @@ def test_a_result_of_nothing_is_told_and_comes_back(tmp_path: Path) -> None:
     messages = (stray, Message.user("Hi."), stray, Message.assistant("Hello."), stray)
     odd = Transcript(format="made-up", messages=messages)
     report = transcripts.write(odd, tmp_path / "odd.json", "ui-message")
-    assert [loss.path for loss in report] == ["$.messages[0]", "$.messages[2]", "$.messages[4]"]
+    assert [loss.path for loss in report.entries] == [
+        "$.messages[0]",
+        "$.messages[2]",
+        "$.messages[4]",
+    ]
     arrived = transcripts.read(tmp_path / "odd.json")
     assert [*map(il.dumps, arrived.messages)] == [*map(il.dumps, messages)]
 
@@ -225,7 +231,7 @@ def test_metadata_that_are_no_object_stay_as_they_are(tmp_path: Path) -> None:
     named = odd.messages[0].replace(name="baker")
     sent = odd.replace(messages=(named,), origin=None)
     report = transcripts.write(sent, tmp_path / "odd.json", "ui-message")
-    assert [loss.path for loss in report] == ["$.messages[0].metadata"]
+    assert [loss.path for loss in report.entries] == ["$.messages[0].metadata"]
     assert json.loads((tmp_path / "odd.json").read_bytes())[0]["metadata"] == ["mine"]
 
 
@@ -251,7 +257,7 @@ def test_a_recorded_stream_is_an_answer(tmp_path: Path) -> None:
     assert path.read_bytes().endswith(b"data: [DONE]\n\n")
     assert transcripts.detect(path).format == "ui-message"
     arrived = transcripts.read(path)
-    assert not arrived.report
+    assert not arrived.report.entries
     assert [message.text for message in arrived.messages if message.text][-1] == "Wait."
     assert arrived.messages[-1].metadata.stop_reason is il.StopReason.END_TURN
     transcripts.write(arrived, tmp_path / "home.sse", "ui-message")
@@ -260,7 +266,7 @@ def test_a_recorded_stream_is_an_answer(tmp_path: Path) -> None:
 
 def test_a_stream_tells_one_answer_and_the_report_names_the_rest(tmp_path: Path) -> None:
     report = transcripts.write(session(), tmp_path / "answer.sse", "ui-message")
-    assert [loss.path for loss in report] == [f"$.messages[{at}]" for at in range(7)]
+    assert [loss.path for loss in report.entries] == [f"$.messages[{at}]" for at in range(7)]
     [answer] = transcripts.read(tmp_path / "answer.sse").messages
     assert il.dumps(answer) == il.dumps(session().messages[-1])
 
@@ -271,7 +277,7 @@ def test_a_stream_that_was_cut_is_a_part_of_an_answer(lines: int, tmp_path: Path
     path = tmp_path / "cut.sse"
     path.write_bytes(b"\n\n".join(chunks[:lines]) + b'\n\ndata: {"type": "te')
     arrived = transcripts.read(path, "ui-message")
-    named = [loss.path for loss in arrived.report]
+    named = [loss.path for loss in arrived.report.entries]
     assert named == [f"line {2 * lines + 1}"] * 2
     last = [message for message in arrived.messages if message.role is Role.ASSISTANT][-1]
     assert last.metadata.status is il.MessageStatus.PARTIAL

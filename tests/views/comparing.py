@@ -67,7 +67,7 @@ class Comparison:
     ) -> None:
         self.view = view
         self.aside = aside
-        self.losses: list[tuple[Path, Loss]] = [(parse(loss.path), loss) for loss in report]
+        self.losses: list[tuple[Path, Loss]] = [(parse(loss.path), loss) for loss in report.entries]
         self.dropped = {path for path, loss in self.losses if loss.kind == "dropped"}
         self.dropped |= {(number,) for number in aside}
         self.moved = {path for path, loss in self.losses if loss.kind == "moved"}

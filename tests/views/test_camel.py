@@ -57,7 +57,7 @@ def assistant(*blocks: Wire, **fields: Any) -> Wire:
 
 
 def losses(*messages: Message) -> list[tuple[str, str]]:
-    return [(loss.kind, loss.path) for loss in camel.write(messages).report]
+    return [(loss.kind, loss.path) for loss in camel.write(messages).report.entries]
 
 
 # The laws
@@ -93,7 +93,7 @@ def test_what_reading_back_misses_is_what_the_report_lists(messages: tuple[Messa
     said = [number for number, message in enumerate(messages) if message.role in INSTRUCTIONS]
     joined = len(said) > 1 or (said and said[0] > 0)
     if joined:  # they are one prompt now, which the report says of each
-        assert {f"$[{number}]" for number in said} <= {loss.path for loss in report}
+        assert {f"$[{number}]" for number in said} <= {loss.path for loss in report.entries}
         assert wire["systemPrompt"] == "\n\n".join([messages[number].text for number in said])
         back = tuple([message for message in back if message.role not in INSTRUCTIONS])
     comparison = Comparison("camel", report, aside=said if joined else ())
@@ -173,7 +173,7 @@ def test_contexts_come_home_unchanged(wire: Wire) -> None:
     home, report = camel.write_context(camel.read_context(wire))
     assert same(home, before)
     assert same(wire, before)
-    assert not report
+    assert not report.entries
 
 
 @few
@@ -181,7 +181,7 @@ def test_contexts_come_home_unchanged(wire: Wire) -> None:
 def test_a_request_is_a_context_and_a_report(request: Request) -> None:
     wire, report = camel.write_context(request)
     back = camel.read_context(wire)
-    lost = {loss.path for loss in report}
+    lost = {loss.path for loss in report.entries}
     for number, (tool, read) in enumerate(zip(request.tools, back.tools, strict=True)):
         for name in tool.__struct_fields__:
             if name != "raw" and getattr(tool, name) != getattr(read, name):
@@ -231,7 +231,7 @@ def test_several_instructions_are_joined_and_each_is_reported() -> None:
     messages = [Message.system("a"), Message.user("hi"), Message.developer("b")]
     wire, report = camel.write(messages)
     assert wire["systemPrompt"] == "a\n\nb"
-    assert [(loss.kind, loss.path) for loss in report] == [
+    assert [(loss.kind, loss.path) for loss in report.entries] == [
         ("approximated", "$[0]"),
         ("moved", "$[2]"),
     ]
@@ -393,7 +393,7 @@ def test_arguments_are_an_object_and_text_is_not() -> None:
     spaced = ToolUseBlock("c", "f", {"a": 1}, raw_arguments='{"a": 1}')
     cut = ToolUseBlock("d", "f", {"a": "b"}, raw_arguments='{"a": "b')
     report = camel.write([Message.assistant([spaced, cut])]).report
-    assert [(loss.path, loss.severity) for loss in report] == [
+    assert [(loss.path, loss.severity) for loss in report.entries] == [
         ("$[0].content[0].raw_arguments", "info"),
         ("$[0].content[1].raw_arguments", "warning"),
     ]
@@ -460,7 +460,7 @@ def test_a_context_reports_what_it_has_no_place_for() -> None:
     tool = ToolDefinition("f", "F.", {}, side_effects=SideEffects.READ, strict=True)
     request = Request((Message.user("hi", "ada"),), "gpt-5", (tool,), Options(temperature=0.5))
     report = camel.write_context(request).report
-    assert [loss.path for loss in report] == [
+    assert [loss.path for loss in report.entries] == [
         "$.messages[0].name",
         "$.model",
         "$.options.temperature",

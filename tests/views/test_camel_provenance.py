@@ -128,9 +128,9 @@ def test_provenance_without_a_field_is_a_loss_of_little_weight() -> None:
     routing = RoutingRecord(RoutingMode.DEFAULT, "openai:gpt-5", "workspace default")
     metadata = MessageMetadata(routing=routing, user_id="usr_1", raw_stop_reason="STOP")
     report = camel.write([Message.assistant("hi", metadata)]).report
-    assert [loss.path for loss in report] == [
+    assert [loss.path for loss in report.entries] == [
         "$[0].metadata.routing",
         "$[0].metadata.raw_stop_reason",
         "$[0].metadata.user_id",
     ]
-    assert {loss.severity for loss in report} == {"info"}
+    assert {loss.severity for loss in report.entries} == {"info"}

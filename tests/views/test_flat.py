@@ -129,7 +129,7 @@ def test_flat_messages_come_home_unchanged(wire: list[Wire]) -> None:
     home, report = flat.write(messages)
     assert same(home, before)
     assert same(wire, before)
-    assert not report
+    assert not report.entries
 
 
 def test_thinking_beside_its_own_text_comes_home_unchanged() -> None:
@@ -234,7 +234,7 @@ def test_argument_text_is_kept_and_damage_is_noted() -> None:
     assert diagnostic.details == {"mode": "closed", "call_id": "2"}
     home, report = flat.write([message])
     assert home == [wire]
-    assert not report
+    assert not report.entries
 
 
 @pytest.mark.requirement("S000-13")
@@ -322,7 +322,7 @@ def test_what_has_no_place_is_reported_where_it_was() -> None:
     video = VideoBlock(Source("url", "https://e.com/v"))
     result = Message.tool_result("c", "no", is_error=True)
     report = flat.write([Message.user(["look", video]), result]).report
-    assert [(loss.path, loss.severity) for loss in report] == [
+    assert [(loss.path, loss.severity) for loss in report.entries] == [
         ("$[0].content[1]", "error"),
         ("$[1].content[0].is_error", "warning"),
     ]
@@ -350,7 +350,7 @@ def test_odd_tool_messages_are_reported() -> None:
     two = Message(Role.TOOL, (ToolResultBlock("a"), ToolResultBlock("b")))
     wire, report = flat.write([two, Message(Role.TOOL, ())])
     assert [message["call_id"] for message in wire] == ["a", "b"]
-    assert [loss.path for loss in report] == ["$[0].content", "$[1]"]
+    assert [loss.path for loss in report.entries] == ["$[0].content", "$[1]"]
 
 
 @pytest.mark.parametrize(

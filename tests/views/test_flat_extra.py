@@ -20,7 +20,7 @@ def test_extra_of_any_provider_comes_home() -> None:
     wire = {"role": "assistant", "content": "x", "extra": extra}
     assert comes_home([wire])
     wire_elsewhere = view("parts").write(flat.read([wire]))
-    assert [loss.path for loss in wire_elsewhere.report] == [
+    assert [loss.path for loss in wire_elsewhere.report.entries] == [
         "$[0].metadata.provider_raw.flat.extra"
     ]
 
@@ -79,7 +79,7 @@ def test_claude_thinking_survives_redacted_blocks_included() -> None:
         {"type": "thinking", "thinking": "", "signature": "s2"},
     ]
     assert one(wire[0]).content == message.content
-    assert [loss.path for loss in report] == ["$[0].metadata.protocol"]
+    assert [loss.path for loss in report.entries] == ["$[0].metadata.protocol"]
 
 
 @pytest.mark.requirement("S000-26")

@@ -155,7 +155,7 @@ def test_messages_come_home_unchanged(style: str) -> None:
     home, report = langchain.write(langchain.read(wire))
     assert same(home, before)
     assert same(wire, before)
-    assert not report
+    assert not report.entries
     assert il.detect(wire[:-1]).dialect == "langchain"
 
 
@@ -208,7 +208,7 @@ def test_a_plain_answer_with_calls_is_a_string_and_a_list() -> None:
     metadata = MessageMetadata(provider="openai", response_model="gpt-5", usage=Usage(3, 2))
     answer = Message.assistant(["I add.", ToolUseBlock("c", "add", {"a": 2})])
     wire, report = langchain.write([answer.replace(metadata=metadata)])
-    assert not report
+    assert not report.entries
     expected = message(
         "ai",
         "I add.",
@@ -246,7 +246,7 @@ def test_arguments_that_are_no_json_are_an_invalid_call() -> None:
 def test_a_developer_is_marked_as_langchain_marks_it() -> None:
     wire, report = langchain.write([Message.developer("Be brief.")])
     assert wire[0]["data"]["additional_kwargs"] == {"__openai_role__": "developer"}
-    assert not report
+    assert not report.entries
 
 
 @pytest.mark.parametrize(
@@ -274,4 +274,4 @@ def test_a_developer_is_marked_as_langchain_marks_it() -> None:
 )
 def test_a_loss_is_told_at_its_place(given: Message, kind: str, path: str) -> None:
     report = langchain.write([given]).report
-    assert (kind, path) in [(loss.kind, loss.path) for loss in report]
+    assert (kind, path) in [(loss.kind, loss.path) for loss in report.entries]

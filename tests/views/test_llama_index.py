@@ -104,7 +104,7 @@ def test_messages_come_home_unchanged() -> None:
     wire, report = llama_index.write(llama_index.read(HISTORY))
     assert same(wire, before)
     assert same(HISTORY, before)
-    assert not report
+    assert not report.entries
     assert il.detect(HISTORY).dialect == "llama-index"
 
 
@@ -168,7 +168,7 @@ def test_each_signature_stands_where_its_integration_looks_for_it() -> None:
 )
 def test_a_loss_is_told_at_its_place(given: Message, kind: str, path: str) -> None:
     report = llama_index.write([given]).report
-    assert (kind, path) in [(loss.kind, loss.path) for loss in report]
+    assert (kind, path) in [(loss.kind, loss.path) for loss in report.entries]
 
 
 def test_a_result_without_a_call_is_refused() -> None:

@@ -84,7 +84,7 @@ def test_messages_come_home_unchanged() -> None:
     wire, report = llm.write(llm.read(HISTORY))
     assert same(wire, before)
     assert same(HISTORY, before)
-    assert not report
+    assert not report.entries
     assert il.detect(HISTORY).dialect == "llm-messages"
 
 
@@ -129,7 +129,7 @@ def test_a_failed_result_has_an_exception() -> None:
     wire, report = llm.write([Message.tool_result("c", "no", is_error=True, tool_name="add")])
     result = {"name": "add", "output": "no", "tool_call_id": "c", "exception": "no"}
     assert wire == [said("tool", part("tool_result", **result))]
-    assert not report
+    assert not report.entries
 
 
 @pytest.mark.parametrize(
@@ -155,4 +155,4 @@ def test_a_failed_result_has_an_exception() -> None:
 )
 def test_a_loss_is_told_at_its_place(given: Message, kind: str, path: str) -> None:
     report = llm.write([given]).report
-    assert (kind, path) in [(loss.kind, loss.path) for loss in report]
+    assert (kind, path) in [(loss.kind, loss.path) for loss in report.entries]

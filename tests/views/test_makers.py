@@ -68,7 +68,9 @@ def test_nobody_else_gets_claudes_thinking(wire: Any, source: str, target: str) 
     for wire_text in (written, converted):
         assert SIGNATURE not in wire_text
         assert SEALED not in wire_text
-    assert {loss.path for loss in told.report if loss.path.startswith("$.messages[1].content")}
+    assert {
+        loss.path for loss in told.report.entries if loss.path.startswith("$.messages[1].content")
+    }
 
 
 @pytest.mark.requirement("S000-20")
@@ -76,7 +78,7 @@ def test_gemini_gets_its_signature_back_and_claude_does_not() -> None:
     assert SIGNATURE in said(GEMINI, "flat", "gemini", "gemini-3-pro").decode()
     assert SIGNATURE not in said(GEMINI, "flat", "anthropic").decode()
     told = il.retell(view("flat").read(GEMINI), "anthropic")
-    assert "$.messages[1].content[1].signature" in [loss.path for loss in told.report]
+    assert "$.messages[1].content[1].signature" in [loss.path for loss in told.report.entries]
 
 
 @pytest.mark.requirement("S000-20", "S000-26")
@@ -156,7 +158,7 @@ def test_what_gemini_signed_is_never_claudes_after_a_view(name: str) -> None:
     if name not in ("parts", "openai-ui"):
         assert SIGNATURE in said(through.wire, name, "gemini", "gemini-3-pro").decode()
     else:
-        assert [loss for loss in through.report if loss.block_type == "thinking"]
+        assert [loss for loss in through.report.entries if loss.block_type == "thinking"]
 
 
 # Camel names protocol, provider and model itself.

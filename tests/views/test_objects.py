@@ -231,7 +231,7 @@ def test_signatures_calls_images_and_errors_come_back_through_objects(
     back = _from_objects(name, objects)
     for before, after in zip(messages, back, strict=True):
         assert list(map(_failed, after.content)) == list(map(_failed, before.content))
-    dropped = [loss.path for loss in objects.report if loss.kind == "dropped"]
+    dropped = [loss.path for loss in objects.report.entries if loss.kind == "dropped"]
     flagged = "is_error" in {path.rpartition(".")[2] for path in dropped}
     assert back[3].content[0].is_error != flagged  # type: ignore[union-attr]  # it is a result
     told = il.convert(objects, name, protocol, model="a-model").wire

@@ -65,7 +65,7 @@ def test_items_come_home_unchanged() -> None:
     wire, report = openai_agents.write(openai_agents.read(ITEMS))
     assert same(wire, before)
     assert same(ITEMS, before)
-    assert not report
+    assert not report.entries
 
 
 def test_what_others_signed_is_theirs() -> None:
@@ -100,7 +100,7 @@ def test_signatures_go_there_and_back(protocol: str, blocks: list[Any]) -> None:
     wire, report = openai_agents.write([answer])
     [back] = openai_agents.read(wire)
     assert back.content == answer.content
-    assert not report
+    assert not report.entries
     assert same(openai_agents.write([back]).wire, wire)
     home = il.convert(wire, "openai-agents", protocol, model="m").json().decode()
     assert "c2ln" in home
@@ -123,7 +123,7 @@ def test_instructions_are_an_item_in_front() -> None:
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "hi"},
     ]
-    assert not report
+    assert not report.entries
     assert [each.role for each in openai_agents.read(wire)] == [Role.SYSTEM, Role.USER]
 
 
@@ -134,7 +134,7 @@ def test_losses_are_told_at_their_places() -> None:
     failed = Message.tool_result("c", "no", is_error=True)
     report = openai_agents.write([Message.user("hi", name="ada"), answer, failed]).report
     assert {"$[0].name", "$[1].metadata.usage", "$[1].id", "$[2].content[0].is_error"} <= {
-        loss.path for loss in report
+        loss.path for loss in report.entries
     }
 
 

@@ -89,7 +89,7 @@ def test_messages_come_home_unchanged(wire: list[Wire]) -> None:
     home, report = openai_ui.write(openai_ui.read(wire))
     assert same(home, before)
     assert same(wire, before)
-    assert not report
+    assert not report.entries
 
 
 @few
@@ -100,7 +100,9 @@ def test_a_finished_answer_misses_what_its_report_lists(
     message = message.replace(metadata=message.metadata.replace(usage=usage))
     wire, report = openai_ui.write_request_completed(message)
     back = openai_ui.read_request_completed(wire)
-    listed = [Loss(loss.kind, loss.path.replace("$", "$[0]", 1), loss.reason) for loss in report]
+    listed = [
+        Loss(loss.kind, loss.path.replace("$", "$[0]", 1), loss.reason) for loss in report.entries
+    ]
     Comparison("openai-ui", Report("openai-ui", listed), rank).check([message], [back])
 
 
@@ -229,7 +231,7 @@ def test_messages_to_params_and_back() -> None:
     ):
         wire, report = openai_ui.message_to_param(message)
         assert openai_ui.message_from_param(wire) == message
-        assert not report
+        assert not report.entries
 
 
 @pytest.mark.requirement("S004-12")
@@ -324,7 +326,7 @@ def test_a_message_that_was_added() -> None:
         wire, report = openai_ui.write_message_added(message)
         assert wire == {"msg": "MessageAdded", "message": out(message)}
         assert openai_ui.read_message_added(wire) == message
-        assert not report
+        assert not report.entries
     with pytest.raises(ReadError) as error:
         openai_ui.read_message_added({"msg": "Cancelled"})
     assert error.value.path == "$.msg"
@@ -340,7 +342,7 @@ def test_a_finished_answer_is_one_string_with_its_calls() -> None:
         "usage": [openai_ui.usage_to_openai(usage)],
         "message": {"role": "assistant", "content": "ab", "tool_calls": [CALL_WIRE]},
     }
-    assert [(loss.kind, loss.path) for loss in report] == [("approximated", "$.content")]
+    assert [(loss.kind, loss.path) for loss in report.entries] == [("approximated", "$.content")]
     back = openai_ui.read_request_completed(wire)
     assert back.content == (TextBlock("ab"), CALL)
     assert back.metadata.usage == usage
@@ -376,7 +378,7 @@ def test_queued_messages_have_their_ids() -> None:
         {"id": "2", "message": {"role": "user", "content": "b"}},
     ]
     assert openai_ui.read_queue(wire) == queue
-    assert not report
+    assert not report.entries
     with pytest.raises(ReadError) as error:
         openai_ui.read_queue([{"id": "1", "message": {"role": "user", "tool_call_id": "c"}}])
     assert error.value.path == "$[0].message.tool_call_id"
@@ -394,7 +396,7 @@ def test_everything_but_text_and_calls_is_lost() -> None:
         Message.tool_result("call_1", ["x", image], is_error=True),
     ]
     report = openai_ui.write(history).report
-    assert [(loss.kind, loss.path) for loss in report] == [
+    assert [(loss.kind, loss.path) for loss in report.entries] == [
         ("approximated", "$[0].role"),
         ("dropped", "$[1].content[1]"),
         ("dropped", "$[2].content[0]"),
@@ -407,14 +409,14 @@ def test_everything_but_text_and_calls_is_lost() -> None:
 
 def test_calls_of_anyone_but_the_assistant_have_no_place() -> None:
     report = openai_ui.write([Message.user(["x", CALL])]).report
-    assert [(loss.kind, loss.path) for loss in report] == [("dropped", "$[0].content[1]")]
+    assert [(loss.kind, loss.path) for loss in report.entries] == [("dropped", "$[0].content[1]")]
 
 
 def test_odd_tool_messages_are_reported() -> None:
     two = Message(Role.TOOL, (ToolResultBlock("a"), ToolResultBlock("b")))
     wire, report = openai_ui.write([two, Message(Role.TOOL, ())])
     assert [message["tool_call_id"] for message in wire] == ["a", "b"]
-    assert [loss.path for loss in report] == ["$[0].content", "$[1]"]
+    assert [loss.path for loss in report.entries] == ["$[0].content", "$[1]"]
     assert openai_ui.message_to_param(Message(Role.TOOL, ())).wire is None
 
 

@@ -120,7 +120,7 @@ def test_part_messages_come_home_unchanged(wire: list[Wire]) -> None:
     home, report = parts.write(parts.read(wire))
     assert same(home, before)
     assert same(wire, before)
-    assert not report
+    assert not report.entries
 
 
 # The shape
@@ -166,7 +166,7 @@ def test_five_roles_and_the_developer_is_one_of_its_own() -> None:
     wire, report = parts.write(messages)
     assert [message["role"] for message in wire] == ["SYSTEM", "DEVELOPER"]
     assert parts.read(wire) == messages
-    assert not report
+    assert not report.entries
 
 
 @pytest.mark.requirement("S001-4")
@@ -236,7 +236,7 @@ def test_redacted_thinking_passes_unchanged() -> None:
     message = Message.assistant([RedactedThinkingBlock(opaque), "hi"])
     wire, report = parts.write([message])
     assert parts.read(wire) == (message,)
-    assert not report
+    assert not report.entries
 
 
 @pytest.mark.requirement("S001-13")
@@ -267,11 +267,11 @@ def test_a_result_is_one_string() -> None:
     joined = Message.tool_result("c", ["a", "b"])
     wire, report = parts.write([joined])
     assert wire[0]["content"][0]["tool_result"]["content"] == "ab"
-    assert [(loss.kind, loss.path) for loss in report] == [
+    assert [(loss.kind, loss.path) for loss in report.entries] == [
         ("approximated", "$[0].content[0].content")
     ]
     report = parts.write([Message.tool_result("c", ["a", IMAGE])]).report
-    assert [(loss.kind, loss.path) for loss in report] == [
+    assert [(loss.kind, loss.path) for loss in report.entries] == [
         ("dropped", "$[0].content[0].content[1]")
     ]
 
@@ -311,7 +311,7 @@ def test_signed_thinking_stays_with_its_signature() -> None:
     message = Message.assistant([SIGNED, ThinkingBlock("", "only signed"), ThinkingBlock("un")])
     wire, report = parts.write([message, Message.user("go on")])
     assert parts.read(wire)[0].content == message.content
-    assert not report
+    assert not report.entries
 
 
 @pytest.mark.requirement("S001-19", "S001-20")
@@ -327,7 +327,7 @@ def test_audio_and_documents_by_url_and_inline() -> None:
         for block in (AudioBlock(source, "audio/wav"), DocumentBlock(source, None, "a.pdf")):
             wire, report = parts.write([Message.user(block)])
             assert parts.read(wire) == (Message.user(block),)
-            assert not report
+            assert not report.entries
 
 
 @pytest.mark.requirement("S001-22")
@@ -350,7 +350,7 @@ def test_sender_name_and_image_detail(detail: str) -> None:
     assert wire[0]["name"] == "ada"
     assert wire[0]["content"][0]["image"]["detail"] == detail
     assert parts.read(wire) == (message,)
-    assert not report
+    assert not report.entries
 
 
 # What is lost
@@ -358,14 +358,16 @@ def test_sender_name_and_image_detail(detail: str) -> None:
 
 def test_a_refusal_is_said_as_text() -> None:
     wire, report = parts.write([Message.assistant([RefusalBlock("no")])])
-    assert [(loss.kind, loss.path) for loss in report] == [("downgraded", "$[0].content[0]")]
+    assert [(loss.kind, loss.path) for loss in report.entries] == [
+        ("downgraded", "$[0].content[0]")
+    ]
     assert parts.read(wire)[0].content == (TextBlock("no"),)
 
 
 def test_tools_that_the_provider_ran_are_known_by_their_result() -> None:
     call = ToolUseBlock("c", "web_search", {}, executor="provider")
     ran = Message.assistant([call, ToolResultBlock("c", (TextBlock("found"),))])
-    assert not parts.write([ran]).report
+    assert not parts.write([ran]).report.entries
     assert parts.read(parts.write([ran]).wire) == (ran,)
     [loss] = parts.write([Message.assistant(call)]).report
     assert loss.path == "$[0].content[0].executor"
@@ -375,7 +377,9 @@ def test_a_text_document_becomes_inline_data() -> None:
     document = DocumentBlock(Source("text", "h\u00e9"), "text/plain")
     wire, report = parts.write([Message.user(document)])
     assert wire[0]["content"][0]["document"] == {"data": "aMOp", "media_type": "text/plain"}
-    assert [(loss.kind, loss.path) for loss in report] == [("approximated", "$[0].content[0]")]
+    assert [(loss.kind, loss.path) for loss in report.entries] == [
+        ("approximated", "$[0].content[0]")
+    ]
 
 
 def test_files_of_a_provider_and_of_the_workspace_have_no_place() -> None:
@@ -384,7 +388,7 @@ def test_files_of_a_provider_and_of_the_workspace_have_no_place() -> None:
         ImageBlock(Source("file_ref", "a")),
     ]
     report = parts.write([Message.user(files)]).report
-    assert [(loss.path, loss.severity) for loss in report] == [
+    assert [(loss.path, loss.severity) for loss in report.entries] == [
         ("$[0].content[0]", "error"),
         ("$[0].content[1]", "error"),
     ]
@@ -393,4 +397,4 @@ def test_files_of_a_provider_and_of_the_workspace_have_no_place() -> None:
 def test_odd_tool_messages_are_reported() -> None:
     wire, report = parts.write([Message(Role.TOOL, (TextBlock("x"),))])
     assert wire == []
-    assert [loss.path for loss in report] == ["$[0].content[0]", "$[0]"]
+    assert [loss.path for loss in report.entries] == ["$[0].content[0]", "$[0]"]

@@ -199,7 +199,7 @@ def test_a_history_comes_home_unchanged() -> None:
     wire, report = pydantic_ai.write(pydantic_ai.read(HISTORY))
     assert same(wire, before)
     assert same(HISTORY, before)
-    assert not report
+    assert not report.entries
 
 
 def test_a_history_comes_home_from_another_process() -> None:
@@ -266,7 +266,7 @@ def test_messages_of_ours_are_requests_and_responses() -> None:
     ]
     messages[2] = messages[2].replace(metadata=metadata)
     wire, report = pydantic_ai.write(messages)
-    assert not report
+    assert not report.entries
     assert wire == [
         {
             "parts": [
@@ -338,7 +338,7 @@ def test_messages_of_ours_are_requests_and_responses() -> None:
 )
 def test_a_loss_is_told_at_its_place(message: Message, kind: str, path: str) -> None:
     report = pydantic_ai.write([message]).report
-    assert (kind, path) in [(loss.kind, loss.path) for loss in report]
+    assert (kind, path) in [(loss.kind, loss.path) for loss in report.entries]
 
 
 def test_a_failed_answer_says_so() -> None:
@@ -346,7 +346,7 @@ def test_a_failed_answer_says_so() -> None:
     answer = answer.replace(metadata=MessageMetadata(status=MessageStatus.CANCELLED))
     wire, report = pydantic_ai.write([answer])
     assert wire[0]["state"] == "interrupted"
-    assert not report
+    assert not report.entries
 
 
 def test_what_is_no_message_is_refused_at_its_place() -> None:

@@ -101,7 +101,7 @@ def test_a_request_is_written_whole_or_accounted_for(name: str) -> None:
     wire, report = view(name).write_request(request)
     back = view(name).read_request(wire)
     assert back.messages == request.messages
-    lost = {loss.path for loss in report}
+    lost = {loss.path for loss in report.entries}
     assert lost >= {"$.model", "$.options.seed", "$.raw.x.y"}
     assert (back.tools == request.tools) != ("$.tools[0]" in lost)
 
@@ -110,7 +110,7 @@ def test_a_request_is_written_whole_or_accounted_for(name: str) -> None:
 def test_losses_of_a_request_are_placed_in_the_request(name: str) -> None:
     message = Message(Role.USER, (), session_id="s")
     report = view(name).write_request(Request((message,))).report
-    assert [loss.path for loss in report] == ["$.messages[0].session_id"]
+    assert [loss.path for loss in report.entries] == ["$.messages[0].session_id"]
 
 
 def test_the_command_line_knows_the_names_of_all_views() -> None:

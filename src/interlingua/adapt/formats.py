@@ -223,7 +223,7 @@ def _write_view(value: Request | Response, target: str, source: str | None) -> W
         wire, report = view(target).write_request(value, issuer)
         return Written(wire, report, value.model, value.options.stream)
     wire, losses = view(target).write([value.message], issuer)
-    report = Report(target, list(losses))
+    report = Report(target, list(losses.entries))
     recorder = LossRecorder(target, value, report)
     for other in value.alternatives:
         recorder.lost(other)

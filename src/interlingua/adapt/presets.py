@@ -52,7 +52,7 @@ def write(request: Request, name: str) -> Row:
     assert format.write is not None
     draft = format.write(transcript, "row.json" if name == _LISTED else "row.jsonl")
     wire = msgspec.json.decode(next(iter(draft.files.values())))
-    report = Report(name, [*draft.report])
+    report = Report(name, [*draft.report.entries])
     _report_options(request, report)
     if "tools" in format.unsupported_fields:
         for number in range(len(request.tools)):

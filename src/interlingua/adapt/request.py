@@ -66,10 +66,10 @@ def _name_image_rule(report: Report, profile: Profile) -> None:
     """Names the rule behind images that were left out. They go before anything is moved, so that a
     placeholder stands where each was; the rule is known only here."""
     rule = profile.rule("media.image")
-    for index, loss in enumerate(report.losses):
+    for index, loss in enumerate(report.entries):
         if loss.reason == NO_IMAGES and rule is not None:
             reason = f"{profile.name} takes no images ({rule})"
-            report.losses[index] = replace(loss, reason=reason, rule=rule.id)
+            report.entries[index] = replace(loss, reason=reason, rule=rule.id)
 
 
 def write(adapted: Adapted, *, addressed: bool = True) -> Written:

@@ -39,6 +39,7 @@ class Converted(NamedTuple):
     wire: bytes | None
     model: str | None
     losses: list[Loss]
+    notes: list[Loss]
 
 
 CANONICAL = "canonical"
@@ -253,8 +254,8 @@ def converted(row: Row, job: Job) -> Converted:
         value, source = value_of(row, job)
         profile = _taken(job.model, job.target)
         written = formats.write(_request_of(value), job.target, source, job.model, profile)
-        written.report.losses.extend(_unsupported(value))
-    return Converted(written.json(), written.model, written.report.losses)
+        written.report.entries.extend(_unsupported(value))
+    return Converted(written.json(), written.model, written.report.losses, written.report.notes)
 
 
 def value_of(row: Row, job: Job) -> tuple[Any, str]:

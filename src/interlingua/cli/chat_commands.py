@@ -406,8 +406,8 @@ class Commands:
 
 
 def _matters(plan: SwapPlan) -> bool:
-    """Whether anything above `info` is lost."""
-    return plan.critical or any(loss.severity != "info" for loss in plan.report)
+    """Whether anything is lost."""
+    return plan.critical or bool(plan.report)
 
 
 def _option(words: list[str], name: str) -> str | None:

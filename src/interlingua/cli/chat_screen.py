@@ -267,7 +267,7 @@ class Screen:
     # After a turn
 
     def losses(self, report: Report | None) -> None:
-        """Shows new losses in one line; `info` losses and those already shown are skipped."""
+        """Shows new losses in one line; those already shown are skipped."""
         if report is None:
             return
         known = self._shown_losses.get(report.target, set())
@@ -279,10 +279,9 @@ class Screen:
             self.line(one_line(text, self._width()), YELLOW)
 
     def mark_shown(self, report: Report) -> list[Loss]:
-        """The losses above `info`, which are remembered as shown."""
-        matter = [each for each in report if each.severity != "info"]
-        self._shown_losses[report.target] = set(matter)
-        return matter
+        """The losses, which are remembered as shown."""
+        self._shown_losses[report.target] = set(report.losses)
+        return report.losses
 
     def ended(self, answers: Iterable[Message], model: str) -> None:
         """What the turn used and cost, and why it ended if that is not as it should be."""

@@ -24,7 +24,7 @@ from interlingua.adapt.batches import NAMES as BATCHES
 from interlingua.adapt.batches import row_of
 from interlingua.adapt.formats import is_bare
 from interlingua.bulk import tally
-from interlingua.bulk.convert import Job, Row, converted, few_collections
+from interlingua.bulk.convert import Converted, Job, Row, converted, few_collections
 from interlingua.bulk.tally import Tally, add
 from interlingua.cli import formats
 from interlingua.cli.convert import Convert, ConvertOptions
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from interlingua.adapt.target import Instructions
     from interlingua.bulk.run import Summary
     from interlingua.dialects.record import Written
-    from interlingua.model.losses import Loss
     from interlingua.profiles.profile import Profile
     from interlingua.transcripts import Transcript
 
@@ -213,7 +212,7 @@ def convert_batch(batch: Batch, job: LinesJob, desk: int | None = None) -> Batch
                         if job.report:
                             lost.append((ends, _encode(done.losses)))
                     wire = done.wire or b""
-                    out.writelines(_enveloped(wire, done.losses) if job.envelope else (wire, b"\n"))
+                    out.writelines(_enveloped(wire, done) if job.envelope else (wire, b"\n"))
             ends += 1
         out.truncate()  # the desk was used before
         output = out.getvalue() if isinstance(out, BytesIO) else b""
@@ -232,13 +231,14 @@ def _problem(line: bytes, error: InterlinguaError) -> str:
 
 
 def _failed(problem: str) -> bytes:
-    envelope: dict[str, Any] = {"ok": False, "wire": None, "losses": [], "error": problem}
+    envelope: dict[str, Any] = {"ok": False, "wire": None, "losses": [], "notes": []}
+    envelope["error"] = problem
     return _encode(envelope) + b"\n"
 
 
-def _enveloped(wire: bytes, losses: list[Loss]) -> tuple[bytes, ...]:
-    encoded = _encode(losses) if losses else b"[]"
-    return (b'{"ok":true,"wire":', wire, b',"losses":', encoded, b',"error":null}\n')
+def _enveloped(wire: bytes, done: Converted) -> tuple[bytes, ...]:
+    losses = b',"losses":' + _encode(done.losses) + b',"notes":' + _encode(done.notes)
+    return (b'{"ok":true,"wire":', wire, losses, b',"error":null}\n')
 
 
 UNSUPPORTED = ("id", "title", "folder", "created_at")
@@ -539,7 +539,7 @@ def request_of(
 
 
 def _losses(transcript: Transcript, written: Report) -> Report:
-    report = Report(written.target, [*transcript.report])
+    report = Report(written.target, [*transcript.report.entries])
     transcript.report_left_out(report)
     before = len(transcript.messages) - len(transcript.live)
     if before:

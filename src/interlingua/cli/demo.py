@@ -72,7 +72,12 @@ def command(as_json: bool) -> None:
 
 def _as_json(request: Request, written_by_dialect: dict[str, Written]) -> bytes:
     bodies = {
-        name: {"wire": written.wire, "model": written.model, "losses": written.report.losses}
+        name: {
+            "wire": written.wire,
+            "model": written.model,
+            "losses": written.report.losses,
+            "notes": written.report.notes,
+        }
         for name, written in written_by_dialect.items()
     }
     return msgspec.json.encode({"request": msgspec.Raw(codec.dumps(request)), "dialects": bodies})
@@ -88,8 +93,7 @@ def _show(name: str, written: Written) -> None:
     click.echo(f"  {_line(_call(written.wire, dialect(name).traits.messages))}")
     click.echo(f"  lost: {lost or 'nothing'}")
     for loss in losses:
-        if loss.severity != "info":
-            click.echo(f"    {_line(str(loss))}")
+        click.echo(f"    {_line(str(loss))}")
 
 
 def _call(wire: Any, messages: str) -> str:

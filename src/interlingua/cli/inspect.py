@@ -295,7 +295,7 @@ def _home(value: Request | Response, source: str, wire: Any) -> list[str]:
     written = _write(value, source)
     found = difference(wire, written.wire)
     problems = [f"home: {found}"] if found else []
-    return problems + [f"reported at home: {loss}" for loss in written.report]
+    return problems + [f"reported at home: {loss}" for loss in written.report.entries]
 
 
 def _write(value: Request | Response, source: str) -> Any:

@@ -109,7 +109,7 @@ def cost_of_answer(answer: Answer, table: PriceTable) -> Decimal | None:
 
 def complain_of_losses(report: Report) -> None:
     """Losses that matter, on standard error."""
-    if any(loss.severity != "info" for loss in report):
+    if report:
         complain(str(report))
 
 
@@ -255,7 +255,7 @@ def _tell(plan: Plan) -> None:
 
 
 def _tell_losses(report: Report) -> None:
-    losses = [loss for loss in report if loss.severity != "info"]
+    losses = report.losses
     if not losses:
         click.echo("Nothing is lost.", err=True)
         return
@@ -267,7 +267,7 @@ def _tell_losses(report: Report) -> None:
 
 
 def _ask(report: Report, yes: bool) -> None:
-    if yes or all(loss.severity == "info" for loss in report):
+    if yes or not report:
         return
     click.confirm("Go on?", abort=True, err=True)
 
@@ -281,6 +281,7 @@ def _plan_dict(plan: Plan) -> dict[str, object]:
         "written": [str(path) for path in plan.files],
         "commands": plan.commands,
         "losses": plan.report.losses,
+        "notes": plan.report.notes,
     }
 
 

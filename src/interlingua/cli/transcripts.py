@@ -405,6 +405,7 @@ def _facts(transcript: Transcript) -> dict[str, Any]:
         "compactions": [each.at for each in transcript.compactions],
         "subagents": [helper.transcript.id for helper in transcript.subagents],
         "losses": transcript.report.losses,
+        "notes": transcript.report.notes,
     }
 
 

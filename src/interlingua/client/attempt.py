@@ -46,7 +46,7 @@ def with_dropped_thinking(
         return report
     places = dict(_sealed(request))
     wire = msgspec.json.decode(http.body)
-    whole = Report(report.target, list(report.losses))
+    whole = Report(report.target, list(report.entries))
     for each in dropped:
         place = places.get(_seal_at(wire, each.get("path")) or "", _NOWHERE)
         reason = f"the provider left it out ({each.get('reason')})"

@@ -213,7 +213,7 @@ def _report(report: Report, lesson: Lesson) -> None:
     how = "sent with a lower or allowed value" if lesson.allowed else "sent without it"
     reason = f"{lesson.model} refused it; {how} (rule {RULE}, seen)"
     place = place_of(lesson)
-    if not any(loss.path == place and loss.rule == RULE for loss in report.losses):
+    if not any(loss.path == place and loss.rule == RULE for loss in report.entries):
         report.add("approximated", place, reason, rule=RULE)
 
 

@@ -240,9 +240,11 @@ def _probe_value(value: Request | Response, source: Dialect) -> Request | Respon
     try:
         if isinstance(value, Request):
             written = source.write_request(value)
-            return None if written.report else source.read_request(written.wire, value.model)
+            return (
+                None if written.report.entries else source.read_request(written.wire, value.model)
+            )
         written = source.write_response(value)
-        return None if written.report else source.read_response(written.wire)
+        return None if written.report.entries else source.read_response(written.wire)
     except InterlinguaError:
         return None
 
@@ -264,7 +266,7 @@ def _fate_for(probe: Probe, source: str | None, target: Dialect, model: str | No
     report = write(probe.value, target.name, source, model, None if model else False).report
     losses = [
         loss
-        for loss in report
+        for loss in report.entries
         if ".raw." not in loss.path and ".provider_raw" not in loss.path and loss.path != _DEMANDED
     ]
     if not losses:

@@ -160,6 +160,7 @@ def _converted(body: NewConversion) -> dict[str, Any]:
         "target": body.target,
         "text": msgspec.json.format(written.json(), indent=2).decode(),
         "losses": written.report.losses,
+        "notes": written.report.notes,
         **({"back": _back(body.target, kind, written)} if body.back else {}),
     }
 

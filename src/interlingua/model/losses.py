@@ -1,4 +1,4 @@
-"""Losses as values: a `Report` is the list of `Loss`es of one translation."""
+"""Losses as values: a `Report` has the losses and the notes of one conversion."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ _planning: ContextVar[bool | list[dict[str, str | None]]] = ContextVar("planning
 
 LossKind = Literal["dropped", "downgraded", "approximated", "moved"]
 Severity = Literal["info", "warning", "error"]
+_USUAL: Severity = "warning"
+NOTES = frozenset({"foreign_model"})
+"""Codes of notes whose severity is not `info`."""
 
 
 @contextmanager
@@ -56,19 +59,28 @@ class DeferredWarnings:
 
 
 class Loss(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`path` is the place in the canonical value that could not be written."""
+    """One thing that a target could not represent, or a note about one that it represents
+    otherwise. `path` is the place in the canonical value, `at` the places in the source."""
 
     kind: LossKind
     path: str
     reason: str
-    severity: Severity = "warning"
+    severity: Severity = msgspec.field(default_factory=lambda: _USUAL)  # also in JSON
     block_type: str | None = None
     message_id: str | None = None
     rule: str | None = None
     """The rule of a model's profile that asked for it."""
+    code: str = ""
+    """A stable identifier of the reason; empty for reasons of plug-ins."""
+    at: tuple[str, ...] = msgspec.field(default_factory=tuple)  # also in JSON
 
     def __post_init__(self) -> None:
         check_words(self)
+
+    @property
+    def is_note(self) -> bool:
+        """Whether the answer is the same in spite of it."""
+        return self.severity == "info" or self.code in NOTES
 
     def __str__(self) -> str:
         what = f" {self.block_type}" if self.block_type else ""
@@ -76,10 +88,23 @@ class Loss(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Report(msgspec.Struct, eq=False):
-    """Collects losses; `target` names the dialect or view that could not say them."""
+    """What one conversion could not represent in `target`, a dialect or a view.
+
+    `losses` change the meaning of the conversation or what the model does with it; `notes` do not:
+    values that were filled in, renamed or moved, and facts that only the sender understands. A
+    report without losses is false."""
 
     target: str
-    losses: list[Loss] = []
+    entries: list[Loss] = []
+    """Losses and notes, in the order in which they were found."""
+
+    @property
+    def losses(self) -> list[Loss]:
+        return [entry for entry in self.entries if not entry.is_note]
+
+    @property
+    def notes(self) -> list[Loss]:
+        return [entry for entry in self.entries if entry.is_note]
 
     def add(
         self,
@@ -91,7 +116,7 @@ class Report(msgspec.Struct, eq=False):
         message_id: str | None = None,
         rule: str | None = None,
     ) -> None:
-        self.losses.append(Loss(kind, path, reason, severity, block_type, message_id, rule))
+        self.entries.append(Loss(kind, path, reason, severity, block_type, message_id, rule))
 
     def dropped_block(
         self,
@@ -119,28 +144,30 @@ class Report(msgspec.Struct, eq=False):
             logger.warning("block_dropped", extra=extra)
 
     def extend(self, other: Report) -> None:
-        self.losses.extend(other.losses)
+        self.entries.extend(other.entries)
 
     def of_history(self) -> Report:
-        """Losses in the messages only, without those in `$.options`."""
-        losses = [loss for loss in self.losses if not loss.path.startswith("$.options")]
-        return Report(self.target, losses)
+        """Losses and notes in the messages only, without those in `$.options`."""
+        entries = [entry for entry in self.entries if not entry.path.startswith("$.options")]
+        return Report(self.target, entries)
 
     def require_lossless(self) -> None:
         """Raise `LossError` if there is any loss."""
-        if self.losses:
+        if self:
             raise LossError(f"translation to {self.target}", self)
 
     def to_json(self) -> bytes:
-        return msgspec.json.encode({"target": self.target, "losses": self.losses})
+        plain = {"target": self.target, "losses": self.losses, "notes": self.notes}
+        return msgspec.json.encode(plain)
 
     @classmethod
     def from_json(cls, data: bytes | str) -> Report:
         plain = msgspec.json.decode(data)
-        return cls(plain["target"], msgspec.convert(plain["losses"], list[Loss]))
+        entries = [*plain["losses"], *plain.get("notes", ())]
+        return cls(plain["target"], msgspec.convert(entries, list[Loss]))
 
     def __bool__(self) -> bool:
-        return bool(self.losses)
+        return any(not entry.is_note for entry in self.entries)
 
     def __len__(self) -> int:
         return len(self.losses)
@@ -151,7 +178,7 @@ class Report(msgspec.Struct, eq=False):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Report):
             return NotImplemented
-        return self.target == other.target and self.losses == other.losses
+        return self.target == other.target and self.entries == other.entries
 
     def __ne__(self, other: object) -> bool:  # msgspec's own compares identity
         return not self == other
@@ -159,11 +186,12 @@ class Report(msgspec.Struct, eq=False):
     __hash__ = None  # type: ignore[assignment]  # a report grows
 
     def __repr__(self) -> str:
-        return f"Report({self.target!r}, {len(self.losses)} losses)"
+        return f"Report({self.target!r}, {len(self.losses)} losses, {len(self.notes)} notes)"
 
     def __str__(self) -> str:
-        if not self.losses:
-            return f"{self.target}: nothing lost"
-        counts = Counter(loss.kind for loss in self.losses)
-        head = ", ".join(f"{count} {kind}" for kind, count in counts.items())
-        return "\n".join([f"{self.target}: {head}", *(f"  {loss}" for loss in self.losses)])
+        losses, notes = self.losses, self.notes
+        counts = Counter(loss.kind for loss in losses)
+        head = ", ".join(f"{count} {kind}" for kind, count in counts.items()) or "nothing lost"
+        if notes:
+            head += f", {len(notes)} {'note' if len(notes) == 1 else 'notes'}"
+        return "\n".join([f"{self.target}: {head}", *(f"  {entry}" for entry in (*losses, *notes))])

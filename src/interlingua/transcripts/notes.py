@@ -199,7 +199,7 @@ def retell_messages(
     whole = [replace(m, content=()) if is_summary(m) else m for m in named.values()]
     done = retell(Request(tuple(whole)), dialect)
     places_in = list(named)
-    report.losses.extend(_shifted(loss, places_in, messages) for loss in done.report)
+    report.entries.extend(_shifted(loss, places_in, messages) for loss in done.report.entries)
     ids = [(message, message.id or "") for message in done.value.messages]
     pairs = [(message, int(id) if id.isdecimal() else None) for message, id in ids]
     pairs = [(message, at) for message, at in pairs if at is None or _shows(message, messages[at])]
@@ -222,17 +222,17 @@ def retell_messages(
     return retold
 
 
-def tell(retold: RetoldMessage, losses: Iterable[Loss], report: Report) -> None:
+def tell(retold: RetoldMessage, losses: Report, report: Report) -> None:
     """Reports what a dialect could not write of one message, at its index in the session."""
     if retold.original is None:
         return
     same = len(retold.message.content) == len(retold.original.content)
-    for loss in losses:
+    for loss in losses.entries:
         start, found, inside = loss.path.partition("$.messages[0]")
         if start or not found or (inside == ".name" and retold.message.role in _INSTRUCTIONS):
             continue
         path = f"$.messages[{retold.at}]{inside if same else ''}"
-        report.losses.append(replace(loss, path=path, message_id=retold.original.id))
+        report.entries.append(replace(loss, path=path, message_id=retold.original.id))
 
 
 def tell_unshown(

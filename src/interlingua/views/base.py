@@ -292,7 +292,7 @@ def recovered_again(view: str, calls: Iterable[ToolUseBlock]) -> list[Diagnostic
 # Whether the conversation still means the same without a block, or without a field.
 _MINOR_BLOCKS = frozenset({"thinking", "redacted_thinking", "unknown"})
 _MINOR_FIELDS = frozenset(
-    {"cache", "id", "session_id", "created_at", "schema_version", "raw_arguments", "tool_name"}
+    {"cache", "id", "session_id", "created_at", "schema_version", "raw_arguments"}
 )
 
 _ROLES = (Role.USER, Role.ASSISTANT, Role.TOOL, Role.SYSTEM, Role.DEVELOPER)
@@ -500,7 +500,7 @@ class View:
         wire, report = self.write(request.messages, issuer)
         losses = [
             msgspec.structs.replace(loss, path=f"$.messages{loss.path.removeprefix('$')}")
-            for loss in report
+            for loss in report.entries
         ]
         account = Account(Report(self.name, losses), "$")
         account.request(request)

@@ -227,7 +227,7 @@ class _Missing:
         self.account = account
         self.first = first
         self.view = account.report.target
-        self.dropped = {loss.path for loss in account.report if loss.kind == "dropped"}
+        self.dropped = {loss.path for loss in account.report.entries if loss.kind == "dropped"}
 
     def message(self, entry: Entry, again: Message) -> None:
         message, path = self.account.owner, self.account.path

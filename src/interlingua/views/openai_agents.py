@@ -125,8 +125,10 @@ def write(messages: Iterable[Message], issuer: str | None = None) -> Written:
     """A list of items; `issuer`: the dialect that the messages were read from, for those that name
     none."""
     wire, report = write_context(Request(tuple(messages)), issuer)
-    losses = [replace(loss, path=f"${loss.path.removeprefix('$.messages')}") for loss in report]
-    return Written(wire, Report(NAME, losses))
+    entries = [
+        replace(entry, path=f"${entry.path.removeprefix('$.messages')}") for entry in report.entries
+    ]
+    return Written(wire, Report(NAME, entries))
 
 
 def write_context(request: Request, issuer: str | None = None) -> Written:

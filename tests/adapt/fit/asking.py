@@ -48,7 +48,7 @@ def options(
 
 def losses(done: Fitted) -> list[tuple[str, str, str | None]]:
     """Kind, path and rule of each."""
-    return [(loss.kind, loss.path, loss.rule) for loss in done.report]
+    return [(loss.kind, loss.path, loss.rule) for loss in done.report.entries]
 
 
 def wire(done: Fitted) -> Any:

@@ -96,7 +96,7 @@ def test_a_type_that_people_misspell_is_said_as_it_is_known() -> None:
     asked = request(said(picture("AAAA", "image/jpg")), max_output_tokens=9)
     done = fitted("anthropic:claude-opus-4-8", asked)
     assert wire(done)["messages"][0]["content"][1]["source"]["media_type"] == "image/jpeg"
-    (loss,) = done.report
+    (loss,) = done.report.notes
     assert (loss.kind, loss.severity, loss.path) == (
         "approximated",
         "info",
@@ -108,7 +108,7 @@ def test_types_that_only_the_list_of_models_has_are_no_rule() -> None:
     webp = request(said(picture("AAAA", "image/tiff")))
     done = fitted("ollama:llava", webp)
     assert losses(done) == []
-    assert fitted("xai:grok-4.7", webp).report.losses[0].rule == "grok-images"
+    assert fitted("xai:grok-4.7", webp).report.entries[0].rule == "grok-images"
 
 
 def test_media_that_does_not_go_into_a_body_is_left_out_from_the_oldest_on() -> None:
@@ -116,7 +116,7 @@ def test_media_that_does_not_go_into_a_body_is_left_out_from_the_oldest_on() -> 
     done = fit(request(said(png(1, size=30), png(2, size=30)), said(png(3))), small)
     left = [b for m in done.value.messages for b in m.content if type(b) is ImageBlock]
     assert left == [png(2, size=30), png(3)]
-    assert {loss.rule for loss in done.report} == {"profile of the call"}
+    assert {loss.rule for loss in done.report.entries} == {"profile of the call"}
 
 
 def test_documents_of_text_are_no_files() -> None:

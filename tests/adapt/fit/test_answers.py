@@ -162,11 +162,11 @@ def test_tools_of_a_group_are_said_on_their_own_in_history_too(model: str) -> No
     }
     assert said.answer_adapter.custom == {"agents__tell"}
     assert str(said.wire).count("'agents__spawn'") >= 2
-    told = [each for each in said.report if each.path.startswith("$.tools")]
+    told = [each for each in said.report.entries if each.path.startswith("$.tools")]
     assert ("approximated", "info", "$.tools[0]") in {
         (each.kind, each.severity, each.path) for each in told
     }
-    assert not [each for each in said.report if each.severity == "error"]
+    assert not [each for each in said.report.entries if each.severity == "error"]
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -62,7 +62,7 @@ def test_the_key_for_the_longest_answer_is_the_one_that_the_model_takes(
     done = fitted(model, chat(**{said: 50}))
     body = wire(done)
     assert {key: body[key] for key in body if key.startswith("max_")} == {written: 50}
-    assert not done.report
+    assert not done.report.entries
     body = json.dumps({"messages": [], said: 50}).encode()
     assert touches(profile(model), "openai-chat", body) is (said != written)
 

@@ -22,4 +22,4 @@ def test_nothing_is_changed_where_no_rule_speaks() -> None:
     asked = request(temperature=1.9, reasoning=HIGH, stop=tuple("abcdefgh"), n=9)
     done = fitted("nobody:at-all", asked)
     assert done.value is asked
-    assert not done.report
+    assert not done.report.entries

@@ -17,7 +17,7 @@ def test_marks_of_blocks_that_are_alike_or_the_same_are_counted_one_by_one() -> 
         done = fitted("anthropic:claude-opus-4-8", asked)
         content = done.value.messages[0].content
         assert [n for n, block in enumerate(content) if block.cache is not None] == [0, 3, 4, 5]
-        assert len(done.report.losses) == 2
+        assert len(done.report.entries) == 2
 
 
 def test_no_more_cache_marks_than_are_taken() -> None:
@@ -25,8 +25,8 @@ def test_no_more_cache_marks_than_are_taken() -> None:
     done = fitted("anthropic:claude-opus-4-8", request(*marked, max_output_tokens=9))
     kept = [each.text for each in done.value.messages if each.content[0].cache is not None]
     assert kept == ["0", "3", "4", "5"]
-    assert {loss.severity for loss in done.report} == {"info"}
-    assert len(done.report) == 2
+    assert {loss.severity for loss in done.report.entries} == {"info"}
+    assert len(done.report.entries) == 2
 
 
 def test_no_cache_marks_where_none_are_taken() -> None:
@@ -34,7 +34,7 @@ def test_no_cache_marks_where_none_are_taken() -> None:
     asked = request(said, tools=(tool(cache=Cache()),), cache=Cache())
     done = fitted("openai:gpt-4o", asked)
     assert "cache" not in str(wire(done))
-    assert len(done.report) == 3
+    assert len(done.report.entries) == 3
 
 
 def marked(text: str, ttl: str | None = None) -> TextBlock:

@@ -65,7 +65,7 @@ def test_media_by_url_is_told_with_the_rule_and_how_to_have_it_fetched(
 ) -> None:
     asked = request(Message(Role.USER, (TextBlock("what?"), BY_URL)), max_output_tokens=9)
     done = fitted(model, asked, dialect)
-    (loss,) = [each for each in done.report if each.path == "$.messages[0].content[1]"]
+    (loss,) = [each for each in done.report.entries if each.path == "$.messages[0].content[1]"]
     assert (loss.kind, loss.severity, loss.rule) == ("dropped", "error", rule)
     assert "takes no media by URL" in loss.reason
     assert "fetch_media=True" in loss.reason
@@ -78,7 +78,7 @@ def test_media_by_url_inside_a_result_is_told_too() -> None:
     call = Message(Role.ASSISTANT, (ToolUseBlock("c1", "look", {}),))
     result = Message(Role.TOOL, (ToolResultBlock("c1", (BY_URL,)),))
     done = fitted("bedrock:amazon.nova-pro-v1:0", request(USER, call, result, tools=(tool(),)))
-    told = [loss.path for loss in done.report if loss.rule == "bedrock-converse"]
+    told = [loss.path for loss in done.report.entries if loss.rule == "bedrock-converse"]
     assert "$.messages[2].content[0].content[0]" in told
 
 

@@ -84,14 +84,14 @@ def test_reasoning_is_said_as_the_model_takes_it(
 ) -> None:
     done = fitted(model, request(reasoning=asked))
     assert done.value.options.reasoning == told
-    found = [loss.path for loss in done.report if loss.path.startswith(AT)]
+    found = [loss.path for loss in done.report.entries if loss.path.startswith(AT)]
     assert found == ([] if lost is None else [f"{AT}.{lost}" if lost else AT])
-    assert all(loss.rule for loss in done.report)
+    assert all(loss.rule for loss in done.report.entries)
 
 
 def test_the_reason_names_the_model_what_was_done_and_the_rule() -> None:
     done = fitted("anthropic:claude-opus-4-6", request(reasoning=R("xhigh"), max_output_tokens=9))
-    (loss,) = [loss for loss in done.report if loss.rule == "claude-4.6"]
+    (loss,) = [loss for loss in done.report.entries if loss.rule == "claude-4.6"]
     assert str(loss) == (
         "warning: approximated at $.options.reasoning.effort: "
         "claude-opus-4-6 has no effort xhigh; said as high (rule claude-4.6, seen)"

@@ -102,14 +102,14 @@ def test_an_option_stands_only_where_the_model_takes_it(
     names = [name for name in given if name != "reasoning"]
     told = {name: getattr(done.value.options, name) for name in names}
     assert {name: value for name, value in told.items() if value is not None} == left
-    lost = {loss.path.removeprefix("$.options.") for loss in done.report if loss.rule}
+    lost = {loss.path.removeprefix("$.options.") for loss in done.report.entries if loss.rule}
     assert {name for name in names if told[name] != given[name]} == lost - {"reasoning.mode"}
 
 
 def test_temperature_reaches_the_claude_models_that_take_it() -> None:
     done = fitted("anthropic:claude-sonnet-4-6", request(temperature=0.3, max_output_tokens=9))
     assert wire(done)["temperature"] == 0.3
-    assert not done.report
+    assert not done.report.entries
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_call_is_forced_only_where_it_can_be(
     asked = request(tools=(tool(),), tool_choice=choice, reasoning=thinking, max_output_tokens=9000)
     done = fitted(model, asked)
     assert done.value.options.tool_choice == told
-    lost = [loss for loss in done.report if loss.path == "$.options.tool_choice"]
+    lost = [loss for loss in done.report.entries if loss.path == "$.options.tool_choice"]
     assert [loss.severity for loss in lost] == ([] if told == choice else ["error"])
 
 

@@ -37,7 +37,7 @@ def told(messages: list[il.Message], to: Dialect, **options: Any) -> Any:
 
 
 def losses(told: Any) -> list[tuple[str, str]]:
-    return [(loss.kind, loss.path) for loss in told.report]
+    return [(loss.kind, loss.path) for loss in told.report.entries]
 
 
 USER = il.Message.user("go on")

@@ -50,7 +50,7 @@ def test_a_ban_of_one_service_is_more_than_a_note_elsewhere(
     if source == target:
         return
     written = il.convert({**body, key: value}, source, target, model="m")
-    (loss,) = [loss for loss in written.report if loss.path.endswith(f".{key}")]
+    (loss,) = [loss for loss in written.report.entries if loss.path.endswith(f".{key}")]
     assert loss.severity == "warning"
 
 
@@ -64,7 +64,7 @@ def test_a_demand_arrives_or_is_reported(demand: str, target: str, profile: Any)
     request = il.Request((il.Message.user("q"),), "m", tools, options)
     written = il.convert(il.dumps(request), "canonical", target, model="m", profile=profile)
     read = il.dialect(target).read_request(written.wire)
-    serious = [loss.path for loss in written.report if loss.severity != "info"]
+    serious = [loss.path for loss in written.report.entries if loss.severity != "info"]
     for field in FIELDS:
         wanted, arrived = getattr(options, field), getattr(read.options, field)
         if wanted is None or arrived == wanted:
@@ -88,5 +88,5 @@ def test_what_may_not_be_stored_is_not_stored_elsewhere(
 ) -> None:
     written = il.convert({**body, "store": False}, source, target, model="m")
     assert written.wire["store"] is False
-    assert not [loss for loss in written.report if "store" in loss.path]
+    assert not [loss for loss in written.report.entries if "store" in loss.path]
     assert il.convert(body, source, target, model="m").wire.get("store") is None

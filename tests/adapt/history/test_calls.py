@@ -49,7 +49,7 @@ def test_history_that_the_provider_keeps_may_hold_the_call() -> None:
     out = retell(request, target(), source="anthropic")
     assert out.value.messages == request.messages
     abroad = retell(request, target(), source="openai-responses")
-    assert [(loss.path, loss.severity) for loss in abroad.report] == [
+    assert [(loss.path, loss.severity) for loss in abroad.report.entries] == [
         ("$.messages[0]", "error"),
         ("$.continues", "error"),
     ]
@@ -82,7 +82,7 @@ def test_illegal_ids_are_mapped_alike_in_call_and_result(id: str) -> None:
     new = out.value[1].content[0].id
     assert GRAMMAR.legal(new)
     assert out.value[2].content[0].tool_use_id == new == out.value[2].metadata.parent_tool_use_id
-    assert out.report.losses == []  # ids are no content
+    assert out.report.entries == []  # ids are no content
 
 
 @pytest.mark.requirement("P16", "P12")

@@ -24,7 +24,7 @@ def test_own_thinking_goes_back_unchanged_and_in_place() -> None:
     message = assistant(SIGNED, empty, il.TextBlock("yes"), call(), protocol="anthropic")
     out = told([USER, message, result()], target())
     assert out.value == (USER, message, result())
-    assert out.report.losses == []
+    assert out.report.entries == []
 
 
 @pytest.mark.requirement("P5")
@@ -45,7 +45,7 @@ def test_foreign_thinking_is_left_out_and_never_becomes_text() -> None:
 
 def test_another_model_of_the_same_family_cannot_read_it() -> None:
     message = assistant(SIGNED, il.TextBlock("yes"), protocol="anthropic", model="anthropic:opus")
-    assert told([USER, message], target(), model="opus").report.losses == []
+    assert told([USER, message], target(), model="opus").report.entries == []
     out = told([USER, message], target(), model="sonnet")
     assert losses(out) == [("dropped", "$.messages[1].content[0]")]
 
@@ -76,7 +76,7 @@ def test_an_aggregator_gets_back_what_it_was_given_and_so_does_the_issuer_it_nam
 @pytest.mark.requirement("S002-86")
 def test_redacted_thinking_stays_with_its_issuer() -> None:
     message = assistant(il.RedactedThinkingBlock("xx"), il.TextBlock("a"), protocol="anthropic")
-    assert told([USER, message], target()).report.losses == []
+    assert told([USER, message], target()).report.entries == []
     out = told([USER, message], target("gemini", family="google"))
     assert losses(out) == [("dropped", "$.messages[1].content[0]")]
 
@@ -89,7 +89,7 @@ def test_a_host_that_signs_nothing_gets_its_own_thinking_back() -> None:
     history = [USER, by_host(UNSIGNED, call()), result()]
     own = told(history, chat, model="thinker", provider="deepseek")
     assert own.value == tuple(history)
-    assert own.report.losses == []
+    assert own.report.entries == []
     for other in ({"model": "other", "provider": "deepseek"}, {"provider": "groq"}):
         assert losses(told(history, chat, **other)) == [("dropped", "$.messages[1].content[0]")]
 
@@ -98,9 +98,9 @@ def test_sealed_thinking_goes_back_by_whoever_handed_it_on() -> None:
     chat = target("openai-chat", family=None)
     sealed = il.RedactedThinkingBlock("xx", raw={"openai-chat": {"format": "openai-responses-v1"}})
     message = by_host(sealed, il.TextBlock("a"), provider="vercel")
-    assert told([USER, message], chat, provider="vercel").report.losses == []
+    assert told([USER, message], chat, provider="vercel").report.entries == []
     openai = target("openai-responses", family="openai")
-    assert told([USER, message], openai).report.losses == []
+    assert told([USER, message], openai).report.entries == []
     assert losses(told([USER, message], target())) == [("dropped", "$.messages[1].content[0]")]
 
 
@@ -114,13 +114,13 @@ def test_sealed_thinking_goes_back_by_whoever_handed_it_on() -> None:
 )
 def test_a_model_is_itself_under_all_of_its_names(named: str) -> None:
     said = assistant(SIGNED, protocol="bedrock", model="bedrock:anthropic.claude-sonnet-4-5-v1:0")
-    assert told([USER, said], target(), model=named).report.losses == []
+    assert told([USER, said], target(), model=named).report.entries == []
 
 
 def test_a_tag_of_ollama_is_no_provider() -> None:
     said = assistant(UNSIGNED, protocol="ollama", model="ollama:qwen3:8b", provider="ollama")
     ollama = target("ollama", family=None)
-    assert told([USER, said], ollama, model="qwen3:8b", provider="ollama").report.losses == []
+    assert told([USER, said], ollama, model="qwen3:8b", provider="ollama").report.entries == []
     assert losses(told([USER, said], ollama, model="llama3:8b", provider="ollama")) != []
 
 
@@ -146,4 +146,4 @@ def test_from_claude_5_on_thinking_is_bound_to_the_account() -> None:
         other = told([USER, vertex], target(), model=model, provider="anthropic")
         assert [path for _, path in losses(other)] == paths
         own = told([USER, vertex], target(), model=model, provider="vertex")
-        assert own.report.losses == []
+        assert own.report.entries == []

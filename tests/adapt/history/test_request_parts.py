@@ -44,9 +44,11 @@ def test_forbidden_tools_are_left_out(
     done = retold(target, choice)
     assert "".join([tool.name for tool in done.value.tools]) == names
     assert done.value.options.tool_choice == left
-    lost = [loss.path for loss in done.report if loss.kind == "dropped"]
+    lost = [loss.path for loss in done.report.entries if loss.kind == "dropped"]
     assert lost == [f"$.tools[{at}]" for at, name in enumerate("fgh") if name not in names]
-    moved = [loss.path.removesuffix(".names") for loss in done.report if loss.kind == "moved"]
+    moved = [
+        loss.path.removesuffix(".names") for loss in done.report.entries if loss.kind == "moved"
+    ]
     assert moved == (["$.options.tool_choice"] if lost else [])
 
 
@@ -78,7 +80,7 @@ def test_it_is_left_out_elsewhere_with_a_note(target: str) -> None:
     assert request.tools[0].input_schema == plain
     assert request.options.response_format is not None
     assert request.options.response_format.schema == plain
-    lost = [loss for loss in done.report if "propertyOrdering" in loss.reason]
+    lost = [loss for loss in done.report.entries if "propertyOrdering" in loss.reason]
     assert [loss.severity for loss in lost] == ["info", "info"]
 
 
@@ -96,7 +98,7 @@ def test_chat_has_metadata_of_answers_that_are_stored() -> None:
     done = converted(store=True)
     assert done.wire["metadata"] == {"team": "x"}
     assert done.wire["store"] is True
-    assert not list(done.report)
+    assert not list(done.report.entries)
 
 
 @pytest.mark.parametrize("body", [{}, {"store": False}])
@@ -104,7 +106,7 @@ def test_metadata_of_other_answers_is_reported_and_not_sent_to_chat(body: dict[s
     done = converted(**body)
     assert "metadata" not in done.wire
     assert done.wire.get("store") is not True
-    assert "$.options.metadata" in [loss.path for loss in done.report]
+    assert "$.options.metadata" in [loss.path for loss in done.report.entries]
 
 
 def test_metadata_goes_home_to_chat_as_it_came() -> None:

@@ -121,7 +121,11 @@ def test_text_that_comes_as_bytes_stays_in_results_that_hold_no_files(
     source, wire = AS_BYTES[name]
     converted = il.convert(wire, source, target)
     assert WORDS in json.dumps(result_of(converted.wire))
-    assert {loss.kind for loss in converted.report} <= {"downgraded", "approximated", "dropped"}
+    assert {loss.kind for loss in converted.report.entries} <= {
+        "downgraded",
+        "approximated",
+        "dropped",
+    }
 
 
 def test_bytes_that_are_no_text_follow_the_results() -> None:
@@ -134,7 +138,7 @@ def test_the_title_and_the_address_of_a_search_result_stand_before_its_text() ->
     source, wire = RESULTS["search result"]
     converted = il.convert(wire, source, "openai-chat")
     assert result_of(converted.wire)["content"] == f"[Pier (https://b.example)]\n{WORDS}"
-    assert [loss.kind for loss in converted.report] == ["downgraded"]
+    assert [loss.kind for loss in converted.report.entries] == ["downgraded"]
 
 
 def test_a_model_without_documents_in_results_gets_their_text() -> None:

@@ -91,7 +91,7 @@ def test_schemas_lose_keywords_only_and_never_properties_of_that_name() -> None:
         "type": "object",
         "properties": {"additionalProperties": {"type": "string"}},
     }
-    assert [loss.path for loss in out.report] == [
+    assert [loss.path for loss in out.report.entries] == [
         "$.tools[0].input_schema.additionalProperties",
         "$.tools[0].input_schema.properties.additionalProperties.pattern",
     ]
@@ -102,7 +102,7 @@ def test_a_vendors_own_tool_is_left_out_abroad() -> None:
     tool = il.ToolDefinition("web_search", kind="web_search_20250305", executor="provider")
     out = retell(il.Request((USER,), tools=(tool,)), target())
     assert out.value.tools == ()
-    assert [(loss.path, loss.severity) for loss in out.report] == [("$.tools[0]", "error")]
+    assert [(loss.path, loss.severity) for loss in out.report.entries] == [("$.tools[0]", "error")]
 
 
 def test_thinking_in_an_answer_is_shown_without_its_signature() -> None:
@@ -130,11 +130,13 @@ def test_what_the_provider_keeps_is_known_by_the_value_itself() -> None:
     keeps = target("openai-responses", family="openai", continues=frozenset({"response_id"}))
     request = il.Request((result("x" * 70),), continues=il.Continues(response_id="r1"))
     assert retell(request, keeps).value == request
-    assert retell(request.replace(raw={"openai-responses": {}}), keeps).report.losses == []
+    assert retell(request.replace(raw={"openai-responses": {}}), keeps).report.entries == []
     other = retell(request.replace(raw={"anthropic": {}}), keeps)
-    assert [loss.path for loss in other.report] == ["$.messages[0]", "$.continues"]
+    assert [loss.path for loss in other.report.entries] == ["$.messages[0]", "$.continues"]
     token = retell(il.Request((USER,), continues=il.Continues(token="t")), keeps)
-    assert [(loss.path, loss.severity) for loss in token.report] == [("$.continues", "error")]
+    assert [(loss.path, loss.severity) for loss in token.report.entries] == [
+        ("$.continues", "error")
+    ]
 
 
 # -- what is refused for its form ------------------------------------------------------------------
@@ -146,7 +148,7 @@ def test_a_line_to_one_service_is_not_shown_to_another() -> None:
     chat = target("openai-chat", family=None)
     out = told([both, USER], chat)
     assert out.value == (il.Message.system([il.TextBlock("be kind")]), USER)
-    assert [(loss.path, loss.severity) for loss in out.report] == [
+    assert [(loss.path, loss.severity) for loss in out.report.entries] == [
         ("$.messages[0].content[0]", "info")
     ]
     assert told([il.Message.system([line]), USER], chat).value == (USER,)

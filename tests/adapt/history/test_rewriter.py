@@ -49,7 +49,7 @@ def test_failed_and_cancelled_turns_are_left_out_with_their_results() -> None:
 )
 def test_who_stopped_a_turn_does_not_miss_it(status: il.MessageStatus, severity: str) -> None:
     out = told([USER, assistant(call(), status=status), result(), USER], target())
-    assert [loss.severity for loss in out.report] == [severity, severity]
+    assert [loss.severity for loss in out.report.entries] == [severity, severity]
 
 
 T = TypeVar("T")
@@ -228,7 +228,7 @@ def variants(make: Callable[[Twist], T]) -> Iterator[T]:
 def outcome(value: Any, to: Dialect, way: dict[str, Any]) -> Any:
     """What is retold, what is written of it, and all that was lost on the way."""
     told = il.retell(value, to, **way)
-    retold = il.dumps(told.value), list(told.report.losses)
+    retold = il.dumps(told.value), list(told.report.entries)
     if to.package == "nowhere":
         return retold
     try:
@@ -239,7 +239,7 @@ def outcome(value: Any, to: Dialect, way: dict[str, Any]) -> Any:
         )
     except InterlinguaError as error:
         return retold, str(error)
-    return retold, done.json(), done.report.losses
+    return retold, done.json(), done.report.entries
 
 
 def require_agreement(place: Any, name: str, never: Any, values: list[Any], to: Dialect) -> None:

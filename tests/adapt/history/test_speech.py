@@ -27,7 +27,7 @@ def test_the_transcript_is_said_as_text(target: str) -> None:
     body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
     done = il.convert(body, "openai-chat", target, kind="response")
     assert il.dialect(target).read_response(done.wire).message.text == "beep beep"
-    assert ("downgraded", "$.message.content[0]") in [(x.kind, x.path) for x in done.report]
+    assert ("downgraded", "$.message.content[0]") in [(x.kind, x.path) for x in done.report.entries]
 
 
 @pytest.mark.parametrize("target", SILENT)
@@ -45,7 +45,7 @@ def test_the_transcript_of_a_stream_is_said_as_text(target: str) -> None:
     frames = decoder(target)
     events = [e for f in (*frames.feed(data), *frames.close()) for e in reader.feed(f)]
     assert il.fold([*events, *reader.close()]).message.text == "beep beep"
-    assert ("downgraded", "$.message.content[0]") in [(x.kind, x.path) for x in done.report]
+    assert ("downgraded", "$.message.content[0]") in [(x.kind, x.path) for x in done.report.entries]
 
 
 @pytest.mark.parametrize("target", ["gemini", "openrouter", "gemini-interactions"])
@@ -67,5 +67,5 @@ def test_the_type_of_sound_for_gemini_is_that_of_its_first_bytes() -> None:
         done = il.dialect("gemini").write_response(il.Response(message))
         (part,) = done.wire["candidates"][0]["content"]["parts"]
         assert part["inlineData"]["mimeType"] == kind
-        (filled,) = [loss for loss in done.report if "media_type" in loss.path]
+        (filled,) = [loss for loss in done.report.entries if "media_type" in loss.path]
         assert (filled.severity, kind in filled.reason) == ("info", True)

@@ -36,7 +36,7 @@ def test_foreign_signatures_and_hidden_thinking_are_left_out_and_told_of() -> No
     assert isinstance(thought, il.ThinkingBlock)
     assert (thought.text, thought.signature) == ("Hm.", None)
     assert text == TEXT
-    paths = [loss.path for loss in found.report]
+    paths = [loss.path for loss in found.report.entries]
     assert "$.message.content[0].signature" in paths
     assert "$.message.content[1]" in paths
 
@@ -47,7 +47,7 @@ def test_signatures_stay_within_their_family() -> None:
     thought, _ = il.fold(events_of("bedrock", b"".join(found))).message.content
     assert isinstance(thought, il.ThinkingBlock)
     assert thought.signature == "c2ln"
-    assert not [loss for loss in found.report if "signature" in loss.path]
+    assert not [loss for loss in found.report.entries if "signature" in loss.path]
 
 
 @pytest.mark.parametrize("target", [name for name in DIALECTS if name != "anthropic"])
@@ -59,7 +59,7 @@ def test_hosted_tools_do_not_cross_vendors(target: str) -> None:
     message = il.fold(events_of(target, out)).message
     assert message.text == "So it is."
     assert len(message.content) == 1
-    dropped = {loss.path for loss in found.report if loss.kind == "dropped"}
+    dropped = {loss.path for loss in found.report.entries if loss.kind == "dropped"}
     assert {"$.message.content[0]", "$.message.content[1]"} <= dropped
 
 
@@ -68,7 +68,7 @@ def test_a_placeholder_stands_where_nothing_is_left(target: str) -> None:
     found = il.stream_convert([searched()], "anthropic", target)
     message = il.fold(events_of(target, b"".join(found))).message
     assert message.text == PLACEHOLDER
-    assert ("approximated", "$.message.content") in {(x.kind, x.path) for x in found.report}
+    assert ("approximated", "$.message.content") in {(x.kind, x.path) for x in found.report.entries}
 
 
 @pytest.mark.parametrize("target", DIALECTS)

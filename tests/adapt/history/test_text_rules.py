@@ -32,7 +32,7 @@ def test_texts_that_say_nothing_are_left_out_or_stood_in_for() -> None:
         ("approximated", "$.messages[1].content"),
         ("approximated", "$.messages[2].content"),
     ]
-    assert {loss.severity for loss in out.report} == {"info"}
+    assert {loss.severity for loss in out.report.entries} == {"info"}
     assert told([nothing], target()).value == (nothing,)
 
 

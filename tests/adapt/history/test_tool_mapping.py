@@ -80,7 +80,7 @@ def test_a_search_crosses_with_the_options_that_have_a_place(
     written = told("anthropic", model, SEARCH)
     assert written.wire["tools"] == [tool]
     assert lost(written) == {CROSSED, *dropped(*without)}
-    assert {each.rule for each in written.report if each.path == "$.tools[0]"} != {None}
+    assert {each.rule for each in written.report.entries if each.path == "$.tools[0]"} != {None}
 
 
 def test_how_much_a_search_reads_is_said_as_how_often_it_searches() -> None:
@@ -225,7 +225,7 @@ def test_tools_of_amazon_are_said_by_their_names() -> None:
     assert tools[:2] == [GROUNDING, {"systemTool": {"name": "nova_code_interpreter"}}]
     assert tools[2]["toolSpec"]["name"] == "f"
     assert dropped("max_uses", "blocked_domains", "user_location") < lost(written)
-    assert "has it as nova_grounding (rule nova-2, told)" in str(written.report)
+    assert "has it as nova_grounding (rule nova-2, told)" in str(written.report.entries)
 
 
 def test_tools_of_amazon_cross_to_others() -> None:
@@ -290,7 +290,7 @@ def test_a_search_that_chat_asks_for_beside_the_tools_is_a_tool_elsewhere(
 def test_without_the_thing_what_was_asked_for_beside_the_tools_is_told_as_before() -> None:
     request = body("openai-chat", [], web_search_options=OPTIONS)
     written = il.convert(request, "openai-chat", "ollama", model="ollama:llama3.2")
-    assert lost(written) == {("dropped", "info", BESIDE)}
+    assert lost(written) == {("dropped", "warning", BESIDE)}
 
 
 def test_search_models_of_chat_are_told_beside_the_tools() -> None:
@@ -312,7 +312,7 @@ def test_plugins_of_openrouter_are_tools_elsewhere_and_the_others_stay() -> None
         ("approximated", "warning", "$.raw.openrouter.plugins[0]"),
         ("dropped", "warning", "$.raw.openrouter.plugins[0].max_results"),
         ("approximated", "warning", "$.raw.openrouter.plugins[2]"),
-        ("dropped", "info", "$.raw.openrouter.plugins"),
+        ("dropped", "warning", "$.raw.openrouter.plugins"),
     }
 
 

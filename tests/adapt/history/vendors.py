@@ -41,7 +41,7 @@ def told(source: str, model: str, *tools: Any, **more: Any) -> il.Written:
 
 def lost(written: il.Written) -> set[tuple[str, str, str]]:
     """What is told of the tools."""
-    all = [(each.kind, each.severity, each.path) for each in written.report]
+    all = [(each.kind, each.severity, each.path) for each in written.report.entries]
     return {each for each in all if each[2].startswith(("$.tools", "$.options.tool", "$.raw"))}
 
 

@@ -114,7 +114,7 @@ def test_the_model_changes_in_the_middle_and_the_history_is_said_again(
                 "and now?",
             ]
             assert chat.report is not None
-            assert any(loss.block_type == "thinking" for loss in chat.report)
+            assert any(loss.block_type == "thinking" for loss in chat.report.entries)
 
     asyncio.run(main())
 

@@ -39,5 +39,5 @@ def test_the_note_which_of_the_queue_a_message_was_is_nobodys_loss() -> None:
     request = il.Request(messages=(message,), model="m", options=il.Options(max_output_tokens=9))
     for name in il.dialects():
         retold = il.retell(request, name)
-        assert retold.report.losses == []
-        assert il.dialect(name).write_request(retold.value).report.losses == []
+        assert retold.report.entries == []
+        assert il.dialect(name).write_request(retold.value).report.entries == []

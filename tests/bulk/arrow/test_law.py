@@ -49,7 +49,7 @@ def test_transcripts_come_back_but_for_where_their_files_lay(sample: Sample) -> 
     transcript = transcripts.read(sample.path)
     [back] = through_parquet([transcript])
     assert told(back) == told(transcript)
-    assert back.report.losses == transcript.report.losses
+    assert back.report.entries == transcript.report.entries
     assert back.origin is None
 
 

@@ -43,7 +43,9 @@ def require_converted(rows: list[dict[str, Any]]) -> None:
             continue
         told = il.convert(body(row["number"]), "openai-chat", "anthropic")
         assert json.loads(row["wire"]) == told.wire
-        assert [loss["reason"] for loss in row["losses"]] == [each.reason for each in told.report]
+        assert [loss["reason"] for loss in row["losses"]] == [
+            each.reason for each in told.report.entries
+        ]
         assert row["error"] is None
 
 

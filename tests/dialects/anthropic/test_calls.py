@@ -59,7 +59,7 @@ def test_a_failed_result_has_its_flag() -> None:
     wire, report = write(Message.tool_result("toolu_1", "No.", is_error=True, tool_name="f"))
     part = {"type": "tool_result", "tool_use_id": "toolu_1", "content": [text("No.")]}
     assert wire["messages"] == [user({**part, "is_error": True})]
-    assert not report
+    assert not report.entries
 
 
 def test_a_tool_that_a_search_found_is_its_name() -> None:
@@ -71,7 +71,7 @@ def test_results_hold_images_and_documents() -> None:
     image = ImageBlock(Source("base64", PNG), "image/png")
     wire, report = write(Message.tool_result("toolu_1", [TextBlock("See"), image]))
     assert [p["type"] for p in wire["messages"][0]["content"][0]["content"]] == ["text", "image"]
-    assert not report
+    assert not report.entries
 
 
 SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"q": "x"}}
@@ -95,7 +95,7 @@ def test_hosted_calls_and_results_stay_in_the_models_turn() -> None:
     assert call.executor == "provider"
     assert found.content == (DocumentBlock(Source("url", "https://example.com"), title="E"),)
     request = Request((message,), "m", options=Options(max_output_tokens=9))
-    assert DIALECT.write_request(request).report.losses == []
+    assert DIALECT.write_request(request).report.entries == []
 
 
 @pytest.mark.parametrize(

@@ -103,9 +103,9 @@ def test_changes_are_written_where_others_made_them() -> None:
     parts = [text("Now"), change("tool_addition"), change("tool_removal", "old")]
     config = {"output_config": {"effort": "low"}, "clear_at": "next_user_message"}
     assert written.wire["messages"][1:] == [system(*parts, **config), system(text("b"))]
-    assert [(loss.kind, loss.path) for loss in written.report if "changes" in loss.path] == [
-        ("approximated", "$.messages[1].changes.effort")
-    ]
+    assert [
+        (loss.kind, loss.path) for loss in written.report.entries if "changes" in loss.path
+    ] == [("approximated", "$.messages[1].changes.effort")]
 
 
 def test_changes_that_were_taken_back_are_not_written() -> None:
@@ -121,10 +121,10 @@ def test_changes_without_a_place_are_told() -> None:
     message = Message(Role.SYSTEM, (TextBlock("Now"),), changes=odd)
     _, report = write(Message.user("Hi", "ada"), message)
     paths = ["$.messages[1].changes.tools_added", "$.messages[1].changes.effort"]
-    assert [loss.path for loss in report if "changes" in loss.path] == paths
+    assert [loss.path for loss in report.entries if "changes" in loss.path] == paths
     leading = Message(Role.SYSTEM, (TextBlock("a"),), changes=Changes(effort="low"))
     _, report = write(leading, Message.user("Hi"))
-    assert [loss.path for loss in report if "changes" in loss.path] == [
+    assert [loss.path for loss in report.entries if "changes" in loss.path] == [
         "$.messages[0].changes.effort"
     ]
 

@@ -68,7 +68,7 @@ def test_media_are_read_and_written(wire: dict[str, Any], block: MediaBlock) -> 
     assert read(body(user(wire))).messages[0].content == (block,)
     written, report = write(Message.user(block))
     assert written["messages"] == [user(wire)]
-    assert not report
+    assert not report.entries
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_an_image_without_a_type_gets_the_one_its_data_begins_like(
 ) -> None:
     wire, report = write(Message.user(ImageBlock(Source("base64", data))))
     assert wire["messages"][0]["content"][0]["source"]["media_type"] == media_type
-    assert not report
+    assert not report.entries
 
 
 def test_the_type_of_what_is_behind_an_address_is_not_said() -> None:
@@ -162,7 +162,7 @@ def test_a_text_document_that_comes_as_bytes_is_said_as_text(kind: str) -> None:
     done = il.dialect("anthropic").write_request(il.Request((il.Message.user([block]),), "m"))
     (part,) = done.wire["messages"][0]["content"]
     assert part["source"] == {"type": "text", "media_type": "text/plain", "data": "hello world"}
-    paths = [loss.path.rpartition(".")[2] for loss in done.report]
+    paths = [loss.path.rpartition(".")[2] for loss in done.report.entries]
     assert "source" in paths
     assert ("media_type" in paths) is (kind != "text/plain")
 
@@ -171,4 +171,4 @@ def test_a_text_document_that_comes_as_bytes_is_said_as_text(kind: str) -> None:
 def test_bytes_that_are_no_text_are_still_dropped(data: str) -> None:
     block = il.DocumentBlock(il.Source("base64", data), "text/plain")
     done = il.dialect("anthropic").write_request(il.Request((il.Message.user([block]),), "m"))
-    assert "dropped" in [loss.kind for loss in done.report]
+    assert "dropped" in [loss.kind for loss in done.report.entries]

@@ -66,7 +66,7 @@ def test_each_role_has_its_turn(role: Role) -> None:
 def test_neighbours_of_one_role_share_a_turn() -> None:
     wire, report = write(Message.user("a"), Message.user("b"), Message.assistant("c"))
     assert wire["messages"] == [user(text("a"), text("b")), assistant(text("c"))]
-    assert not report
+    assert not report.entries
 
 
 def test_turns_of_one_role_that_stood_apart_stay_apart() -> None:

@@ -85,7 +85,7 @@ def test_a_thread_goes_on_from_a_message() -> None:
     limited = Options(max_output_tokens=9)
     request = Request(options=limited, continues=Continues(response_id="resp_0"))
     report = DIALECT.write_request(request).report
-    assert [(loss.path, loss.severity) for loss in report] == [("$.continues", "error")]
+    assert [(loss.path, loss.severity) for loss in report.entries] == [("$.continues", "error")]
 
 
 def test_a_limit_is_filled_in_where_none_is_given() -> None:

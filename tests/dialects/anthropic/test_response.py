@@ -120,14 +120,14 @@ def test_unknown_counts_are_unknown(counts: dict[str, Any]) -> None:
 def test_what_the_wire_demands_is_filled_in() -> None:
     wire, report = write(said(stop_reason=StopReason.END_TURN))
     assert wire["usage"] == {"input_tokens": 0, "output_tokens": 0}
-    assert not report
+    assert not report.entries
 
 
 def test_a_client_sees_unsigned_thinking() -> None:
     metadata = MessageMetadata(stop_reason=StopReason.END_TURN)
     wire, report = write(Message.assistant((ThinkingBlock("Hm."), TextBlock("Hi")), metadata))
     assert wire["content"][0] == {"type": "thinking", "thinking": "Hm.", "signature": ""}
-    assert not report
+    assert not report.entries
     assert DIALECT.read_response(wire).message.content[0] == ThinkingBlock("Hm.")
 
 
@@ -137,7 +137,7 @@ def test_what_an_answer_cannot_hold_is_in_the_report() -> None:
     wire, report = write(message, alternatives=(said(),))
     assert wire["content"] == []
     paths = ["$.alternatives[0]", "$.message.content[0]", "$.message.metadata.status"]
-    assert [loss.path for loss in report] == paths
+    assert [loss.path for loss in report.entries] == paths
 
 
 # Errors

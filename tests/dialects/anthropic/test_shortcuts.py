@@ -56,7 +56,7 @@ def written(way: Any, *given: Any) -> Any:
     """What a way writes, as bytes with keys in some order, and what it loses."""
     report = Report(NAME)
     wire = way(*given, LossRecorder(NAME, None, report))
-    return msgspec.json.encode(wire, order="sorted"), list(report)
+    return msgspec.json.encode(wire, order="sorted"), list(report.entries)
 
 
 # -- parts ----------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ def test_options_that_are_written_at_once(given: il.Options, mine: Any) -> None:
         out: dict[str, Any] = {}
         report = Report(NAME)
         way(given, out, mine, LossRecorder(NAME, None, report))
-        results.append((out, list(report)))
+        results.append((out, list(report.entries)))
     assert results[0] == results[1]
 
 

@@ -118,7 +118,7 @@ def test_a_plain_answer_is_said_in_the_order_of_this_wire() -> None:
         },
         {"type": "message_stop"},
     ]
-    assert not report
+    assert not report.entries
 
 
 @pytest.mark.requirement("P28", "P31")
@@ -183,7 +183,7 @@ def test_free_text_for_a_tool_becomes_an_object() -> None:
         ToolUseEnd(0, {"input": "*** x"}),
     )
     assert deltas(wires) == streaming.given('{"input":"*** x"}')
-    assert [loss.path for loss in report] == ["$.message.content[0].call_type"]
+    assert [loss.path for loss in report.entries] == ["$.message.content[0].call_type"]
 
 
 def test_a_signature_comes_last_in_its_block_whenever_it_came() -> None:
@@ -251,7 +251,9 @@ def test_a_refusal_is_said_as_text() -> None:
         BlockEnd(0, refusal),
     )
     assert deltas(wires) == streaming.words("N", "o.")
-    assert [(loss.kind, loss.path) for loss in report] == [("downgraded", "$.message.content[0]")]
+    assert [(loss.kind, loss.path) for loss in report.entries] == [
+        ("downgraded", "$.message.content[0]")
+    ]
 
 
 def test_what_has_no_place_is_left_out_and_reported_once() -> None:
@@ -269,14 +271,17 @@ def test_what_has_no_place_is_left_out_and_reported_once() -> None:
         BlockEnd(2, il.TextBlock("a")),
     )
     assert wires[1:-2] == block(0, {"type": "text", "text": ""}, *streaming.words("a"))
-    assert [loss.path for loss in report] == ["$.message.content[0]", "$.message.content[1]"]
+    assert [loss.path for loss in report.entries] == [
+        "$.message.content[0]",
+        "$.message.content[1]",
+    ]
 
 
 def test_further_answers_are_left_out_and_reported() -> None:
     response = answer(il.TextBlock("a")).replace(alternatives=(il.Message.assistant("b"),))
     wires, report = abroad(il.unfold(response))
     assert fold(wires).message.text == "a"
-    assert [loss.path for loss in report] == ["$.alternatives[0]"]
+    assert [loss.path for loss in report.entries] == ["$.alternatives[0]"]
 
 
 def test_marks_of_other_wires_say_nothing_here() -> None:
@@ -314,7 +319,7 @@ def test_nothing_comes_after_an_error() -> None:
     )
     assert kinds(wires)[-1] == "error"
     assert wires[-1]["error"] == {"type": "rate_limit_error", "message": "slow down"}
-    assert [loss.path for loss in report] == ["$.error.code", "$.error.status"]
+    assert [loss.path for loss in report.entries] == ["$.error.code", "$.error.status"]
     response = fold(wires)
     assert response.message.text == "Hel"
     assert response.error is not None
@@ -335,7 +340,7 @@ def test_what_waited_when_a_stream_broke_off_is_reported() -> None:
         ]
     )
     assert kinds(wires) == ["message_start", "content_block_start", "error"]
-    paths = [(loss.kind, loss.path) for loss in report]
+    paths = [(loss.kind, loss.path) for loss in report.entries]
     assert ("dropped", "$.message.content[1]") in paths
     assert ("dropped", "$.message.content[0]") not in paths
 
@@ -352,7 +357,7 @@ def test_own_hosted_tools_come_back_from_a_folded_answer() -> None:
         )
     )
     wires, report = abroad(il.unfold(response))
-    assert not report
+    assert not report.entries
     assert fold(wires) == response
 
 
@@ -370,13 +375,15 @@ def test_a_stream_keeps_what_a_whole_answer_keeps(response: il.Response) -> None
     assert accepted(wires)
     back = fold(wires)
     if response.error is not None:
-        assert laws.compare(response, back, list(report)) == []
+        assert laws.compare(response, back, list(report.entries)) == []
         return
     written = DIALECT.write_response(response)
     again = DIALECT.read_response(written.wire)
-    late = {loss.path for loss in report} - {loss.path for loss in written.report}
+    late = {loss.path for loss in report.entries} - {loss.path for loss in written.report.entries}
     assert all(path.endswith(".cache") for path in late)  # marks are for prompts
-    assert [loss for loss in report if loss.path not in late] == list(written.report)
+    assert [loss for loss in report.entries if loss.path not in late] == list(
+        written.report.entries
+    )
     lost = [path for path, _ in laws.facts(again) if path.endswith((".cache", ".ttl"))]
     assert laws.same_facts(back, again) or lost
 

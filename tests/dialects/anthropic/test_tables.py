@@ -62,4 +62,4 @@ def test_every_kind_of_error_can_be_said(kind: ErrorKind) -> None:
     assert wire["error"]["message"] == "The context is full."
     again = DIALECT.read_response(wire).error
     assert again is not None
-    assert (again.kind is kind) is ("$.error.kind" not in [loss.path for loss in report])
+    assert (again.kind is kind) is ("$.error.kind" not in [loss.path for loss in report.entries])

@@ -39,7 +39,7 @@ from tests.dialects.anthropic.wires import (
 def part_of(block: Block, role: str = "user") -> dict[str, Any]:
     """The part that a block alone in its message is written as, without a loss."""
     wire, report = write(Message(role, (block,)))  # type: ignore[arg-type]  # a word is a role
-    assert not report
+    assert not report.entries
     return wire["messages"][0]["content"][0]  # type: ignore[no-any-return]  # wires are JSON
 
 
@@ -65,7 +65,7 @@ def test_empty_text_of_an_answer_is_not_sent_back() -> None:
     assert message.content[0] == TextBlock("")
     wire, report = write(Message.user("Hi"), message)
     assert wire["messages"][1] == assistant(CALL)
-    assert [(loss.kind, loss.severity) for loss in report] == [("dropped", "info")]
+    assert [(loss.kind, loss.severity) for loss in report.entries] == [("dropped", "info")]
 
 
 @pytest.mark.requirement("P7")
@@ -172,7 +172,7 @@ def test_compacted_history_of_another_vendor_cannot_be_said() -> None:
     sealed = CompactionBlock(data="gAAA")
     wire, report = write(Message.user("Hi"), Message.assistant([sealed, TextBlock("Yes")]))
     assert wire["messages"][1]["content"] == [text("Yes")]
-    assert [(loss.severity, loss.path) for loss in report] == [
+    assert [(loss.severity, loss.path) for loss in report.entries] == [
         ("error", "$.messages[1].content[0]")
     ]
 

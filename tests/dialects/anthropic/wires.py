@@ -74,7 +74,7 @@ def write(*messages: Message, **more: Any) -> tuple[dict[str, Any], Report]:
 
 
 def losses(report: Report) -> list[tuple[str, str]]:
-    return [(loss.kind, loss.path) for loss in report]
+    return [(loss.kind, loss.path) for loss in report.entries]
 
 
 HELLO = Message.user("Hello")

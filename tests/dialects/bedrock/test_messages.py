@@ -124,7 +124,7 @@ def test_neighbours_of_one_role_become_one_turn() -> None:
     assert [turn["role"] for turn in wire["messages"]] == ["user", "assistant", "user"]
     assert wire["messages"][0]["content"] == [text("Hi"), text("Are you there?")]
     assert wire["messages"][2]["content"] == [result(), text("And?")]
-    assert not report
+    assert not report.entries
 
 
 def test_two_turns_of_one_role_stay_two() -> None:

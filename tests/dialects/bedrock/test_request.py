@@ -53,7 +53,7 @@ def test_a_longer_time_than_there_is_becomes_the_longest() -> None:
 
 def test_history_that_a_provider_keeps_is_reported() -> None:
     _, report = write(Message.user("Hi"), continues=Continues(response_id="resp_1"))
-    assert [(loss.path, loss.severity) for loss in report] == [("$.continues", "error")]
+    assert [(loss.path, loss.severity) for loss in report.entries] == [("$.continues", "error")]
 
 
 @pytest.mark.parametrize(

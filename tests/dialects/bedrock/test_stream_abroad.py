@@ -67,7 +67,7 @@ def inside(wires: list[Named]) -> list[Named]:
 
 
 def losses(report: Report) -> list[tuple[str, str]]:
-    return [(loss.kind, loss.path) for loss in report]
+    return [(loss.kind, loss.path) for loss in report.entries]
 
 
 ONE = il.ToolUseBlock("tooluse_1", "add", {"a": 1})
@@ -97,7 +97,7 @@ def test_a_plain_answer_is_said_in_the_order_of_this_wire() -> None:
             }
         },
     ]
-    assert not report
+    assert not report.entries
 
 
 @pytest.mark.requirement("P28", "P31")
@@ -176,13 +176,13 @@ def test_a_signature_comes_last_in_its_block_whenever_it_came(signature: str | N
         BlockEnd(0, thinking),
     )
     assert inside(wires) == thoughts(0, "H", "m", signature=signature)
-    assert not report
+    assert not report.entries
 
 
 def test_thinking_that_is_hidden_keeps_its_signature() -> None:
     wires, report = unfolded(il.ThinkingBlock("", "sig"), il.RedactedThinkingBlock("xyz"))
     assert inside(wires) == [*thoughts(0, signature="sig"), *redacted(1, "xyz")]
-    assert not report
+    assert not report.entries
 
 
 def test_a_block_may_end_as_another_kind_than_it_began() -> None:
@@ -251,7 +251,7 @@ def test_citations_stand_in_the_block_of_their_text() -> None:
     (back,) = fold(wires).message.content
     assert isinstance(back, il.TextBlock)
     assert (back.text, back.citations) == ("Warm.", (cited, late))
-    assert not report
+    assert not report.entries
 
 
 def test_a_refusal_is_said_as_text() -> None:
@@ -283,7 +283,7 @@ def test_hosted_tools_and_images_have_a_start() -> None:
         *("contentBlockStart", "contentBlockDelta", "contentBlockStop"),
     ]
     assert fold(wires).message.content == tuple(blocks)
-    assert not report
+    assert not report.entries
 
 
 def test_what_has_no_place_is_left_out_and_reported_once() -> None:
@@ -311,7 +311,7 @@ def test_further_answers_are_left_out_and_reported() -> None:
     response = answer(il.TextBlock("a")).replace(alternatives=(il.Message.assistant("b"),))
     wires, report = abroad(il.unfold(response))
     assert inside(wires) == words(0, "a")
-    assert [loss.path for loss in report] == ["$.alternatives[0]"]
+    assert [loss.path for loss in report.entries] == ["$.alternatives[0]"]
 
 
 def test_marks_of_other_wires_say_nothing_here() -> None:
@@ -351,7 +351,7 @@ def test_nothing_comes_after_an_error(
         ]
     )
     assert wires == [BEGUN, words(0, "Hel")[0], {name: {"message": "slow down"}}]
-    assert [loss.path for loss in report] == paths
+    assert [loss.path for loss in report.entries] == paths
     response = fold(wires)
     assert response.message.text == "Hel"
     assert response.error is not None
@@ -395,7 +395,7 @@ def test_what_is_private_to_this_wire_comes_back_from_a_folded_answer() -> None:
         )
     )
     wires, report = streaming.write(il.unfold(response))
-    assert not report
+    assert not report.entries
     assert fold(wires) == response
 
 
@@ -405,7 +405,7 @@ def test_what_stands_around_a_whole_message_is_reported() -> None:
         {"output": {"message": message, "x_beside": 1}, "stopReason": "end_turn"}
     )
     _, report = streaming.write(il.unfold(response))
-    assert [loss.path for loss in report] == [
+    assert [loss.path for loss in report.entries] == [
         "$.message.content[0].raw.bedrock.$beside",
         "$.raw.bedrock.output",
         "$.message.metadata.provider_raw.bedrock.x_more",
@@ -424,14 +424,14 @@ def test_several_messages_are_said_one_after_the_other() -> None:
 def test_a_stream_keeps_what_a_whole_answer_keeps(response: il.Response) -> None:
     wires, report = abroad(il.unfold(response))
     back = fold(wires)
-    assert laws.compare(response, back, list(report)) == []
+    assert laws.compare(response, back, list(report.entries)) == []
     if response.error is not None:
         return
     written = DIALECT.write_response(response)
     # Streams have no place for documents, other media, cache points and empty blocks.
-    more = [loss for loss in report if loss not in list(written.report)]
+    more = [loss for loss in report.entries if loss not in list(written.report.entries)]
     assert {loss.kind for loss in more} <= {"dropped"}
-    assert [loss for loss in report if loss not in more] == list(written.report)
+    assert [loss for loss in report.entries if loss not in more] == list(written.report.entries)
     assert more or laws.same_facts(back, DIALECT.read_response(written.wire))
 
 

@@ -89,7 +89,7 @@ def test_text_and_images_for_guardrails_are_text_and_images() -> None:
 def test_compacted_history_is_labelled_text() -> None:
     wire, report = write(Message.user("Hi"), Message.assistant([CompactionBlock("So far.")]))
     assert wire["messages"][1]["content"] == [text(SUMMARY.format("So far."))]
-    assert [loss.kind for loss in report] == ["downgraded"]
+    assert [loss.kind for loss in report.entries] == ["downgraded"]
 
 
 @pytest.mark.requirement("P41")

@@ -50,7 +50,7 @@ def test_tools_and_choice_are_fields() -> None:
 def test_each_choice_has_its_word(choice: ToolChoice, wire: Any) -> None:
     said, report = write(Message.user("Hi"), tools=(TOOL,), options=Options(tool_choice=choice))
     assert said["toolConfig"]["toolChoice"] == wire
-    assert not report
+    assert not report.entries
     assert read(said).options.tool_choice == choice
 
 

@@ -14,7 +14,7 @@ def test_commentary_is_a_plan_only_before_a_call() -> None:
     written = DIALECT.write_request(il.Request(turns, "m"))
     assert written.wire["messages"][0]["tool_plan"] == "I look."
     assert written.wire["messages"][1] == {"role": "assistant", "content": "I look."}
-    assert [loss.path for loss in written.report] == ["$.messages[1].content[0].phase"]
+    assert [loss.path for loss in written.report.entries] == ["$.messages[1].content[0].phase"]
 
 
 def test_a_failed_result_is_marked_in_its_text() -> None:
@@ -43,6 +43,6 @@ def test_documents_of_others_stand_beside_the_messages() -> None:
     written = DIALECT.write_request(il.Request((il.Message.user("Hi"), late), "m"))
     assert written.wire["documents"] == [{"data": {"text": "It rains.", "title": "Weather"}}]
     assert written.wire["messages"][1] == user("And?")
-    assert [(loss.kind, loss.path) for loss in written.report] == [
+    assert [(loss.kind, loss.path) for loss in written.report.entries] == [
         ("moved", "$.messages[1].content[1]")
     ]

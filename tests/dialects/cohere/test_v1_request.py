@@ -39,7 +39,7 @@ def test_what_comes_from_elsewhere_is_written_in_v2() -> None:
     assert [each["role"] for each in again.wire["messages"]] == [
         *("system", "user", "assistant", "tool", "assistant", "user")
     ]
-    assert list(again.report) == []
+    assert list(again.report.entries) == []
 
 
 def test_a_turn_that_is_added_is_asked_now() -> None:

@@ -119,7 +119,7 @@ def test_all_results_of_a_turn_share_one_content() -> None:
     assert [list(part) for part in parts] == [["functionResponse"]] * 2 + [["text"]]
     assert [part["functionResponse"]["name"] for part in parts[:2]] == ["add", "weather"]
     assert len(wire["contents"]) == 3
-    assert not report
+    assert not report.entries
 
 
 @pytest.mark.requirement("P11", "P9")

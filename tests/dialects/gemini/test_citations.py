@@ -53,7 +53,7 @@ def rewritten(response: Response, block: int, at: int, **change: Any) -> Respons
     content[block] = text.replace(citations=tuple(cited))
     changed = response.replace(message=response.message.replace(content=tuple(content)))
     written = DIALECT.write_response(changed)
-    assert all(".raw." in loss.path for loss in written.report)
+    assert all(".raw." in loss.path for loss in written.report.entries)
     back = DIALECT.read_response(written.wire)
     assert set(citations(back, block)) == set(cited)
     return back
@@ -224,7 +224,7 @@ def test_the_passage_of_an_answer_is_no_quotation_from_its_source(target: str) -
     wire = answer(text(SAID), groundingMetadata=metadata)
     done = il.convert(wire, "gemini", target, "response")
     assert "Föhn" not in json.dumps(QUOTES[target](done.wire), ensure_ascii=False)
-    assert not [loss for loss in done.report if "segment" in loss.path]
+    assert not [loss for loss in done.report.entries if "segment" in loss.path]
 
 
 def test_a_quotation_from_a_source_is_no_passage_of_the_answer() -> None:
@@ -246,7 +246,7 @@ def test_a_quotation_from_a_source_is_no_passage_of_the_answer() -> None:
     done = il.convert(wire, "anthropic", "gemini", "response")
     [support] = done.wire["candidates"][0]["groundingMetadata"]["groundingSupports"]
     assert support["segment"] == {"text": "blue", "partIndex": 1}
-    assert [loss for loss in done.report if loss.path.endswith("cited_text")]
+    assert [loss for loss in done.report.entries if loss.path.endswith("cited_text")]
 
 
 def test_the_text_of_a_segment_follows_the_answer() -> None:

@@ -105,7 +105,7 @@ def test_a_plain_answer_is_pieces_and_an_end() -> None:
             "responseId": "resp_1",
         },
     ]
-    assert not report
+    assert not report.entries
 
 
 @pytest.mark.requirement("P28", "P31")
@@ -256,7 +256,9 @@ def test_a_text_that_says_nothing_is_no_block() -> None:
         TextDelta(1, "a"),
     )
     assert parts(wires) == [[text("a")]]
-    assert [(loss.path, loss.severity) for loss in report] == [("$.message.content[0]", "info")]
+    assert [(loss.path, loss.severity) for loss in report.entries] == [
+        ("$.message.content[0]", "info")
+    ]
 
 
 def test_citations_are_said_at_the_end() -> None:
@@ -317,7 +319,7 @@ def test_several_answers_are_said_side_by_side() -> None:
     )
     assert parts(wires) == [[text("a")], [text("c")]]
     assert parts(wires, 1) == [[text("b")], [text("d")]]
-    assert not report
+    assert not report.entries
     back = fold(wires)
     assert (back.message.text, back.alternatives[0].text) == ("ac", "bd")
     assert back.alternatives[0].metadata.stop_reason is il.StopReason.MAX_TOKENS
@@ -334,7 +336,7 @@ def test_a_blocked_prompt_is_complete(feedback: Json) -> None:
     response = DIALECT.read_response({"promptFeedback": feedback})
     wires, report = abroad(il.unfold(response))
     assert accepted(wires)
-    assert not report
+    assert not report.entries
     message = fold(wires).message
     assert message.metadata.stop_reason is il.StopReason.CONTENT_FILTER
 
@@ -347,7 +349,7 @@ def test_own_tools_and_rests_come_back_from_a_folded_answer() -> None:
     wire["candidates"][0]["tokenCount"] = 3
     response = DIALECT.read_response(wire)
     wires, report = abroad(il.unfold(response))
-    assert not report
+    assert not report.entries
     back = fold(wires)
     assert back == response
     assert DIALECT.write_response(back).wire == wire
@@ -402,12 +404,12 @@ def test_a_stream_keeps_what_a_whole_answer_keeps(response: il.Response) -> None
     assert accepted(wires)
     back = fold(wires)
     if response.error is not None:
-        assert laws.compare(response, back, list(report)) == []
+        assert laws.compare(response, back, list(report.entries)) == []
         return
     goes_home(wires)
     written = DIALECT.write_response(response)
     again = DIALECT.read_response(written.wire)
-    assert list(report) == list(written.report)
+    assert list(report.entries) == list(written.report.entries)
     assert laws.same_facts(back, again)
     assert back.message.content == again.message.content
 

@@ -71,7 +71,7 @@ def read_answer(wire: Any) -> Response:
 
 def assert_home(wire: Any, written: Written) -> None:
     assert same(written.wire, wire), written.wire
-    assert not written.report, str(written.report)
+    assert not written.report.entries, str(written.report)
 
 
 def write(*messages: Message, options: Options | None = None) -> tuple[Wire, Report]:
@@ -82,4 +82,4 @@ def write(*messages: Message, options: Options | None = None) -> tuple[Wire, Rep
 
 
 def losses(report: Report) -> list[tuple[str, str]]:
-    return [(loss.kind, loss.path) for loss in report]
+    return [(loss.kind, loss.path) for loss in report.entries]

@@ -70,7 +70,7 @@ def read(wires: list[Any]) -> list[Event]:
     events = streaming.events_of(DIALECT, frames, frame)
     written, report = streaming.frames_of(DIALECT, events)
     assert written == frames
-    assert list(report) == []
+    assert list(report.entries) == []
     assert streaming.disorder(events) == []
     return events
 

@@ -130,7 +130,7 @@ def test_what_has_no_place_is_told() -> None:
     request = il.Request((il.Message.user("q"), message), "m", options=options)
     written = DIALECT.write_request(request)
     assert written.wire["input"][1:] == [output(text("a"), text("No."))]
-    assert {(loss.kind, loss.path) for loss in written.report} == {
+    assert {(loss.kind, loss.path) for loss in written.report.entries} == {
         ("dropped", "$.messages[1].content[0].signature"),
         ("dropped", "$.messages[1].content[1]"),
         ("downgraded", "$.messages[1].content[2]"),
@@ -145,4 +145,4 @@ def test_a_document_that_is_text_is_said_as_text() -> None:
     written = DIALECT.write_request(il.Request((il.Message.user([page, sound]),), "m"))
     kinds = [part["type"] for part in written.wire["input"][0]["content"]]
     assert kinds == ["text", "audio"]
-    assert [loss.kind for loss in written.report] == ["downgraded", "approximated"]
+    assert [loss.kind for loss in written.report.entries] == ["downgraded", "approximated"]

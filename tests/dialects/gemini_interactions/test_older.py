@@ -81,7 +81,9 @@ def test_an_edit_shows_where_it_was_made() -> None:
 def test_an_answer_in_outputs_is_heard_everywhere(target: str) -> None:
     done = il.convert(RESPONSES["a text"], NAME, target, "response")
     assert "Your name is Alice." in json.dumps(done.wire)
-    assert not [loss for loss in done.report if "role" in loss.path or "outputs" in loss.path]
+    assert not [
+        loss for loss in done.report.entries if "role" in loss.path or "outputs" in loss.path
+    ]
 
 
 def test_a_translation_into_interactions_has_the_newer_revision() -> None:
@@ -94,7 +96,7 @@ def test_a_stream_goes_home_byte_for_byte(name: str) -> None:
     events = streaming.events_of(DIALECT, STREAMS[name], lambda each: each)
     frames, report = streaming.frames_of(DIALECT, events)
     assert frames == STREAMS[name]
-    assert list(report) == []
+    assert list(report.entries) == []
     assert streaming.disorder(events) == []
 
 

@@ -115,7 +115,7 @@ def test_metadata_of_others_becomes_labels_where_it_can() -> None:
     options = il.Options(metadata={"team": "a", "Who": "B C"})
     written = DIALECT.write_request(il.Request((il.Message.user("q"),), "m", options=options))
     assert written.wire["labels"] == {"team": "a"}
-    assert [(loss.kind, loss.path) for loss in written.report] == [
+    assert [(loss.kind, loss.path) for loss in written.report.entries] == [
         ("approximated", "$.options.metadata")
     ]
 

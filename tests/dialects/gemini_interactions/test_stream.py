@@ -162,4 +162,4 @@ def test_a_stream_that_fails_elsewhere_ends_with_an_error() -> None:
     ]
     wires, report = write(events)
     assert wires[-1] == {"event_type": "error", "error": {"code": "internal", "message": "oops"}}
-    assert list(report) == []
+    assert list(report.entries) == []

@@ -61,7 +61,7 @@ def heard(body: bytes) -> list[Any]:
 def test_the_sdk_hears_the_stream_that_we_fold(name: str) -> None:
     response = answer(name)
     frames, report = streaming.frames_of(DIALECT, streaming.bare(il.unfold(response)))
-    assert list(report) == []
+    assert list(report.entries) == []
     events = heard(b"".join([sse.encode(frame) for frame in frames]))
     texts = [
         event.delta.text

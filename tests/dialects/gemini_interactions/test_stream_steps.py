@@ -70,7 +70,7 @@ def test_an_answer_of_others_is_told_in_steps() -> None:
     )
     response = il.Response(il.Message.assistant(content, known))
     wires, report = write(il.unfold(response))
-    assert list(report) == []
+    assert list(report.entries) == []
     starts = [wire["step"]["type"] for wire in wires[:-1] if wire["event_type"] == "step.start"]
     assert starts == ["thought", *["model_output"] * 3, *["function_call"] * 2]
     assert wires[0]["interaction"]["id"] == "v1_a"

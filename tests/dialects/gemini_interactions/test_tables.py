@@ -30,7 +30,9 @@ def test_a_changed_reason_is_another_status() -> None:
         written = DIALECT.write_response(response.replace(message=message))
         assert written.wire["status"] == word
         near = STATUSES[word][0] is not reason
-        assert [loss.path for loss in written.report] == ["$.message.metadata.stop_reason"] * near
+        assert [loss.path for loss in written.report.entries] == [
+            "$.message.metadata.stop_reason"
+        ] * near
 
 
 def test_an_error_of_others_is_said_with_a_code() -> None:

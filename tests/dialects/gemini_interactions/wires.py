@@ -79,7 +79,7 @@ def read(wire: Wire) -> il.Request:
     for each in (request, il.loads(il.dumps(request), il.Request)):
         written = DIALECT.write_request(each)
         assert difference(wire, written.wire) is None
-        assert list(written.report) == []
+        assert list(written.report.entries) == []
     return request
 
 
@@ -88,5 +88,5 @@ def read_answer(wire: Wire) -> il.Response:
     for each in (response, il.loads(il.dumps(response), il.Response)):
         written = DIALECT.write_response(each)
         assert difference(wire, written.wire) is None
-        assert list(written.report) == []
+        assert list(written.report.entries) == []
     return response

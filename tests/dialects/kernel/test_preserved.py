@@ -48,8 +48,8 @@ def test_an_unknown_block_goes_home_and_nowhere_else() -> None:
     own = {"x": 1}
     recorder = LossRecorder("toy", None, Report("toy"))
     assert write_unknown(UnknownBlock({"toy": own}), recorder) is own
-    assert recorder.report.losses == []
+    assert recorder.report.entries == []
     assert write_unknown(UnknownBlock({"other": own}), recorder) is None
     assert write_unknown(UnknownBlock({"toy": own, "other": own}, cache=Cache()), recorder) is own
-    reasons = [loss.reason for loss in recorder.report.losses]
+    reasons = [loss.reason for loss in recorder.report.entries]
     assert reasons == ["another dialect's", "private to other", "toy has no place for it"]

@@ -76,7 +76,7 @@ def test_a_loss_in_every_call_of_a_long_history_needs_no_index_of_everything(
         messages.append(Message.user("go on"))
         messages.append(Message.assistant("so").replace(content=(TextBlock("so"), call)))
         messages.append(Message.of_result(ToolResultBlock(call.id, (TextBlock("seen"),))))
-    losses = retell(Request(tuple(messages)), "gemini").report.losses
+    losses = retell(Request(tuple(messages)), "gemini").report.entries
     assert made == []
     assert [loss.path for loss in losses] == [
         f"$.messages[{3 * number + 1}].content[1].signature" for number in range(30)

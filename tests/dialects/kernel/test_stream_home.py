@@ -154,9 +154,9 @@ def test_an_event_that_is_put_in_is_said() -> None:
 def test_what_is_lost_is_reported_only_where_the_stream_was_changed() -> None:
     lines = [LINES[1], LINES[0], LINES[3], LINES[4]]  # thinking between two texts
     told = events_of(DIALECT, [Frame(None, line) for line in lines], Frame)
-    assert list(frames_of(DIALECT, told)[1]) == []
+    assert frames_of(DIALECT, told)[1].entries == []
     told[0] = _edited(told[0])
-    assert [loss.kind for loss in frames_of(DIALECT, told)[1]] == ["approximated"]
+    assert [loss.kind for loss in frames_of(DIALECT, told)[1].entries] == ["approximated"]
 
 
 class _Numbering:

@@ -53,4 +53,4 @@ def test_a_result_of_the_user_and_a_text_of_a_tool_are_told() -> None:
     recorder, report = recorded()
     report_speaker(Message(Role.USER, (TEXT, RESULT)), recorder)
     report_speaker(Message(Role.TOOL, (RESULT, TEXT)), recorder)
-    assert [loss.kind for loss in report.losses] == ["moved", "downgraded"]
+    assert [loss.kind for loss in report.entries] == ["moved", "downgraded"]

@@ -37,7 +37,7 @@ def test_an_unknown_count_is_left_out_or_reported(target: str, usage: il.Usage) 
     dialect = dialect_of(target)
     answer = response(usage)
     written = dialect.write_response(answer)
-    reported = {loss.path for loss in written.report}
+    reported = {loss.path for loss in written.report.entries}
     again = dialect.read_response(written.wire).message.metadata.usage or il.Usage()
     for name in COUNTS:
         before, after = getattr(usage, name), getattr(again, name)
@@ -47,7 +47,7 @@ def test_an_unknown_count_is_left_out_or_reported(target: str, usage: il.Usage) 
         elif before is None and after is None:
             assert f"{USAGE}.{name}" not in reported
     _, report = frames_of(dialect, il.unfold(answer))
-    assert sorted(loss.path for loss in report) == sorted(reported)
+    assert sorted(loss.path for loss in report.entries) == sorted(reported)
 
 
 BODIES: dict[str, dict[str, Any]] = {
@@ -67,9 +67,9 @@ def test_a_total_without_counts_goes_home_and_is_reported_abroad(source: str) ->
     read = dialect.read_response(body)
     home = dialect.write_response(read)
     assert laws.difference(body, home.wire) is None
-    assert list(home.report) == []
+    assert list(home.report.entries) == []
     report = il.convert(body, source, "cohere", kind="response").report
-    assert [loss for loss in report if f".usage.raw.{source}.total" in loss.path]
+    assert [loss for loss in report.entries if f".usage.raw.{source}.total" in loss.path]
     usage = read.message.metadata.usage
     assert usage is not None
     edited = usage.replace(input_tokens=2, cached_input_tokens=None, output_tokens=3)

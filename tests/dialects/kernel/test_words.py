@@ -36,7 +36,7 @@ def judge(source: str, word: str, calls: bool, target: str, said: Any, report: R
     meant = "other" if word == UNHEARD else meaning(source, word, calls, spoken=True)
     if meant == meaning(target, said, calls):
         return ""
-    if any(loss.path.endswith("metadata.stop_reason") for loss in report):
+    if any(loss.path.endswith("metadata.stop_reason") for loss in report.entries):
         return ""
     return f"{word} of {source} became {said!r} of {target}, unreported"
 
@@ -112,7 +112,7 @@ def test_a_word_of_coheres_first_chat_means_the_same_or_is_reported(word: str, t
     found.append((word_streamed(target, b"".join(streamed)), streamed.report))
     for said, report in found:
         assert said in vocabulary(target)
-        is_reported = any(loss.path.endswith("metadata.stop_reason") for loss in report)
+        is_reported = any(loss.path.endswith("metadata.stop_reason") for loss in report.entries)
         assert is_reported == (meaning(target, said, calls=False) != COHERE_V1[word])
 
 
@@ -240,7 +240,7 @@ def test_a_data_url_is_read_as_data_and_goes_home_as_it_came(
     assert block.type == ("image" if media_type == "image/png" else "document")
     assert (block.source, block.media_type) == (il.Source("base64", data), media_type)
     home = il.dialect(dialect).write_request(request)
-    assert (home.wire, home.report.losses) == (wire, [])
+    assert (home.wire, home.report.entries) == (wire, [])
     stored = il.loads(il.dumps(request), il.Request)
     assert il.dialect(dialect).write_request(stored).wire == wire
 
@@ -276,4 +276,4 @@ def test_another_media_type_is_written(dialect: str, body: Any, media_type: str,
     edited = message.replace(content=(*message.content[:-1], block.replace(media_type=other)))
     written = il.dialect(dialect).write_request(request.replace(messages=(edited,)))
     back: Any = il.dialect(dialect).read_request(written.wire).messages[-1].content[-1]
-    assert back.media_type == other or written.report.losses
+    assert back.media_type == other or written.report.entries

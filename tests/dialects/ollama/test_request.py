@@ -78,7 +78,7 @@ def test_several_texts_become_one_with_a_report() -> None:
         ("approximated", "$.messages[1].content[1]"),
         ("approximated", "$.messages[1].content[2]"),
     ]
-    assert {loss.severity for loss in report} == {"info"}
+    assert {loss.severity for loss in report.entries} == {"info"}
 
 
 def test_a_message_of_which_nothing_can_be_said_leaves_a_placeholder() -> None:
@@ -120,7 +120,7 @@ def test_the_data_of_an_image_tells_its_type(data: str, media_type: Any) -> None
     )
     wire, report = write(Message.user([TextBlock("What?"), image]))
     assert wire["messages"] == [user("What?", images=[data])]
-    assert not report
+    assert not report.entries
 
 
 def test_an_image_moves_behind_the_text_and_may_lose_its_type() -> None:
@@ -197,7 +197,7 @@ def test_a_refusal_is_said_as_text_and_what_others_kept_is_not() -> None:
 
 def test_history_that_a_provider_keeps_is_reported() -> None:
     _, report = write(Message.user("Hi"), continues=Continues(response_id="resp_1"))
-    assert [(loss.path, loss.severity) for loss in report] == [("$.continues", "error")]
+    assert [(loss.path, loss.severity) for loss in report.entries] == [("$.continues", "error")]
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_a_plain_answer_is_said_in_lines() -> None:
         {**start, "message": {**line, "content": "lo"}, "done": False},
         {**start, "message": line, **last},
     ]
-    assert not report
+    assert not report.entries
 
 
 @pytest.mark.requirement("P28", "P31")
@@ -134,7 +134,7 @@ def test_thoughts_that_follow_each_other_are_one() -> None:
     blocks = (il.ThinkingBlock("a", "sig"), il.ThinkingBlock(""), il.ThinkingBlock("b"))
     wires, report = told(answer(*blocks), *il.unfold(answer(*blocks))[1:-1])
     assert said(wires) == [{"thinking": "a"}, {"thinking": "\nb"}, {}]
-    assert [loss.path for loss in report if loss.kind == "dropped"] == [
+    assert [loss.path for loss in report.entries if loss.kind == "dropped"] == [
         "$.message.content[0].signature",
         "$.message.content[1]",
     ]
@@ -186,7 +186,9 @@ def test_a_refusal_is_said_as_text() -> None:
         BlockEnd(0, refusal),
     )
     assert said(wires) == [{"content": "N"}, {"content": "o."}, {}]
-    assert ("downgraded", "$.message.content[0]") in [(loss.kind, loss.path) for loss in report]
+    assert ("downgraded", "$.message.content[0]") in [
+        (loss.kind, loss.path) for loss in report.entries
+    ]
 
 
 def test_what_has_no_place_is_left_out_and_reported_once() -> None:
@@ -199,8 +201,8 @@ def test_what_has_no_place_is_left_out_and_reported_once() -> None:
     response = answer(*blocks)
     wires, report = told(response, *il.unfold(response)[1:-1])
     assert said(wires) == [{"content": "a"}, {}]
-    assert list(report) == list(DIALECT.write_response(response).report)
-    assert [loss.path for loss in report if loss.kind == "dropped"] == [
+    assert list(report.entries) == DIALECT.write_response(response).report.entries
+    assert [loss.path for loss in report.entries if loss.kind == "dropped"] == [
         "$.message.content[0]",
         "$.message.content[1]",
         "$.message.content[2].citations",
@@ -218,7 +220,7 @@ def test_further_answers_are_left_out_and_reported() -> None:
     response = answer(il.TextBlock("a")).replace(alternatives=(il.Message.assistant("b"),))
     wires, report = abroad(il.unfold(response))
     assert said(wires) == [{"content": "a"}, {}]
-    assert [loss.path for loss in report] == ["$.alternatives[0]"]
+    assert [loss.path for loss in report.entries] == ["$.alternatives[0]"]
 
 
 def test_marks_of_other_wires_say_nothing_here() -> None:
@@ -244,7 +246,7 @@ def test_nothing_comes_after_an_error() -> None:
         ]
     )
     assert wires[-1] == {"error": "too many requests"}
-    assert [loss.path for loss in report] == ["$.error.code", "$.error.status"]
+    assert [loss.path for loss in report.entries] == ["$.error.code", "$.error.status"]
     response = fold(wires)
     assert response.message.text == "Hel"
     assert response.error is not None
@@ -271,7 +273,7 @@ def test_a_call_that_was_not_whole_when_a_stream_broke_off_is_reported() -> None
         ]
     )
     assert said(wires[:-1]) == [{"content": "a"}, wired(ONE)]
-    assert [(loss.kind, loss.path) for loss in report] == [
+    assert [(loss.kind, loss.path) for loss in report.entries] == [
         ("dropped", "$.message.content[2]"),
         ("dropped", "$.message.content[3]"),
     ]
@@ -280,7 +282,7 @@ def test_a_call_that_was_not_whole_when_a_stream_broke_off_is_reported() -> None
 def test_what_is_private_to_this_wire_comes_back_from_a_folded_answer() -> None:
     response = fold(talk(streaming.words("a", "b"), remote_model="m"))
     wires, report = streaming.write(il.unfold(response))
-    assert not report
+    assert not report.entries
     assert fold(wires) == response
 
 
@@ -296,11 +298,11 @@ def test_several_messages_are_said_one_after_the_other() -> None:
 def test_a_stream_keeps_what_a_whole_answer_keeps(response: il.Response) -> None:
     wires, report = abroad(il.unfold(response))
     back = fold(wires)
-    assert laws.compare(response, back, list(report)) == []
+    assert laws.compare(response, back, list(report.entries)) == []
     if response.error is not None:
         return
     written = DIALECT.write_response(response)
-    assert list(report) == list(written.report)
+    assert list(report.entries) == list(written.report.entries)
     # A stream keeps the order of texts, thoughts and calls; as a whole they say the same.
     again = DIALECT.read_response(DIALECT.write_response(back).wire)
     assert laws.same_facts(again, DIALECT.read_response(written.wire))

@@ -77,4 +77,4 @@ def said(*messages: Message, **more: Any) -> list[Any]:
 
 
 def losses(report: Report) -> list[tuple[str, str]]:
-    return [(loss.kind, loss.path) for loss in report]
+    return [(loss.kind, loss.path) for loss in report.entries]

@@ -99,7 +99,7 @@ def test_every_kind_is_written_with_a_word_that_means_it() -> None:
         response = Response(made(), error=ProviderError(kind, "No."))
         written = DIALECT.write_response(response)
         assert written.wire == error(type=ERRORS.write(kind))
-        assert not written.report
+        assert not written.report.entries
         again = DIALECT.read_response(written.wire).error
         assert again == response.error
     assert set(ERRORS.words.values()) == set(ErrorKind)

@@ -72,7 +72,7 @@ def test_deepseek_gets_its_thinking_back_with_calls_and_only_then() -> None:
 def test_some_hosts_may_have_thinking_back(host: str, key: str) -> None:
     wire, report = sent(host, TALKING)
     assert wire["messages"] == [assistant("Hi", **{key: "Hm."})]
-    assert not report
+    assert not report.entries
 
 
 @pytest.mark.parametrize("host", ["openai", "azure"])
@@ -84,7 +84,7 @@ def test_mistral_has_thinking_among_the_text() -> None:
     wire, report = sent("mistral", TALKING)
     thinking = {"type": "thinking", "thinking": [text("Hm.")]}
     assert wire["messages"] == [assistant([thinking, text("Hi")])]
-    assert not report
+    assert not report.entries
 
 
 def test_every_host_takes_some_ids() -> None:

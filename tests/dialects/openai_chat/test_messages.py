@@ -69,7 +69,7 @@ def test_an_empty_text_part_is_a_block() -> None:
     assert first(user([text("")])).content == (TextBlock(""),)
     wire, report = write(Message(Role.USER, (TextBlock(""),)))
     assert wire["messages"] == [user([text("")])]
-    assert not report
+    assert not report.entries
 
 
 def test_one_text_is_written_as_a_string_and_several_as_parts() -> None:
@@ -82,7 +82,7 @@ def test_instructions_stay_where_they_stand() -> None:
     messages = (Message.user("a"), Message.system("Now be brief."), Message.developer("Be kind."))
     wire, report = write(*messages)
     assert [m["role"] for m in wire["messages"]] == ["user", "system", "developer"]
-    assert not report
+    assert not report.entries
 
 
 def test_names_are_kept_on_every_role_but_tool() -> None:
@@ -140,7 +140,7 @@ def test_a_refusal_is_a_field_or_a_part() -> None:
 def test_several_refusals_are_parts() -> None:
     wire, report = write(made(RefusalBlock("No."), RefusalBlock("Never.")))
     assert [part["refusal"] for part in wire["messages"][0]["content"]] == ["No.", "Never."]
-    assert not report
+    assert not report.entries
 
 
 @pytest.mark.requirement("S002-91")
@@ -153,7 +153,7 @@ def test_each_result_is_a_tool_message_that_names_its_call() -> None:
     assert [m.get("tool_call_id") for m in wire["messages"]] == [None, "call_2", "call_1"]
     calls = wire["messages"][0]["tool_calls"]
     assert [call["function"]["arguments"] for call in calls] == ["{}", '{"a":1}']
-    assert not report
+    assert not report.entries
 
 
 @pytest.mark.requirement("P33")

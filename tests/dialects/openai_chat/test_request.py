@@ -48,7 +48,7 @@ def test_what_only_a_host_understands_is_kept_and_is_a_loss_elsewhere() -> None:
 
 def test_history_that_another_provider_keeps_is_a_grave_loss() -> None:
     written = DIALECT.write_request(Request(continues=Continues("resp_1")))
-    assert [loss.severity for loss in written.report] == ["error"]
+    assert [loss.severity for loss in written.report.entries] == ["error"]
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_an_answer_from_elsewhere_has_the_keys_that_the_wire_demands() -> None:
     assert (wire["object"], wire["created"], wire["model"]) == ("chat.completion", 0, "")
     assert wire["id"].startswith("chatcmpl-")
     assert wire["choices"] == [{"index": 0, "message": assistant("Hi"), "finish_reason": "stop"}]
-    assert not report
+    assert not report.entries
 
 
 def test_the_content_of_an_answer_is_one_string() -> None:
@@ -180,7 +180,7 @@ def test_a_refusal() -> None:
     assert message.content == (RefusalBlock("No."),)
     wire, report = write_answer(made(RefusalBlock("No."), stop_reason=StopReason.REFUSAL))
     assert wire["choices"][0]["message"] == assistant(None, refusal="No.")
-    assert not report
+    assert not report.entries
 
 
 def test_speech() -> None:
@@ -218,7 +218,7 @@ def test_annotations_are_citations_on_the_text() -> None:
     assert message.content == (TextBlock("Hello", citations=(citation, citation)),)
     wire, report = write_answer(made(*message.content, stop_reason=END))
     assert wire["choices"][0]["message"]["annotations"] == [cited(), cited()]
-    assert not report
+    assert not report.entries
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_the_prompt_includes_what_was_cached_and_the_completion_the_reasoning() 
     written, report = write_answer(made("a", stop_reason=END, usage=expected))
     del wire["prompt_tokens_details"]["audio_tokens"]
     assert written["usage"] == wire
-    assert not report
+    assert not report.entries
 
 
 def test_counts_that_nobody_knows_are_none() -> None:

@@ -115,7 +115,7 @@ def written(way: Any, value: Any, *args: Any) -> Any:
     """What is written of a value, and what is reported of it."""
     report = Report("x")
     said = way(value, *args, LossRecorder(args[-1].name, None, report))
-    return said, report.losses
+    return said, report.entries
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -264,7 +264,7 @@ def test_a_turn_that_is_written_at_once(message: Message, t: Tables) -> None:
     if plain is not None:
         long = Report("x")
         assert plain == messages.AssistantWriter(message, target(t, long)).write()
-        assert report.losses == long.losses
+        assert report.entries == long.losses
 
 
 @given(TURNS, st.sampled_from(ANSWERS))
@@ -282,7 +282,7 @@ def target(t: Tables, report: Report) -> WriteContext:
 
 
 def _sorted(report: Report) -> list[str]:
-    return sorted([str(loss) for loss in report.losses])
+    return sorted([str(loss) for loss in report.entries])
 
 
 @given(CALLED, st.sampled_from([*ASKED, *ANSWERS]))

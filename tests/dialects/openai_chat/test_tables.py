@@ -81,4 +81,4 @@ def test_a_reason_that_is_given_to_an_answer_without_one_is_written(reason: Stop
     message = read.message.replace(metadata=read.message.metadata.replace(stop_reason=reason))
     written = DIALECT.write_response(read.replace(message=message))
     assert DIALECT.read_response(written.wire).message.metadata.stop_reason is reason
-    assert not written.report
+    assert not written.report.entries

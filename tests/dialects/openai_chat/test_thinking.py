@@ -132,7 +132,7 @@ def test_a_response_says_unsigned_thinking_as_a_string() -> None:
         made(ThinkingBlock("Hm."), TextBlock("Hi"), stop_reason=StopReason.END_TURN)
     )
     assert wire["choices"][0]["message"] == assistant("Hi", reasoning_content="Hm.")
-    assert not report
+    assert not report.entries
 
 
 def test_a_response_says_signed_thinking_as_blocks_and_as_a_string() -> None:
@@ -148,7 +148,7 @@ def test_a_response_says_signed_thinking_as_blocks_and_as_a_string() -> None:
     said = wire["choices"][0]["message"]
     assert said["reasoning_content"] == "Hm."
     assert said["thinking_blocks"] == [SIGNED, {"type": "redacted_thinking", "data": "Zm9v"}]
-    assert not report
+    assert not report.entries
     assert DIALECT.read_response(wire).message.content == message.content
 
 
@@ -158,7 +158,7 @@ def test_a_response_signs_geminis_calls_as_google_does() -> None:
     wire, report = write_answer(message)
     (said,) = wire["choices"][0]["message"]["tool_calls"]
     assert said["extra_content"] == {"google": {"thought_signature": "Ag=="}}
-    assert not report
+    assert not report.entries
 
 
 def test_mistral_thinks_in_chunks() -> None:

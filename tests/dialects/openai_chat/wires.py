@@ -98,4 +98,4 @@ def made(*blocks: Any, **about: Any) -> Message:
 
 
 def losses(report: Report) -> list[tuple[str, str]]:
-    return [(loss.kind, loss.path) for loss in report]
+    return [(loss.kind, loss.path) for loss in report.entries]

@@ -39,8 +39,8 @@ def missing(value: Any, written: Written) -> list[str]:
     paths = defaultdict(list)
     for path, fact in laws.facts(value):
         paths[fact].append(path)
-    listed = {loss.path for loss in written.report}
-    dropped = {loss.path for loss in written.report if loss.kind == "dropped"}
+    listed = {loss.path for loss in written.report.entries}
+    dropped = {loss.path for loss in written.report.entries if loss.kind == "dropped"}
     found = []
     for fact, places in paths.items():
         gone = 0 if laws.says_nothing(fact) else max(len(places) - there[fact], 0)

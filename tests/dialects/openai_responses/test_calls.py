@@ -135,7 +135,7 @@ def test_images_and_documents_stay_inside_their_result() -> None:
     told = retell(request, DIALECT)
     wire, losses = write(*told.value)
     assert wire["input"][1]["output"] == [text("Look:"), IMAGE]
-    assert (losses, len(told.report)) == ([], 0)
+    assert (losses, len(told.report.entries)) == ([], 0)
 
 
 @pytest.mark.requirement("P33")
@@ -229,7 +229,7 @@ def test_an_item_of_the_vendors_tools_goes_home_however_odd(item: Any) -> None:
     wire = body(user(), item)
     written = DIALECT.write_request(read(wire))
     assert written.wire == wire
-    assert list(written.report) == []
+    assert list(written.report.entries) == []
 
 
 @pytest.mark.requirement("P40")

@@ -66,7 +66,7 @@ def outcome(way: Any, *args: Any) -> Any:
 def said(way: Any, *args: Any, after: tuple[Any, ...] = ()) -> tuple[Any, list[Any]]:
     """What a way writes, and what it reports."""
     report = Report(NAME)
-    return way(*args, LossRecorder(NAME, None, report), *after), list(report)
+    return way(*args, LossRecorder(NAME, None, report), *after), list(report.entries)
 
 
 # -- text -----------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ RESULTS = mostly(
 def test_a_call_that_is_written_at_once(call: il.ToolUseBlock) -> None:
     report = Report(NAME)
     long = calls._write_call(call, "function_call", LossRecorder(NAME, None, report))
-    assert said(calls.write_call, call) == (long, list(report))
+    assert said(calls.write_call, call) == (long, list(report.entries))
 
 
 @given(RESULTS, st.sampled_from([{}, {"key": None}, {"by": "item"}]))

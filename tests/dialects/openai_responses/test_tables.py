@@ -28,7 +28,7 @@ def test_an_edited_ending_wins_over_the_word() -> None:
     )
     assert written.wire["status"] == "incomplete"
     assert written.wire["incomplete_details"] == {"reason": "max_output_tokens"}
-    assert not written.report
+    assert not written.report.entries
 
 
 @pytest.mark.parametrize("kind", ErrorKind)

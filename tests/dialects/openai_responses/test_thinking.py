@@ -96,7 +96,7 @@ def test_thinking_of_another_vendor_is_left_out_and_logged(caplog: Any) -> None:
     told = retell(Request((Message.assistant(blocks, metadata),)), DIALECT)
     written = DIALECT.write_request(told.value, told.recorder)
     assert written.wire["input"] == [{"role": "assistant", "content": "b"}]
-    assert [loss.path for loss in written.report] == [
+    assert [loss.path for loss in written.report.entries] == [
         "$.messages[0].content[0]",
         "$.messages[0].content[1]",
     ]

@@ -76,7 +76,7 @@ def read(wire: Wire) -> Request:
     for value in (request, stored):
         written = DIALECT.write_request(value)
         assert same(written.wire, wire), written.wire
-        assert not written.report, written.report
+        assert not written.report.entries, written.report
     return request
 
 
@@ -87,19 +87,19 @@ def read_whole(wire: Wire) -> Response:
     for value in (response, stored):
         written = DIALECT.write_response(value)
         assert same(written.wire, wire), written.wire
-        assert not written.report, written.report
+        assert not written.report.entries, written.report
     return response
 
 
 def write(*messages: Message, **more: Any) -> tuple[Wire, list[tuple[str, str]]]:
     """The wire of messages that came from elsewhere, and its losses as (kind, path)."""
     written = DIALECT.write_request(Request(tuple(messages), **more))
-    return written.wire, [(loss.kind, loss.path) for loss in written.report]
+    return written.wire, [(loss.kind, loss.path) for loss in written.report.entries]
 
 
 def write_whole(message: Message, **more: Any) -> tuple[Wire, list[tuple[str, str]]]:
     written = DIALECT.write_response(Response(message, **more))
-    return written.wire, [(loss.kind, loss.path) for loss in written.report]
+    return written.wire, [(loss.kind, loss.path) for loss in written.report.entries]
 
 
 CALLS: list[Wire] = [

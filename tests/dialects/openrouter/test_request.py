@@ -120,7 +120,7 @@ def test_thinking_from_elsewhere_carries_the_format_of_its_issuer(
         {"type": "reasoning.text", "text": "Hm.", "signature": "s", "format": format, "index": 0},
         {"type": "reasoning.encrypted", "data": "Zm9v", "format": format, "index": 1},
     ]
-    assert not report
+    assert not report.entries
 
 
 @pytest.mark.requirement("P40")
@@ -155,7 +155,7 @@ def test_results_may_hold_media() -> None:
     wire, report = write(Message.of_result(ToolResultBlock("call_1", blocks)))
     kinds = [part["type"] for part in wire["messages"][0]["content"]]
     assert kinds == ["text", "image_url", "input_audio", "video_url", "file"]
-    assert not report
+    assert not report.entries
     (again,) = read(wire).messages[0].content
     assert again == ToolResultBlock("call_1", blocks)
 
@@ -180,7 +180,7 @@ def test_pictures_that_a_model_made() -> None:
     assert message.content == (TextBlock("Here."), picture)
     wire, report = write(made("Here.", picture))
     assert wire["messages"] == [assistant("Here.", images=[image()])]
-    assert not report
+    assert not report.entries
 
 
 # Cache marks
@@ -201,7 +201,7 @@ def test_marks_on_parts_tools_and_the_body() -> None:
     bare = request.replace(raw=None, tools=(request.tools[0].replace(raw=None),))
     written, report = write(*bare.messages, tools=bare.tools, options=bare.options)
     assert written == {**wire, "model": "openai/gpt-5"}
-    assert not report
+    assert not report.entries
 
 
 def test_marks_in_openais_spelling_go_home() -> None:
@@ -215,7 +215,7 @@ def test_a_neighbours_spelling_is_not_taken_for_ones_own() -> None:
     request = CHAT.read_request(body(user(), max_tokens=9, store=True))
     wire, report = write(*request.messages, options=request.options)
     assert wire["max_tokens"] == 9
-    assert not report
+    assert not report.entries
     assert Role.USER in [message.role for message in read(wire).messages]
 
 
@@ -236,4 +236,4 @@ def test_the_effort_from_a_message_on_is_a_change() -> None:
     written = DIALECT.write_request(request.replace(messages=(both,)))
     high = {"configuration_update": {"reasoning": {"effort": "high"}}}
     assert written.wire["messages"] == [{"role": "system", "content": "", **high}]
-    assert [loss.path for loss in written.report] == ["$.messages[0].changes.tools_added"]
+    assert [loss.path for loss in written.report.entries] == ["$.messages[0].changes.tools_added"]

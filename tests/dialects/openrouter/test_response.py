@@ -40,7 +40,7 @@ def test_thinking_is_written_as_a_string_and_as_details() -> None:
     wire, report = write_answer(message)
     said = wire["choices"][0]["message"]
     assert (said["reasoning"], said["reasoning_details"]) == ("Hm.", [TEXT])
-    assert not report
+    assert not report.entries
 
 
 def test_an_answer_without_a_reason_to_end_and_one_that_failed() -> None:
@@ -51,7 +51,7 @@ def test_an_answer_without_a_reason_to_end_and_one_that_failed() -> None:
     for reason, word in ((None, None), (StopReason.ERROR, "error")):
         wire, report = write_answer(made("a", stop_reason=reason))
         assert wire["choices"][0]["finish_reason"] == word
-        assert not report
+        assert not report.entries
 
 
 def test_pictures_in_answers() -> None:
@@ -59,7 +59,7 @@ def test_pictures_in_answers() -> None:
     assert read_answer(answer(assistant("", images=[image()]))).message.content == (picture,)
     wire, report = write_answer(made(picture, stop_reason=END))
     assert wire["choices"][0]["message"]["images"] == [image()]
-    assert not report
+    assert not report.entries
 
 
 @pytest.mark.requirement("P41")
@@ -80,7 +80,7 @@ def test_citations_carry_what_was_cited() -> None:
         made(TextBlock("Hi", citations=block.citations[:1]), stop_reason=END)
     )
     assert wire["choices"][0]["message"]["annotations"] == annotations[:1]
-    assert not report
+    assert not report.entries
 
 
 def test_what_it_costs_is_kept_but_is_not_our_price() -> None:
@@ -136,7 +136,7 @@ def test_every_kind_of_error_is_written_with_a_status_that_means_it() -> None:
         again = DIALECT.read_response(written.wire).error
         assert again is not None
         assert (again.kind, again.code, again.message) == (kind, "odd", "No.")
-        assert not written.report
+        assert not written.report.entries
 
 
 def test_a_kind_that_its_status_contradicts_is_approximated() -> None:

@@ -252,7 +252,7 @@ def test_thinking_is_said_twice_and_signed_at_its_end() -> None:
         {"content": "a"},
     ]
     assert il.fold(goes_home(wires)).message.content == content
-    assert list(report) == []
+    assert list(report.entries) == []
 
 
 def test_thinking_names_the_format_of_whoever_made_it() -> None:
@@ -276,8 +276,8 @@ def test_a_stream_keeps_what_a_whole_answer_keeps(response: il.Response) -> None
     wires, report = abroad(il.unfold(response))
     back = il.fold(read(wires))
     if response.error is not None:
-        assert laws.compare(response, back, list(report)) == []
+        assert laws.compare(response, back, list(report.entries)) == []
         return
     written = DIALECT.write_response(response)
-    assert list(report) == list(written.report)
+    assert list(report.entries) == list(written.report.entries)
     assert laws.same_facts(back, DIALECT.read_response(written.wire))

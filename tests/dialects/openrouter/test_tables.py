@@ -34,7 +34,7 @@ def test_each_option_both_ways(keys: dict[str, Any], fields: dict[str, Any]) -> 
     assert read(body(**keys)).options == Options(**fields)
     wire, report = write(Message.user("a"), options=Options(**fields))
     assert {key: wire[key] for key in keys} == keys
-    assert not report
+    assert not report.entries
 
 
 @pytest.mark.parametrize(
@@ -96,4 +96,4 @@ def test_deferred_tools() -> None:
     wire, report = write(Message.user("a"), tools=(tool,))
     assert wire["tools"][0]["defer_loading"] is True
     assert read(wire).tools == (tool,)
-    assert not report
+    assert not report.entries

@@ -329,7 +329,9 @@ def test_a_client_repairs_where_it_was_asked_to() -> None:
     reports = asyncio.run(asked(provider, repair=True))
     assert ["logit_bias" in body for body in provider.asked] == [True, False, False]
     for report in reports:
-        assert [(loss.path, loss.rule) for loss in report] == [("$.options.logit_bias", "learned")]
+        assert [(loss.path, loss.rule) for loss in report.entries] == [
+            ("$.options.logit_bias", "learned")
+        ]
 
 
 def test_a_stream_of_a_client_is_repaired_too() -> None:

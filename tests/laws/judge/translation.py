@@ -38,7 +38,7 @@ def abroad(source: str, target: str, kind: Any, wire: Any, model: str | None = N
     [told] = facts.of(target, kind, written.wire)
     if target in IN_THE_URL and written.stream is not None:
         told.options["stream"] = written.stream
-    return judged(said, told, value, list(written.report), target)
+    return judged(said, told, value, list(written.report.entries), target)
 
 
 def own(source: str, kind: str, wire: Any, model: str | None = None) -> list[str]:
@@ -51,7 +51,7 @@ def own(source: str, kind: str, wire: Any, model: str | None = None) -> list[str
     [said] = facts.of(source, kind, wire)
     [again] = facts.of(source, kind, written.wire)
     found = [f"retold to its own: {each}" for each in differences(said, again)]
-    return found + [f"reported to its own: {loss}" for loss in written.report]
+    return found + [f"reported to its own: {loss}" for loss in written.report.entries]
 
 
 def folding(source: str, frames: Sequence[Frame]) -> list[str]:
@@ -73,7 +73,7 @@ def streamed(source: str, target: str, frames: Sequence[Frame]) -> list[str]:
     converter = StreamConverter(source, target)
     encode = encoder(source)
     data = b"".join([converter.feed(encode(frame)) for frame in frames]) + converter.close()
-    losses = list(converter.report)
+    losses = list(converter.report.entries)
     said = facts.of(source, "stream", pairs(frames))
     told = facts.of(target, "stream", framing.frames(target, data))
     if len(said) != len(values):

@@ -26,7 +26,7 @@ def test_a_request_is_one_that_the_provider_takes(dialect: str) -> None:
     spoken = adapter(dialect)
     written = spoken.to_wire(history(dialect, spoken), TOOLS, il.Options(max_output_tokens=99))
     assert problems(dialect, "request", written.wire) == []
-    assert list(written.report) == []
+    assert list(written.report.entries) == []
     said = il.dialect(dialect).read_request(written.wire, written.model, written.stream)
     assert [tool.name for tool in said.tools] == [tool.name for tool in TOOLS]
     assert said.options.max_output_tokens == 99

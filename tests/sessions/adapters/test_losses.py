@@ -61,7 +61,7 @@ def test_redacted_thinking_is_left_out_for_others_and_kept_for_its_issuer() -> N
     ):
         written = Adapter(other).to_wire(messages)
         assert b"cmVkYWN0ZWQ1" not in written.json()
-        assert "redacted_thinking" in {loss.block_type for loss in written.report}
+        assert "redacted_thinking" in {loss.block_type for loss in written.report.entries}
 
 
 @pytest.mark.requirement("S002-86", "S002-85", "S002-28")
@@ -134,5 +134,5 @@ def test_a_tool_round_in_openais_own_words(caplog: pytest.LogCaptureFixture) -> 
         {"role": "assistant", "content": "There."},
         {"role": "user", "content": "Thanks"},
     ]
-    assert not written.report
+    assert not written.report.entries
     assert warnings(caplog) == []

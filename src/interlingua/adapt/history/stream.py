@@ -93,7 +93,7 @@ class StreamRewriter:
         self._fits: dict[tuple[int, str], str] = {}
         self._moved: dict[str, dict[int, int]] = {}
         self._late: list[str] = []
-        self._first = len(self.report.losses)
+        self._first = len(self.report.entries)
 
     def feed(self, event: Event) -> list[Event]:
         step = self._steps.get(type(event))
@@ -109,11 +109,11 @@ class StreamRewriter:
     def written(self, report: Report) -> None:
         """Takes over the losses from the writer of a message that has ended. Paths are those of the
         original answer, not of the rewritten one."""
-        for loss in report.losses[self._counted :]:
-            self.report.losses.append(_at(loss, self._moved) if self._moved else loss)
-        self._counted = len(report.losses)
+        for loss in report.entries[self._counted :]:
+            self.report.entries.append(_at(loss, self._moved) if self._moved else loss)
+        self._counted = len(report.entries)
         if self._late:
-            reported = self.report.losses[self._first :]
+            reported = self.report.entries[self._first :]
             lost = [loss.path for loss in reported if loss.kind == "dropped"]
             for path in self._late:
                 if not any(

@@ -201,6 +201,7 @@ class DryRequest(NamedTuple):
             "headers": self.headers,
             "body": msgspec.Raw(self.body.encode()),
             "losses": self.report.losses,
+            "notes": self.report.notes,
         }
 
 

@@ -223,7 +223,7 @@ def apart(transcript: Transcript) -> tuple[tuple[Message, ...], TranscriptRest]:
 
 def _helper(helper: SubAgent) -> Helper:
     messages, rest = apart(helper.transcript)
-    losses = tuple(helper.transcript.report.losses)
+    losses = tuple(helper.transcript.report.entries)
     return Helper(messages, rest, losses, helper.tool_use_id)
 
 

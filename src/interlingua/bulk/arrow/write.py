@@ -213,7 +213,7 @@ def _transcript(transcript: Transcript) -> ConversationRow:
         updated_at=_micros(transcript.updated_at),
         tools=transcript.tools,
         rest=encode(rest),
-        losses=transcript.report.losses,
+        losses=transcript.report.entries,
     )
 
 

@@ -95,7 +95,7 @@ class Convert:
                 done.append(converted(row, self.job))
                 errors.append(None)
             except InterlinguaError as error:
-                done.append(Converted(None, None, []))
+                done.append(Converted(None, None, [], []))
                 errors.append(str(error))
         columns = [*wire_batch(done).columns, pa.array(errors, pa.string())]
         return pa.StructArray.from_arrays(columns, fields=list(RESULT))

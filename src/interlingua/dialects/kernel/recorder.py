@@ -145,8 +145,8 @@ class LossRecorder(msgspec.Struct, eq=False):
             if dialect != self.dialect and isinstance(rest, dict):
                 for key in rest:
                     if key != "$form":
-                        matters = key in PRIVATE and isinstance(value, _INSTRUCTIONS)
-                        severity: Severity = "warning" if matters else "info"
+                        asks = isinstance(value, _INSTRUCTIONS) or key in CONTENT
+                        severity: Severity = "warning" if asks and key not in NOTED else "info"
                         reason = reason_of(dialect, key)
                         if _asks_for_compaction(key, rest[key]):
                             severity, reason = "error", COMPACTION
@@ -158,7 +158,7 @@ class LossRecorder(msgspec.Struct, eq=False):
         field: str | None = None,
         reason: str | None = None,
         kind: LossKind = "dropped",
-        severity: Severity = "warning",
+        severity: Severity | None = None,
         rule: str | None = None,
     ) -> None:
         """Reports a loss of a value or one of its fields, unless the field is a no-op."""
@@ -171,7 +171,7 @@ class LossRecorder(msgspec.Struct, eq=False):
             kind,
             f"{path}.{field}" if field else path,
             reason or f"{self.dialect} has no place for it",
-            severity,
+            severity or ("info" if field in _BOOKKEEPING else "warning"),
             # A key that is private to another dialect is a note on the block, which arrives.
             None if field and field.startswith("raw.") else TYPE_OF.get(type(value)),
             message.id if message else None,
@@ -201,12 +201,12 @@ class LossRecorder(msgspec.Struct, eq=False):
             rule,
         )
         if message is not None and _is_critical(message, self.original(block)):
-            self._critical = [*(self._critical or ()), len(self.report.losses) - 1]
+            self._critical = [*(self._critical or ()), len(self.report.entries) - 1]
 
     def refuse_critical(self) -> None:
         """Raises if a dropped block was marked critical."""
         if self._critical:
-            losses = [self.report.losses[index] for index in self._critical]
+            losses = [self.report.entries[index] for index in self._critical]
             raise LossError(f"{self.dialect} request", Report(self.dialect, losses))
 
 
@@ -225,6 +225,8 @@ class BlockWriters(dict[type[Any], W]):
         return self._otherwise
 
 
+_BOOKKEEPING = frozenset({"cache", "cache.ttl", "metadata", "service_tier", "user"})
+"""Fields that change the price or what is recorded, and no answer."""
 _INSTRUCTIONS = (Request, Options, ToolDefinition)
 """Values that ask for something: a loss in them changes what the model does."""
 
@@ -386,6 +388,19 @@ PRIVATE: dict[str, str] = {
     "stop_details": "why the model refused, and the category of that",
 }
 """Keys that only one service has, explained for readers of loss reports."""
+CONTENT = frozenset({"videoMetadata", "video_metadata", "mediaResolution", "media_resolution"})
+"""Keys of blocks that change how a model reads them."""
+NOTED = frozenset(
+    {
+        *("additionalModelResponseFieldPaths", "anthropic_version", "background", "cache_prompt"),
+        *("client_metadata", "debug", "eager_input_streaming", "include", "include_obfuscation"),
+        *("keep_alive", "labels", "performanceConfig", "prediction", "prompt_cache_key"),
+        *("prompt_cache_options", "prompt_cache_retention", "requestMetadata"),
+        *("safety_identifier", "session_id", "store", "stream_options", "trace"),
+        *("usage", "user"),
+    }
+)
+"""Keys of requests that change the price, the speed or what is recorded, and no answer."""
 
 
 COMPACTION = "the answer should be a compaction of the conversation, not its next turn"

@@ -360,7 +360,7 @@ class Home:
         if self._resume is not None:
             self._resume(self._count, self._frames)
         self._report.extend(self._foreign_report)
-        self._foreign_report.losses = self._report.losses
+        self._foreign_report.entries = self._report.entries
         held, self._held = self._held, []
         return [frame for event in held for frame in self._follow(event)]
 

@@ -40,7 +40,7 @@ def answer_headers(
     if target is not None:
         out.append((b"x-interlingua-model", target.model.encode("ascii", "replace")))
     if report is not None:
-        out.append((b"x-interlingua-losses", b"%d" % len(report.losses)))
+        out.append((b"x-interlingua-losses", b"%d" % len(report.entries and report.losses)))
     if outcome.cost is not None:
         out.append((b"x-interlingua-cost-usd", f"{outcome.cost:f}".encode()))
     if outcome.upstream_id is not None and _is_plain(outcome.upstream_id.encode()):

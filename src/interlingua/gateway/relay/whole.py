@@ -131,7 +131,7 @@ def written(response: Response, exchange: Exchange, target: Target, inbound: Inb
     codec = codec_of(front.dialect)
     retold = retell(response, codec, source=target.dialect.name)
     done = codec.write_response(retold.value, retold.recorder)
-    if done.report.losses and exchange.decision.report is not None:
+    if done.report.entries and exchange.decision.report is not None:
         exchange.decision.report.extend(done.report)
     return _encode(front.filler(inbound.body).whole(done.wire))
 

@@ -19,7 +19,7 @@ from interlingua.model.losses import Loss
 from interlingua.store.base import AsyncStore
 
 MOST, TOGETHER = 4000, 20_000
-"""Reports in memory, and losses of all of them; the oldest go first. That is some megabytes."""
+"""Reports in memory, and entries of all of them; the oldest go first. That is some megabytes."""
 MOST_LOSSES = 200
 """Losses stored per report; `total` is their real number."""
 LONGEST_TEXT = 1000
@@ -35,6 +35,7 @@ class StoredReport(NamedTuple):
     target: str
     total: int
     losses: tuple[Loss, ...]
+    notes: tuple[Loss, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -42,15 +43,17 @@ class StoredReport(NamedTuple):
             "target": self.target,
             "count": self.total,
             "losses": msgspec.to_builtins(self.losses),
+            "notes": msgspec.to_builtins(self.notes),
         }
 
 
 def of_exchange(exchange: Exchange, at: float) -> StoredReport:
     report = exchange.decision.report
     assert report is not None
-    few = tuple([_shortened(loss) for loss in report.losses[:MOST_LOSSES]])
+    losses, notes = report.losses, report.notes
+    few = [tuple([_shortened(each) for each in all[:MOST_LOSSES]]) for all in (losses, notes)]
     tenant = exchange.arrival.principal.tenant
-    return StoredReport(exchange.arrival.id, tenant, at, report.target, len(report.losses), few)
+    return StoredReport(exchange.arrival.id, tenant, at, report.target, len(losses), *few)
 
 
 def _shortened(loss: Loss) -> Loss:
@@ -99,13 +102,14 @@ class Losses:
         now = self._clock()
         reports = self._reports
         new = reports[exchange.arrival.id] = of_exchange(exchange, now)
-        self._count += len(new.losses)
+        self._count += len(new.losses) + len(new.notes)
         while (
             len(reports) > self._most
             or self._count > TOGETHER
             or next(iter(reports.values())).at < now - self.seconds
         ):
-            self._count -= len(reports.popitem(last=False)[1].losses)
+            old = reports.popitem(last=False)[1]
+            self._count -= len(old.losses) + len(old.notes)
 
     async def find(self, request_id: str, principal: Principal) -> StoredReport | None:
         """The report, if there is one and it is this caller's; another tenant's looks like none."""

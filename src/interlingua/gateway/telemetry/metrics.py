@@ -118,9 +118,9 @@ class Metrics:
         series.seconds(elapsed_ms / 1000)
         if outcome.first_byte_ms is not None:
             series.first_byte(outcome.first_byte_ms / 1000)
-        if decision.report is not None:
+        if decision.report is not None and decision.report.entries:
             series.losses += len(decision.report.losses)
-            if any(loss.rule == LEARNED for loss in decision.report.losses):
+            if any(loss.rule == LEARNED for loss in decision.report.entries):
                 self.repairs.labels(series.provider).inc()
         if outcome.error is not None and outcome.attempts:
             errors = self.upstream_errors.labels(series.provider, outcome.error.value)

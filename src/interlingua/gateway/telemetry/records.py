@@ -96,7 +96,8 @@ def event_row(type: str, exchange: Exchange, elapsed: float, payload: dict[str, 
     arrival, decision = exchange.arrival, exchange.decision
     payload["latency_ms"] = max(0, round(elapsed))
     whose = NO_SESSION
-    if decision.report is not None and decision.report.losses:
+    report = decision.report
+    if report is not None and report.entries and report.losses:
         whose = arrival.id
         payload["losses"] = report_of(exchange)
     at = arrival.at + timedelta(milliseconds=elapsed)
@@ -119,6 +120,7 @@ def report_of(exchange: Exchange) -> dict[str, Any]:
         "target": report.target,
         "count": report.total,
         "losses": msgspec.to_builtins(report.losses),
+        "notes": msgspec.to_builtins(report.notes),
     }
 
 
@@ -132,7 +134,7 @@ def request_row(
     """A request as the store lists it. Its report is here only where it has no event."""
     arrival, decision, outcome = exchange.arrival, exchange.decision, exchange.outcome
     target, principal, report = decision.target, arrival.principal, decision.report
-    losses = 0 if report is None else len(report.losses)
+    losses = 0 if report is None else len(report.entries and report.losses)
     first, stop = outcome.first_byte_ms, outcome.stop_reason
     return RequestRow(
         arrival.id,
@@ -215,7 +217,9 @@ def log(exchange: Exchange, elapsed: float) -> None:
         "attempts": outcome.attempts,
         "input_tokens": None if usage is None else usage.input_tokens,
         "output_tokens": None if usage is None else usage.output_tokens,
-        "losses": 0 if decision.report is None else len(decision.report.losses),
+        "losses": 0
+        if (report := decision.report) is None
+        else len(report.entries and report.losses),
         "key": principal.key_id,
     }
     logger.log(level, "request", extra={k: v for k, v in fields.items() if v is not None})

@@ -123,7 +123,7 @@ def attributes(exchange: Exchange) -> dict[str, Any]:
     if outcome.error is not None:
         values["error.type"] = outcome.error.value
     if decision.report is not None:
-        values["interlingua.model.losses"] = len(decision.report.losses)
+        values["interlingua.model.losses"] = len(decision.report.entries and decision.report.losses)
     return without_none(values)
 
 
@@ -211,7 +211,7 @@ class Tracer:
 
     def finished(self, exchange: Exchange) -> None:
         report = exchange.decision.report
-        if self.losses is not None and report is not None and report.losses:
+        if self.losses is not None and report is not None and report.entries and report.losses:
             self.losses.keep(exchange)
         if len(self._notes) >= self._capacity or self._closed:
             self._drop(1)

@@ -194,7 +194,7 @@ def _helper_files(
     inner = Report(NAME)
     data = _file(helper.transcript, session, inner, agent.removeprefix("agent-"))
     path = f"$.subagents[{number}]"
-    report.losses.extend(replace(loss, path=path + loss.path[1:]) for loss in inner)
+    report.entries.extend(replace(loss, path=path + loss.path[1:]) for loss in inner.entries)
     about = {"agentType": "general-purpose", "toolUseId": helper.tool_use_id}
     where = f"{stem}/subagents/{agent}"
     return {f"{where}.jsonl": data, f"{where}.meta.json": msgspec.json.encode(about)}

@@ -296,4 +296,4 @@ def _helper(events: _Events, helper: SubAgent, number: int, report: Report) -> N
     events.add("subagent.completed", about)
     events.agent, events.call = outside
     path = f"$.subagents[{number}]"
-    report.losses.extend(replace(loss, path=path + loss.path[1:]) for loss in inner)
+    report.entries.extend(replace(loss, path=path + loss.path[1:]) for loss in inner.entries)

@@ -74,7 +74,7 @@ def _helpers(trace: _Trace, report: Report) -> Iterator[dict[str, Any]]:
         within.remember(inner)
         helper.transcript.report_left_out(inner)
         path = f"$.subagents[{number}]"
-        report.losses.extend(replace(loss, path=path + loss.path[1:]) for loss in inner)
+        report.entries.extend(replace(loss, path=path + loss.path[1:]) for loss in inner.entries)
         about = {OPERATION: TOOL_RUN, CALL: helper.tool_use_id, CONVERSATION: trace.name}
         attributes = {key: value for key, value in about.items() if value is not None}
         first = within.chats[0].record.start

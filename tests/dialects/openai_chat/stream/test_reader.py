@@ -237,7 +237,7 @@ def test_an_end_without_a_reason_is_nowhere_an_end_of_the_turn(target: str, word
     data = [f"data: {json.dumps(each)}\n\n".encode() for each in (BEGUN, chunk({"content": "a"}))]
     done = il.stream_convert([*data, b"data: [DONE]\n\n"], "openai-chat", target)
     assert word_streamed(target, b"".join(done)) == word
-    losses = [loss for loss in done.report if loss.path.endswith("metadata.stop_reason")]
+    losses = [loss for loss in done.report.entries if loss.path.endswith("metadata.stop_reason")]
     assert [loss.kind for loss in losses] == (
         [] if target == "openai-responses" else ["approximated"]
     )

@@ -105,7 +105,7 @@ def test_a_plain_answer_is_said_in_the_order_of_this_wire() -> None:
         {**chunk_of({}, "stop"), **full},
     ]
     assert wires[4:] == [{**chunk_of(None, usage=counts), **full}, DONE]
-    assert list(report) == []
+    assert list(report.entries) == []
 
 
 @pytest.mark.requirement("P28", "P31")
@@ -147,7 +147,7 @@ def test_texts_that_overlap_are_said_one_after_the_other() -> None:
     ]
     wires, report = told(answer(il.TextBlock("ab"), il.TextBlock("xy")), *events)
     assert [delta["content"] for delta in deltas(wires)] == ["a", "b", "x", "y"]
-    assert [loss.path for loss in report] == ["$.message.content[1]"]  # where one text ends
+    assert [loss.path for loss in report.entries] == ["$.message.content[1]"]  # where one text ends
 
 
 def test_what_can_be_said_is_not_kept_waiting() -> None:
@@ -204,14 +204,14 @@ def test_thinking_is_a_string_and_a_list_where_more_is_to_be_said(
     wires, report = unfolded(*content, il.TextBlock("ok"))
     assert deltas(wires) == [*said, {"content": "ok"}]
     assert fold(wires).message.content == (*content, il.TextBlock("ok"))
-    assert list(report) == []
+    assert list(report.entries) == []
 
 
 def test_two_thoughts_without_signatures_stay_two() -> None:
     content = (il.ThinkingBlock("a"), il.ThinkingBlock("b"), il.TextBlock("c"))
     wires, report = unfolded(*content)
     assert fold(wires).message.content == content
-    assert list(report) == []
+    assert list(report.entries) == []
 
 
 def test_a_signature_that_comes_early_is_said_with_its_thought() -> None:
@@ -235,7 +235,7 @@ def test_a_refusal_is_said_in_pieces() -> None:
     )
     assert deltas(wires) == [{"refusal": "I "}, {"refusal": "cannot"}]
     assert fold(wires).message.metadata.stop_reason is il.StopReason.REFUSAL
-    assert list(report) == []
+    assert list(report.entries) == []
 
 
 def test_speech_is_said_whole_and_citations_at_the_end() -> None:
@@ -245,7 +245,7 @@ def test_speech_is_said_whole_and_citations_at_the_end() -> None:
     wires, report = unfolded(*content)
     assert [set(delta) for delta in deltas(wires)[-2:]] == [{"audio"}, {"annotations"}]
     assert fold(wires).message.content == content
-    assert list(report) == []
+    assert list(report.entries) == []
 
 
 def test_free_text_for_a_tool_is_said_whole_and_without_a_type() -> None:
@@ -260,7 +260,7 @@ def test_free_text_for_a_tool_is_said_whole_and_without_a_type() -> None:
     custom = {"name": "patch", "input": "a b"}
     assert delta["tool_calls"] == [{"index": 0, "id": "call_1", "custom": custom}]
     assert fold(wires).message.content == (call,)
-    assert list(report) == []
+    assert list(report.entries) == []
 
 
 def test_calls_wait_for_free_text_before_them() -> None:
@@ -278,21 +278,21 @@ def test_calls_wait_for_free_text_before_them() -> None:
         pieces = [piece for delta in deltas(wires) for piece in delta.get("tool_calls", ())]
         assert [(piece["index"], piece["id"]) for piece in pieces] == [(0, "call_1"), (1, "call_2")]
         assert fold(wires).message.content == (patch, call)
-        assert list(report) == []
+        assert list(report.entries) == []
 
 
 def test_a_call_that_google_signed_is_signed_at_the_end() -> None:
     call = il.ToolUseBlock("call_1", "f", {}, signature="sig")
     wires, report = unfolded(call, protocol="gemini", stop_reason=il.StopReason.TOOL_USE)
     assert fold(wires).message.content == (call,)
-    assert list(report) == []
+    assert list(report.entries) == []
 
 
 def test_a_document_of_text_is_said_as_text() -> None:
     document = il.DocumentBlock(il.Source("text", "page"))
     wires, report = unfolded(il.TextBlock("a"), document)
     assert "".join([delta["content"] for delta in deltas(wires)]) == "apage"
-    assert [loss.path for loss in report] == ["$.message.content[1]"]
+    assert [loss.path for loss in report.entries] == ["$.message.content[1]"]
 
 
 @pytest.mark.parametrize(
@@ -322,7 +322,10 @@ def test_what_has_no_place_is_left_out_and_reported_once() -> None:
     result = il.ToolResultBlock("srv_1", (il.TextBlock("found"),))
     wires, report = unfolded(call, result, il.TextBlock("a"))
     assert deltas(wires) == [{"content": "a"}]
-    assert [loss.path for loss in report] == ["$.message.content[0]", "$.message.content[1]"]
+    assert [loss.path for loss in report.entries] == [
+        "$.message.content[0]",
+        "$.message.content[1]",
+    ]
 
 
 @pytest.mark.parametrize("before", [(), (il.ThinkingBlock("Hm"),), (il.ThinkingBlock("", "s"),)])
@@ -330,7 +333,7 @@ def test_thinking_without_text_is_said_all_the_same(before: tuple[il.Block, ...]
     content = (*before, il.ThinkingBlock(""), il.TextBlock("a"))
     wires, report = unfolded(*content)
     assert fold(wires).message.content == content
-    assert list(report) == []
+    assert list(report.entries) == []
 
 
 def test_several_answers_are_several_choices() -> None:
@@ -343,7 +346,7 @@ def test_several_answers_are_several_choices() -> None:
     folded = fold(wires)
     assert (folded.message.text, folded.alternatives[0].text) == ("a", "b")
     assert folded.alternatives[0].metadata.stop_reason is il.StopReason.MAX_TOKENS
-    assert list(report) == []
+    assert list(report.entries) == []
 
 
 def test_answers_that_only_the_end_tells_are_said() -> None:
@@ -375,7 +378,7 @@ def test_an_error_is_the_last_that_is_said() -> None:
     wires, report = abroad(events)
     assert wires[-1]["error"]["message"] == "Overloaded"
     assert DONE not in wires
-    assert [loss.path for loss in report] == ["$.error.status"]
+    assert [loss.path for loss in report.entries] == ["$.error.status"]
     last = read(wires)[-1]
     assert isinstance(last, StreamError)
     assert last.error.kind is il.ErrorKind.SERVER_ERROR
@@ -414,7 +417,7 @@ def test_a_second_message_has_no_place() -> None:
     wires, report = abroad([*il.unfold(one), *il.unfold(two)])
     assert wires.count(DONE) == 1
     assert fold(wires).message.text == "one"
-    assert [loss.path for loss in report] == ["$"]
+    assert [loss.path for loss in report.entries] == ["$"]
 
 
 def test_a_stream_there_and_back_tells_the_same() -> None:
@@ -440,11 +443,11 @@ def test_a_stream_keeps_what_a_whole_answer_keeps(response: il.Response) -> None
     assert accepted(wires)
     back = il.fold(read(wires))
     if response.error is not None:
-        assert laws.compare(response, back, list(report)) == []
+        assert laws.compare(response, back, list(report.entries)) == []
         return
     written = DIALECT.write_response(response)
     again = DIALECT.read_response(written.wire)
-    assert list(report) == list(written.report)
+    assert list(report.entries) == list(written.report.entries)
     assert laws.same_facts(back, again)
 
 

@@ -249,7 +249,7 @@ def test_a_stream_that_is_edited_goes_on_where_it_was(told: list[Any]) -> None:
         if isinstance(event, TextDelta | ThinkingDelta):
             edited = event.replace(text=event.text + "!")
             out, report = write([*events[:place], edited, *events[place + 1 :]])
-            assert list(report) == []
+            assert list(report.entries) == []
             assert event.frame is not None
             number = event.frame.number
             assert difference(wires[:number], out[:number]) is None

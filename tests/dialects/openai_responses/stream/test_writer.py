@@ -136,7 +136,7 @@ def test_a_plain_answer_is_said_in_the_order_of_this_wire() -> None:
         )
         is None
     )
-    assert not report
+    assert not report.entries
 
 
 @pytest.mark.requirement("P28", "P31")
@@ -220,7 +220,7 @@ def test_free_text_for_a_tool_is_said_in_one_piece(pieces: tuple[str, ...]) -> N
         ToolUseEnd(0, {"input": "*** x"}),
     )
     assert deltas(wires) == ["*** x"]
-    assert not report
+    assert not report.entries
     assert fold(wires).message.content == (call,)
 
 
@@ -353,7 +353,7 @@ def test_an_empty_piece_opens_no_block() -> None:
 def test_an_id_that_comes_after_the_start_is_reported() -> None:
     wires, report = abroad([MessageStart(), MessageComplete(answer(il.TextBlock("a")))])
     assert len({wire["response"]["id"] for wire in wires if "response" in wire}) == 1
-    assert [loss.path for loss in report] == ["$.message.metadata.response_id"]
+    assert [loss.path for loss in report.entries] == ["$.message.metadata.response_id"]
 
 
 def test_what_has_no_place_is_left_out_and_reported_once() -> None:
@@ -365,14 +365,14 @@ def test_what_has_no_place_is_left_out_and_reported_once() -> None:
         response, *(event for event in il.unfold(response) if hasattr(event, "index"))
     )
     assert [item["type"] for item in items(wires)] == ["message"]
-    assert [loss.path for loss in report] == [f"$.message.content[{n}]" for n in range(3)]
+    assert [loss.path for loss in report.entries] == [f"$.message.content[{n}]" for n in range(3)]
 
 
 def test_further_answers_are_left_out_and_reported() -> None:
     response = answer(il.TextBlock("a")).replace(alternatives=(il.Message.assistant("b"),))
     wires, report = abroad(il.unfold(response))
     assert fold(wires).message.text == "a"
-    assert [loss.path for loss in report] == ["$.alternatives[0]"]
+    assert [loss.path for loss in report.entries] == ["$.alternatives[0]"]
 
 
 def test_marks_of_other_wires_say_nothing_here() -> None:
@@ -402,7 +402,7 @@ def test_the_last_frame_is_the_one_of_the_status(metadata: Json, last: str) -> N
     wires, report = abroad(il.unfold(response))
     assert accepted(wires)
     assert wires[-1]["type"] == last
-    assert not report
+    assert not report.entries
     assert fold(wires).message.metadata.stop_reason is metadata["stop_reason"]
 
 
@@ -430,7 +430,7 @@ def test_nothing_comes_after_an_error() -> None:
     )
     assert accepted(wires)
     assert wires[-1]["type"] == "response.failed"
-    assert not report
+    assert not report.entries
     response = fold(wires)
     assert response.message.text == "Hel"
     assert response.error is not None
@@ -447,7 +447,7 @@ def test_an_error_before_anything_was_said(kind: il.ErrorKind, code: str | None)
     assert (wire["type"], wire["code"], wire["message"]) == ("error", code, "no")
     again = fold(wires).error
     assert again is not None
-    assert again.kind is kind or [loss.path for loss in report] == ["$.error.kind"]
+    assert again.kind is kind or [loss.path for loss in report.entries] == ["$.error.kind"]
 
 
 def test_own_hosted_tools_come_back_from_a_folded_answer() -> None:
@@ -457,7 +457,7 @@ def test_own_hosted_tools_come_back_from_a_folded_answer() -> None:
     whole = streaming.response(found, image, streaming.message(2, streaming.words("a"))[-1]["item"])
     response = DIALECT.read_response(whole)
     wires, report = abroad(il.unfold(response))
-    assert not report
+    assert not report.entries
     assert items(wires) == whole["output"]
     assert fold(wires) == response
 
@@ -477,10 +477,10 @@ def test_a_stream_keeps_what_a_whole_answer_keeps(response: il.Response) -> None
     assert accepted(wires)
     back = fold(wires)
     if response.error is not None:
-        assert laws.compare(response, back, list(report)) == []
+        assert laws.compare(response, back, list(report.entries)) == []
         return
     written = DIALECT.write_response(response)
-    assert list(report) == list(written.report)
+    assert list(report.entries) == list(written.report.entries)
     assert laws.same_facts(back, DIALECT.read_response(written.wire))
     assert same(items(wires), wires[-1]["response"]["output"])
 
