@@ -182,5 +182,7 @@ class Front(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """How its answers are kept; None where every request has the whole conversation."""
     counted: str | None = None
     """What an answer to a count of tokens calls it; None where nobody can ask for one."""
+    count_members: Mapping[str, Any] = {}
+    """What else stands in that answer."""
     to_count: Callable[[bytes], bytes] = as_it_is
     """The request inside the body that is to be counted."""

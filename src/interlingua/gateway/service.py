@@ -22,9 +22,13 @@ from interlingua.gateway.keys.keys import Keys, NoKeysError, is_loopback
 from interlingua.gateway.memory.memory import Memory
 from interlingua.gateway.memory.responses import Responses
 from interlingua.gateway.paths.guard import Guard
+from interlingua.gateway.paths.managed_agents import ManagedAgents
 from interlingua.gateway.paths.routes import application
 from interlingua.gateway.relay.app import App
 from interlingua.gateway.requests import RequestWatchers
+from interlingua.gateway.responses.background import Background
+from interlingua.gateway.responses.conversations import Conversations
+from interlingua.gateway.responses.stateful import Preparation
 from interlingua.gateway.responses.websocket import Sockets
 from interlingua.gateway.sessions.turns import Turns
 from interlingua.gateway.settings import Limits, Settings
@@ -62,7 +66,12 @@ class Service:
         self.responses = cast(Responses, gateway.responses)
         self.compactions = Compactions(store)
         self.in_flight: Callable[[], int] = lambda: 0
-        app = App(gateway, application(self), Compactor(gateway, self.compactions))
+        self.conversations = Conversations(store)
+        self.background = Background(gateway, store)
+        compactor = Compactor(gateway, self.compactions)
+        preparation = Preparation(gateway, compactor, self.conversations, self.background)
+        self.managed = ManagedAgents(self, application(self))
+        app = self.background.app = App(gateway, self.managed, preparation)
         self.sockets = Sockets(gateway, app)
         self.guard = Guard(app, gateway.settings.listen, self.sockets)
 
@@ -85,6 +94,7 @@ class Service:
             service = cls._with(store, settings, targets, parts)
             service.tasks.begin()
             service.sweeper.begin()
+            service.background.begin()
             return service
         except BaseException:
             await store.close()
@@ -146,7 +156,7 @@ class Service:
     @property
     def behind(self) -> int:
         """How much is under way that no request waits for."""
-        return len(self.turns) + len(self.tasks)
+        return len(self.turns) + len(self.tasks) + len(self.background)
 
     async def reload(self, path: Path | None, over: Callable[[Settings], Settings]) -> bool:
         """Applies the file's settings. Invalid ones change nothing and are logged; requests in
@@ -179,6 +189,8 @@ class Service:
     async def close(self) -> None:
         """Stop turns, settle, write the trace, let go of everything."""
         self.going()
+        await self.background.close()
+        await self.managed.close()
         await asyncio.gather(self.turns.close(), self.tasks.close(), self.sweeper.close())
         await self.gateway.close()
         await self.tracer.close()

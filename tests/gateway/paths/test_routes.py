@@ -39,11 +39,12 @@ def _path(row: Row, id: str = SOMETHING) -> str:
         row.path.replace("{id}", id)
         .replace("{model:path}", "anthropic:claude-sonnet-4-6")
         .replace("{message}", SOMETHING)
+        .replace("{item}", SOMETHING)
     )
 
 
 def _body(row: Row) -> Any:
-    return BODIES.get((row.method, row.path.removeprefix("/v1")))
+    return BODIES.get((row.method, row.path.removeprefix("/v1").removeprefix("/il")))
 
 
 def _revoked(home: Path) -> str:

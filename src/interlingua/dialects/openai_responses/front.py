@@ -117,6 +117,8 @@ FRONT = Front(
         "/responses": "generate",
         "/v1/responses/compact": "compact",
         "/responses/compact": "compact",
+        "/v1/responses/input_tokens": "count_tokens",
+        "/responses/input_tokens": "count_tokens",
     },
     headers_up=frozenset({b"openai-beta"}),
     filler=ResponseFiller,
@@ -128,6 +130,8 @@ FRONT = Front(
         "background": "an answer in the background",
         "context_management": "summaries that the provider makes",
     },
+    counted="input_tokens",
+    count_members={"object": "response.input_tokens"},
     stored=Stored(
         "previous_response_id",
         frozenset({"openai", "azure"}),

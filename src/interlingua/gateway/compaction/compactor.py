@@ -102,10 +102,6 @@ class Compactor:
         self._gateway = gateway
         self._compactions = compactions
 
-    def concerns(self, body: bytes) -> bool:
-        """Whether there may be something to do."""
-        return ASKS.search(body) is not None
-
     async def handle(self, exchange: Exchange, inbound: Inbound, client: Client) -> Inbound | None:
         """The request as it goes on, in which nothing is left to do; None if it is answered."""
         form, action = FORMS.get(inbound.front.dialect), inbound.match.action

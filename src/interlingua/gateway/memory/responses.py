@@ -254,6 +254,11 @@ class Responses:
         """The conversation up to a stored response, as input items of the Responses API."""
         return items_of(await self._history(id, arrival))
 
+    async def input_items(self, id: str, principal: Principal) -> list[Any] | None:
+        """What a stored response was made from, as items; None if there is none."""
+        stored = await self._find(id, principal)
+        return None if stored is None else items_of(stored.messages)
+
     async def _history(self, id: str, arrival: Arrival) -> list[Message]:
         chain: list[StoredResponse] = []
         next_id: str | None = id

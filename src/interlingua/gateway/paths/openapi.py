@@ -240,8 +240,20 @@ DOCS: dict[tuple[str, str], Doc] = {
     ("GET", "/api/tags"): Doc("Models, as Ollama lists them."),
     ("GET", "/api/version"): Doc("The version of Ollama's API."),
     ("POST", "/api/show"): Doc("One model, as Ollama shows it.", body=ShownModel, errors=(404,)),
-    ("GET", "/v1/responses/{id}"): Doc("A response that was stored.", errors=(404,)),
+    ("GET", "/v1/responses/{id}"): Doc("A response that was stored.", errors=(400, 404)),
     ("DELETE", "/v1/responses/{id}"): Doc("Delete a response.", errors=(404,)),
+    ("POST", "/v1/responses/{id}/cancel"): Doc(
+        "Cancel a response in the background.", errors=(400, 404)
+    ),
+    ("GET", "/v1/responses/{id}/input_items"): Doc("What it was made from.", errors=(400, 404)),
+    ("POST", "/v1/conversations"): Doc("Create a conversation.", errors=(400, 413)),
+    ("GET", "/v1/conversations/{id}"): Doc("A conversation.", errors=(404,)),
+    ("POST", "/v1/conversations/{id}"): Doc("Change its metadata.", errors=(400, 404, 413)),
+    ("DELETE", "/v1/conversations/{id}"): Doc("Delete a conversation.", errors=(404,)),
+    ("POST", "/v1/conversations/{id}/items"): Doc("Add items.", errors=(400, 404, 413)),
+    ("GET", "/v1/conversations/{id}/items"): Doc("Its items.", errors=(400, 404)),
+    ("GET", "/v1/conversations/{id}/items/{item}"): Doc("One of its items.", errors=(404,)),
+    ("DELETE", "/v1/conversations/{id}/items/{item}"): Doc("Delete an item.", errors=(404,)),
     **{
         (method, f"/{version}/interactions/{{id}}{rest}"): doc
         for version in ("v1beta", "v1")
@@ -413,7 +425,8 @@ def document() -> Json:
     refs = dict(zip(bodies, made, strict=True))
     paths: Json = {}
     for row in rows():
-        doc = DOCS.get((row.method, row.path)) or DOCS[row.method, row.path.removeprefix("/v1")]
+        bare = row.path.removeprefix("/v1").removeprefix("/il")
+        doc = DOCS.get((row.method, row.path)) or DOCS[row.method, bare]
         operation = _operation(doc, row.path, row.open, row.dialect, refs)
         paths.setdefault(_ID.sub(r"{\1}", row.path), {})[row.method.lower()] = operation
     return {

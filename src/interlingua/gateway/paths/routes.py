@@ -27,6 +27,7 @@ from interlingua.gateway.compaction import history as compactions
 from interlingua.gateway.memory import responses as responses_store
 from interlingua.gateway.paths import handlers as own
 from interlingua.gateway.paths.listing import front_of, whose
+from interlingua.gateway.responses import background, conversations
 from interlingua.gateway.sessions import api as sessions_api
 from interlingua.gateway.sessions.turns import BusyError, FullError
 from interlingua.gateway.shared.callers import ApiError, answer, error_answer, principal_of
@@ -87,8 +88,23 @@ ROWS: tuple[Row, ...] = (
     Row("GET", "/api/tags", own.models, dialect=True),
     Row("GET", "/api/version", own.ollama_version, dialect=True),
     Row("POST", "/api/show", own.ollama_show, dialect=True),
-    Row("GET", "/v1/responses/{id}", responses_store.show, dialect=True),
-    Row("DELETE", "/v1/responses/{id}", responses_store.remove, dialect=True),
+    Row("GET", "/v1/responses/{id}", background.show, dialect=True),
+    Row("DELETE", "/v1/responses/{id}", background.remove, dialect=True),
+    Row("POST", "/v1/responses/{id}/cancel", background.cancel, dialect=True),
+    Row("GET", "/v1/responses/{id}/input_items", background.input_items, dialect=True),
+    *[
+        Row(method, f"/v1/conversations{rest}", handler, dialect=True)
+        for method, rest, handler in (
+            ("POST", "", conversations.create),
+            ("GET", "/{id}", conversations.show),
+            ("POST", "/{id}", conversations.update),
+            ("DELETE", "/{id}", conversations.remove),
+            ("POST", "/{id}/items", conversations.add_items),
+            ("GET", "/{id}/items", conversations.list_items),
+            ("GET", "/{id}/items/{item}", conversations.show_item),
+            ("DELETE", "/{id}/items/{item}", conversations.remove_item),
+        )
+    ],
     *[
         Row(method, f"/{version}/interactions/{{id}}{rest}", handler, dialect=True)
         for version in ("v1beta", "v1")
@@ -132,8 +148,14 @@ ROWS: tuple[Row, ...] = (
 
 
 def rows() -> list[Row]:
-    """All of them, each with its own path."""
-    return [*ROWS, *[row._replace(path=f"/v1{row.path}") for row in ROWS if row.both]]
+    """All of them, each with its own path. `/v1/sessions` is Anthropic's, too, so that ours have
+    another one that is nobody else's."""
+    sessions = [row for row in ROWS if row.path.startswith("/sessions")]
+    return [
+        *ROWS,
+        *[row._replace(path=f"/v1{row.path}") for row in ROWS if row.both],
+        *[row._replace(path=f"/il{row.path}") for row in sessions],
+    ]
 
 
 def application(service: Service) -> Starlette:
@@ -209,7 +231,7 @@ def _error_response(row: Row, request: Request, error: ApiError) -> Response:
     """An error in our words, or in those of the dialect whose path it is."""
     if not row.dialect:
         return error_answer(error)
-    is_response = "/responses/" in row.path
+    is_response = row.path.startswith(("/v1/responses/", "/v1/conversations"))
     front = RESPONSES if is_response else front_of(request.url.path, request.headers)
     kind = ErrorKind.AUTH if error.status in (401, 403) else ErrorKind.INVALID_REQUEST
     if error.status >= 500:

@@ -31,6 +31,7 @@ from interlingua.gateway.relay.stream import Line, Stream, error_frames, more, o
 from interlingua.gateway.relay.whole import error_answer, relay
 from interlingua.gateway.shared.direct_client import DIRECT_CLIENT, DirectClient
 from interlingua.gateway.shared.fronts import (
+    PRINCIPAL,
     Asgi,
     Match,
     Receive,
@@ -41,7 +42,7 @@ from interlingua.gateway.shared.fronts import (
     token_of,
 )
 from interlingua.gateway.shared.refusals import UNAVAILABLE, coded, unavailable
-from interlingua.gateway.shared.state import ANONYMOUS, Arrival, Exchange, Refusal
+from interlingua.gateway.shared.state import ANONYMOUS, Arrival, Exchange, Principal, Refusal
 from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.model.metadata import Usage
 
@@ -75,8 +76,8 @@ class _Client(msgspec.Struct, eq=False):
         return idempotent.answered
 
 
-class Compactor(Protocol):
-    """Does what requests say of compaction."""
+class Preparation(Protocol):
+    """Does what has to be done to some requests before they take their usual way."""
 
     def concerns(self, body: bytes) -> bool:
         """Whether there may be something to do."""
@@ -84,16 +85,19 @@ class Compactor(Protocol):
     async def handle(self, exchange: Exchange, inbound: Inbound, client: Any) -> Inbound | None:
         """The request as it goes on; None if it is answered by `client.send`."""
 
+    async def with_conversation(self, body: bytes, principal: Principal) -> bytes:
+        """The body of a request with the items of its conversation."""
+
 
 class App:
     """The ASGI application of a gateway. `others` serves every other path."""
 
     def __init__(
-        self, gateway: Gateway, others: Asgi | None = None, compactor: Compactor | None = None
+        self, gateway: Gateway, others: Asgi | None = None, preparation: Preparation | None = None
     ) -> None:
         self.gateway = gateway
         self._others = others
-        self._compactor = compactor
+        self._preparation = preparation
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] == "http" and scope["method"] == "POST":
@@ -149,7 +153,9 @@ class App:
     async def _answer(self, exchange: Exchange, found: Match, client: _Client) -> None:
         gateway, scope = self.gateway, client.scope
         headers = dict(scope["headers"])
-        principal = await gateway.keys.find(token_of(headers, scope["query_string"]))
+        principal: Principal | None = scope.get(PRINCIPAL)
+        if principal is None:
+            principal = await gateway.keys.find(token_of(headers, scope["query_string"]))
         if principal is not ANONYMOUS:
             exchange.arrival = exchange.arrival.by(principal)
             gateway.open_requests.take(principal, found.front.dialect)
@@ -161,6 +167,8 @@ class App:
         elif len(body) > gateway.settings.limits.body:
             raise too_long(gateway.settings.limits.body)
         if found.action == "count_tokens":
+            if self._preparation is not None and b'"conversation"' in body:
+                body = await self._preparation.with_conversation(body, principal)
             await _plain(client.send, await count(gateway, exchange, found, body, headers))
             return
         inbound = parse_inbound(gateway, exchange, found, body, headers)
@@ -168,13 +176,13 @@ class App:
             direct = None  # the answer is recorded on its way
             if await client.is_replayed(gateway.idempotency, exchange, headers[KEY], body):
                 return
-        compactor = self._compactor
-        if compactor is not None and (found.action == "compact" or compactor.concerns(body)):
+        preparation = self._preparation
+        if preparation is not None and (found.action == "compact" or preparation.concerns(body)):
             direct = None
-            compacted = await self._compacted(compactor, exchange, inbound, client)
-            if compacted is None:
+            prepared = await self._prepared(preparation, exchange, inbound, client)
+            if prepared is None:
                 return
-            inbound = compacted
+            inbound = prepared
         elif found.action == "compact":
             raise Refusal(404, ErrorKind.INVALID_REQUEST, "no such endpoint", "not_found")
         if found.front.stored is not None:
@@ -182,14 +190,14 @@ class App:
         work = self._work(exchange, inbound, client.send, direct)
         await with_client(scope, client.receive, work)
 
-    async def _compacted(
-        self, compactor: Compactor, exchange: Exchange, inbound: Inbound, client: _Client
+    async def _prepared(
+        self, preparation: Preparation, exchange: Exchange, inbound: Inbound, client: _Client
     ) -> Inbound | None:
-        """The request without what it says of compaction; None if that was all."""
+        """The request as it goes on; None if it is answered."""
         done: list[Inbound | None] = []
 
         async def work() -> None:
-            done.append(await compactor.handle(exchange, inbound, client))
+            done.append(await preparation.handle(exchange, inbound, client))
 
         await with_client(client.scope, client.receive, work())
         return done[0]

@@ -16,7 +16,13 @@ from interlingua.client.targets import Target
 from interlingua.errors import WriteError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.headers import answer_headers
-from interlingua.gateway.relay.inbound import HttpAnswer, Inbound, parse_inbound, read_request
+from interlingua.gateway.relay.inbound import (
+    HttpAnswer,
+    Inbound,
+    parse_inbound,
+    read_request,
+    with_history,
+)
 from interlingua.gateway.relay.sending import try_targets
 from interlingua.gateway.relay.whole import error_answer
 from interlingua.gateway.shared.fronts import Match
@@ -38,6 +44,8 @@ async def count(
     body = request_of(match, body)
     inbound = parse_inbound(gateway, exchange, match, body, headers)
     arrival = exchange.arrival = replace(exchange.arrival, stream=False)
+    if match.front.stored is not None:
+        inbound = await with_history(gateway, arrival, inbound, match.front.stored)
     request = inbound.request or read_request(match, body)
     target = inbound.route.targets[0]
     if arrival.principal.capped:
@@ -49,12 +57,13 @@ async def count(
     except CallError as error:
         return error_answer(exchange, inbound, error, [])
     exchange.outcome.status = 200
+    counted = {str(match.front.counted): tokens, **match.front.count_members}
     response_headers = [
         (b"content-type", b"application/json"),
         (b"x-interlingua-count", source.encode()),
         *answer_headers(exchange, {}, match.front, target.dialect.name),
     ]
-    return HttpAnswer(200, response_headers, msgspec.json.encode({match.front.counted: tokens}))
+    return HttpAnswer(200, response_headers, msgspec.json.encode(counted))
 
 
 def request_of(match: Match, body: bytes) -> bytes:

@@ -67,12 +67,12 @@ class ShownModel(msgspec.Struct):
 
 async def read(request: Request, kind: type[T], limits: Limits) -> T:
     """The body as what it should be."""
-    return cast(T, _decoded(await _bytes(request, limits), kind))
+    return cast(T, _decoded(await body_of(request, limits), kind))
 
 
 async def json_of(request: Request, limits: Limits) -> Any:
     """The body, whatever it is."""
-    return _decoded(await _bytes(request, limits), Any)
+    return _decoded(await body_of(request, limits), Any)
 
 
 def _decoded(data: bytes, kind: Any) -> Any:
@@ -82,7 +82,7 @@ def _decoded(data: bytes, kind: Any) -> Any:
         raise ApiError(400, "invalid_request", f"the body: {error}"[:500]) from None
 
 
-async def _bytes(request: Request, limits: Limits) -> bytes:
+async def body_of(request: Request, limits: Limits) -> bytes:
     content_length = request.headers.get("content-length", "")
     if content_length.isascii() and content_length.isdigit() and int(content_length) > limits.body:
         raise _too_long(limits)

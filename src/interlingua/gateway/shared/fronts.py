@@ -114,5 +114,7 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
+PRINCIPAL = "interlingua.principal"
+"""Where the scope of a request that the gateway makes to itself says for whom; no client can."""
 DRAIN = "interlingua.drain"
 """Where the scope of a WebSocket has the event that is set when the gateway shuts down."""

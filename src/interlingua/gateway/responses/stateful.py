@@ -1,0 +1,54 @@
+"""What has to be done to a request before it takes its usual way: it is run in the background, gets
+the items of its conversation, is compacted."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from interlingua.gateway.compaction.compactor import ASKS, Compactor
+from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.relay.inbound import Inbound
+from interlingua.gateway.responses.background import Background
+from interlingua.gateway.responses.conversations import Conversations
+from interlingua.gateway.shared.fronts import RESPONSES
+from interlingua.gateway.shared.state import Exchange, Principal
+
+_ALL = re.compile(ASKS.pattern + rb'|"background"|"conversation"')
+_FALSE = frozenset({b"false", b"null"})
+
+
+class Preparation:
+    def __init__(
+        self,
+        gateway: Gateway,
+        compactor: Compactor,
+        conversations: Conversations,
+        background: Background,
+    ) -> None:
+        self._gateway = gateway
+        self._compactor = compactor
+        self._conversations = conversations
+        self._background = background
+
+    def concerns(self, body: bytes) -> bool:
+        """Whether there may be something to do. No text looks like that: its quotes are escaped."""
+        return _ALL.search(body) is not None
+
+    async def with_conversation(self, body: bytes, principal: Principal) -> bytes:
+        """The body of a request with the items of its conversation."""
+        found = await self._conversations.expanded(body, principal)
+        return body if found is None else found.body
+
+    async def handle(self, exchange: Exchange, inbound: Inbound, client: Any) -> Inbound | None:
+        """The request as it goes on; None if it is answered by `client.send`."""
+        if inbound.front is RESPONSES and inbound.match.action == "generate":
+            members = inbound.envelope.members
+            if bytes(members.get("background", b"null")) not in _FALSE:
+                await self._background.start(exchange, inbound, client.send)
+                return None
+            if "conversation" in members:
+                inbound = await self._conversations.handle(self._gateway, exchange, inbound, client)
+        if inbound.match.action == "compact" or ASKS.search(inbound.body) is not None:
+            return await self._compactor.handle(exchange, inbound, client)
+        return inbound
