@@ -16,7 +16,8 @@ from interlingua.client.transport_errors import Limits, TransportError
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.relay.headers import client_body
 from interlingua.gateway.shared.bodies import body_of
-from interlingua.gateway.shared.callers import ApiError, PatientResponse, principal_of
+from interlingua.gateway.shared.callers import ApiError, principal_of
+from interlingua.gateway.shared.feed import PatientResponse
 from interlingua.gateway.shared.fronts import ANTHROPIC, Asgi, Receive, Scope, Send, error_body
 from interlingua.gateway.shared.principal import KeyPrincipal
 from interlingua.gateway.shared.state import Principal

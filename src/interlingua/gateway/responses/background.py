@@ -26,7 +26,8 @@ from interlingua.gateway.responses.conversations import NOT_STORED, may_store
 from interlingua.gateway.responses.inner import InnerRequest, scope_of
 from interlingua.gateway.responses.items import Wire, input_of, numbered, page
 from interlingua.gateway.shared.bodies import whole_number
-from interlingua.gateway.shared.callers import ApiError, PatientResponse, answer
+from interlingua.gateway.shared.callers import ApiError, answer
+from interlingua.gateway.shared.feed import PatientResponse
 from interlingua.gateway.shared.fronts import PRINCIPAL, RESPONSES, Asgi, Send, codec_of
 from interlingua.gateway.shared.state import Arrival, Exchange, Principal, Refusal
 from interlingua.model.exchange import ErrorKind, Response
