@@ -281,12 +281,12 @@ def refused_in(text: str, body: Members, model: str, param: str | None = None) -
     return None
 
 
-def _named(text: str, places: Iterable[Path], param: str | None) -> Path | None:
+def _named(text: str, paths: Iterable[Path], param: str | None) -> Path | None:
     for names in ([param] if param is not None else [], _WORD.findall(text)):
         dotted = {_dotted(name.split(".")) for name in names}
-        found = [place for place in places if _is_called(place, dotted)]
+        found = [path for path in paths if _is_called(path, dotted)]
         deepest = max(map(len, found), default=0)  # the longer name is the more exact one
-        found = [place for place in found if len(place) == deepest]
+        found = [path for path in found if len(path) == deepest]
         if len(found) == 1:
             return found[0]
     return None
@@ -354,8 +354,8 @@ def _value(raw: Raw) -> Any:
         return None
 
 
-def _is_called(place: Path, names: Container[str]) -> bool:
-    return any(_dotted(place[start:]) in names for start in range(len(place)))
+def _is_called(path: Path, names: Container[str]) -> bool:
+    return any(_dotted(path[start:]) in names for start in range(len(path)))
 
 
 def _dotted(path: Iterable[str]) -> str:

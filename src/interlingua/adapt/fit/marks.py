@@ -19,7 +19,7 @@ class _Mark(NamedTuple):
     """One mark: what carries it, and in which part of the prompt."""
 
     value: Any
-    place: str
+    position: str
 
 
 def fit_marks(fitter: Fitter) -> None:
@@ -35,7 +35,9 @@ def fit_marks(fitter: Fitter) -> None:
         return
     gone: dict[int, str] = {}
     if rules.places is not None and most != 0:
-        gone = {id(each.value): "cache.places" for each in marks if each.place not in rules.places}
+        gone = {
+            id(each.value): "cache.places" for each in marks if each.position not in rules.places
+        }
     left = [each for each in marks if id(each.value) not in gone]
     if most is not None:
         if automatic and most == 0:
@@ -145,13 +147,13 @@ def _read(fitter: Fitter) -> Iterator[_Mark]:
     for tool in fitter.tools:
         yield _Mark(tool, "tools")
     for leading in (True, False):
-        place = "system" if leading else "messages"
+        position = "system" if leading else "messages"
         for message in fitter.messages:
             if (message.role in _INSTRUCTS) is leading:
                 for block in message.content:
                     for part in getattr(block, "content", None) or ():
-                        yield _Mark(part, place)
-                    yield _Mark(block, place)
+                        yield _Mark(part, position)
+                    yield _Mark(block, position)
 
 
 def _letters(value: Any) -> int:

@@ -65,8 +65,8 @@ _NOT_BY_URL = ("no", "fetch")
 
 
 def _is_at_url(block: Any) -> bool:
-    place = block.source.data if block.source.kind == "url" else None
-    return place is not None and place[:8].lower().startswith(("http://", "https://"))
+    position = block.source.data if block.source.kind == "url" else None
+    return position is not None and position[:8].lower().startswith(("http://", "https://"))
 
 
 def left_out(words: str, why: str) -> TextBlock:
@@ -96,8 +96,8 @@ def kind_of(block: Block) -> str:
 
 
 def _is_at_s3(block: ImageBlock) -> bool:
-    place = block.source.data if block.source.kind == "url" else None
-    return isinstance(place, str) and place.startswith("s3:")
+    position = block.source.data if block.source.kind == "url" else None
+    return isinstance(position, str) and position.startswith("s3:")
 
 
 # -- left out -------------------------------------------------------------------------------------

@@ -51,9 +51,9 @@ def effort_of(budget: int) -> Effort:
 
 def near(effort: Effort, known: Sequence[Effort]) -> Effort | None:
     """The same, else the next lower one, else the next higher; never `none`."""
-    place = EFFORTS.index(effort)
-    lower = [each for each in EFFORTS[1 : place + 1] if each in known]
-    higher = [each for each in EFFORTS[max(place, 1) :] if each in known]
+    position = EFFORTS.index(effort)
+    lower = [each for each in EFFORTS[1 : position + 1] if each in known]
+    higher = [each for each in EFFORTS[max(position, 1) :] if each in known]
     return lower[-1] if lower else higher[0] if higher else None
 
 
@@ -353,6 +353,6 @@ def _note(fitter: Fitter, reasoning: Reasoning | None, rules: ReasoningRules) ->
         )
         fitter.thinking = not is_off and (fitter.on_budget or by_default or says)
     fitter.effort_none = is_off or (reasoning is None and rules.default in ("off", "none"))
-    place = _BEDROCK_PLACES.get(rules.carrier or "")
-    if reasoning is not None and place is not None and fitter.traits.effort_key_varies:
-        fitter.spelling["effort"] = place
+    position = _BEDROCK_PLACES.get(rules.carrier or "")
+    if reasoning is not None and position is not None and fitter.traits.effort_key_varies:
+        fitter.spelling["effort"] = position

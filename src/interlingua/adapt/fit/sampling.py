@@ -137,9 +137,9 @@ def _native(fitter: Fitter, requested: ResponseFormat, schema: JsonObject) -> No
         return
     rules = fitter.profile.output
     new = adapted(schema, rules)
-    for place in new.worded:
+    for path in new.worded:
         reason = "takes no such keyword; its description tells it"
-        fitter.lost(f"response_format.schema{place}", "output.without", reason)
+        fitter.lost(f"response_format.schema{path}", "output.without", reason)
     if new.closed:
         reason = "takes closed objects only; no further properties are said to be allowed"
         fitter.lost("response_format.schema", "output.closed", reason)

@@ -71,19 +71,19 @@ def _narrow(schema: Any, keywords: frozenset[str], path: str, dropped: list[str]
         return schema
     out: JsonObject = {}
     for word, value in schema.items():
-        place = f"{path}.{word}"
+        inner_path = f"{path}.{word}"
         if word not in keywords:
-            dropped.append(place)
+            dropped.append(inner_path)
         elif word in _OF_SCHEMAS and isinstance(value, dict):
             out[word] = {
-                name: _narrow(inner, keywords, f"{place}.{name}", dropped)
+                name: _narrow(inner, keywords, f"{inner_path}.{name}", dropped)
                 for name, inner in value.items()
             }
         elif word in _OF_SCHEMA:
-            out[word] = _narrow(value, keywords, place, dropped)
+            out[word] = _narrow(value, keywords, inner_path, dropped)
         elif word in _OF_LIST and isinstance(value, list):
             out[word] = [
-                _narrow(inner, keywords, f"{place}[{index}]", dropped)
+                _narrow(inner, keywords, f"{inner_path}[{index}]", dropped)
                 for index, inner in enumerate(value)
             ]
         else:
@@ -98,16 +98,16 @@ def rewrite(schema: Any, step: Callable[[JsonObject, str], JsonObject], path: st
         return schema
     out: JsonObject = {}
     for word, value in schema.items():
-        place = f"{path}.{word}"
+        inner_path = f"{path}.{word}"
         if word in _OF_SCHEMAS and isinstance(value, dict):
             out[word] = {
-                name: rewrite(inner, step, f"{place}.{name}") for name, inner in value.items()
+                name: rewrite(inner, step, f"{inner_path}.{name}") for name, inner in value.items()
             }
         elif word in _OF_SCHEMA:
-            out[word] = rewrite(value, step, place)
+            out[word] = rewrite(value, step, inner_path)
         elif word in _OF_LIST and isinstance(value, list):
             out[word] = [
-                rewrite(inner, step, f"{place}[{index}]") for index, inner in enumerate(value)
+                rewrite(inner, step, f"{inner_path}[{index}]") for index, inner in enumerate(value)
             ]
         else:
             out[word] = value
@@ -392,9 +392,9 @@ def _fit(fitter: Fitter, tool: ToolDefinition, left: _StrictAllowance) -> ToolDe
         fitter.lost_at(tool, "input_schema", "tools.root_object", reason)
     if rules.schema_without:
         plain = adapted(schema, OutputRules(without=rules.schema_without))
-        for place in plain.worded:
+        for path in plain.worded:
             reason = "takes no such keyword; its description tells it"
-            fitter.lost_at(tool, f"input_schema{place}", "tools.schema_without", reason)
+            fitter.lost_at(tool, f"input_schema{path}", "tools.schema_without", reason)
         if plain.worded:
             schema = plain.schema
             new = new.replace(input_schema=schema)

@@ -72,12 +72,12 @@ def paired(messages: Messages, recorder: LossRecorder, ordered: bool) -> Message
                 out.append(_result_as_text(message, recorder))
             continue
         out.append(message)
-        places = [answers.of[id(block)] for block in calls if id(block) in answers.of]
-        for number, place in enumerate(places if ordered else sorted(places)):
-            if place != index + 1 + number:
+        positions = [answers.of[id(block)] for block in calls if id(block) in answers.of]
+        for number, position in enumerate(positions if ordered else sorted(positions)):
+            if position != index + 1 + number:
                 reason = "results follow the turn of their calls"
-                recorder.lost(messages[place], None, reason, kind="moved", severity="info")
-            out.append(messages[place])
+                recorder.lost(messages[position], None, reason, kind="moved", severity="info")
+            out.append(messages[position])
         out += [_missing_result(block, recorder) for block in calls if id(block) not in answers.of]
     return tuple(out)
 

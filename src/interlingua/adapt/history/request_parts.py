@@ -107,9 +107,9 @@ def with_allowed_tools(request: Request, target: Dialect, recorder: LossRecorder
         if tool not in allowed:
             reason = "left out, since it may not be called and the target cannot say so"
             recorder.lost(tool, None, reason)
-    place = "tool_choice" if kind == "none" else "tool_choice.names"
+    position = "tool_choice" if kind == "none" else "tool_choice.names"
     reason = "said by leaving out the tools that may not be called"
-    recorder.lost(request.options, place, reason, "moved", "info")
+    recorder.lost(request.options, position, reason, "moved", "info")
     new = None if kind == "none" else ToolChoice(choice.mode)
     options = request.options.replace(tool_choice=new)
     recorder.alias(options, request.options)

@@ -69,13 +69,13 @@ def retell(
     return Adapted(rewritten if type(value) is Request else rewritten.messages, recorder)
 
 
-def require_instructions(place: str) -> bool:
+def require_instructions(position: str) -> bool:
     """Whether instructions are moved to the front; an unknown word is refused."""
-    if place not in ("place", "hoist"):
+    if position not in ("place", "hoist"):
         raise ValueError(
-            f"instructions is 'place' (leave them) or 'hoist' (to the front); found {place!r}"
+            f"instructions is 'place' (leave them) or 'hoist' (to the front); found {position!r}"
         )
-    return place == "hoist"
+    return position == "hoist"
 
 
 def _of_messages(messages: Message | list[Message] | tuple[Message, ...]) -> Request:

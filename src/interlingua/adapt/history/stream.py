@@ -331,11 +331,11 @@ def _moves(original: Response, new: Response, recorder: LossRecorder) -> dict[st
     moves: dict[str, dict[int, int]] = {}
     for name, old, now in zip(names, before, (new.message, *new.alternatives), strict=True):
         if len(old.content) != len(now.content):
-            places = {id(block): index for index, block in enumerate(old.content)}
+            positions = {id(block): index for index, block in enumerate(old.content)}
             moves[name] = {
-                index: places[id(recorder.original(block))]
+                index: positions[id(recorder.original(block))]
                 for index, block in enumerate(now.content)
-                if id(recorder.original(block)) in places
+                if id(recorder.original(block)) in positions
             }
     return moves
 

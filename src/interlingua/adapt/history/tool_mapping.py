@@ -126,7 +126,7 @@ class _ToolMapping:
 
     def mapped(self) -> Request:
         for each in reversed(self.beside.values()):
-            self.raw = without(self.raw, each.place)
+            self.raw = without(self.raw, each.path)
         near: list[tuple[int, ToolDefinition, str]] = []
         for number, tool in enumerate(self.tools):
             concept = self.concept(tool)
@@ -196,7 +196,7 @@ class _ToolMapping:
     ) -> None:
         rule = self.profile.rule(field)
         if inside is None and id(tool) in self.beside:
-            inside = self.beside[id(tool)].place
+            inside = self.beside[id(tool)].path
         text = f"{self.profile.name or 'the model'} {reason}"
         text = f"{text} ({rule})" if rule is not None else text
         self.recorder.lost(tool, inside, text, kind, severity, rule.id if rule else None)
@@ -471,18 +471,18 @@ def known_options(
     word: str, settings: Mapping[str, Any]
 ) -> tuple[dict[str, tuple[Any, Path]], list[Path]]:
     """The options that are known, with their places, and the places of all others."""
-    places = {
+    positions = {
         path: option
         for all in TABLE.values()
         for spelling in all
         if spelling.says(word)
         for option, path in spelling.options.items()
     }
-    inside = {path[0] for path in places if len(path) > 1} | {word, "parameters"}
+    inside = {path[0] for path in positions if len(path) > 1} | {word, "parameters"}
     options: dict[str, tuple[Any, Path]] = {}
     left: list[Path] = []
     for path, value in _members(settings, inside):
-        option = places.get(path)
+        option = positions.get(path)
         if value is None or value in SAYS_NOTHING.get(option or path[-1], ()):
             continue
         if option is None:

@@ -110,8 +110,8 @@ def _of_gemini(listed: list[Any]) -> Iterator[Server]:
         how = each.get("streamableHttpTransport") if isinstance(each, dict) else None
         if not isinstance(how, dict) or type(how.get("url")) is not str:
             raise UnfitError("its transport is known to its own provider alone")
-        place = f"raw.gemini.mcpServers[{number}].streamableHttpTransport"
-        left = [f"{place}.{key}" for key in how if key not in ("url", "headers")]
+        path = f"raw.gemini.mcpServers[{number}].streamableHttpTransport"
+        left = [f"{path}.{key}" for key in how if key not in ("url", "headers")]
         label = str(each.get("name") or f"server_{number}")
         yield _server(label, how["url"], None, how.get("headers"), None, left)
 
@@ -176,7 +176,7 @@ class LiftedSearch(NamedTuple):
     """A tool that stands for what was said beside the tools, and where that is in `raw`."""
 
     tool: ToolDefinition
-    place: str
+    path: str
 
 
 def asks_beside(request: Request) -> bool:
@@ -191,7 +191,7 @@ def lifted(request: Request, dialect: str) -> list[LiftedSearch]:
     """What a request asks for beside its tools in another dialect than this one."""
     if not asks_beside(request):
         return []
-    return [each for each in _found(request) if each.place.split(".")[1] != dialect]
+    return [each for each in _found(request) if each.path.split(".")[1] != dialect]
 
 
 def _found(request: Request) -> Iterator[LiftedSearch]:
@@ -204,39 +204,39 @@ def _found(request: Request) -> Iterator[LiftedSearch]:
     for number, plugin in enumerate(plugins if isinstance(plugins, list) else ()):
         name = plugin.get("id") if isinstance(plugin, dict) else None
         if name in _PLUGINS:
-            place = f"plugins[{number}]"
+            path = f"plugins[{number}]"
             rest = {key: value for key, value in plugin.items() if key != "id"}
-            yield _lifted(_PLUGINS[name], f"plugin:{name}", ROUTER, {place: rest}, place)
+            yield _lifted(_PLUGINS[name], f"plugin:{name}", ROUTER, {path: rest}, path)
 
 
 def _lifted(
-    name: str, kind: str, dialect: str, settings: dict[str, Any], place: str
+    name: str, kind: str, dialect: str, settings: dict[str, Any], path: str
 ) -> LiftedSearch:
     tool = ToolDefinition(name, executor="provider", kind=kind, raw={dialect: settings})
-    return LiftedSearch(tool, f"raw.{dialect}.{place}")
+    return LiftedSearch(tool, f"raw.{dialect}.{path}")
 
 
 def _flat(options: dict[str, Any]) -> dict[str, Any]:
     """Chat has the place of the user one level deeper than others."""
-    place = options.get("user_location")
-    inner = place.get("approximate") if isinstance(place, dict) else None
-    if not isinstance(place, dict) or not isinstance(inner, dict):
+    location = options.get("user_location")
+    inner = location.get("approximate") if isinstance(location, dict) else None
+    if not isinstance(location, dict) or not isinstance(inner, dict):
         return {}
-    return {"user_location": {"type": place.get("type", "approximate"), **inner}}
+    return {"user_location": {"type": location.get("type", "approximate"), **inner}}
 
 
 def as_options(settings: dict[str, Any]) -> dict[str, Any]:
     """Options of a search as Chat has them."""
-    place = settings.get("user_location")
-    if not isinstance(place, dict):
+    location = settings.get("user_location")
+    if not isinstance(location, dict):
         return settings
-    inner = {key: value for key, value in place.items() if key != "type"}
+    inner = {key: value for key, value in location.items() if key != "type"}
     return {**settings, "user_location": {"type": "approximate", "approximate": inner}}
 
 
-def without(raw: dict[str, Any], place: str) -> dict[str, Any]:
+def without(raw: dict[str, Any], path: str) -> dict[str, Any]:
     """What is kept of a request, without what stands at a place now told."""
-    _, dialect, key = place.split(".", 2)
+    _, dialect, key = path.split(".", 2)
     own_raw = dict(raw[dialect])
     if key == OPTIONS:
         del own_raw[OPTIONS]

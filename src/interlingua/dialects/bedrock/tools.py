@@ -214,7 +214,7 @@ def read_changes(
     """The blocks that say something, and what the others change; where they stood is spelling."""
     left: list[Block] = []
     names: dict[str, list[str]] = {field: [] for field in _WORDS}
-    places: list[list[Any]] = []
+    positions: list[list[Any]] = []
     for block in blocks:
         found = _change(block)
         if found is None or found[1]["name"] not in tools:
@@ -222,10 +222,10 @@ def read_changes(
             continue
         field, tool = found
         names[field].append(tool["name"])
-        places.append([len(left), field, tool])
-    if not places:
+        positions.append([len(left), field, tool])
+    if not positions:
         return blocks, None
-    spelling["changes"] = places
+    spelling["changes"] = positions
     return left, Changes(tuple(names["tools_added"]), tuple(names["tools_removed"]))
 
 

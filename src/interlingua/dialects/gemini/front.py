@@ -24,8 +24,8 @@ _DOMAIN = "interlingua"
 def _path(path: str) -> RequestPath | None:
     if not path.startswith(_PREFIXES):
         return None
-    place, _, word = path.rpartition(":")
-    model = place.partition("/models/")[2]
+    position, _, word = path.rpartition(":")
+    model = position.partition("/models/")[2]
     action = _ACTIONS.get(word)
     if action is None or not model:
         return None

@@ -357,15 +357,15 @@ class Table:
 
     def _lay_out(self, cls: type[Any], silent: frozenset[str]) -> None:
         """For writing: what says each attribute, in the order of the struct's fields."""
-        places = [*self._all()]
+        positions = [*self._all()]
         by_attr = {
             attr: (field, outers, table)
-            for outers, table in places
+            for outers, table in positions
             for field in table.fields
             for attr in field.attrs
         }
         defaults = _defaults(cls)
-        for _, table in places:
+        for _, table in positions:
             table._values |= {n: v for n, v in defaults.items() if v is not REQUIRED}
         self._slots: list[_Slot] = []
         for name, default in defaults.items():
@@ -527,7 +527,7 @@ class Table:
         """Put what a value says into an object, in the spelling that `mine` kept (`kept.restore`
         then adds the rest of it), and report what the wire cannot say."""
         spelled = inner = _Spelled(own_raw) if own_raw else _AS_WE_DO
-        place, target = _HERE, out
+        position, target = _HERE, out
         written: list[str] = []
         values = astuple(value)
         for number in compress(self._numbers, map(is_not, values, self._defaults)):
@@ -539,8 +539,8 @@ class Table:
                 if default is not _SILENT and not same(item, default):
                     recorder.lost(value, name)
                 continue
-            if outers is not place:
-                place, target, inner = outers, out, spelled
+            if outers is not position:
+                position, target, inner = outers, out, spelled
                 for outer in outers:
                     target = target.setdefault(outer, {})
                     inner = inner.inside(outer)

@@ -44,13 +44,13 @@ def read_list(
 def read_calls(
     listed: list[Any],
     read: Callable[[Any, Any, int, list[Diagnostic]], Block],
-    place: Any,
+    origin: Any,
     first: int,
     found: list[Diagnostic],
 ) -> list[Block]:
     """Calls, of which the first one has this number in its message."""
     return [
-        at_path(f".tool_calls[{number}]", read, wire, place, first + number, found)
+        at_path(f".tool_calls[{number}]", read, wire, origin, first + number, found)
         for number, wire in enumerate(listed)
     ]
 
@@ -118,13 +118,13 @@ class TurnReader:
         of one, and gives its role."""
         messages: list[Message] = []
         before: str | None = None
-        place = 0
+        position = 0
         try:
             for turn in turns:
                 before = read(turn, before, messages)
-                place += 1
+                position += 1
         except ShapeError as error:
-            raise error.inside(f".messages[{place}]") from None
+            raise error.inside(f".messages[{position}]") from None
         return messages
 
     def role_in(self, turn: Wire) -> Role:

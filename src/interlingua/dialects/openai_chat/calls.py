@@ -347,7 +347,7 @@ def _write_result_cache(
     if isinstance(parts, str):
         parts = [{"type": "text", "text": parts}]
     last = dict(parts[-1]) if parts and isinstance(parts[-1], dict) else None
-    if last is None or "part" not in to.t.cache.places or any(key in last for key in MARKS):
+    if last is None or "part" not in to.t.cache.positions or any(key in last for key in MARKS):
         to.recorder.lost(block, "cache")
         return
     to.recorder.lost(block, "cache", "set on its last part", "moved", "info")
@@ -378,8 +378,8 @@ def read_hosted(
 ) -> list[Block]:
     """The call and the result of one item."""
     name = require(require(item, dict).get(keys.name), str, f".{keys.name}")
-    preserved, spelling = Preserved(spelling={"in": keys.place}), {"in": keys.place}
-    new_id = synthetic_tool_id(origin, keys.place, ordinal, name)
+    preserved, spelling = Preserved(spelling={"in": keys.position}), {"in": keys.position}
+    new_id = synthetic_tool_id(origin, keys.position, ordinal, name)
     attrs = {"id": new_id, "input": {}, **_hosted(keys).read(item, preserved)}
     preserved.mark_any_absent(item, (keys.id,) if keys.id else ())
     output = item.get(keys.result)

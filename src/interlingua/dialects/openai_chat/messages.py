@@ -114,11 +114,11 @@ class AssistantReader:
     def _read_thinking(self) -> str:
         """The thinking beside the content; the protocol of who signed it."""
         wire, t = self.wire, self.t
-        self.blocks, places, protocol = thinking.read_thinking(wire, t, self.origin)
-        self.taken.update(places)
+        self.blocks, positions, protocol = thinking.read_thinking(wire, t, self.origin)
+        self.taken.update(positions)
         own, calls_tools = protocol == t.name, bool(wire.get("tool_calls"))
-        if places and places != thinking.usual_places(self.blocks, t, calls_tools, own):
-            self.preserved.spelling["thinking"] = places
+        if positions and positions != thinking.usual_places(self.blocks, t, calls_tools, own):
+            self.preserved.spelling["thinking"] = positions
         return protocol
 
     def _read_beside(self) -> None:
@@ -276,7 +276,10 @@ class AssistantWriter:
         self.by = message.metadata.protocol or to.t.name
         self.signature: str | None = None
         """Google's, where it stood beside the content."""
-        self.slots: dict[str, list[Any]] = {"thinking": [], **{place: [] for place in BLOCK_KEYS}}
+        self.slots: dict[str, list[Any]] = {
+            "thinking": [],
+            **{position: [] for position in BLOCK_KEYS},
+        }
         self.wire: Wire = {}
 
     def write(self) -> Wire:
@@ -329,14 +332,14 @@ class AssistantWriter:
                 if summary is None:
                     continue
                 block = summary
-            place = "content" if type(block) is TextBlock else self._place(block)
-            if place is None:
+            position = "content" if type(block) is TextBlock else self._place(block)
+            if position is None:
                 self._leave_out(block)
                 continue
-            if order.index(place) < reached:
+            if order.index(position) < reached:
                 self.recorder.lost(block, None, "the wire has an order of its own", "moved", "info")
-            reached = max(order.index(place), reached)
-            self.slots[place].append(block)
+            reached = max(order.index(position), reached)
+            self.slots[position].append(block)
 
     def _leave_out(self, block: Block) -> None:
         if isinstance(block, _THOUGHTS) and not self.t.answer and self.t.host.replay == "calls":
@@ -381,21 +384,21 @@ class AssistantWriter:
         return None
 
     def _place_of_thinking(self, block: Block) -> str | None:
-        places = self.thinking_at
-        if places == ["content"]:
+        positions = self.thinking_at
+        if positions == ["content"]:
             return "content" if type(block) is ThinkingBlock else None
-        listed = "thinking_blocks" in places or "reasoning_details" in places
+        listed = "thinking_blocks" in positions or "reasoning_details" in positions
         is_written = listed or (type(block) is ThinkingBlock and bool(block.text))
-        return "thinking" if places and is_written else None
+        return "thinking" if positions and is_written else None
 
     @cached_property
     def thinking_at(self) -> list[str]:
         """The keys under which thinking is written, or `content`."""
-        places: list[str] | None = self.spelling.get("thinking")
+        positions: list[str] | None = self.spelling.get("thinking")
         if not self.t.answer and self.t.host.replay == "never":
             return []  # as it would be refused, however it was spelled elsewhere
-        if places is not None:
-            return places
+        if positions is not None:
+            return positions
         content = self.message.content
         thoughts = [block for block in content if isinstance(block, _THOUGHTS)]
         tool_calls = any(type(block) is ToolUseBlock for block in content)
@@ -513,10 +516,10 @@ def _is_plain_turn(wire: Any) -> bool:
 
 
 @cache
-def _known(name: str, protocol: str, *places: str) -> MessageMetadata:
+def _known(name: str, protocol: str, *positions: str) -> MessageMetadata:
     """What is known of messages with nothing special about them but where their thinking stands;
     they all share it."""
-    raw = keep(name, None, {"thinking": [*places]} if places else None)
+    raw = keep(name, None, {"thinking": [*positions]} if positions else None)
     return MessageMetadata(protocol=protocol, provider_raw=raw)
 
 

@@ -185,7 +185,7 @@ class HostedKeys(NamedTuple):
     """Where an item of a tool that the service ran has its parts; `place` is what `$form.in` says
     of its blocks."""
 
-    place: str
+    position: str
     type: str | None
     name: str
     id: str | None
@@ -207,7 +207,7 @@ class CacheMark(NamedTuple):
     rest: dict[str, str]
     ttls: dict[str, str]
     """Times to live as they are written; a near one where there is no such time."""
-    places: frozenset[str]
+    positions: frozenset[str]
     """Where it may stand: `part`, `tool`, `body`."""
 
     def mark(self, ttl: str | None) -> dict[str, Any]:
@@ -267,7 +267,7 @@ class WriteContext(NamedTuple):
 
 def answering(t: Tables) -> Tables:
     """The tables for responses: no cache marks, and content is one string."""
-    return replace(t, answer=True, cache=t.cache._replace(places=frozenset()))
+    return replace(t, answer=True, cache=t.cache._replace(positions=frozenset()))
 
 
 def at_host(t: Tables, host: Host) -> Tables:

@@ -41,7 +41,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 def read_cache(
-    wire: Wire, t: Tables, place: str, preserved: Preserved, taken: set[str]
+    wire: Wire, t: Tables, position: str, preserved: Preserved, taken: set[str]
 ) -> Cache | None:
     """The breakpoint of an object, its spelling unless it is the one of `t`, and its unknown keys.
 
@@ -64,7 +64,7 @@ def read_cache(
             preserved.rest[key] = more
             preserved.spelling.setdefault("part", []).append(key)
             spelled[key] = {word: item for word, item in mark.items() if word not in more}
-    usual = place in t.cache.places and spelled == t.cache.mark(ttl)
+    usual = position in t.cache.positions and spelled == t.cache.mark(ttl)
     if not usual or (ttl is not None and t.cache.ttls.get(ttl) != ttl):
         preserved.spelling["cache"] = {  # without the time that the field holds
             key: {word: each for word, each in mark.items() if word != "ttl" or ttl is None}
@@ -73,15 +73,15 @@ def read_cache(
     return Cache(ttl)
 
 
-def read_marks(wire: Wire, t: Tables, place: str, preserved: Preserved) -> Cache | None:
+def read_marks(wire: Wire, t: Tables, position: str, preserved: Preserved) -> Cache | None:
     """The same where a table has read the rest; what is no breakpoint is kept."""
     taken: set[str] = set()
-    cache = read_cache(wire, t, place, preserved, taken)
+    cache = read_cache(wire, t, position, preserved, taken)
     preserved.add_others({key: wire[key] for key in MARKS if key in wire}, taken, MARKS)
     return cache
 
 
-def write_cache(wire: Wire, value: Any, to: WriteContext, place: str, spelling: Wire) -> None:
+def write_cache(wire: Wire, value: Any, to: WriteContext, position: str, spelling: Wire) -> None:
     """Put the breakpoint of a block, a tool or the options into its wire."""
     cache: Cache | None = value.cache
     if cache is None or "message_cache" in spelling:
@@ -89,7 +89,7 @@ def write_cache(wire: Wire, value: Any, to: WriteContext, place: str, spelling: 
     marks = to.t.cache
     if "cache" in spelling:
         _put_marks(wire, spelling["cache"], cache)
-    elif place not in marks.places:
+    elif position not in marks.positions:
         to.recorder.lost(value, "cache")
     else:
         ttl = marks.ttls.get(cache.ttl) if cache.ttl is not None else None
@@ -456,19 +456,19 @@ _CITED = {"url": "url", "title": "title", "content": "cited_text", "document_id"
 def read_annotations(annotations: Any, blocks: list[Block], t: Tables) -> bool:
     """Put annotations on the text blocks they are about; False where there is no such text."""
     found = read_each(annotations, ".annotations", lambda item: read_citation(item, t))
-    places = [index for index, block in enumerate(blocks) if type(block) is TextBlock]
-    if not places:
+    positions = [index for index, block in enumerate(blocks) if type(block) is TextBlock]
+    if not positions:
         return False
     on: dict[int, list[Citation]] = {}
     last = 0
     for citation in found:
-        place, start = _text_at(citation.start, blocks, places)
-        if place < last:
+        position, start = _text_at(citation.start, blocks, positions)
+        if position < last:
             return False  # they would be written in another order
-        last = place
-        on.setdefault(place, []).append(_moved(citation, start))
-    for place, citations in on.items():
-        blocks[place] = blocks[place].replace(citations=tuple(citations))
+        last = position
+        on.setdefault(position, []).append(_moved(citation, start))
+    for position, citations in on.items():
+        blocks[position] = blocks[position].replace(citations=tuple(citations))
     return True
 
 
@@ -481,15 +481,15 @@ def _moved(citation: Citation, start: int) -> Citation:
     return citation.replace(start=citation.start - start, end=citation.end - start)
 
 
-def _text_at(offset: int | None, blocks: list[Any], places: list[int]) -> tuple[int, int]:
+def _text_at(offset: int | None, blocks: list[Any], positions: list[int]) -> tuple[int, int]:
     """The text block in which an offset lies, and where that block begins."""
     start = 0
-    for place in places[:-1]:
-        size = len(blocks[place].text)
+    for position in positions[:-1]:
+        size = len(blocks[position].text)
         if offset is None or offset < start + size:
-            return place, start
+            return position, start
         start += size
-    return places[-1], start
+    return positions[-1], start
 
 
 def read_citation(item: Any, t: Tables) -> Citation:

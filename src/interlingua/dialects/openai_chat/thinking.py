@@ -109,9 +109,9 @@ def usual_places(blocks: Sequence[Block], t: Tables, calls: bool, own: bool) -> 
 
 def _places_of_answer(blocks: Sequence[Block], t: Tables) -> list[str]:
     plain = len(blocks) == 1 and _is_text(blocks[0])
-    places = t.plain_thinking if plain else t.answer_thinking
+    positions = t.plain_thinking if plain else t.answer_thinking
     text = plain or joined(blocks)
-    return [key for key in places if text or key not in STRINGS]
+    return [key for key in positions if text or key not in STRINGS]
 
 
 def _is_text(block: Block) -> bool:
@@ -119,19 +119,19 @@ def _is_text(block: Block) -> bool:
 
 
 def write_thinking(
-    wire: Wire, blocks: Sequence[Block], places: Sequence[str], to: WriteContext, by: str
+    wire: Wire, blocks: Sequence[Block], positions: Sequence[str], to: WriteContext, by: str
 ) -> None:
     """Put thinking under the keys `places`; `by` is the protocol of who made it."""
-    if BLOCKS in places:
+    if BLOCKS in positions:
         items = [item for block in blocks for item in _write_block(block, to)]
         if items:
             wire[BLOCKS] = items
-    elif KEY in places:
+    elif KEY in positions:
         wire[KEY] = _write_details(blocks, to, by)
     else:
-        _account(blocks, bool(places), to.recorder)
+        _account(blocks, bool(positions), to.recorder)
     text = joined(blocks)
-    for key in places:
+    for key in positions:
         if text and key in STRINGS:
             wire[key] = text
 

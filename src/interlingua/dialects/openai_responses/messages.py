@@ -74,11 +74,11 @@ class Asides:
         self.places: list[Any] = [*own_spelling(raw).get("asides", ())]
         self.content: list[Wire] = [*own(raw).get("$asides", ())]
 
-    def add(self, place: int, *aside: Any, content: Wire | None = None) -> Asides:
+    def add(self, position: int, *aside: Any, content: Wire | None = None) -> Asides:
         if content is None:
-            self.places.append([place, *aside])
+            self.places.append([position, *aside])
         else:
-            self.places.append([place, *aside, len(self.content)])
+            self.places.append([position, *aside, len(self.content)])
             self.content.append(content)
         return self
 
@@ -265,7 +265,7 @@ class ItemReader(Turns):
         self.bringing = 0
         """How many items brought some."""
 
-    def read(self, items: list[Any], place: str) -> None:
+    def read(self, items: list[Any], path: str) -> None:
         self.start = len(self.messages)
         read = self.read_output_item if self.is_output else self.item
         for index, item in enumerate(items):
@@ -274,7 +274,7 @@ class ItemReader(Turns):
             try:
                 read(item, index)
             except ShapeError as error:
-                raise error.inside(f"{place}[{index}]") from None
+                raise error.inside(f"{path}[{index}]") from None
 
     def read_output_item(self, item: Any, index: int) -> None:
         """An item of a response, and which of the keys that we would fill in it does without."""

@@ -211,11 +211,11 @@ def _write_unplaced(request: Request, writer: ItemWriter, recorder: LossRecorder
         for id in writer.references.values():
             recorder.lost(request.continues, "items", f"the place of {id} in the history is gone")
         return
-    place = 0
+    position = 0
     for id in request.continues.items:
         if id in writer.references:
-            writer.items.insert(place, {"type": "item_reference", "id": id})
+            writer.items.insert(position, {"type": "item_reference", "id": id})
         else:
             written = writer.referred[id]
-            place = next(n for n, item in enumerate(writer.items) if item is written)
-        place += 1
+            position = next(n for n, item in enumerate(writer.items) if item is written)
+        position += 1

@@ -458,9 +458,9 @@ def _text_as_file(block: DocumentBlock, recorder: LossRecorder) -> Wire | None:
 # -- parts of any kind ----------------------------------------------------------------------------
 
 
-def read_parts(parts: list[Any], by_model: bool, place: str) -> list[Block]:
+def read_parts(parts: list[Any], by_model: bool, path: str) -> list[Block]:
     """`by_model` parts are a model's."""
-    return read_each(parts, place, lambda part: read_part(part, by_model))
+    return read_each(parts, path, lambda part: read_part(part, by_model))
 
 
 def read_part(part: Any, by_model: bool = False) -> Block:

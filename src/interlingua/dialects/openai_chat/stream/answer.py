@@ -53,7 +53,9 @@ _ITEMS = "thinking_blocks"
 _LISTS = ("executed_tools", "images")
 """Keys whose items come whole."""
 _MANY = 1_000_000
-_FIRST_INDEX = {place: number * _MANY for number, place in enumerate(("thinking", *BLOCK_KEYS))}
+_FIRST_INDEX = {
+    position: number * _MANY for number, position in enumerate(("thinking", *BLOCK_KEYS))
+}
 """Where the indexes of blocks begin, so that they stand where a whole answer has them, whenever
 they come."""
 BLOCK_CONTENT = thinking.KEYS.union(BLOCK_KEYS)
@@ -78,7 +80,7 @@ class Item(msgspec.Struct, eq=False):
     beside the text, which stands under `key`. Where others come between its pieces, each run of
     them is a block of its own."""
 
-    place: str
+    position: str
     event: Any
     read: Callable[[Any, str], Block]
     start: Block | None = None
@@ -161,13 +163,13 @@ class Thoughts:
     def _open(self, kind: str) -> Item:
         """The item that goes on, if it is told in this way, or a new one."""
         item = self._streamed[-1] if self._streamed else None
-        if item is None or not item.is_open or item.place != kind:
+        if item is None or not item.is_open or item.position != kind:
             item = Item(kind, ev.ThinkingDelta, self._block, ThinkingBlock(""), "thinking")
             self._streamed.append(item)
         return item
 
     def _block(self, item: Item, text: str) -> Block:
-        if not item.wire and item.place == _STRING:
+        if not item.wire and item.position == _STRING:
             return ThinkingBlock(text)
         return self._read({"type": "thinking", **item.whole(text)})[0]
 
@@ -185,7 +187,7 @@ class Thoughts:
         text, signature = optional(wire, "thinking", str) or "", optional(wire, "signature", str)
         item = self._streamed[-1] if self._streamed and not self._streamed[-1].wire else None
         piece: ThoughtPiece = None
-        if text and not (item is not None and item.place == _STRING and item.text == text):
+        if text and not (item is not None and item.position == _STRING and item.text == text):
             item = self._open(_ITEMS)
             self._choice.add_piece(item, text, (wire, "thinking"))
             piece = (item, text)
@@ -447,9 +449,9 @@ class Calls:
         self._read_piece(self._legacy, {}, wire, ".function_call")
 
     def _new(self, kind: str, number: Any = None) -> Call:
-        place = "function_call" if kind == _LEGACY else "tool_calls"
+        position = "function_call" if kind == _LEGACY else "tool_calls"
         attrs = ev.ToolUseInputDelta, self.block, None, _ARGUMENT_KEYS[kind]
-        return Call(place, *attrs, number=number, kind=kind)
+        return Call(position, *attrs, number=number, kind=kind)
 
     def _find(self, index: int | None, id: str | None, name: str | None) -> Call | None:
         """The call that a piece belongs to; None for a new one."""
@@ -554,11 +556,11 @@ class Choice:
 
     # -- blocks
 
-    def _index(self, place: str) -> int:
+    def _index(self, position: str) -> int:
         """The index of a new block."""
-        place = place if place in _FIRST_INDEX else "thinking"
-        self._places[place] += 1
-        return self._places[place] - 1
+        position = position if position in _FIRST_INDEX else "thinking"
+        self._places[position] += 1
+        return self._places[position] - 1
 
     def opened(self, item: Item) -> Item:
         """The item, of which a new block begins, before which others end, unless one is open."""
@@ -566,7 +568,7 @@ class Choice:
             return item
         self._close_others()
         item.before, item.pieces = item.before + item.text, []
-        item.choice, item.index, item.is_open = self.number, self._index(item.place), True
+        item.choice, item.index, item.is_open = self.number, self._index(item.position), True
         start = item.start or item.read(item, "")
         if item.start is None and isinstance(start, ThinkingBlock):
             start = start.replace(signature=None)  # which is told when it has come
@@ -603,11 +605,11 @@ class Choice:
         self.answer.events.append(end_of_block(index, block, self.number))
         self._blocks.append(block)
 
-    def whole(self, blocks: Iterable[Block], place: str) -> None:
+    def whole(self, blocks: Iterable[Block], position: str) -> None:
         """Blocks that came in one piece."""
         self._close_others()
         for block in blocks:
-            index = self._index(place)
+            index = self._index(position)
             self.answer.events.append(start_of_block(index, block, choice=self.number))
             self._end(index, block, came_whole=True)
 

@@ -137,9 +137,9 @@ class StreamReader:
             self._answer.merge(wire)
             if choices is not None:
                 self._read_choices(require(choices, list, ".choices"), wire)
-            place, path = _place_of_usage(wire)
-            if place.get("usage") is not None:
-                self._read_usage(require(place["usage"], dict, f"{path}.usage"), wire)
+            position, path = _place_of_usage(wire)
+            if position.get("usage") is not None:
+                self._read_usage(require(position["usage"], dict, f"{path}.usage"), wire)
         if error is not None:
             self._end()
             self.waits = True
