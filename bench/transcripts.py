@@ -13,7 +13,7 @@ from bench.agents import AGENTS
 from bench.measure import Row, compare, shown
 from interlingua import transcripts
 from interlingua.cli.resume import Prices
-from interlingua.transcripts.sessions import Glances, glances, here, hits_in
+from interlingua.transcripts.sessions import Overviews, here, hits_in, overviews
 
 READING = 3.0
 """Times `orjson.loads` of the lines, or of `msgspec` where orjson is not installed."""
@@ -64,13 +64,13 @@ def _many_rows(home: Path, size: int) -> Iterator[Row]:
     """Files of the two most common agents; of several with the same content, all are looked at."""
     count = _fill(home, size)
     what, more = f"{size / 1e9:g} GB in {count} files", 1e9 / size
-    known = Glances(Prices(), home / "cache")
+    known = Overviews(Prices(), home / "cache")
     for label, target in (
         ("list, for the first time", LISTING),
         ("list, with what was kept", LISTING_AGAIN),
     ):
         begun = time.process_time()
-        found = [told for _, told in glances(here(home), known.of)]
+        found = [told for _, told in overviews(here(home), known.of)]
         assert len(found) == count
         seconds = (time.process_time() - begun) * more
         yield Row(f"{label}, for 1 GB", what, seconds, target, "s")

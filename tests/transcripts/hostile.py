@@ -32,7 +32,7 @@ from interlingua.store.base import Store
 from interlingua.store.open import open_store
 from interlingua.streams import packed
 from interlingua.transcripts import SubAgent, format_of, formats
-from interlingua.transcripts.sessions import agents, carry_out, glances, here, look, plan
+from interlingua.transcripts.sessions import agents, carry_out, here, look, overviews, plan
 from tests.cli.running import run
 from tests.transcripts.made import session
 
@@ -275,7 +275,7 @@ class Hostile:
         bad = self._sound.with_name("2026-03-01T00-00-00-000Z_bad.jsonl")
         bad.write_bytes(data)
         try:
-            found = {each.path: glance for each, glance in glances(here(self.home), look)}
+            found = {each.path: overview for each, overview in overviews(here(self.home), look)}
         finally:
             bad.unlink()
         if isinstance(found.get(self._sound), str | None):

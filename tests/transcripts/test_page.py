@@ -58,8 +58,8 @@ def test_it_is_a_format_like_ours(home: Path, path: Path) -> None:
     [found] = transcripts.find(home)
     assert (found.format, found.id) == ("parley", "s1")
     assert [hit.place for hit in sessions.hits_in(found, "dough")] == ["line 2"]  # type: ignore[union-attr]
-    glance = sessions.look(found)
-    assert (glance.title, glance.messages) == ("Is the dough ready?", 4)
+    overview = sessions.look(found)
+    assert (overview.title, overview.messages) == ("Is the dough ready?", 4)
 
 
 def test_what_it_reads_goes_home(path: Path, tmp_path: Path) -> None:

@@ -115,14 +115,14 @@ def _found(name: str) -> Iterator[Path]:
     if path.is_file():
         yield path
     elif path.is_dir():
-        yield from sorted(each for each in path.rglob("*") if _is_wanted(each, path))
+        yield from sorted(each for each in path.rglob("*") if _is_input(each, path))
     elif has_magic(name):
         for each in sorted(glob(name, recursive=True)):
             if os.path.isfile(each):
                 yield Path(each)
 
 
-def _is_wanted(path: Path, folder: Path) -> bool:
+def _is_input(path: Path, folder: Path) -> bool:
     """Names that begin with a dot or an underscore are a program's own, as everywhere."""
     inside = path.relative_to(folder).parts
     own = any(part.startswith((".", "_")) for part in inside)

@@ -220,7 +220,7 @@ def agent_answers(
 ) -> Iterator[Message]:
     """Every answer of these sessions (of all, if no file is named) that was made in this time;
     once, since forks, helpers and sessions that were resumed in another tool hold copies."""
-    from interlingua.transcripts.sessions import at, glances, here, look
+    from interlingua.transcripts.sessions import at, here, look, overviews
 
     for name in formats:
         known_format(name, "--from")
@@ -231,16 +231,16 @@ def agent_answers(
     table = own_table()
     seen: set[tuple[object, ...]] = set()
     with progress("counting", len(found), unit="sessions") as done:
-        for each, glance in glances(found, look):
+        for each, overview in overviews(found, look):
             done(1)
-            if isinstance(glance, str):
-                complain(glance)
+            if isinstance(overview, str):
+                complain(overview)
                 continue
-            for answer in glance.answers:
+            for answer in overview.answers:
                 marks = _marks(each.format, answer)
                 if seen.isdisjoint(marks) and _is_within(answer.created_at, since, until):
                     seen.update(marks)
-                    yield _message(answer, f"{each.format}:{glance.id}", table)
+                    yield _message(answer, f"{each.format}:{overview.id}", table)
 
 
 def _marks(format: str, answer: Answer) -> list[tuple[object, ...]]:

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from interlingua.cli.export import Hiding
     from interlingua.transcripts import Found, Made, Skipped, Transcript
     from interlingua.transcripts.sessions import Hit
-    from interlingua.transcripts.transcript import Glance
+    from interlingua.transcripts.transcript import Overview
 
 
 COLOURS = {"user": "green", "assistant": "cyan", "tool": "yellow"}
@@ -170,7 +170,7 @@ class Row(NamedTuple):
     """One session of the list. `cost` is what is known of it, `unpriced` counts answers without."""
 
     found: Found
-    glance: Glance
+    overview: Overview
     changed: datetime
     models: list[str]
     cost: Decimal | None
@@ -212,9 +212,9 @@ def list_(
     rows = [
         row
         for row in _rows(found, cache, skipped)
-        if (helpers or row.glance.parent is None)
-        and (folder is None or _is_in(row.glance.folder, folder))
-        and (title is None or title.lower() in (row.glance.title or "").lower())
+        if (helpers or row.overview.parent is None)
+        and (folder is None or _is_in(row.overview.folder, folder))
+        and (title is None or title.lower() in (row.overview.title or "").lower())
         and (since is None or row.changed >= since)
     ]
     rows.sort(key=lambda row: row.changed, reverse=True)
@@ -246,22 +246,22 @@ def _found(
 
 
 def _rows(found: list[Found], cache: Path | None, skipped: list[Skipped]) -> Iterator[Row]:
-    """The sessions at a glance; those that cannot be read are complained of."""
+    """Overviews of the sessions; those that cannot be read are complained of."""
     from interlingua.cli.resume import Prices
     from interlingua.transcripts import Skipped
-    from interlingua.transcripts.sessions import Glances, changed, glances
+    from interlingua.transcripts.sessions import Overviews, changed, overviews
 
-    known = Glances(Prices(), cache)
+    known = Overviews(Prices(), cache)
     sizes = [_size(each) for each in found]
     with progress("looking", sum(sizes)) as done:
-        for (each, priced), size in zip(glances(found, known.of), sizes, strict=True):
+        for (each, priced), size in zip(overviews(found, known.of), sizes, strict=True):
             done(size)
             if isinstance(priced, str):
                 skipped.append(Skipped(each.format, each.path, priced))
                 complain(priced)
                 continue
-            time = datetime.fromtimestamp(changed(priced.glance, each), UTC)
-            yield Row(each, priced.glance, time, priced.models, priced.cost, priced.unpriced)
+            time = datetime.fromtimestamp(changed(priced.overview, each), UTC)
+            yield Row(each, priced.overview, time, priced.models, priced.cost, priced.unpriced)
 
 
 def _size(found: Found) -> int:
@@ -280,20 +280,20 @@ def _is_in(folder: str | None, parent: Path) -> bool:
 def _row_dict(row: Row) -> dict[str, Any]:
     from interlingua.transcripts.values import encodable
 
-    glance = row.glance
+    overview = row.overview
     return {
         "format": row.found.format,
-        "id": glance.id or row.found.id,
-        "title": glance.title,
-        "folder": glance.folder,
+        "id": overview.id or row.found.id,
+        "title": overview.title,
+        "folder": overview.folder,
         "path": encodable(str(row.found.path)),
-        "created_at": glance.created_at,
+        "created_at": overview.created_at,
         "updated_at": row.changed,
-        "messages": glance.messages,
+        "messages": overview.messages,
         "models": row.models,
         "cost_usd": row.cost,
         "unpriced": row.unpriced,
-        "parent": glance.parent,
+        "parent": overview.parent,
         "skipped": None,
     }
 
@@ -320,15 +320,15 @@ def _show_list(rows: list[Row]) -> None:
 
 
 def _cells(row: Row) -> list[str]:
-    id = row.glance.id or row.found.id or str(row.found.path)
+    id = row.overview.id or row.found.id or str(row.found.path)
     return [
-        row.glance.title or "",
+        row.overview.title or "",
         row.found.format,
         id[:SHORT] if on_terminal() else id,
-        f"{row.glance.messages:,}",
+        f"{row.overview.messages:,}",
         _cost(row),
         minute(row.changed),
-        row.glance.folder or "",
+        row.overview.folder or "",
     ]
 
 

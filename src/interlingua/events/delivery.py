@@ -168,7 +168,7 @@ class Lane:
             if self._gap is not None:
                 gap, self._gap = self._gap, None
                 logger.warning("subscriber_gap", extra={"subscription": gap.name, "n": gap.missed})
-                self._pump.tell_gap(gap)
+                self._pump.report_gap(gap)
 
 
 class Pump:
@@ -179,12 +179,12 @@ class Pump:
         queue: EventQueue,
         sink: EventSink | AsyncEventSink | None,
         subscriptions: Callable[[], tuple[Subscription, ...]],
-        tell_gap: Callable[[GapDetected], None],
+        report_gap: Callable[[GapDetected], None],
         handler_timeout: float,
     ) -> None:
         self.capacity = queue.capacity
         self.handler_timeout = handler_timeout
-        self.tell_gap = tell_gap
+        self.report_gap = report_gap
         self._queue = queue
         self._sink = sink
         self._subscriptions = subscriptions

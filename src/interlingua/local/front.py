@@ -325,7 +325,7 @@ class Handler(BaseHTTPRequestHandler):
     def _hand_through(self, dialect: Dialect, request: Request, wire: Any, stream: bool) -> None:
         with self._ask(self.path, wire) as answer:
             if answer.status != 200:
-                self._tell(dialect, mend.failure(answer.status, answer.read()), stream=False)
+                self._respond(dialect, mend.failure(answer.status, answer.read()), stream=False)
             elif not stream:
                 found = msgspec.json.decode(answer.read())
                 self._send(200, mend.response_body(dialect.name, found, request))
@@ -350,13 +350,13 @@ class Handler(BaseHTTPRequestHandler):
         with self._ask("/v1/chat/completions", wire) as answer:
             body = answer.read()
         if answer.status != 200:
-            self._tell(dialect, mend.failure(answer.status, body), stream=False)
+            self._respond(dialect, mend.failure(answer.status, body), stream=False)
             return
         response = chat.read_response(body)
         response = as_call(response) if forced else response
-        self._tell(dialect, response, stream=bool(request.options.stream))
+        self._respond(dialect, response, stream=bool(request.options.stream))
 
-    def _tell(self, dialect: Dialect, response: Response, stream: bool) -> None:
+    def _respond(self, dialect: Dialect, response: Response, stream: bool) -> None:
         if not stream:
             status = response.error.status if response.error else 200
             self._send(status or 500, dialect.write_response(response).wire)
@@ -430,7 +430,7 @@ class Handler(BaseHTTPRequestHandler):
         self._fail(chat, ErrorKind.INVALID_REQUEST, f"nothing at {self.path[:100]}", 404)
 
     def _fail(self, dialect: Dialect, kind: ErrorKind, text: str, status: int) -> None:
-        self._tell(dialect, mend.failed(kind, text, status), stream=False)
+        self._respond(dialect, mend.failed(kind, text, status), stream=False)
 
     def _send(self, status: int, body: Any) -> None:
         data = msgspec.json.encode(body)

@@ -19,7 +19,7 @@ from interlingua.errors import DetectError
 from interlingua.model.losses import Report
 from interlingua.plugins import contained, entry_points_of
 from interlingua.transcripts.files import TranscriptError, VersionError, errors_as_ours
-from interlingua.transcripts.transcript import Glance, Transcript
+from interlingua.transcripts.transcript import Overview, Transcript
 from interlingua.transcripts.values import encodable, seconds
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class Format:
     """Lines for the messages from an index on, which follow the last line."""
     variant: Callable[[str], str] | None = None
     """Which variant of the format a file of this name has; a file is only patched in its own."""
-    glance: Callable[[Path, str | None], Glance | None] | None = None
+    overview: Callable[[Path, str | None], Overview | None] | None = None
     """What a list shows of a session, without reading it whole; None if it has to be."""
     search_text: Callable[[dict[str, Any]], Utterance | None] | None = None
     """What a line holds of the conversation."""

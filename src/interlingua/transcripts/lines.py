@@ -51,8 +51,8 @@ def joined(values: Iterable[dict[str, Any]]) -> bytes:
 def only(*keys: str) -> Callable[[bytes], Any]:
     """A decoder of objects that builds nothing but the values of these keys."""
     members: dict[str, Any] = dict.fromkeys(keys, Any)
-    wanted = TypedDict("wanted", members, total=False)  # type: ignore[misc]  # made of a list
-    decode: Callable[[bytes], Any] = msgspec.json.Decoder(wanted).decode
+    members_only = TypedDict("wanted", members, total=False)  # type: ignore[misc]  # made of a list
+    decode: Callable[[bytes], Any] = msgspec.json.Decoder(members_only).decode
     return decode
 
 
@@ -257,7 +257,7 @@ def way_to(tip: Node | None) -> list[Node]:
     return found[::-1]
 
 
-class Ways:
+class TreeReader:
     """The messages on each way through a tree; each node is read once."""
 
     def __init__(self, read: Callable[[Node], list[Entry]]) -> None:

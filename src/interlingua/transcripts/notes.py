@@ -222,7 +222,7 @@ def retell_messages(
     return retold
 
 
-def tell(retold: RetoldMessage, losses: Report, report: Report) -> None:
+def report_losses(retold: RetoldMessage, losses: Report, report: Report) -> None:
     """Reports what a dialect could not write of one message, at its index in the session."""
     if retold.original is None:
         return
@@ -235,7 +235,7 @@ def tell(retold: RetoldMessage, losses: Report, report: Report) -> None:
         report.entries.append(replace(loss, path=path, message_id=retold.original.id))
 
 
-def tell_unshown(
+def report_unshown(
     message: Message, shown: Iterable[Message], at: int, title: str, report: Report
 ) -> None:
     """Reports blocks that a tool's file cannot show: media, unknown and later block types."""

@@ -44,7 +44,7 @@ from interlingua.transcripts.lines import (
     LinesFile,
     LineWriter,
     Node,
-    Ways,
+    TreeReader,
     joined,
     mark_continued,
     session_uuid,
@@ -284,16 +284,16 @@ class _Session:
         """What is said in the place of an entry: the last edit counts; None: nothing."""
 
     def transcript(self, file: OriginFile) -> Transcript:
-        self._tell_edits()
+        self._report_edits()
         infos = (
             each.value for each in reversed(self.lines) if each.value.get("type") == "session_info"
         )
         titles = (as_text(info.get("name")) for info in infos)
         tip = self.nodes[-1] if self.nodes else None
-        ways = Ways(self._entries)
-        entries = ways.entries(tip)
+        reader = TreeReader(self._entries)
+        entries = reader.entries(tip)
         messages = tuple(entry.message for entry in entries)
-        branches = ways.branches(self.nodes, _last_turn(tip))
+        branches = reader.branches(self.nodes, _last_turn(tip))
         return Transcript.of(
             NAME,
             messages,
@@ -302,7 +302,7 @@ class _Session:
             folder=as_text(self.header.get("cwd")),
             created_at=from_iso(self.header.get("timestamp")),
             updated_at=from_iso(self.lines[-1].value.get("timestamp")) if self.lines else None,
-            usage=ways.usage(self.nodes),
+            usage=reader.usage(self.nodes),
             branches=branches,
             compactions=self._compactions(entries),
             report=self.report,
@@ -342,7 +342,7 @@ class _Session:
         edits = self.edits.get(entry.lines[0].value.get("id"), ...)
         return entry.message.role is not Role.SYSTEM and edits is not None
 
-    def _tell_edits(self) -> None:
+    def _report_edits(self) -> None:
         """What the model sees in the place of an entry stays in the file."""
         for line in self.lines:
             if line.value.get("type") == "context_edit" and line.value.get("replacement"):

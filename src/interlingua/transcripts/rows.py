@@ -282,14 +282,14 @@ def first_row(sample: Sample) -> Row | None:
     return None
 
 
-def detect_batch(sample: Sample, asked: str, answered: str) -> str | None:
+def detect_batch(sample: Sample, request_key: str, answer_key: str) -> str | None:
     """By what a batch is recognised: a name that its owner gave, and one of two members."""
     row = first_row(sample)
     if row is None or "custom_id" not in row:
         return None
-    if asked in row:
-        return f"requests with a custom_id and {asked}"
-    return f"answers with a custom_id and a {answered}" if answered in row else None
+    if request_key in row:
+        return f"requests with a custom_id and {request_key}"
+    return f"answers with a custom_id and a {answer_key}" if answer_key in row else None
 
 
 def row_positions(file: LinesFile) -> Iterator[RowPosition]:

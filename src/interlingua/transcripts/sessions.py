@@ -1,7 +1,7 @@
 """The sessions on this machine: found, searched, summarised, opened, and placed for other tools.
 
-A glance at a long file takes a while, so it is kept in the user's cache folder under the path, the
-size and the time of the file; what was kept of a file that has changed since is not used.
+The overview of a long file takes a while, so it is cached in the user's cache folder, for the path,
+the size and the time of the file; of a file that has changed since it is made anew.
 
 A session that another tool continues gets an id that no session of the tool has, and its files are
 new ones: nothing that is there is changed. Which versions of a tool take what is written here was
@@ -49,7 +49,7 @@ from interlingua.transcripts.format import (
     format_of,
     is_later,
 )
-from interlingua.transcripts.transcript import Answer, Glance, Transcript, glance_of
+from interlingua.transcripts.transcript import Answer, Overview, Transcript, overview_of
 from interlingua.transcripts.values import NOT_JSON, decoded, seconds
 
 _AROUND = 60
@@ -94,14 +94,14 @@ def _helpers(found: Found) -> list[Path]:
 
 def _in_lines(found: Found, path: Path, of: Format, text: str) -> Iterator[Hit]:
     assert of.search_text is not None
-    may_hold, wanted = filter_of(text), text.lower()
+    may_hold, needle = filter_of(text), text.lower()
     seen: set[tuple[str, str]] = set()
     with opened_file(path) as file:
         for number, line in enumerate(lines_in(file, path), 1):
             entry = _searchable(line, of) if may_hold(line) else None
             if entry is None:
                 continue
-            for snippet in _snippets(entry.content, wanted):
+            for snippet in _snippets(entry.content, needle):
                 key = (entry.id if isinstance(entry.id, str) else str(number), snippet)
                 if key not in seen:
                     seen.add(key)
@@ -129,11 +129,11 @@ def filter_of(text: str) -> Callable[[bytes], bool]:
 
 def _in_messages(found: Found, text: str) -> Iterator[Hit]:
     """For files that have to be read whole."""
-    wanted = text.lower()
+    needle = text.lower()
     transcript = opened(found)
     for number, message in enumerate(transcript.messages, 1):
         content = _decode(dumps(message)).get("content")
-        for snippet in _snippets(content, wanted):
+        for snippet in _snippets(content, needle):
             time = message.created_at.isoformat() if message.created_at else None
             yield Hit(
                 found.format,
@@ -146,12 +146,12 @@ def _in_messages(found: Found, text: str) -> Iterator[Hit]:
             )
 
 
-def _snippets(content: Any, wanted: str) -> Iterator[str]:
+def _snippets(content: Any, needle: str) -> Iterator[str]:
     """The surroundings of the text, once for each string that holds it."""
     for text in _strings(content):
-        at = text.lower().find(wanted)
+        at = text.lower().find(needle)
         if at >= 0:
-            start, end = max(at - _AROUND, 0), at + len(wanted) + _AROUND
+            start, end = max(at - _AROUND, 0), at + len(needle) + _AROUND
             cut = " ".join(text[start:end].split())
             yield f"{'…' if start else ''}{cut}{'…' if end < len(text) else ''}"
 
@@ -172,8 +172,8 @@ _NAMED = 5
 """Candidates that an error names."""
 _RECENT = 20
 """Files of which one may be the latest session."""
-_FORM = 2
-"""Which form kept glances have; those of another are not used."""
+_FORM = 3
+"""The version of cached overviews; others are not used."""
 
 
 def find(
@@ -181,9 +181,9 @@ def find(
 ) -> Iterator[Found]:
     """Sessions of these agents (default: all); `skipped` collects unreadable files."""
     folder = Path.home() if home is None else home
-    wanted = set(formats)
+    chosen = set(formats)
     for each in all_formats():
-        if each.find is None or (wanted and each.name not in wanted):
+        if each.find is None or (chosen and each.name not in chosen):
             continue
         for one in _guarded(each.name, each.find, folder):
             if isinstance(one, Found):
@@ -249,16 +249,18 @@ def _is_there(path: Path) -> bool:
 def _latest(found: list[Found]) -> Found:
     """The session with the newest message: copied files may share their times."""
     readable = [
-        (glance, each) for each, glance in glances(found, look) if isinstance(glance, Glance)
+        (overview, each)
+        for each, overview in overviews(found, look)
+        if isinstance(overview, Overview)
     ]
-    own = [(glance, each) for glance, each in readable if glance.parent is None] or readable
-    times = [(changed(glance, each), each) for glance, each in own]
+    own = [(overview, each) for overview, each in readable if overview.parent is None] or readable
+    times = [(changed(overview, each), each) for overview, each in own]
     return max(times, key=lambda pair: pair[0])[1] if times else found[0]
 
 
-def changed(glance: Glance, found: Found) -> float:
+def changed(overview: Overview, found: Found) -> float:
     """When something was last said in a session, or when its file was changed."""
-    time = glance.updated_at or glance.created_at
+    time = overview.updated_at or overview.created_at
     return time.timestamp() if time else found.updated_at or 0.0
 
 
@@ -303,23 +305,23 @@ def opened(found: Found) -> Transcript:
     raise TranscriptError(found.path, f"it contains no session {found.id}")
 
 
-def look(found: Found) -> Glance:
-    """A session at a glance; `TranscriptError` if it cannot be read at all."""
+def look(found: Found) -> Overview:
+    """The overview of a session; `TranscriptError` if it cannot be read at all."""
     of = format_of(found.format)
     with collector_at_rest(), errors_as_ours(found.path):
-        glance = of.glance(found.path, found.id) if of.glance is not None else None
-        return glance_of(opened(found)) if glance is None else glance
+        overview = of.overview(found.path, found.id) if of.overview is not None else None
+        return overview_of(opened(found)) if overview is None else overview
 
 
-class StoredGlance(msgspec.Struct, frozen=True):
-    """A cached glance without answers, their cost, and the state of the file and the prices."""
+class StoredOverview(msgspec.Struct, frozen=True):
+    """A cached overview without answers, their cost, and the state of the file and the prices."""
 
     form: int
     size: int
     time: int
     prices: str
     models: list[str]
-    glance: Glance
+    overview: Overview
     cost: Decimal | None
     unpriced: int
 
@@ -332,22 +334,24 @@ class Pricing(Protocol):
     def __call__(self, answers: tuple[Answer, ...]) -> tuple[Decimal | None, int]: ...
 
 
-class Glances:
-    """Glances with their costs, kept from one time to the next; without a folder, none is."""
+class Overviews:
+    """Overviews with their costs, cached in `folder` if there is one."""
 
     def __init__(self, pricing: Pricing, folder: Path | None) -> None:
         self.pricing = pricing
         self.folder = folder
 
-    def of(self, found: Found) -> StoredGlance:
+    def of(self, found: Found) -> StoredOverview:
         state = (*_state(found.path), self.pricing.prices)
         stored = self._stored(found)
         if stored is not None and (stored.size, stored.time, stored.prices) == state:
             return stored
-        glance = look(found)
-        models = dict.fromkeys(answer.model for answer in glance.answers if answer.model)
-        without = msgspec.structs.replace(glance, answers=())
-        stored = StoredGlance(_FORM, *state, list(models), without, *self.pricing(glance.answers))
+        overview = look(found)
+        models = dict.fromkeys(answer.model for answer in overview.answers if answer.model)
+        without = msgspec.structs.replace(overview, answers=())
+        stored = StoredOverview(
+            _FORM, *state, list(models), without, *self.pricing(overview.answers)
+        )
         self._keep(stored, found)
         return stored
 
@@ -357,7 +361,7 @@ class Glances:
         key = f"{found.format}\n{found.path.absolute()}\n{found.id}"
         return self.folder / f"{hashlib.sha256(os.fsencode(key)).hexdigest()[:32]}.json"
 
-    def _stored(self, found: Found) -> StoredGlance | None:
+    def _stored(self, found: Found) -> StoredOverview | None:
         place = self._place(found)
         if place is None:
             return None
@@ -367,7 +371,7 @@ class Glances:
             return None
         return stored if stored.form == _FORM else None
 
-    def _keep(self, stored: StoredGlance, found: Found) -> None:
+    def _keep(self, stored: StoredOverview, found: Found) -> None:
         """A folder that cannot be written to is no reason to fail."""
         place = self._place(found)
         if place is None:
@@ -381,7 +385,7 @@ class Glances:
             return
 
 
-_decoder = msgspec.json.Decoder(StoredGlance)
+_decoder = msgspec.json.Decoder(StoredOverview)
 
 
 def _state(path: Path) -> tuple[int, int]:
@@ -399,8 +403,8 @@ def _state(path: Path) -> tuple[int, int]:
 T = TypeVar("T")
 
 
-def glances(found: Iterable[Found], of: Callable[[Found], T]) -> Iterator[tuple[Found, T | str]]:
-    """Each session at a glance, or why it cannot be read."""
+def overviews(found: Iterable[Found], of: Callable[[Found], T]) -> Iterator[tuple[Found, T | str]]:
+    """The overview of each session, or why it cannot be read."""
     for each in found:
         try:
             yield each, of(each)
@@ -464,8 +468,8 @@ def plan(
     main, *beside = files
     places = {path: files[main]} | {path.parent / name: files[name] for name in beside}
     if to.sidecars is not None:
-        wanted = to.sidecars(transcript, path).items()
-        places |= {each: (data,) for each, data in wanted if not each.exists()}
+        sidecars = to.sidecars(transcript, path).items()
+        places |= {each: (data,) for each, data in sidecars if not each.exists()}
     commands = [
         *([to.import_command(path)] if to.import_command else []),
         to.resume(transcript, path),

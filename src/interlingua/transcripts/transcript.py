@@ -247,7 +247,7 @@ class Answer(msgspec.Struct, frozen=True, array_like=True):
     id: str = ""
 
 
-class Glance(msgspec.Struct, frozen=True, omit_defaults=True):
+class Overview(msgspec.Struct, frozen=True, omit_defaults=True):
     """`messages` counts the active branch; `answers` are all, of branches that were left and of
     helpers too, each once. `parent` is the session that this one helps."""
 
@@ -261,9 +261,9 @@ class Glance(msgspec.Struct, frozen=True, omit_defaults=True):
     parent: str | None = None
 
 
-def glance_of(transcript: Transcript) -> Glance:
+def overview_of(transcript: Transcript) -> Overview:
     """The same of a session that was read."""
-    return Glance(
+    return Overview(
         transcript.id,
         transcript.title or title_of(transcript.messages),
         transcript.folder,
@@ -283,9 +283,9 @@ def _answer(message: Message) -> Answer:
 
 def answers_of(transcript: Transcript) -> Iterator[Message]:
     """Every message that has a usage, once: of all branches, and of helpers."""
-    ways = [each.messages for each in transcript.branches] or [transcript.messages]
+    reader = [each.messages for each in transcript.branches] or [transcript.messages]
     seen: set[tuple[str, datetime | None]] = set()
-    for message in (message for way in ways for message in way):
+    for message in (message for way in reader for message in way):
         if message.metadata.usage is None:
             continue
         key = (name_of(message), message.created_at)

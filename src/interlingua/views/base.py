@@ -115,7 +115,7 @@ class Fields:
     def place(self, name: str) -> str:
         return step(self.path, name) if name else self.path
 
-    def maybe(self, name: str, kind: type[T]) -> T | None:
+    def optional(self, name: str, kind: type[T]) -> T | None:
         """The field, or None where it is missing or null."""
         if name not in self.left:
             return None
@@ -133,25 +133,25 @@ class Fields:
         kind: type[str] | type[list[Any]] = list if isinstance(value, list) else str
         if value is not None and not isinstance(value, (str, list)):
             raise self.error(name, "a string or a list", found(value))
-        return self.maybe(name, kind)
+        return self.optional(name, kind)
 
     def filled(self, name: str, kind: type[T]) -> T | None:
         """The field, or None also where it is empty."""
-        value = self.maybe(name, kind)
+        value = self.optional(name, kind)
         if value is not None and not value:
             self.blank[name] = value
             return None
         return value
 
-    def need(self, name: str, kind: type[T]) -> T:
-        value = self.maybe(name, kind)
+    def require(self, name: str, kind: type[T]) -> T:
+        value = self.optional(name, kind)
         if value is None:
             raise self.error(name, TYPE_NAMES[kind], "null" if name in self.blank else "nothing")
         return value
 
     def word(self, name: str, table: Mapping[str, T]) -> T:
         """The value of a word in a table; a word that is not in it is an error."""
-        return self.known(name, self.need(name, str), table)
+        return self.known(name, self.require(name, str), table)
 
     def known(self, name: str, word: str, table: Mapping[str, T]) -> T:
         if word not in table:
@@ -161,7 +161,7 @@ class Fields:
 
     def items(self, name: str, optional: bool = False) -> list[tuple[Any, str]]:
         """The items of a list, each with its path."""
-        items = self.filled(name, list) or [] if optional else self.need(name, list)
+        items = self.filled(name, list) or [] if optional else self.require(name, list)
         return item_list(self.view, items, self.place(name))
 
     def objects(self, name: str, optional: bool = False) -> Iterator[Fields]:
@@ -170,12 +170,12 @@ class Fields:
 
     def object(self, name: str) -> Fields | None:
         """The object in a field, which has a `raw` of its own."""
-        plain = self.maybe(name, dict)
+        plain = self.optional(name, dict)
         return None if plain is None else Fields(self.view, plain, self.place(name))
 
     def within(self, name: str) -> Fields:
         """The object in a field; what is left over in it is preserved with the rest."""
-        self.inside[name] = Fields(self.view, self.need(name, dict), self.place(name))
+        self.inside[name] = Fields(self.view, self.require(name, dict), self.place(name))
         return self.inside[name]
 
     def members(self, name: str) -> JsonObject:
@@ -554,7 +554,7 @@ def read_source(
 ) -> tuple[Source | None, str | None, str | None]:
     """Source, media type, and `url` where the wire had inline data as a data URL."""
     for name in (name for name in PLACES if name in places):
-        text = fields.maybe(name, str)
+        text = fields.optional(name, str)
         if text is None:
             continue
         inline = _DATA_URL.fullmatch(text) if name == "url" and media_type is None else None

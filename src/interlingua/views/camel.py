@@ -161,7 +161,7 @@ def _dialect(protocol: str | None, provider: str | None) -> str | None:
 
 
 def _read_time(fields: Fields, name: str) -> datetime | None:
-    ms = fields.maybe(name, int)
+    ms = fields.optional(name, int)
     try:
         return None if ms is None else from_micros(ms * 1000)
     except OverflowError:
@@ -172,9 +172,9 @@ def _read_usage(fields: Fields) -> Usage | None:
     data = fields.object("usage")
     if data is None:
         return None
-    counts: dict[str, Any] = {field: data.maybe(name, int) for name, field in COUNTS.items()}
+    counts: dict[str, Any] = {field: data.optional(name, int) for name, field in COUNTS.items()}
     usage = Usage(**counts)
-    total = data.maybe("totalTokens", int)
+    total = data.optional("totalTokens", int)
     if total is not None and total != usage.total_tokens:
         data.left["totalTokens"] = total  # the provider counts something more, or less
     form = "none" if total is None else None
@@ -194,7 +194,7 @@ def _with_cost(usage: Usage, data: Fields) -> Usage:
 
 
 def _read_money(fields: Fields, name: str) -> Decimal | None:
-    number = fields.maybe(name, float)
+    number = fields.optional(name, float)
     return None if number is None else Decimal(repr(number))
 
 
@@ -202,10 +202,10 @@ def _read_diagnostics(fields: Fields) -> tuple[Diagnostic, ...]:
     listed = list(fields.objects("diagnostics", optional=True))
     read = [
         Diagnostic(
-            each.need("type", str),
-            each.maybe("message", str),
+            each.require("type", str),
+            each.optional("message", str),
             _read_time(each, "timestamp"),
-            each.maybe("details", dict),
+            each.optional("details", dict),
         )
         for each in listed
     ]
@@ -352,7 +352,7 @@ def read_block(fields: Fields, role: Role) -> Block:
         raise fields.error("type", f"one of {allowed} in this message", repr(kind))
     match kind:
         case "text":
-            text, signature = fields.need("text", str), fields.filled("textSignature", str)
+            text, signature = fields.require("text", str), fields.filled("textSignature", str)
             return TextBlock(text, signature, raw=fields.raw())
         case "image":
             return _read_image(fields)
@@ -363,12 +363,12 @@ def read_block(fields: Fields, role: Role) -> Block:
 
 
 def _read_image(fields: Fields) -> ImageBlock:
-    source = Source("base64", fields.need("data", str))
+    source = Source("base64", fields.require("data", str))
     return ImageBlock(source, fields.filled("mimeType", str), raw=fields.raw())
 
 
 def _read_thinking(fields: Fields) -> Block:
-    text, signature = fields.need("thinking", str), fields.filled("thinkingSignature", str)
+    text, signature = fields.require("thinking", str), fields.filled("thinkingSignature", str)
     if fields.filled("redacted", bool):
         raw = fields.raw(thinking=text or None)  # a placeholder, nothing that was thought
         return RedactedThinkingBlock(signature or "", raw=raw)
@@ -376,8 +376,11 @@ def _read_thinking(fields: Fields) -> Block:
 
 
 def _read_call(fields: Fields) -> ToolUseBlock:
-    id, name = fields.need("id", str), fields.need("name", str)
-    arguments, signature = fields.maybe("arguments", dict), fields.filled("thoughtSignature", str)
+    id, name = fields.require("id", str), fields.require("name", str)
+    arguments, signature = (
+        fields.optional("arguments", dict),
+        fields.filled("thoughtSignature", str),
+    )
     return ToolUseBlock(id, name, arguments or {}, signature=signature, raw=fields.raw())
 
 
@@ -503,7 +506,7 @@ def read_context(plain: Any) -> Request:
     if isinstance(plain, list):
         return Request(tuple([_read_message(each) for each in one_or_more(NAME, plain)]))
     fields = Fields(NAME, plain, "$")
-    prompt = fields.maybe("systemPrompt", str)
+    prompt = fields.optional("systemPrompt", str)
     system = [] if prompt is None else [Message.system(prompt)]
     messages, tools = fields.items("messages"), fields.items("tools", optional=True)
     return Request(
@@ -526,8 +529,8 @@ def _read_message(fields: Fields) -> Message:
 
 
 def _read_result(fields: Fields, blocks: Sequence[Any], form: str | None) -> Message:
-    id, name = fields.need("toolCallId", str), fields.filled("toolName", str)
-    is_error = fields.maybe("isError", bool)
+    id, name = fields.require("toolCallId", str), fields.filled("toolName", str)
+    is_error = fields.optional("isError", bool)
     missing = {"tool_name": name is None, "is_error": is_error is None}
     block = ToolResultBlock(id, tuple(blocks), bool(is_error), name)
     raw = fields.raw(content=form, missing=[n for n, out in missing.items() if out] or None)
@@ -538,15 +541,15 @@ def _read_result(fields: Fields, blocks: Sequence[Any], form: str | None) -> Mes
 def _read_content(fields: Fields, role: Role) -> tuple[list[Block], str | None]:
     """The blocks, and `string` where they were one; only a user's may be."""
     if role is Role.USER and isinstance(fields.left.get("content"), str):
-        text = fields.need("content", str)
+        text = fields.require("content", str)
         return ([TextBlock(text)] if text else []), "string"
     items = fields.items("content")
     return [read_block(Fields(NAME, item, path), role) for item, path in items], None
 
 
 def _read_tool(fields: Fields) -> ToolDefinition:
-    name, description = fields.need("name", str), fields.maybe("description", str)
-    parameters = fields.maybe("parameters", dict)
+    name, description = fields.require("name", str), fields.optional("description", str)
+    parameters = fields.optional("parameters", dict)
     return ToolDefinition(name, description, parameters, raw=fields.raw())
 
 

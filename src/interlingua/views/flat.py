@@ -227,8 +227,8 @@ def _read_blocks(items: list[Any], path: str, issuer: str) -> list[Thinking]:
 def _read_block(fields: Fields, issuer: str) -> Thinking:
     kind = fields.word("type", {"thinking": ThinkingBlock, "redacted_thinking": None})
     if kind is None:
-        return RedactedThinkingBlock(fields.need("data", str), raw=fields.raw(issuer=issuer))
-    text, signature = fields.need("thinking", str), fields.maybe("signature", str)
+        return RedactedThinkingBlock(fields.require("data", str), raw=fields.raw(issuer=issuer))
+    text, signature = fields.require("thinking", str), fields.optional("signature", str)
     return ThinkingBlock(text, signature, raw=fields.raw(issuer=issuer))
 
 
@@ -316,8 +316,8 @@ def read_part(fields: Fields) -> Part:
     whole = dict(fields.left)
     cls = fields.word("type", PARTS)
     if cls is None:
-        return TextBlock(fields.need("text", str), raw=fields.raw())
-    name, format = fields.maybe("name", str), fields.maybe("format", str)
+        return TextBlock(fields.require("text", str), raw=fields.raw())
+    name, format = fields.optional("name", str), fields.optional("format", str)
     media_type = _media_type(whole["type"], format)
     source, media_type, url = read_source(fields, media_type)
     if source is None:
@@ -432,9 +432,9 @@ class _Calls:
 
 
 def _read_result(fields: Fields, calls: _Calls, position: int) -> Message:
-    name = fields.maybe("name", str)
+    name = fields.optional("name", str)
     content, content_form = _read_slot(fields, "content")
-    call_id, id, form = fields.maybe("call_id", str), fields.maybe("id", str), None
+    call_id, id, form = fields.optional("call_id", str), fields.optional("id", str), None
     if call_id is None and id is not None:
         call_id, id, form = id, None, "id"
     elif call_id is None:
@@ -448,7 +448,7 @@ def _read_result(fields: Fields, calls: _Calls, position: int) -> Message:
 
 
 def _read_message(fields: Fields, role: Role, position: int) -> Message:
-    name, id = fields.maybe("name", str), fields.maybe("id", str)
+    name, id = fields.optional("name", str), fields.optional("id", str)
     extra = dict(fields.filled("extra", dict) or {})
     issuer = issuer_in(extra)
     thinking, form = _read_reasoning(fields, extra)
@@ -513,8 +513,8 @@ def _read_calls(fields: Fields, position: int) -> tuple[list[Block], tuple[Diagn
 def _read_call(
     fields: Fields, position: int, number: int
 ) -> tuple[ToolUseBlock, tuple[Diagnostic, ...]]:
-    name, text = fields.need("name", str), fields.need("arguments", str)
-    id, call_id, form = fields.maybe("id", str), fields.maybe("call_id", str), None
+    name, text = fields.require("name", str), fields.require("arguments", str)
+    id, call_id, form = fields.optional("id", str), fields.optional("call_id", str), None
     if call_id is not None:
         form = "both" if id == call_id else "call_id"
         if id is not None and id != call_id:

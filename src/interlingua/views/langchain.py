@@ -85,7 +85,7 @@ def read_block(item: Any, path: str, issuer: str | None = None) -> Block:
             return _read_reasoning(fields, issuer)
         case {"type": "thinking", "thinking": str()}:
             fields.left.pop("type")
-            text, signature = fields.need("thinking", str), fields.maybe(SIGNATURE, str)
+            text, signature = fields.require("thinking", str), fields.optional(SIGNATURE, str)
             return ThinkingBlock(text, signature, raw=fields.raw(type="thinking", issuer=issuer))
         case {"type": "redacted_thinking", "data": str(data), **rest} if not rest:
             return RedactedThinkingBlock(data, raw=_form(native=True, issuer=issuer))
@@ -119,7 +119,7 @@ def _extra(fields: Fields, name: str) -> str | None:
 
 def _read_text(fields: Fields, issuer: str | None) -> TextBlock:
     del fields.left["type"]
-    text, signature = fields.need("text", str), _extra(fields, SIGNATURE)
+    text, signature = fields.require("text", str), _extra(fields, SIGNATURE)
     citations = _read_citations(fields)
     return TextBlock(
         text, signature, citations, raw=fields.raw(issuer=issuer if signature else None)
@@ -144,7 +144,7 @@ def _read_citation(plain: JsonObject) -> Citation:
 
 def _read_reasoning(fields: Fields, issuer: str | None) -> ThinkingBlock:
     del fields.left["type"]
-    text, id = fields.maybe("reasoning", str), fields.maybe("id", str)
+    text, id = fields.optional("reasoning", str), fields.optional("id", str)
     parts = fields.left.get("summary") if text is None else None
     summary = fields.left.pop("summary") if _words(parts) is not None else None
     signature, place = _unsealed(fields)
@@ -170,7 +170,7 @@ def _words(summary: Any) -> str | None:
 def _unsealed(fields: Fields) -> tuple[str | None, str | None]:
     """The signature, and where it was."""
     if isinstance(fields.left.get(SEALED), str):
-        return fields.need(SEALED, str), "beside"
+        return fields.require(SEALED, str), "beside"
     for word in (SIGNATURE, SEALED):
         signature = _extra(fields, word)
         if signature is not None:
@@ -190,7 +190,7 @@ def _read_non_standard(item: JsonObject, value: JsonObject, issuer: str | None) 
 def _read_image_url(fields: Fields) -> ImageBlock:
     del fields.left["type"]
     inside = fields.within("image_url")
-    url, detail = inside.need("url", str), inside.maybe("detail", str)
+    url, detail = inside.require("url", str), inside.optional("detail", str)
     head, comma, data = url.partition(",")
     form = fields.raw(type="image_url")
     if comma and head.startswith("data:") and head.endswith(";base64"):
@@ -200,16 +200,16 @@ def _read_image_url(fields: Fields) -> ImageBlock:
 
 
 def _read_media(fields: Fields) -> Block:
-    word = fields.need("type", str)
+    word = fields.require("type", str)
     place = next(place for place in PLACES if place in fields.left)
-    data, media_type = fields.need(place, str), fields.maybe("mime_type", str)
+    data, media_type = fields.require(place, str), fields.optional("mime_type", str)
     source = Source(place, data)  # type: ignore[arg-type]  # the same words
     cls = MEDIA[word]
     more: JsonObject = {}
     if cls is ImageBlock:
         more["detail"] = _extra(fields, "detail")
     if cls is DocumentBlock and word == "text-plain":
-        more = {name: fields.maybe(name, str) for name in ("title", "context")}
+        more = {name: fields.optional(name, str) for name in ("title", "context")}
     if cls is DocumentBlock:
         more["name"] = _extra(fields, "filename")
     usual = _word_of(cls, source)
@@ -224,13 +224,15 @@ def _word_of(cls: type[MediaBlock], source: Source) -> str:
 
 def _read_server_call(fields: Fields) -> ToolUseBlock:
     del fields.left["type"]
-    id, name = fields.need("id", str), fields.need("name", str)
-    return ToolUseBlock(id, name, fields.need("args", dict), executor="provider", raw=fields.raw())
+    id, name = fields.require("id", str), fields.require("name", str)
+    return ToolUseBlock(
+        id, name, fields.require("args", dict), executor="provider", raw=fields.raw()
+    )
 
 
 def _read_server_result(fields: Fields) -> ToolResultBlock:
     del fields.left["type"]
-    id, status = fields.need("tool_call_id", str), fields.maybe("status", str)
+    id, status = fields.require("tool_call_id", str), fields.optional("status", str)
     output = fields.left.pop("output", None)
     content, form = read_output(output, fields.place("output"))
     raw = fields.raw(output=form, status=None if status in ("success", "error") else status or "")
@@ -463,7 +465,7 @@ def _read(fields: Fields) -> Message:
     if role is Role.TOOL:
         return _read_result(data, form)
     content, form["content"] = _read_content(data, None)
-    name, id = data.maybe("name", str), data.maybe("id", str)
+    name, id = data.optional("name", str), data.optional("id", str)
     metadata = MessageMetadata(provider_raw=data.raw(**form))
     return Message(role, tuple(content), name, id=id, metadata=metadata)
 
@@ -494,12 +496,12 @@ def _read_content(data: Fields, issuer: str | None) -> tuple[list[Block], str | 
 
 
 def _read_result(data: Fields, form: JsonObject) -> Message:
-    id, name = data.need("tool_call_id", str), data.maybe("name", str)
-    status = data.maybe("status", str)
+    id, name = data.require("tool_call_id", str), data.optional("name", str)
+    status = data.optional("status", str)
     content, form["content"] = read_output(data.left.pop("content", None), data.place("content"))
     form["status"] = None if status == "error" else status or ""
     block = ToolResultBlock(id, content, status == "error", name)
-    own = data.maybe("id", str)
+    own = data.optional("id", str)
     metadata = MessageMetadata(parent_tool_use_id=id, provider_raw=data.raw(**form))
     return Message(Role.TOOL, (block,), id=own, metadata=metadata)
 
@@ -512,7 +514,7 @@ def _read_answer(data: Fields, form: JsonObject) -> Message:
     signatures = signatures if isinstance(signatures, dict) else {}
     calls, diagnostics = _read_calls(data, signatures)
     blocks = _with_calls(blocks, calls)
-    name, id = data.maybe("name", str), data.maybe("id", str)
+    name, id = data.optional("name", str), data.optional("id", str)
     metadata = metadata.replace(
         usage=_read_usage(data), diagnostics=diagnostics, provider_raw=data.raw(**form)
     )
@@ -542,10 +544,10 @@ def _read_calls(
     calls: list[ToolUseBlock] = []
     diagnostics: list[Diagnostic] = []
     for fields in data.objects("tool_calls", optional=True):
-        block = _read_call(fields, fields.maybe("args", dict) or {}, None)
+        block = _read_call(fields, fields.optional("args", dict) or {}, None)
         calls.append(block.replace(signature=signatures.get(block.id)))
     for fields in data.objects("invalid_tool_calls", optional=True):
-        text = fields.maybe("args", str)
+        text = fields.optional("args", str)
         input, spelled, made = read_arguments(text or "", fields.left.get("id") or "")
         block = _read_call(fields, input, spelled or text, invalid=True)
         calls.append(block.replace(signature=signatures.get(block.id)))
@@ -554,7 +556,7 @@ def _read_calls(
 
 
 def _read_call(fields: Fields, input: JsonObject, text: str | None, **form: Any) -> ToolUseBlock:
-    id, name = fields.maybe("id", str), fields.maybe("name", str)
+    id, name = fields.optional("id", str), fields.optional("name", str)
     missing = True if fields.left.pop("type", None) is None else None
     return ToolUseBlock(
         id or "", name or "", input, text, raw=fields.raw(untyped=missing, listed=True, **form)
@@ -582,7 +584,7 @@ def _read_usage(data: Fields) -> Usage | None:
     fields = data.object("usage_metadata")
     if fields is None:
         return None
-    prompt, output = fields.maybe("input_tokens", int), fields.maybe("output_tokens", int)
+    prompt, output = fields.optional("input_tokens", int), fields.optional("output_tokens", int)
     inputs, outputs = (
         _details(fields, "input_token_details"),
         _details(fields, "output_token_details"),
@@ -595,7 +597,7 @@ def _read_usage(data: Fields) -> Usage | None:
         cache_creation_input_tokens=written,
         reasoning_tokens=outputs.pop("reasoning", None),
     )
-    total = fields.maybe("total_tokens", int)
+    total = fields.optional("total_tokens", int)
     form: Any = None if total == usage.total_tokens else "none" if total is None else total
     wire_prompt = prompt if prompt != usage.prompt_tokens else None
     return usage.replace(raw=fields.raw(total=form, prompt=wire_prompt))

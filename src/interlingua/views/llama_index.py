@@ -90,7 +90,7 @@ def read(plain: Any) -> tuple[Message, ...]:
 
 
 def _read(fields: Fields) -> Message:
-    word = fields.need("role", str)
+    word = fields.require("role", str)
     role = fields.known("role", word, ROLES)
     form: JsonObject = {"role": word if word != role.value else None}
     kwargs = fields.members("additional_kwargs")
@@ -163,7 +163,7 @@ def _read_block(fields: Fields, item: Any) -> tuple[Block, Iterable[Diagnostic]]
     match item:
         case {"block_type": "text", "text": str()}:
             del fields.left["block_type"]
-            return TextBlock(fields.need("text", str), raw=fields.raw()), ()
+            return TextBlock(fields.require("text", str), raw=fields.raw()), ()
         case {"block_type": "thinking"}:
             return _read_thinking(fields), ()
         case {"block_type": "tool_call", "tool_name": str()}:
@@ -183,25 +183,25 @@ def _read_media(fields: Fields, word: str) -> Block:
     cls, data, mime = MEDIA[word]
     place = _place(fields.left, data)
     assert place is not None
-    text = fields.need(place, str)
+    text = fields.require(place, str)
     kind = {"url": "url", "path": "file_ref"}.get(place, "base64")
     source = Source(kind, text)  # type: ignore[arg-type]  # one of the kinds
-    media_type = fields.maybe(mime, str)
+    media_type = fields.optional(mime, str)
     more: JsonObject = {}
     if cls is AudioBlock and media_type is not None:
         media_type = FORMATS.get(media_type, f"audio/{media_type}")
     if cls is ImageBlock:
-        more["detail"] = fields.maybe("detail", str)
+        more["detail"] = fields.optional("detail", str)
     if cls is DocumentBlock and fields.left.get("title") == UNTITLED:
         fields.blank["title"] = fields.left.pop("title")
     elif cls is DocumentBlock:
-        more["name"] = fields.maybe("title", str)
+        more["name"] = fields.optional("title", str)
     return cls(source, media_type, raw=fields.raw(), **more)
 
 
 def _read_thinking(fields: Fields) -> Block:
     del fields.left["block_type"]
-    text = fields.maybe("content", str)
+    text = fields.optional("content", str)
     information = fields.members("additional_information")
     if (
         text is None
@@ -219,7 +219,7 @@ def _read_thinking(fields: Fields) -> Block:
 
 def _read_call(fields: Fields) -> tuple[ToolUseBlock, Iterable[Diagnostic]]:
     del fields.left["block_type"]
-    id, name = fields.maybe("tool_call_id", str), fields.need("tool_name", str)
+    id, name = fields.optional("tool_call_id", str), fields.require("tool_name", str)
     args, text = fields.left.pop("tool_kwargs", None), None
     made: Iterable[Diagnostic] = ()
     form = "text" if isinstance(args, str) else None

@@ -100,7 +100,7 @@ def _read_part(item: Any, path: str) -> Block:
         case {"type": "text", "text": str()}:
             del fields.left["type"]
             signature, issuer = _unsealed(fields)
-            text = fields.need("text", str)
+            text = fields.require("text", str)
             return TextBlock(text, signature, raw=fields.raw(issuer=issuer))
         case {"type": "reasoning", "text": str()}:
             return _read_reasoning(fields)
@@ -142,7 +142,7 @@ def _makers(fields: Fields) -> list[tuple[str, Fields]]:
 
 def _read_reasoning(fields: Fields) -> Block:
     del fields.left["type"]
-    text = fields.need("text", str)
+    text = fields.require("text", str)
     for maker, about in _makers(fields):
         if about.left.get("type") == REDACTED and isinstance(about.left.get("data"), str):
             del about.left["type"]
@@ -158,18 +158,18 @@ def _read_reasoning(fields: Fields) -> Block:
 
 def _read_call(fields: Fields) -> ToolUseBlock:
     del fields.left["type"]
-    id, name = fields.maybe("tool_call_id", str), fields.need("name", str)
+    id, name = fields.optional("tool_call_id", str), fields.require("name", str)
     hosted = fields.filled("server_executed", bool)
     signature, issuer = _unsealed(fields)
     raw = fields.raw(issuer=issuer, nameless=True if id is None else None)
-    block = ToolUseBlock(id or "", name, fields.maybe("arguments", dict) or {}, None, signature)
+    block = ToolUseBlock(id or "", name, fields.optional("arguments", dict) or {}, None, signature)
     return block.replace(executor="provider" if hosted else "client", raw=raw)
 
 
 def _read_result(fields: Fields) -> ToolResultBlock:
     del fields.left["type"]
-    id, name = fields.need("tool_call_id", str), fields.filled("name", str)
-    output, problem = fields.need("output", str), fields.left.get("exception")
+    id, name = fields.require("tool_call_id", str), fields.filled("name", str)
+    output, problem = fields.require("output", str), fields.left.get("exception")
     files = fields.filled("attachments", list) or []
     if not all(isinstance(file, dict) and _place(file) for file in files):
         fields.left["attachments"], files = files, []
@@ -185,9 +185,9 @@ def _place(item: JsonObject) -> str | None:
 
 
 def _read_attachment(fields: Fields) -> MediaBlock:
-    place, media_type = _place(fields.left), fields.maybe("type", str)
+    place, media_type = _place(fields.left), fields.optional("type", str)
     assert place is not None
-    source = Source(PLACES[place], fields.need(place, str))  # type: ignore[arg-type]  # one of them
+    source = Source(PLACES[place], fields.require(place, str))  # type: ignore[arg-type]  # one of them
     kind = media_type or guess_type(source.data or "")[0] or "image/*"
     return class_for(kind)(source, media_type, raw=fields.raw())
 

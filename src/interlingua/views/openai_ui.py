@@ -91,7 +91,7 @@ def message_from_param(plain: Any, path: str = "$") -> Message:
     _refuse_misplaced(fields, role)
     if role is Role.TOOL:
         return _read_result(fields)
-    name = fields.maybe("name", str)
+    name = fields.optional("name", str)
     texts, form = _read_content(fields)
     calls, diagnostics = _read_calls(fields)
     raw = fields.raw(content=None if form == _usual_form(role, texts, calls) else form)
@@ -106,7 +106,7 @@ def _refuse_misplaced(fields: Fields, role: Role) -> None:
 
 
 def _read_result(fields: Fields) -> Message:
-    id = fields.need("tool_call_id", str)
+    id = fields.require("tool_call_id", str)
     texts, form = _read_content(fields)
     raw = fields.raw(content=None if form == _usual_form(Role.TOOL, texts, []) else form)
     metadata = MessageMetadata(parent_tool_use_id=id, provider_raw=raw)
@@ -127,9 +127,9 @@ def _read_content(fields: Fields) -> tuple[list[TextBlock], str | None]:
 
 
 def _read_part(fields: Fields) -> TextBlock:
-    if fields.maybe("type", str) not in (None, "text"):
+    if fields.optional("type", str) not in (None, "text"):
         raise fields.error("type", "text", "another type of part")
-    return TextBlock(fields.need("text", str), raw=fields.raw())
+    return TextBlock(fields.require("text", str), raw=fields.raw())
 
 
 def _usual_form(
@@ -153,11 +153,11 @@ def tool_call_from_openai(
 ) -> tuple[ToolUseBlock, tuple[Diagnostic, ...]]:
     """A call, and a diagnostic if its arguments were no JSON as they stood."""
     fields = Fields(NAME, plain, path)
-    id = fields.need("id", str)
-    if fields.maybe("type", str) not in (None, "function"):
+    id = fields.require("id", str)
+    if fields.optional("type", str) not in (None, "function"):
         raise fields.error("type", "function", "another type of call")
     function = fields.within("function")
-    name, text = function.need("name", str), function.maybe("arguments", str)
+    name, text = function.require("name", str), function.optional("arguments", str)
     input, raw_arguments, diagnostics = read_arguments(text or "", id)
     return ToolUseBlock(id, name, input, raw_arguments, raw=fields.raw()), diagnostics
 
@@ -172,11 +172,11 @@ def message_from_response(plain: Any) -> Message:
     if not choices:
         raise fields.error("choices", "a choice", "none")
     choice = Fields(NAME, *choices[0])
-    message = _answer(dict(choice.need("message", dict)), choice.place("message"))
-    word = choice.maybe("finish_reason", str)
+    message = _answer(dict(choice.require("message", dict)), choice.place("message"))
+    word = choice.optional("finish_reason", str)
     metadata = message.metadata.replace(
-        response_id=fields.maybe("id", str),
-        response_model=fields.maybe("model", str),
+        response_id=fields.optional("id", str),
+        response_model=fields.optional("model", str),
         usage=usage_from_openai(fields.left.get("usage"), "$.usage"),
         stop_reason=None if word is None else STOP_REASONS.get(word, StopReason.OTHER),
         raw_stop_reason=word,
@@ -197,10 +197,15 @@ def usage_from_openai(plain: Any, path: str = "$") -> Usage | None:
     if plain is None:
         return None
     fields = Fields(NAME, plain, path)
-    prompt, output = fields.maybe("prompt_tokens", int), fields.maybe("completion_tokens", int)
-    fields.maybe("total_tokens", int)  # derived
+    prompt, output = (
+        fields.optional("prompt_tokens", int),
+        fields.optional("completion_tokens", int),
+    )
+    fields.optional("total_tokens", int)  # derived
     details = bool(fields.left.get("prompt_tokens_details"))
-    cached = fields.within("prompt_tokens_details").maybe("cached_tokens", int) if details else None
+    cached = (
+        fields.within("prompt_tokens_details").optional("cached_tokens", int) if details else None
+    )
     fresh = None if prompt is None else prompt - (cached or 0)
     if fresh is not None and fresh < 0:
         fields.left["prompt_tokens"], fresh = prompt, 0  # more cached than there was
@@ -339,7 +344,7 @@ def write_message_added(message: Message) -> Written:
 
 def read_message_added(plain: Any) -> Message:
     fields = _event(plain, MESSAGE_ADDED)
-    return message_from_param(fields.need("message", dict), "$.message")
+    return message_from_param(fields.require("message", dict), "$.message")
 
 
 def write_request_completed(message: Message) -> Written:
@@ -363,10 +368,10 @@ def write_request_completed(message: Message) -> Written:
 
 def read_request_completed(plain: Any) -> Message:
     fields = _event(plain, REQUEST_COMPLETED)
-    counts = fields.maybe("usage", list)
+    counts = fields.optional("usage", list)
     if counts is not None and len(counts) != 1:
         raise fields.error("usage", "null or a list of one", f"a list of {len(counts)}")
-    message = message_from_param(fields.need("message", dict), "$.message")
+    message = message_from_param(fields.require("message", dict), "$.message")
     if counts is None:
         return message
     usage = usage_from_openai(counts[0], "$.usage[0]")
@@ -386,8 +391,8 @@ def write_queue(queue: Iterable[tuple[str, Message]]) -> Written:
 def read_queue(plain: Any) -> list[tuple[str, Message]]:
     return [
         (
-            each.need("id", str),
-            message_from_param(each.need("message", dict), each.place("message")),
+            each.require("id", str),
+            message_from_param(each.require("message", dict), each.place("message")),
         )
         for each in (Fields(NAME, item, path) for item, path in item_list(NAME, plain))
     ]

@@ -208,7 +208,7 @@ def read(plain: Any) -> tuple[Message, ...]:
 
 
 def _read(fields: Fields) -> list[Message]:
-    role, name = fields.word("role", ROLES), fields.maybe("name", str)
+    role, name = fields.word("role", ROLES), fields.optional("name", str)
     parts = list(fields.objects("content"))
     if role is Role.TOOL:
         return _read_results(fields, parts, name)
@@ -230,7 +230,7 @@ def _with_executors(blocks: list[Block]) -> list[Block]:
 
 def _read_results(fields: Fields, parts: list[Fields], name: str | None) -> list[Message]:
     """One message for each result; text without a result answers the message's own call."""
-    call_id = fields.maybe("tool_call_id", str)
+    call_id = fields.optional("tool_call_id", str)
     blocks = [_read_tool_part(part) for part in parts]
     results = [block for block in blocks if isinstance(block, ToolResultBlock)]
     texts = [block for block in blocks if isinstance(block, TextBlock)]
@@ -275,40 +275,40 @@ def _read_part(part: Fields) -> Block:
     kind = part.left.get("kind")
     key = part.word("kind", KINDS)
     if key == "text":
-        return TextBlock(part.need("text", str), raw=part.raw())
+        return TextBlock(part.require("text", str), raw=part.raw())
     data = part.within(key)
     match kind:
         case "TOOL_CALL":
-            id, name = data.need("id", str), data.need("name", str)
-            return ToolUseBlock(id, name, data.need("arguments", dict), raw=part.raw())
+            id, name = data.require("id", str), data.require("name", str)
+            return ToolUseBlock(id, name, data.require("arguments", dict), raw=part.raw())
         case "TOOL_RESULT":
             return _read_result(part, data)
         case "THINKING":
-            text, signature = data.need("text", str), data.maybe("signature", str)
+            text, signature = data.require("text", str), data.optional("signature", str)
             signer = SIGNER if signature is not None else None
             return ThinkingBlock(text, signature, raw=part.raw(issuer=signer))
         case "REDACTED_THINKING":
-            sealed = data.maybe("data", str)
+            sealed = data.optional("data", str)
             if sealed is None:
-                return RedactedThinkingBlock(data.need("text", str), raw=part.raw(issuer=SIGNER))
+                return RedactedThinkingBlock(data.require("text", str), raw=part.raw(issuer=SIGNER))
             return RedactedThinkingBlock(sealed, raw=part.raw(issuer=SIGNER, sealed="data"))
         case _:
             return _read_media(str(kind), part, data)
 
 
 def _read_result(part: Fields, data: Fields) -> ToolResultBlock:
-    id, text = data.need("tool_call_id", str), data.need("content", str)
-    is_error = data.maybe("is_error", bool)
+    id, text = data.require("tool_call_id", str), data.require("content", str)
+    is_error = data.optional("is_error", bool)
     form = "none" if is_error is None else None
     content: tuple[ResultBlock, ...] = (TextBlock(text),) if text else ()
     return ToolResultBlock(id, content, bool(is_error), raw=part.raw(is_error=form))
 
 
 def _read_media(kind: str, part: Fields, data: Fields) -> Block:
-    source, media_type, url = read_source(data, data.maybe("media_type", str), _PLACES)
+    source, media_type, url = read_source(data, data.optional("media_type", str), _PLACES)
     if source is None:
         raise data.error("", "a url or data", "neither")
-    named = {field: data.maybe(name, str) for name, field in _NAMES[kind].items()}
+    named = {field: data.optional(name, str) for name, field in _NAMES[kind].items()}
     cls: Any = {"IMAGE": ImageBlock, "AUDIO": AudioBlock, "DOCUMENT": DocumentBlock}[kind]
     block: Block = cls(source, media_type, raw=part.raw(source=url), **named)
     return block

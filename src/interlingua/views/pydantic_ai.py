@@ -112,7 +112,7 @@ def _read_item(item: Any, path: str) -> Block:
     kind = fields.left.get("kind")
     if kind == "text-content":
         del fields.left["kind"]
-        return TextBlock(fields.need("content", str), raw=fields.raw(kind=kind))
+        return TextBlock(fields.require("content", str), raw=fields.raw(kind=kind))
     return read_media(item, path) if _is_media(item) else UnknownBlock({NAME: item})
 
 
@@ -129,17 +129,17 @@ def _is_media(item: Any) -> bool:
 
 def read_media(item: Any, path: str) -> MediaBlock:
     fields = Fields(NAME, item, path)
-    kind, media_type = fields.need("kind", str), fields.maybe("media_type", str)
+    kind, media_type = fields.require("kind", str), fields.optional("media_type", str)
     cls = URLS.get(kind) or class_for(media_type)
     if kind == "binary":
-        source = Source("base64", standard(fields.need("data", str)))
+        source = Source("base64", standard(fields.require("data", str)))
     elif kind == "uploaded-file":
-        file_id, provider = fields.need("file_id", str), fields.need("provider_name", str)
+        file_id, provider = fields.require("file_id", str), fields.require("provider_name", str)
         source = Source("file_id", file_id, provider=PYDANTIC_AI.read(provider).provider)
         if PYDANTIC_AI.word(source.provider, None) != provider:
             fields.left["provider_name"] = provider
     else:
-        source = Source("url", fields.need("url", str))
+        source = Source("url", fields.require("url", str))
     more: JsonObject = {}
     if cls is ImageBlock:
         more["detail"] = _detail(fields)
@@ -233,9 +233,9 @@ def _keeper(block: MediaBlock) -> str | None:
 
 def read_returned(fields: Fields) -> tuple[ToolResultBlock, JsonObject]:
     """The result of a call, and how the wire spelled it."""
-    name, id = fields.need("tool_name", str), fields.need("tool_call_id", str)
+    name, id = fields.require("tool_name", str), fields.require("tool_call_id", str)
     content, form = _read_output(fields)
-    outcome = fields.maybe("outcome", str)
+    outcome = fields.optional("outcome", str)
     failed = outcome in FAILED
     block = ToolResultBlock(id, content, failed, name)
     return block, {"output": form, "outcome": outcome}
@@ -300,7 +300,7 @@ def _write_output(block: ToolResultBlock, form: JsonObject, path: str, account: 
 def read_answer_part(fields: Fields) -> tuple[Block, Sequence[Diagnostic]]:
     """The block that a part is, and what had to be done to read it."""
     whole = dict(fields.left)
-    match fields.maybe("part_kind", str), whole:
+    match fields.optional("part_kind", str), whole:
         case "text", {"content": str()}:
             return _read_text(fields), ()
         case "thinking", {"content": str()}:
@@ -345,7 +345,7 @@ def _raw(fields: Fields, signed: str | None, **form: Any) -> Raw | None:
 
 
 def _read_text(fields: Fields) -> TextBlock:
-    text, signature = fields.need("content", str), _signature(fields)
+    text, signature = fields.require("content", str), _signature(fields)
     citations = _read_citations(fields)
     return TextBlock(text, signature, citations, raw=_raw(fields, signature))
 
@@ -394,16 +394,16 @@ def _read_citation(plain: Any) -> Citation | None:
 
 
 def _read_thinking(fields: Fields) -> Block:
-    signature, id = fields.maybe("signature", str), fields.left.get("id")
+    signature, id = fields.optional("signature", str), fields.left.get("id")
     if id in REDACTED and signature is not None and fields.left["content"] == "":
         del fields.left["id"], fields.left["content"]
         return RedactedThinkingBlock(signature, raw=_raw(fields, signature, id=id))
-    text, id = fields.need("content", str), fields.maybe("id", str)
+    text, id = fields.require("content", str), fields.optional("id", str)
     return ThinkingBlock(text, signature, id, raw=_raw(fields, signature))
 
 
 def _read_call(fields: Fields, kind: str) -> tuple[ToolUseBlock, Sequence[Diagnostic]]:
-    id, name = fields.need("tool_call_id", str), fields.need("tool_name", str)
+    id, name = fields.require("tool_call_id", str), fields.require("tool_name", str)
     args, text = fields.left.pop("args", None), None
     made: Sequence[Diagnostic] = ()
     form = "text" if isinstance(args, str) else "none" if args is None else None
@@ -416,7 +416,7 @@ def _read_call(fields: Fields, kind: str) -> tuple[ToolUseBlock, Sequence[Diagno
 
 
 def _read_compaction(fields: Fields) -> CompactionBlock:
-    text, data = fields.maybe("content", str), _signature(fields, SEALED)
+    text, data = fields.optional("content", str), _signature(fields, SEALED)
     return CompactionBlock(text, data, raw=_raw(fields, data))
 
 
@@ -625,9 +625,9 @@ def _with_request(message: Message, rest: JsonObject, form: JsonObject) -> Messa
 
 def _read_request_part(fields: Fields) -> Message:
     whole, path = dict(fields.left), fields.path
-    match fields.maybe("part_kind", str):
+    match fields.optional("part_kind", str):
         case "system-prompt":
-            text = fields.need("content", str)
+            text = fields.require("content", str)
             return _message(fields, Role.SYSTEM, (TextBlock(text),) if text else ())
         case "user-prompt":
             blocks, form = read_user_content(fields)
@@ -646,7 +646,7 @@ def _message(fields: Fields, role: Role, blocks: tuple[Block, ...], **form: Any)
 
 
 def _read_time(fields: Fields) -> datetime | None:
-    text = fields.maybe("timestamp", str)
+    text = fields.optional("timestamp", str)
     if text is None:
         return None
     time = _parsed(text)
@@ -674,11 +674,11 @@ def _read_return(fields: Fields) -> Message:
 
 def _read_retry(fields: Fields) -> Message:
     """What a model is asked to do again: a failed call, or its whole answer."""
-    text, name = fields.need("content", str), fields.maybe("tool_name", str)
+    text, name = fields.require("content", str), fields.optional("tool_name", str)
     content = (TextBlock(text),) if text else ()
     if name is None:
         return _message(fields, Role.USER, content, part="retry-prompt", content="string")
-    id = fields.need("tool_call_id", str)
+    id = fields.require("tool_call_id", str)
     block = ToolResultBlock(id, content, True, name)
     message = _message(fields, Role.TOOL, (block,), part="retry-prompt")
     return message.replace(metadata=message.metadata.replace(parent_tool_use_id=id))
@@ -695,15 +695,15 @@ def _read_response(fields: Fields) -> Message:
         block, made = read_answer_part(Fields(NAME, part, path))
         blocks.append(block)
         diagnostics += made
-    stop = fields.maybe("finish_reason", str)
-    state = fields.maybe("state", str)
+    stop = fields.optional("finish_reason", str)
+    state = fields.optional("state", str)
     details = dict(fields.filled("provider_details", dict) or {})
     word = take_text(details, "finish_reason")
     if details:
         fields.left["provider_details"] = details
     created_at, usage = _read_time(fields), _read_usage(fields)
     metadata = metadata.replace(
-        response_id=fields.maybe("provider_response_id", str),
+        response_id=fields.optional("provider_response_id", str),
         usage=usage,
         stop_reason=None if stop is None else STOP_REASONS.get(stop, StopReason.OTHER),
         raw_stop_reason=word,
@@ -719,8 +719,8 @@ def _read_usage(fields: Fields) -> Usage | None:
     data = fields.object("usage")
     if data is None:
         return None
-    counts: dict[str, Any] = {field: data.maybe(name, int) for name, field in COUNTS.items()}
-    prompt = data.maybe("input_tokens", int)
+    counts: dict[str, Any] = {field: data.optional(name, int) for name, field in COUNTS.items()}
+    prompt = data.optional("input_tokens", int)
     cached = (counts["cached_input_tokens"] or 0) + (counts["cache_creation_input_tokens"] or 0)
     fresh = prompt
     if prompt is not None:

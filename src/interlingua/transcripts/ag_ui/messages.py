@@ -88,7 +88,7 @@ class Thread:
         self._span: Span | None = None
         self._open: dict[str, Entry] = {}
         """The text and the thought that events without an id go on with."""
-        self._asked: str | None = None
+        self._open_call: str | None = None
         """The call that they go on with."""
 
     def feed(self, event: Part, span: Span | None = None) -> None:
@@ -279,7 +279,7 @@ class Thread:
 
     def _call(self, event: Part) -> None:
         call_id = event.get("toolCallId")
-        name = call_id if isinstance(call_id, str) else self._asked
+        name = call_id if isinstance(call_id, str) else self._open_call
         if name is None:
             return
         tool = event.get("toolCallName")
@@ -292,7 +292,7 @@ class Thread:
             self._calls[name] = Call(wire, [])
             asking = self._asking(event.get("parentMessageId"), name)
             asking.setdefault("toolCalls", []).append(wire)
-        self._asked = name
+        self._open_call = name
         if isinstance(event.get("delta"), str) and name in self._calls:
             self._calls[name].pieces.append(event["delta"])
 

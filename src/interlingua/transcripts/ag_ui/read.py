@@ -226,7 +226,7 @@ class _Reading:
             metadata = metadata.replace(status=MessageStatus.PARTIAL)
         elif outcome.get("cancelled"):
             metadata = metadata.replace(status=MessageStatus.CANCELLED)
-        self._tell(places[-1], metadata)
+        self._set_metadata(places[-1], metadata)
 
     def _name(self, at: int, usage: Part) -> None:
         metadata = self.messages[at].message.metadata
@@ -237,9 +237,9 @@ class _Reading:
         if isinstance(model, str):
             whole = f"{metadata.provider}:{model}" if metadata.provider else model
             metadata = metadata.replace(model=whole, response_model=model)
-        self._tell(at, metadata)
+        self._set_metadata(at, metadata)
 
-    def _tell(self, at: int, metadata: MessageMetadata) -> None:
+    def _set_metadata(self, at: int, metadata: MessageMetadata) -> None:
         read_message = self.messages[at]
         self.messages[at] = read_message._replace(
             message=replace(read_message.message, metadata=metadata)

@@ -111,16 +111,16 @@ class _Thread:
         return {**run_input, "tools": tools, "context": [], "forwardedProps": props}
 
     def _run(self, run: list[_ShownMessage], name: str, before: int) -> list[Part]:
-        asked = [each for each in run if each.message.role not in _SPEAKING]
-        answered = [each for each in run if each.message.role in _SPEAKING]
+        prompts = [each for each in run if each.message.role not in _SPEAKING]
+        answers = [each for each in run if each.message.role in _SPEAKING]
         time = _time(run[0].message)
         about = {"threadId": self.id, "runId": name}
-        run_input = {"input": self._input(name, asked)} if asked else {}
+        run_input = {"input": self._input(name, prompts)} if prompts else {}
         events: list[Part] = [{"type": "RUN_STARTED", **time, **about, **run_input}]
-        for each in answered:
+        for each in answers:
             events += _events_of(each)
             each.events = before + len(events)
-        return [*events, _ended([each.message for each in answered], about, time)]
+        return [*events, _ended([each.message for each in answers], about, time)]
 
     def _keep(self, shown: list[_ShownMessage], events: list[Part], first: int) -> dict[int, Any]:
         """Notes on what the events alone would be read as, by the number of events before them."""
@@ -129,7 +129,7 @@ class _Thread:
         around = _around(self.transcript.messages, shown, first)
         for each, read_back, (before, after) in zip(shown, read, around, strict=True):
             if read_back.message.content != each.message.content:
-                _tell(self.report, each.at, each.message, "a part of it")
+                _report_dropped(self.report, each.at, each.message, "a part of it")
             note = note_for(each.message, read_back.message, before, after)
             if note is None:
                 continue
@@ -138,14 +138,14 @@ class _Thread:
             else:
                 main = each.wires[-1]
                 main["metadata"] = {**main.get("metadata", {}), KEY: note}
-        self._tell_hidden(shown, first)
+        self._report_hidden(shown, first)
         return notes
 
-    def _tell_hidden(self, shown: list[_ShownMessage], first: int) -> None:
+    def _report_hidden(self, shown: list[_ShownMessage], first: int) -> None:
         places = {each.at for each in shown}
         for at, message in enumerate(self.transcript.messages[first:], first):
             if at not in places:
-                _tell(self.report, at, message, "it")
+                _report_dropped(self.report, at, message, "it")
 
 
 def _around(
@@ -158,7 +158,7 @@ def _around(
         yield before, list(messages[done:]) if each is shown[-1] else []
 
 
-def _tell(report: Report, at: int, message: Message, what: str) -> None:
+def _report_dropped(report: Report, at: int, message: Message, what: str) -> None:
     reason = f"AG-UI cannot represent {what}; it is kept as extra data"
     report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
 

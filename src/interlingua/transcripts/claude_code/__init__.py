@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from interlingua.transcripts.claude_code.read import detect_file, glance_at, read_file, variant_of
+from interlingua.transcripts.claude_code.read import detect_file, overview_at, read_file, variant_of
 from interlingua.transcripts.claude_code.write import VERSION, append_lines, patch_lines, write_file
 from interlingua.transcripts.format import Format, Found, Skipped, Utterance, candidate, tool_folder
 from interlingua.transcripts.transcript import Transcript
@@ -32,7 +32,7 @@ class ClaudeCode(Format):
     patch = staticmethod(patch_lines)
     append = staticmethod(append_lines)
     variant = staticmethod(variant_of)
-    glance = staticmethod(glance_at)
+    overview = staticmethod(overview_at)
 
     def root(self, home: Path) -> Path:
         return tool_folder(home, "CLAUDE_CONFIG_DIR", ".claude") / "projects"

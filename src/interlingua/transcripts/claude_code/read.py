@@ -27,7 +27,7 @@ from interlingua.transcripts.lines import (
     Line,
     LinesFile,
     Node,
-    Ways,
+    TreeReader,
     mark_continued,
     only,
     tips,
@@ -38,9 +38,9 @@ from interlingua.transcripts.rows import partly
 from interlingua.transcripts.transcript import (
     Answer,
     Compaction,
-    Glance,
     Origin,
     OriginFile,
+    Overview,
     Span,
     SubAgent,
     Transcript,
@@ -341,12 +341,12 @@ class Session:
         beside: tuple[OriginFile, ...] = (),
     ) -> Transcript:
         tip = self.tree.active()
-        ways = Ways(self._entries)
-        entries = ways.entries(tip)
+        reader = TreeReader(self._entries)
+        entries = reader.entries(tip)
         messages = tuple(entry.message for entry in entries)
         spans = tuple(entry.spans for entry in entries)
         details = {"version": self.latest("version"), "git_branch": self.latest("gitBranch")}
-        self._tell_attachments()
+        self._report_attachments()
         return Transcript.of(
             NAME,
             messages,
@@ -355,8 +355,8 @@ class Session:
             folder=self.latest("cwd"),
             created_at=from_iso(self.first("timestamp")),
             updated_at=from_iso(self.latest("timestamp")),
-            usage=ways.usage(self.tree.nodes),
-            branches=ways.branches(self.tree.nodes, tip),
+            usage=reader.usage(self.tree.nodes),
+            branches=reader.branches(self.tree.nodes, tip),
             compactions=self._compactions(entries),
             subagents=helpers,
             report=self.report,
@@ -406,7 +406,7 @@ class Session:
                 return preserved.get("uuids") or preserved.get("allUuids") or []
         return []
 
-    def _tell_attachments(self) -> None:
+    def _report_attachments(self) -> None:
         """What the client says to the model by itself stays in the file; the report counts it."""
         count = sum(1 for line in self.lines if line.value.get("rendered"))
         if count:
@@ -616,7 +616,7 @@ _Line = TypedDict("_Line", _keys, total=False)  # type: ignore[misc]  # made of 
 _decode_little = msgspec.json.Decoder(_Line).decode
 
 
-def glance_at(path: Path, id: str | None) -> Glance | None:
+def overview_at(path: Path, id: str | None) -> Overview | None:
     """None where another tool left notes, which count as messages."""
     session = _session(path)
     if session is None or not session.lines or "type" not in session.lines[0].value:
@@ -628,7 +628,7 @@ def glance_at(path: Path, id: str | None) -> Glance | None:
         if other is None:
             return None
         answers += _answers(other)
-    return Glance(
+    return Overview(
         session.session_id(path),
         session.title() or _first_prompt(way),
         session.latest("cwd"),

@@ -21,9 +21,9 @@ from interlingua.transcripts.notes import (
     KEY,
     RetoldMessage,
     note_for,
+    report_losses,
+    report_unshown,
     retell_messages,
-    tell,
-    tell_unshown,
 )
 from interlingua.transcripts.transcript import SubAgent, Transcript, bare, summary_text
 
@@ -116,7 +116,7 @@ def _all(lines: _Lines, transcript: Transcript, report: Report, start: int = 0) 
         if len(lines.made) > before:
             shown = _add_note(lines.made[before:], item)
             if item.message.role not in (Role.USER, Role.TOOL):  # `_message_lines` reports those
-                tell_unshown(item.message, shown, item.at, "Claude Code", report)
+                report_unshown(item.message, shown, item.at, "Claude Code", report)
             if item.original is not None:
                 uuids[item.at] = [line["uuid"] for line in lines.made[before:]]
 
@@ -127,7 +127,7 @@ def _message_lines(lines: _Lines, item: RetoldMessage, report: Report) -> None:
         _answer(lines, message)
         return
     if message.role in (Role.USER, Role.TOOL):
-        tell(item, dialect("anthropic").write_request(Request((message,))).report, report)
+        report_losses(item, dialect("anthropic").write_request(Request((message,))).report, report)
     for turn in _turns(message):
         extra = {"isMeta": True} if message.role in (Role.SYSTEM, Role.DEVELOPER) else {}
         lines.add("user", message, {"message": {"role": "user", "content": turn}}, **extra)

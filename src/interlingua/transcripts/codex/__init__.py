@@ -11,7 +11,7 @@ from interlingua.transcripts.codex.history import OUTPUTS
 from interlingua.transcripts.codex.read import (
     THREAD,
     detect_file,
-    glance_at,
+    overview_at,
     read_file,
     rollouts_in,
 )
@@ -36,7 +36,7 @@ class Codex(Format):
     write = staticmethod(write_file)
     patch = staticmethod(patch_lines)
     append = staticmethod(append_lines)
-    glance = staticmethod(glance_at)
+    overview = staticmethod(overview_at)
 
     def root(self, home: Path) -> Path:
         return tool_folder(home, "CODEX_HOME", ".codex") / "sessions"

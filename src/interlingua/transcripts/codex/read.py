@@ -31,9 +31,9 @@ from interlingua.transcripts.transcript import (
     Answer,
     Branch,
     Compaction,
-    Glance,
     Origin,
     OriginFile,
+    Overview,
     SubAgent,
     Transcript,
     name_of,
@@ -290,10 +290,10 @@ _ROLES = {"user": Role.USER, "developer": Role.DEVELOPER, "system": Role.SYSTEM}
 
 
 class _NotPlainError(Exception):
-    """There is more to it than a glance tells."""
+    """The session needs to be read whole."""
 
 
-class _GlancedHistory(History):
+class _OverviewHistory(History):
     """The same history, of messages without content; of prompts, the text is kept."""
 
     def take(self, line: Line) -> None:
@@ -321,15 +321,15 @@ class _GlancedHistory(History):
             raise _NotPlainError
 
 
-def glance_at(path: Path, id: str | None) -> Glance | None:
+def overview_at(path: Path, id: str | None) -> Overview | None:
     """None for a rollout that goes on from another, has helpers, or notes of another tool."""
     try:
-        return _glance(path)
+        return _overview(path)
     except _NotPlainError:
         return None
 
 
-def _glance(path: Path) -> Glance | None:
+def _overview(path: Path) -> Overview | None:
     lines = LinesFile(path, Report(NAME)).lines(decode=_plain)
     first = next(lines, None)
     meta = first.value.get("payload") if first is not None else None
@@ -337,7 +337,7 @@ def _glance(path: Path) -> Glance | None:
         return None
     if meta.get("history_base") is not None:
         raise _NotPlainError
-    history = _GlancedHistory(Report(NAME), meta.get("model_provider"))
+    history = _OverviewHistory(Report(NAME), meta.get("model_provider"))
     line = first
     for line in lines:
         history.take(line)
@@ -345,7 +345,7 @@ def _glance(path: Path) -> Glance | None:
     messages = tuple(entry.message for entry in history.entries)
     about = meta.get("base_instructions")
     instructions = about.get("text") if isinstance(about, dict) else None
-    return Glance(
+    return Overview(
         meta.get("id") if isinstance(meta.get("id"), str) else None,
         title_of(messages),
         meta.get("cwd") or None,

@@ -16,7 +16,13 @@ from interlingua.model.metadata import Usage
 from interlingua.transcripts.codex.history import DIALECT, NAME, History, is_of_answer
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.lines import Line, LineWriter, session_uuid, spelled
-from interlingua.transcripts.notes import KEY, RetoldMessage, note_for, retell_messages, tell
+from interlingua.transcripts.notes import (
+    KEY,
+    RetoldMessage,
+    note_for,
+    report_losses,
+    retell_messages,
+)
 from interlingua.transcripts.transcript import (
     Compaction,
     Span,
@@ -107,15 +113,15 @@ def _message_lines(lines: _Lines, retold: RetoldMessage, history: History, repor
             history.model = model
             about = {"cwd": "/"} if model is None else {"cwd": "/", "model": model}
             lines.add("turn_context", about, message.created_at)
-    for item in _items(message, lambda losses: tell(retold, losses, report)):
+    for item in _items(message, lambda losses: report_losses(retold, losses, report)):
         lines.add("response_item", item, message.created_at)
 
 
 def _items(
-    message: Message, tell: Callable[[Report], None] = lambda losses: None
+    message: Message, report_losses: Callable[[Report], None] = lambda losses: None
 ) -> list[dict[str, Any]]:
     written = dialect(DIALECT).write_request(Request((message,)))
-    tell(written.report)
+    report_losses(written.report)
     wire = written.wire
     items = wire.get("input")
     if isinstance(items, str):

@@ -41,8 +41,8 @@ from interlingua.transcripts.notes import (
     KEY,
     RetoldMessage,
     note_for,
+    report_unshown,
     retell_messages,
-    tell_unshown,
 )
 from interlingua.transcripts.transcript import (
     Span,
@@ -162,14 +162,14 @@ def _start(transcript: Transcript, time: datetime) -> Data:
 def _all(events: _Events, transcript: Transcript, report: Report, start: int = 0) -> None:
     helpers = list(enumerate(transcript.subagents)) if not start else []
     history = History(Report(NAME), events.assets)
-    _tell_unseen(transcript, report)
+    _report_unseen(transcript, report)
     for retold in retell_messages(transcript.messages, "anthropic", report, start > 0):
         if retold.at < start:
             continue
         before = len(events.made)
         _message_events(events, retold.message)
         shown = _add_note(events.made[before:], retold, history)
-        tell_unshown(retold.message, shown, retold.at, "Copilot", report)
+        report_unshown(retold.message, shown, retold.at, "Copilot", report)
         calls = {call.id for call in retold.message.tool_calls}
         for number, helper in [each for each in helpers if each[1].tool_use_id in calls]:
             helpers.remove((number, helper))
@@ -178,7 +178,7 @@ def _all(events: _Events, transcript: Transcript, report: Report, start: int = 0
         _helper(events, helper, number, report)
 
 
-def _tell_unseen(transcript: Transcript, report: Report) -> None:
+def _report_unseen(transcript: Transcript, report: Report) -> None:
     """Reports what Copilot stores but does not send on resuming (1.0.102, 2026-11-17)."""
     if transcript.format == NAME:
         return

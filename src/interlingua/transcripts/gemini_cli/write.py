@@ -20,9 +20,9 @@ from interlingua.transcripts.notes import (
     KEY,
     RetoldMessage,
     note_for,
+    report_losses,
+    report_unshown,
     retell_messages,
-    tell,
-    tell_unshown,
 )
 from interlingua.transcripts.transcript import (
     Compaction,
@@ -90,13 +90,15 @@ class _LogWriter(LineWriter):
             else:
                 shown = self._add(retold[at], results)
                 if retold[at].message.role not in (Role.USER, Role.TOOL):  # reported below
-                    tell_unshown(retold[at].message, shown[:1], retold[at].at, "Gemini CLI", report)
+                    report_unshown(
+                        retold[at].message, shown[:1], retold[at].at, "Gemini CLI", report
+                    )
             for each in (retold[at], *results):
                 if each.message.role in (Role.USER, Role.TOOL):
                     written = dialect(DIALECT).write_request(Request((each.message,)))
-                    tell(each, written.report, report)
+                    report_losses(each, written.report, report)
             at += 1 + len(results)
-        _tell_signatures(retold, report)
+        _report_signatures(retold, report)
 
     def _compact(self, retold: RetoldMessage, mark: Compaction) -> None:
         """Rewinds to the start, writes the summary as a prompt and repeats what it preserves."""
@@ -236,7 +238,7 @@ def _tokens(usage: Usage) -> dict[str, int]:
     }
 
 
-def _tell_signatures(retold: list[RetoldMessage], report: Report) -> None:
+def _report_signatures(retold: list[RetoldMessage], report: Report) -> None:
     """This file has no place for signatures; they are kept beside, for the way back."""
     for each in retold:
         original = each.original.content if each.original is not None else ()

@@ -19,7 +19,7 @@ from interlingua.transcripts.notes import (
     join_results,
     leave_instructions,
     note_for,
-    tell_unshown,
+    report_unshown,
 )
 from interlingua.transcripts.opencode.read import (
     AGAIN,
@@ -62,7 +62,7 @@ class _Export:
         self.transcript = transcript
         self.time = transcript.created_at or datetime.now(UTC)
         self.made: list[dict[str, Any]] = []
-        self._asked: str | None = None
+        self._prompt_id: str | None = None
         self._model = ("anthropic", "unknown")
         self._places: dict[int, int] = {}
         """Which of the messages made here each of the session's stands in."""
@@ -96,7 +96,7 @@ class _Export:
             own = [messages[place] for place in (at, *results)]
             shown = self._add(message, list(results.values()), own, hidden)
             for place, each in {at: message, **results}.items():
-                tell_unshown(each, shown.get(_answered(each), ()), place, "OpenCode", report)
+                report_unshown(each, shown.get(_answered(each), ()), place, "OpenCode", report)
             self._places |= dict.fromkeys((at, *results), len(self.made) - 1)
             if is_summary(message):
                 self._keep(marks.get(at), at, report)
@@ -174,7 +174,7 @@ class _Export:
             return self._prompt(name)
         time = {"created": to_millis(self.time)}
         about = message.metadata
-        info: dict[str, Any] = {"role": "assistant", "parentID": self._asked or name}
+        info: dict[str, Any] = {"role": "assistant", "parentID": self._prompt_id or name}
         info |= {"mode": "build", "agent": "build", **_usage(about.usage or Usage())}
         info["path"] = {"cwd": self.transcript.folder or "/", "root": "/"}
         info["providerID"], info["modelID"] = _model_of(message) or self._model
@@ -190,7 +190,7 @@ class _Export:
 
     def _prompt(self, name: str) -> dict[str, Any]:
         """Of a message of the user; the tool goes on with the model that the last one names."""
-        self._asked = name
+        self._prompt_id = name
         provider, model = self._model
         return {
             "role": "user",

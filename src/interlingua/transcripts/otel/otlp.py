@@ -350,7 +350,7 @@ class Records:
             service=as_text(service),
         )
         for event in objects(span.get("events")):
-            _tell(record, as_text(event.get("name")), _attributes(event), None)
+            _add_event(record, as_text(event.get("name")), _attributes(event), None)
         self._keep(record)
 
     def _log(self, log: Attributes, where: str) -> None:
@@ -364,7 +364,7 @@ class Records:
             time = _number(log.get("timeUnixNano")) or _number(log.get("observedTimeUnixNano"))
             record = Record(f"{where}, log of a span", {}, trace, span, None, time, time)
             self._keep(record)
-        _tell(record, name, attributes, plain(log.get("body")))
+        _add_event(record, name, attributes, plain(log.get("body")))
 
     def _keep(self, record: Record) -> None:
         """Each span once, though exporters may send one again."""
@@ -375,7 +375,7 @@ class Records:
         self.all.append(record)
 
 
-def _tell(record: Record, name: str | None, attributes: Attributes, body: Any) -> None:
+def _add_event(record: Record, name: str | None, attributes: Attributes, body: Any) -> None:
     """What an event adds to its span."""
     if name == DETAILS:
         record.attributes = {**members(body), **attributes, **record.attributes}

@@ -232,15 +232,15 @@ def chats_of(records: Iterable[Record], report: Report) -> list[Chat]:
     """The requests to models; where none of them says anything, those to agents."""
     every = [_chat(record, report) for record in records]
     # Older traces, and events without their span, do not name the operation.
-    asked = [
+    requested = [
         each
         for each in every
         if _operation(each) in INFERENCE or (_operation(each) is None and each.has_messages)
     ]
-    if any(each.has_messages for each in asked):
-        return asked
+    if any(each.has_messages for each in requested):
+        return requested
     agents = [each for each in every if each.has_messages and _operation(each) != TOOL_RUN]
-    return agents or asked
+    return agents or requested
 
 
 def _operation(chat: Chat) -> Any:
@@ -558,13 +558,13 @@ def _answer(message: Message, entry: Wire, maker: Chat | None) -> Message:
 def _metadata(attributes: dict[str, Any], end: Any) -> MessageMetadata:
     word = as_text(_get(attributes, PROVIDER))
     provider = PROVIDERS.get(word, word) if word else None
-    asked, answered = as_text(attributes.get(MODEL)), as_text(attributes.get(ANSWERED_BY))
-    model = asked or answered
+    requested, answered = as_text(attributes.get(MODEL)), as_text(attributes.get(ANSWERED_BY))
+    model = requested or answered
     stop = STOPS.get(end) if isinstance(end, str) else None
     return MessageMetadata(
         model=f"{provider}:{model}" if provider and model else model,
         provider=provider,
-        response_model=answered or asked,
+        response_model=answered or requested,
         response_id=as_text(attributes.get(RESPONSE)),
         usage=_usage(attributes),
         stop_reason=stop,

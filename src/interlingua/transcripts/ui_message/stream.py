@@ -127,7 +127,7 @@ class _Folding:
             if part is None and not step.startswith("input-"):
                 return  # an answer to nothing that was asked
             part = self._begin(name, chunk)
-        self._tell(step, part, chunk)
+        self._update(step, part, chunk)
 
     def _begin(self, name: str, chunk: Part) -> Part:
         tool = str(chunk.get("toolName"))
@@ -139,7 +139,7 @@ class _Folding:
         self.parts.append(part)
         return part
 
-    def _tell(self, step: str, part: Part, chunk: Part) -> None:
+    def _update(self, step: str, part: Part, chunk: Part) -> None:
         part |= {key: chunk[key] for key in _ABOUT_CALL if chunk.get(key) is not None}
         metadata = chunk.get("providerMetadata")
         if metadata is not None:
@@ -240,7 +240,7 @@ def _chunks(part: Part, name: str) -> Iterator[Part]:
     if part.get("type") in ("text", "reasoning") and isinstance(part.get("text"), str):
         yield from _text_chunks(part, name)
     elif is_call(part):
-        yield from _asked(part)
+        yield from _call_chunks(part)
     else:
         yield part
 
@@ -257,7 +257,7 @@ def _text_chunks(part: Part, name: str) -> Iterator[Part]:
         yield end
 
 
-def _asked(part: Part) -> Iterator[Part]:
+def _call_chunks(part: Part) -> Iterator[Part]:
     call: Part = {"toolCallId": part["toolCallId"], "toolName": tool_name(part)}
     call |= {key: part[key] for key in _ABOUT_CALL if key in part}
     if part["type"] == "dynamic-tool":
@@ -277,7 +277,7 @@ def _ended(part: Part) -> Iterator[Part]:
     name = {"toolCallId": part["toolCallId"]}
     approval = part.get("approval")
     if isinstance(approval, dict):
-        yield from _asked_leave(approval, name)
+        yield from _approval_chunks(approval, name)
     extra: Part = {}
     if "resultProviderMetadata" in part:
         extra["providerMetadata"] = part["resultProviderMetadata"]
@@ -292,13 +292,13 @@ def _ended(part: Part) -> Iterator[Part]:
             yield {"type": "tool-output-denied", **name}
 
 
-def _asked_leave(approval: Part, name: Part) -> Iterator[Part]:
-    asked: Part = {"type": "tool-approval-request", "approvalId": approval.get("id"), **name}
+def _approval_chunks(approval: Part, name: Part) -> Iterator[Part]:
+    request: Part = {"type": "tool-approval-request", "approvalId": approval.get("id"), **name}
     names = {"requestReason": "reason", "descriptor": "approvalDescriptor"}
     for key, value in approval.items():
         if key not in ("id", "approved", "reason"):
-            asked[names.get(key, key)] = value
-    yield asked
+            request[names.get(key, key)] = value
+    yield request
     if "approved" in approval:
         answer: Part = {key: approval[key] for key in ("approved", "reason") if key in approval}
         yield {"type": "tool-approval-response", "approvalId": approval.get("id"), **answer}

@@ -104,7 +104,7 @@ def _written(
         own = [(at, transcript.messages[at]) for at in group]
         if all(message.role is Role.TOOL for _, message in own):
             for at, message in own:
-                _tell(report, at, message, "there is no message to keep it beside")
+                _report_dropped(report, at, message, "there is no message to keep it beside")
             continue
         is_over = transcript.format != NAME and number + 1 < len(groups)
         turn = _Turn(own, number, is_over, report)
@@ -250,7 +250,7 @@ class _Turn:
         for at, message in self.own:
             place = places.get(at)
             if place is None:
-                _tell(self.report, at, message, "a UI message has no place for it")
+                _report_dropped(self.report, at, message, "a UI message has no place for it")
                 (about[order[-1]].after if order else hidden).append(message)
                 continue
             _compare(self.report, at, message, read[place])
@@ -268,7 +268,7 @@ class _Turn:
 
 def _compare(report: Report, at: int, message: Message, shown: Message) -> None:
     if shown.content != tuple(map(_unspelled, message.content)):
-        _tell(report, at, message, "a UI message has no place for a part of it")
+        _report_dropped(report, at, message, "a UI message has no place for a part of it")
     elif shown.role is not message.role:
         reason = "developer instructions become system instructions"
         report.add("approximated", f"$.messages[{at}].role", reason, "info", None, message.id)
@@ -282,7 +282,7 @@ def _unspelled(block: Block) -> Block:
     return block.replace(raw_arguments=None)
 
 
-def _tell(report: Report, at: int, message: Message, reason: str) -> None:
+def _report_dropped(report: Report, at: int, message: Message, reason: str) -> None:
     reason = f"{reason}; it is kept beside" if "keep" not in reason else reason
     report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
 

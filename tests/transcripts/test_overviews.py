@@ -1,4 +1,4 @@
-"""A glance at a session says what reading it says."""
+"""The overview of a session says what reading it says."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from interlingua import transcripts
 from interlingua.cli.resume import Prices, cost_of_answer
 from interlingua.model.metadata import Usage
 from interlingua.transcripts import Found, format_of
-from interlingua.transcripts.sessions import Glances, look
-from interlingua.transcripts.transcript import Glance, glance_of
+from interlingua.transcripts.sessions import Overviews, look
+from interlingua.transcripts.transcript import Overview, overview_of
 from tests.transcripts.made import session
 from tests.transcripts.samples import Sample, each_sample
 
-QUICK = [name for name in transcripts.formats() if format_of(name).glance is not None]
+QUICK = [name for name in transcripts.formats() if format_of(name).overview is not None]
 
 
-def looked(path: Path, format: str) -> Glance | None:
-    glance = format_of(format).glance
-    return glance(path, None) if glance is not None else None
+def looked(path: Path, format: str) -> Overview | None:
+    overview = format_of(format).overview
+    return overview(path, None) if overview is not None else None
 
 
 @each_sample(*QUICK)
-def test_a_glance_at_a_file_says_what_reading_it_says(sample: Sample) -> None:
+def test_an_overview_says_what_reading_says(sample: Sample) -> None:
     found = looked(sample.path, sample.format)
-    assert found is None or found == glance_of(transcripts.read(sample.path, sample.format))
+    assert found is None or found == overview_of(transcripts.read(sample.path, sample.format))
 
 
 @pytest.mark.parametrize("format", QUICK)
-def test_plain_sessions_need_no_more_than_a_glance(format: str, tmp_path: Path) -> None:
+def test_plain_sessions_are_not_read_whole_for_their_overview(format: str, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"".join(AGENTS[format](20, 7)))
     read = transcripts.read(path, format)
-    assert looked(path, format) == glance_of(read)
+    assert looked(path, format) == overview_of(read)
     assert len(read.messages) >= 80
     assert read.usage.output_tokens
 
@@ -65,7 +65,7 @@ def test_damaged_files_are_looked_at_as_they_are_read(format: str, tmp_path: Pat
     path = tmp_path / "a.jsonl"
     for cut in range(len(whole) // 2, len(whole), 997):
         path.write_bytes(whole[:cut])
-        assert looked(path, format) == glance_of(transcripts.read(path, format))
+        assert looked(path, format) == overview_of(transcripts.read(path, format))
 
 
 def test_a_folder_that_cannot_be_written_to_is_no_reason_to_fail(tmp_path: Path) -> None:
@@ -73,8 +73,8 @@ def test_a_folder_that_cannot_be_written_to_is_no_reason_to_fail(tmp_path: Path)
     path.write_bytes(b"".join(AGENTS["pi"](1, 0)))
     in_the_way = tmp_path / "file"
     in_the_way.write_bytes(b"")
-    kept = Glances(Prices(), in_the_way / "cache").of(Found("pi", path))
-    assert (kept.glance.messages, kept.unpriced) == (4, 0)
+    kept = Overviews(Prices(), in_the_way / "cache").of(Found("pi", path))
+    assert (kept.overview.messages, kept.unpriced) == (4, 0)
 
 
 @pytest.mark.parametrize("format", list(AGENTS))
