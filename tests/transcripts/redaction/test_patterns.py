@@ -90,9 +90,10 @@ def test_values_of_names_in_brackets_and_behind_wide_signs_are_found(text: str) 
 
 
 def spent(text: str) -> float:
-    began = time.perf_counter()
+    """Seconds of this thread alone, whatever else the machine does."""
+    began = time.thread_time()
     redact(text)
-    return time.perf_counter() - began
+    return time.thread_time() - began
 
 
 HOSTILE = {sign: sign for shape in (*KEYS, *PEOPLE) for sign in shape.signs if sign.strip()} | {
