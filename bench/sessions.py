@@ -1,5 +1,6 @@
 """A turn of a long session against one retelling and one writing of its history: what a session
-does by itself costs what is new. The answer is a wire at hand; nothing is sent."""
+does by itself costs what is new. It makes the bytes of the body; the answer is a wire at hand, and
+nothing is sent."""
 
 from __future__ import annotations
 
@@ -80,9 +81,11 @@ def turn(model: str, rounds: int) -> Timing:
 
         def one() -> Any:
             call = session.begin("and now?").call()
-            wire = call.wire
+            written = call.written_request
+            assert written is not None
+            body = written.body.json() if written.text is None else written.text
             call.complete(answer)
-            return wire
+            return body
 
         return compare(one, floor, rounds)
 

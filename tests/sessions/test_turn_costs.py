@@ -12,14 +12,15 @@ import msgspec
 import pytest
 
 import interlingua as il
+from interlingua.adapt import converter
 from interlingua.adapt import request as road
+from interlingua.adapt.request import adapt, write
 from interlingua.agents.chat.chat import Chat
 from interlingua.client.client import AsyncClient
 from interlingua.client.transport import HttpRequest, Limits
 from interlingua.model.metadata import MessageMetadata
 from interlingua.profiles.estimate import features
 from interlingua.profiles.estimate.estimator import Estimator, estimate_input_tokens
-from interlingua.sessions import call as call_module
 from interlingua.store.open import open_async_store
 
 MODEL = "openai:gpt-4o"
@@ -101,7 +102,7 @@ def test_history_is_retold_and_written_once_in_a_turn(
         session.begin("first").call().complete(ANSWER)
         retold, wrote = (
             Counted(monkeypatch, road, "rewrite_history"),
-            Counted(monkeypatch, call_module, "write"),
+            Counted(monkeypatch, converter, "write"),
         )
         counted = Counted(monkeypatch, features.Pieces, "add")
         call = session.begin("second").call()
@@ -171,3 +172,42 @@ def test_what_is_remembered_of_an_estimate_changes_nothing_about_it(model: str) 
         for tools, chosen in (((), None), ((tool,), options)):
             known = estimate_input_tokens(HISTORY[:end], tools, model, chosen)
             assert estimator.tokens(HISTORY[:end], tools, chosen) == known
+
+
+def written_whole(call: Any) -> tuple[Any, list[Any]]:
+    whole = write(adapt(call.request, call.adapter.target))
+    return whole.wire, whole.report.losses
+
+
+@pytest.mark.parametrize("model", [MODEL, "anthropic:claude-opus-4-6", "gemini:gemini-2.5-flash"])
+def test_what_is_remembered_of_earlier_turns_gives_the_body_of_a_whole_writing(
+    tmp_path: Path, model: str
+) -> None:
+    with il.open_store(f"sqlite:///{tmp_path}/s.db") as store:
+        session = il.Session.create(store, model=MODEL)
+        session.append(*HISTORY)
+        for number, asked in enumerate([MODEL, MODEL, model, model, MODEL, model]):
+            call = session.begin(f"question {number}", override=asked).call()
+            written = call.written_request
+            assert written is not None
+            text = written.body.json() if written.text is None else written.text
+            assert (msgspec.json.decode(text), call.report.losses) == written_whole(call)
+            assert call.wire == msgspec.json.decode(text)
+            answered = il.Response(il.Message.assistant(f"answer {number}"))
+            call.answer(answered)
+        changed = call.wire
+        for key in ("messages", "contents"):
+            for turn in changed.get(key, ()):
+                turn.clear()  # the wire belongs to whoever asked for it
+        call = session.begin("once more").call()
+        assert call.wire == written_whole(call)[0]
+
+
+def test_an_estimate_that_grows_is_that_of_the_whole_history() -> None:
+    growing = Estimator(MODEL)
+    messages: list[il.Message] = []
+    for message in [*HISTORY, il.Message.system("Now in verse."), *HISTORY]:
+        messages.append(message)
+        assert growing.tokens(tuple(messages)) == Estimator(MODEL).tokens(messages)
+    assert growing.tokens(tuple(messages[3:])) == Estimator(MODEL).tokens(messages[3:])
+    assert growing.tokens(tuple(messages)) == Estimator(MODEL).tokens(messages)

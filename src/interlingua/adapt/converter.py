@@ -5,12 +5,15 @@ from __future__ import annotations
 from threading import Lock
 from typing import Any
 
+from interlingua.adapt.adapted import Adapted
 from interlingua.adapt.convert import convert
 from interlingua.adapt.remembered import (
     Conversation,
     Conversations,
     Figures,
+    History,
     LoggingRecorder,
+    WrittenTurns,
     encode_with,
 )
 from interlingua.adapt.request import adapt, write
@@ -114,21 +117,44 @@ def write_remembered(
     written whole. The wire is only to be looked at: later turns share its parts.
 
     `source` is the dialect it was read from; on its way `home` it stays as it is."""
-    dialect, to = target.dialect, (target.dialect, target.host)
-    facts = read.facts_for(request)
-    recorder = LoggingRecorder(dialect.name, request, Report(dialect.name))
-    turns = read.turns_for(to, recorder, facts)
+    found = adapt_remembered(read, request, target, source, home=home)
+    if found is None:
+        return None
+    written, text = write_adapted(read, *found)
+    return None if text is None else (written, text)
+
+
+def adapt_remembered(
+    history: History,
+    request: Request,
+    target: WireTarget,
+    source: str | None = None,
+    *,
+    home: bool = False,
+) -> tuple[Adapted, WrittenTurns] | None:
+    """The adapted request of a history, and the memory of what is written for it; None where what
+    is written for a message may depend on later ones."""
+    name, facts = target.dialect.name, history.facts_for(request)
+    recorder = LoggingRecorder(name, request, Report(name))
+    turns = recorder.memory = history.turns_for((target.dialect, target.host), recorder, facts)
     if turns is None:
         return None
-    recorder.memory = turns
     if home:
-        written = dialect.write_request(request, recorder)
-    else:
-        written = write(adapt(request, target, source, facts=facts, recorder=recorder))
+        return Adapted(request, recorder, None, target), turns
+    return adapt(request, target, source, facts=facts, recorder=recorder), turns
+
+
+def write_adapted(
+    history: History, adapted: Adapted, turns: WrittenTurns
+) -> tuple[Written, bytes | None]:
+    """What an adapted request is written as, and its bytes, where turns of it are remembered. The
+    wire is only to be looked at: later turns share its parts."""
+    target = adapted.target
+    assert target is not None
+    written = write(adapted)
     text = encode_with(written.wire, turns)
-    if text is None:
-        return None
-    read.remember(to, turns)
+    if text is not None:
+        history.remember((target.dialect, target.host), turns)
     return written, text
 
 

@@ -8,6 +8,7 @@ values that were written before. Adapting happens between the two, and is always
 from __future__ import annotations
 
 from collections import OrderedDict
+from operator import is_
 from typing import Any, NamedTuple
 
 import msgspec
@@ -112,12 +113,7 @@ class WrittenTurns:
 
     def latest_start(self, messages: tuple[Message, ...]) -> int:
         """The last of the same messages that began a turn; 0 where there is none."""
-        same = 0
-        for message, known in zip(messages, self.messages, strict=False):
-            if message is not known:
-                break
-            same += 1
-        marks = self.marks
+        same, marks = same_first(messages, self.messages), self.marks
         for index in range(same - 1, 0, -1):
             behind = marks[index + 1].turns if index + 1 < len(marks) else len(self.turns)
             if behind > marks[index].turns:
@@ -158,13 +154,61 @@ def encode_with(wire: Wire, turns: WrittenTurns) -> bytes | None:
     return None
 
 
+def same_first(some: tuple[Any, ...], others: tuple[Any, ...]) -> int:
+    """How many values at the front of both are the same objects."""
+    if all(map(is_, some, others)):
+        return min(len(some), len(others))
+    return next(n for n, (a, b) in enumerate(zip(some, others, strict=False)) if a is not b)
+
+
+class History:
+    """What is known of the messages of a request, for the next one that begins with them."""
+
+    def __init__(self, messages: tuple[Message, ...] = ()) -> None:
+        self.messages = messages
+        self.facts: Facts | None = None
+        self.written: OrderedDict[Any, WrittenTurns] = OrderedDict()
+
+    def grow(self, messages: tuple[Message, ...]) -> None:
+        """The next request has these messages."""
+        known = len(self.messages)
+        if self.facts is not None and same_first(messages, self.messages) == known:
+            self.facts.extend(messages[known:])
+        else:
+            self.facts = None
+        self.messages = messages
+
+    def facts_for(self, request: Request) -> Facts:
+        """The facts of the request; they are the caller's own."""
+        if request.messages is not self.messages:
+            return facts_of(request)
+        if self.facts is None:
+            self.facts = facts_of(request)
+        return self.facts.copy().asking(request)
+
+    def turns_for(self, to: Any, recorder: LoggingRecorder, facts: Facts) -> WrittenTurns | None:
+        """The memory of what is written for a target; None where what is written for a message may
+        depend on those behind it."""
+        if facts.content & (REPEATED_IDS | CHANGES):
+            return None
+        return WrittenTurns(recorder, self.written.get(to))
+
+    def remember(self, to: Any, turns: WrittenTurns) -> None:
+        """Keeps what was written for a target, for the next turn."""
+        self.written[to] = turns
+        self.written.move_to_end(to)
+        while len(self.written) > _MOST_TARGETS:
+            self.written.popitem(last=False)
+
+
 # -- reading --------------------------------------------------------------------------------------
 
 
-class Conversation:
+class Conversation(History):
     """One conversation as it was read last."""
 
     def __init__(self, stem: bytes, start: int, rest: bytes, empty: Request) -> None:
+        super().__init__(empty.messages)
         self.stem = stem
         """The body up to the end of its last message; `rest` is what follows."""
         self.start = start
@@ -178,9 +222,6 @@ class Conversation:
         the reader has to be told for the next one."""
         self.counts: list[int] = []
         self.states: list[Any] = []
-        self.messages: tuple[Message, ...] = empty.messages
-        self.facts: Facts | None = None
-        self.written: OrderedDict[Any, WrittenTurns] = OrderedDict()
 
     @property
     def size(self) -> int:
@@ -236,28 +277,6 @@ class Conversation:
     @property
     def request(self) -> Request:
         return self.empty.replace(messages=self.messages)
-
-    def facts_for(self, request: Request) -> Facts:
-        """The facts of the request; they are the caller's own."""
-        if request.messages is not self.messages:
-            return facts_of(request)
-        if self.facts is None:
-            self.facts = facts_of(request)
-        return self.facts.copy().asking(request)
-
-    def turns_for(self, to: Any, recorder: LoggingRecorder, facts: Facts) -> WrittenTurns | None:
-        """The memory of what is written for a target; None where what is written for a message may
-        depend on those behind it."""
-        if facts.content & (REPEATED_IDS | CHANGES):
-            return None
-        return WrittenTurns(recorder, self.written.get(to))
-
-    def remember(self, to: Any, turns: WrittenTurns) -> None:
-        """Keeps what was written for a target, for the next turn."""
-        self.written[to] = turns
-        self.written.move_to_end(to)
-        while len(self.written) > _MOST_TARGETS:
-            self.written.popitem(last=False)
 
 
 def first_read(

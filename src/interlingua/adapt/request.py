@@ -98,6 +98,8 @@ class WrittenRequest(NamedTuple):
     body: Written
     on_use: Callable[[], None]
     """Called when it is sent."""
+    text: bytes | None = None
+    """The JSON of the body, where it is at hand."""
 
     def serves(self, request: Request, target: Target, stream: bool) -> bool:
         own = self.target

@@ -253,7 +253,7 @@ class Asker:
             written = call.written_request
             if written is not None and written.serves(call.request, target, call.stream):
                 written.on_use()
-                return self.targets.ready(written.body, target, call.stream)
+                return self.targets.ready(written.body, target, call.stream, written.text)
             return self.targets.prepare(call.request, target, call.stream)
         target = self.targets.for_request(target, call.request)
         cache = self._fetched.setdefault(call.id, {})

@@ -17,8 +17,11 @@ from typing import Any
 import msgspec
 
 from interlingua.adapt.adapted import Adapted
+from interlingua.adapt.converter import adapt_remembered, write_adapted
+from interlingua.adapt.remembered import WrittenTurns
 from interlingua.adapt.request import WrittenRequest, adapt, write
 from interlingua.adapt.target import ProfileChoice
+from interlingua.dialects.kernel.wire import decode_quickly, encode
 from interlingua.dialects.record import Written
 from interlingua.errors import LossError
 from interlingua.events.payloads import LlmCallCompleted, LlmCallFailed, LlmCallStarted
@@ -121,6 +124,9 @@ class CallCore:
         self.request: Request = usual.request(messages, tools, options)
         self.adapter = usual.for_request(self.request)
         self.unlogged = DeferredWarnings()
+        self._turns: WrittenTurns | None = None
+        self._text: bytes | None = None
+        """What is remembered of the turns of the wire, and its JSON."""
         self.estimate = self._estimated()
         self._clock = clock
         self._began = clock()
@@ -133,17 +139,35 @@ class CallCore:
     @cached_property
     def adapted(self) -> Adapted:
         """The request as its model accepts it; what is lost is logged when it is sent."""
+        sent, target = self.turn.core.sent, self.adapter.target
         with self.unlogged.collecting():
-            return adapt(self.request, self.adapter.target)
+            sent.grow(self.request.messages)
+            found = adapt_remembered(sent, self.request, target)
+            if found is None:
+                return adapt(self.request, target)
+        adapted, self._turns = found
+        return adapted
 
     @cached_property
     def written(self) -> Written:
+        """The body; parts of its wire are shared with those of other turns."""
+        adapted = self.adapted
         with self.unlogged.collecting():
-            return write(self.adapted)
+            if self._turns is None:
+                return write(adapted)
+            written, self._text = write_adapted(self.turn.core.sent, adapted, self._turns)
+            return written
+
+    @cached_property
+    def _own_wire(self) -> Any:
+        wire = self.written.wire
+        if self._turns is None or not self._turns.turns:
+            return wire
+        return decode_quickly(encode(wire) if self._text is None else self._text)
 
     def wire(self) -> Any:
         """The body, for whoever sends it."""
-        wire = self.written.wire
+        wire = self._own_wire
         self.unlogged.log()
         return wire
 
@@ -152,7 +176,8 @@ class CallCore:
             written = self.written
         except LossError:
             return None  # whoever writes it again says what is wrong
-        return WrittenRequest(self.request, self.adapter.target, written, self.unlogged.log)
+        log = self.unlogged.log
+        return WrittenRequest(self.request, self.adapter.target, written, log, self._text)
 
     def _estimated(self) -> int:
         """About how many tokens the adapted prompt has; what is left out of it does not count."""

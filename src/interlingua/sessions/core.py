@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
+from interlingua.adapt.remembered import History
 from interlingua.adapt.target import ProfileChoice
 from interlingua.costs.cost import total
 from interlingua.events.payloads import SessionCreated, SessionEnded, SessionResumed
@@ -149,6 +150,8 @@ class Core:
         self.last_turn: LastTurn | None = None
         self._facts = (0, Facts())
         """What was found in so many messages."""
+        self.sent = History()
+        """What the last request was written as: the next one begins with its messages."""
         self._lookup: ModelLookup | None = None
         """What models accept, as it was found when the last turn began."""
         self._adapters: dict[str, Adapter] = {}
@@ -194,6 +197,7 @@ class Core:
     def _forget(self) -> None:
         """The history is another than was looked at."""
         self._facts, self._estimated = (0, Facts()), (None, 0, 0)
+        self.sent = History()
 
     def search(self, words: str, limit: int) -> Effects[list[SearchHit]]:
         hits: list[SearchHit]

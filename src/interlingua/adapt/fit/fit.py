@@ -195,7 +195,7 @@ def apply_rules(
     """The request as the model accepts it, and what translates its answer back."""
     if not profile.rules:
         return request, _answer_adapter(request, recorder.dialect, {}, None)
-    fitter = Fitter(request, profile, recorder)
+    fitter = Fitter(request, profile, recorder, facts)
     flags = ALL if facts.flags & CHANGES else facts.flags
     for concerns, step in _STEPS:
         if concerns == ALL or concerns & flags:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from interlingua.adapt.facts import Facts
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.registry import traits_of
 from interlingua.model.blocks import Block
@@ -20,8 +21,11 @@ FORM = "$form"
 class Fitter:
     """The steps read with `now` and write with `change`; `lost` accounts for what they do."""
 
-    def __init__(self, request: Request, profile: Profile, recorder: LossRecorder) -> None:
+    def __init__(
+        self, request: Request, profile: Profile, recorder: LossRecorder, facts: Facts | None = None
+    ) -> None:
         self.request = request
+        self._facts = facts
         self.profile = profile
         self.recorder = recorder
         self.dialect = recorder.dialect
@@ -43,6 +47,11 @@ class Fitter:
         self.respelled: dict[str, Any] = {}
         """How something is spelled for this model, where its dialect has several ways."""
         self._changed: dict[str, Any] = {}
+
+    @property
+    def facts(self) -> Facts | None:
+        """What the messages hold, while none of them was changed."""
+        return self._facts if self.messages is self.request.messages else None
 
     # -- options ----------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from interlingua.adapt.facts import CALLS, ISSUED
 from interlingua.adapt.fit.fitter import Fitter
 from interlingua.adapt.history.vendor_tools import asks_beside
 from interlingua.model.base import JsonObject
@@ -280,6 +281,11 @@ def fit_names(fitter: Fitter) -> None:
 
 def _names(fitter: Fitter) -> set[str]:
     names = {tool.name for tool in fitter.tools if tool.kind in _OWN_KINDS}
+    facts = fitter.facts
+    if facts is not None and not facts.content & CALLS:
+        return names
+    if facts is not None and facts.calls is not None and not facts.content & ISSUED:
+        return names.union([name for name in facts.calls.names if name])
     for message in fitter.messages:
         for block in message.content:
             if type(block) is ToolUseBlock and block.executor == "client":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from interlingua.adapt.facts import LATER
 from interlingua.adapt.fit.fitter import Fitter
 from interlingua.adapt.history.changes import settle_all
 from interlingua.dialects.kernel.words import SYSTEM_MARK
@@ -43,7 +44,9 @@ def _takes_changes(fitter: Fitter) -> bool:
 
 def fit_turns(fitter: Fitter) -> None:
     mid, role = fitter.profile.instructions.mid, fitter.profile.instructions.role
-    if mid not in (None, "any") and _first_later(fitter.messages) is not None:
+    facts = fitter.facts
+    may_be_later = facts is None or facts.content & LATER
+    if mid not in (None, "any") and may_be_later and _first_later(fitter.messages) is not None:
         step = {"after-user": _behind_users, "user": _as_users, "fold": _in_front}[mid]
         fitter.messages = step(fitter, fitter.messages)
     if role is not None:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import resources
+from operator import is_
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -108,6 +109,8 @@ class Estimator:
         self._media = learned.media[family.name if family.name in learned.media else "other"]
         self._thinks = thinks(model)
         self._known: dict[int, tuple[object, float]] = {}
+        self._last: tuple[tuple[Message, ...], bool, tuple[float, int]] = ((), False, (0.0, 0))
+        """The last history, whether it has instructions, and its sums."""
 
     def tokens(
         self,
@@ -117,13 +120,26 @@ class Estimator:
     ) -> int:
         """As `estimate_input_tokens`."""
         counted = count((), tools, options, self._thinks)
-        counted.instructions = int(any(message.role in _INSTRUCT for message in messages))
-        tokens = self.added(messages) + weigh(counted, self._weights, self._coefficients)
+        history, instructs, sums = self._last
+        if len(messages) < len(history) or not all(map(is_, messages, history)):
+            history, instructs, sums = (), False, (0.0, 0)
+        new = messages[len(history) :]
+        counted.instructions = int(instructs or any(each.role in _INSTRUCT for each in new))
+        sums = self._add(new, *sums)
+        self._last = (tuple(messages), bool(counted.instructions), sums)
+        tokens = self._sum(*sums) + weigh(counted, self._weights, self._coefficients)
         return max(1, round(tokens)) if messages or tokens else 0
 
     def added(self, messages: Iterable[Message]) -> float:
         """What these messages add to a prompt that has begun."""
-        known, counted, tokens = self._known, 0, 0.0
+        return self._sum(*self._add(messages, 0.0, 0))
+
+    def _sum(self, tokens: float, counted: int) -> float:
+        return tokens + counted * self._coefficients["messages"]
+
+    def _add(self, messages: Iterable[Message], tokens: float, counted: int) -> tuple[float, int]:
+        """The tokens of blocks, and the number of messages, with those of these messages."""
+        known = self._known
         for message in messages:
             if message.changes is not None and not message.content:
                 continue  # it says nothing
@@ -134,7 +150,7 @@ class Estimator:
                 if found is None:
                     found = known[id(held)] = (held, self._weigh(block))
                 tokens += found[1]
-        return tokens + counted * self._coefficients["messages"]
+        return tokens, counted
 
     def _weigh(self, block: Block) -> float:
         counted, coefficients = RequestFeatures(thinks=0), self._coefficients

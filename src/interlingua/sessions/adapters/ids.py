@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
+from interlingua.adapt.remembered import same_first
 from interlingua.model.blocks import Block, ToolResultBlock, ToolUseBlock
 from interlingua.model.ids import Ulids, new_tool_id
 from interlingua.model.message import Message
@@ -39,6 +40,8 @@ class IdMap:
         self._ours: dict[tuple[str | None, str], str] = {}
         self._renamed: dict[str, dict[int, tuple[Message, Message]]] = {}
         """Messages under the ids of a provider, which is asked for all of them every time."""
+        self._last: dict[str, tuple[tuple[Message, ...], tuple[Message, ...]]] = {}
+        """The messages that were asked for last, and what they were renamed to."""
 
     @classmethod
     def of(cls, calls: Iterable[KnownCall], ulids: Ulids | None = None) -> IdMap:
@@ -104,16 +107,19 @@ class IdMap:
         def name(id: str) -> str:
             return self.theirs(id, provider)
 
+        messages, before = tuple(messages), self._last.get(provider, ((), ()))
+        same = same_first(messages, before[0])
         known = self._renamed.setdefault(provider, {})
-        renamed_messages: list[Message] = []
-        for message in messages:
+        renamed_messages = list(before[1][:same])
+        for message in messages[same:]:
             found = known.get(id(message))
             if found is None:
                 found = known[id(message)] = (message, renamed(message, name, name))
             renamed_messages.append(found[1])
         if len(known) > _ROOM + 2 * len(renamed_messages):
             del self._renamed[provider]  # most of it is of histories that are no more
-        return tuple(renamed_messages)
+        self._last[provider] = (messages, tuple(renamed_messages))
+        return self._last[provider][1]
 
 
 def renamed(message: Message, call: Callable[[str], str], result: Callable[[str], str]) -> Message:
