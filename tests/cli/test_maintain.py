@@ -9,7 +9,7 @@ from pathlib import Path
 from interlingua.events.event import NO_SESSION
 from interlingua.model.ids import first_ulid
 from interlingua.store.open import open_store
-from interlingua.store.request_rows import RequestRow
+from interlingua.store.requests import RequestRow
 from interlingua.store.rows import EventRow
 from tests.cli.running import ok, run
 

@@ -15,7 +15,7 @@ from interlingua.gateway.keys.key_admin import issue
 from interlingua.model.ids import Ulids
 from interlingua.model.metadata import Usage
 from interlingua.store.base import Store
-from interlingua.store.request_rows import RequestFilter, RequestRow
+from interlingua.store.requests import RequestFilter, RequestRow
 from interlingua.store.rows import EventRow
 from tests.cli.running import ok, on_terminal, run, told
 

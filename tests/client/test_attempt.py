@@ -133,7 +133,7 @@ def test_an_answer_that_cannot_be_read_never_shows_the_key() -> None:
 def test_a_model_without_a_key_is_passed_over_for_the_next_one(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level(logging.WARNING, logger="interlingua.client.attempts")
+    caplog.set_level(logging.WARNING, logger="interlingua.client.retry")
     environ = {"GROQ_API_KEY": KEY}
     answer = asked_client(script := Script(), environ, CLAUDE, "groq:llama-3.1-8b-instant")
     assert (answer.text, answer.model) == ("ok", "groq:llama-3.1-8b-instant")

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from interlingua.client import AsyncClient, RetryPolicy, ServerError
 from interlingua.client.answer import Call
-from interlingua.client.attempts import Clock, with_retries
 from interlingua.client.errors import CallError, NetworkError, RateLimitError
-from interlingua.client.retry import RETRYABLE, SHARED, STEPS, Budget
+from interlingua.client.retry import RETRYABLE, SHARED, STEPS, Budget, Clock, with_retries
 from interlingua.gateway.gateway import Gateway
 from interlingua.model.exchange import Request
 from tests.effort import examples

@@ -15,8 +15,8 @@ import pytest
 from aiohttp import web
 
 import interlingua as il
-from interlingua.client.attempts import Clock
 from interlingua.client.fetching import InlinedRequest, MediaFetcher, is_public
+from interlingua.client.retry import Clock
 from interlingua.model.blocks import (
     AudioBlock,
     DocumentBlock,

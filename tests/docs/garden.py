@@ -9,7 +9,7 @@ from pathlib import Path
 
 import interlingua as il
 from interlingua.costs import priced
-from interlingua.store.request_rows import RequestRow
+from interlingua.store.requests import RequestRow
 from tests.cli.homes import other, settled
 from tests.transcripts.made import session
 

@@ -18,7 +18,7 @@ from interlingua.gateway.keys.key_admin import add_user, rotate
 from interlingua.gateway.requests import RequestWatchers
 from interlingua.model.ids import Ulids
 from interlingua.store.open import open_async_store
-from interlingua.store.request_rows import RequestFilter, RequestRow
+from interlingua.store.requests import RequestFilter, RequestRow
 from tests.gateway.serving import ANTHROPIC, OPENAI, Served, Upstream, asked, key, served
 from tests.gateway.sessions.test_api import SSE, new, rest, run, say
 

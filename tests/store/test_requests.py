@@ -16,7 +16,7 @@ from interlingua.model.metadata import Usage
 from interlingua.store.base import Store
 from interlingua.store.errors import NotFoundError
 from interlingua.store.open import open_async_store, open_store
-from interlingua.store.request_rows import RequestFilter, RequestRow
+from interlingua.store.requests import RequestFilter, RequestRow
 from interlingua.store.rows import EventRow
 
 DAY = datetime(2026, 11, 10, 12, tzinfo=UTC)

@@ -13,7 +13,7 @@ import pytest
 from interlingua.store.open import open_store
 from interlingua.store.patterns import PATTERNS
 from interlingua.store.reference import KEYS, TEAMS, USERS
-from interlingua.store.request_rows import LISTED, REQUESTS
+from interlingua.store.requests import LISTED, REQUESTS
 from interlingua.store.rows import CALLS, EVENTS, SESSIONS, Part, Table
 from interlingua.store.statements import fill
 from interlingua.store.task_rows import TASKS

@@ -12,7 +12,7 @@ from interlingua.model.ids import first_ulid, ulid_time_ms
 from interlingua.store.base import Store
 from interlingua.store.idempotency import Claim
 from interlingua.store.open import open_store
-from interlingua.store.request_rows import RequestFilter, RequestRow, with_status
+from interlingua.store.requests import RequestFilter, RequestRow, with_status
 from interlingua.store.rows import EventRow
 from interlingua.store.sessions import Before, Swept
 from tests.store.places import ask

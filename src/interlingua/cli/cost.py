@@ -41,7 +41,7 @@ from interlingua.costs.table import own_table
 from interlingua.model.human import places_of
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
-from interlingua.store.request_rows import RequestFilter
+from interlingua.store.requests import RequestFilter
 
 if TYPE_CHECKING:
     from interlingua.costs.table import PriceTable

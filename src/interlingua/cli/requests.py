@@ -25,7 +25,7 @@ from interlingua.cli.terminal import (
     show_table,
 )
 from interlingua.store.errors import NotFoundError, StoreError
-from interlingua.store.request_rows import (
+from interlingua.store.requests import (
     RequestFilter,
     RequestRow,
     StatusError,

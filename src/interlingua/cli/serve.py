@@ -57,8 +57,7 @@ def command(
         import starlette  # noqa: F401  # tried here, used below
         import uvicorn  # noqa: F401
 
-        from interlingua.gateway.server.serve import serve
-        from interlingua.gateway.server.welcome import Welcome
+        from interlingua.gateway.server.serve import Welcome, serve
     except ImportError:
         raise MissingExtraError("the gateway", "gateway") from None
     from interlingua.gateway.server.worker import Overrides, set_up_logs

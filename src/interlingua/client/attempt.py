@@ -12,10 +12,10 @@ import msgspec
 
 from interlingua.client import counting, failures
 from interlingua.client.answer import Answer, Call, Layers
-from interlingua.client.attempts import Clock
 from interlingua.client.errors import CallError, TooLargeError
 from interlingua.client.fetching import MediaCache, MediaFetcher
 from interlingua.client.lessons import TenantLessons
+from interlingua.client.retry import Clock
 from interlingua.client.targets import Prepared, Target, Targets
 from interlingua.client.transport import (
     MAX_ERROR_BYTES,

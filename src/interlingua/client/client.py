@@ -19,12 +19,19 @@ from interlingua.adapt.target import Instructions, ProfileChoice
 from interlingua.client import counting
 from interlingua.client.answer import Answer, Call, Layers, Middleware, Parsed, Run, TokenCount
 from interlingua.client.attempt import Asker
-from interlingua.client.attempts import Clock, InFlight, with_retries
 from interlingua.client.errors import CallError
 from interlingua.client.failures import placed as placed
 from interlingua.client.fetching import MediaFetcher
 from interlingua.client.lessons import Lessons, TenantLessons
-from interlingua.client.retry import RETRYABLE, SHARED, Budget, RetryPolicy
+from interlingua.client.retry import (
+    RETRYABLE,
+    SHARED,
+    Budget,
+    Clock,
+    InFlight,
+    RetryPolicy,
+    with_retries,
+)
 from interlingua.client.stream import AsyncStream
 from interlingua.client.targets import NO_OPTIONS, Key, Place, Targets
 from interlingua.client.transport import MAX_BYTES, HttpTransport, Transport

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Self
 from interlingua.client import failures
 from interlingua.client.answer import Answer, Attempt, Call
 from interlingua.client.attempt import OpenReply, cut_short, with_dropped_thinking, with_provenance
-from interlingua.client.attempts import Clock, InFlight, with_retries
 from interlingua.client.errors import CallCancelledError, CallError, NetworkError, TooLargeError
+from interlingua.client.retry import Clock, InFlight, with_retries
 from interlingua.client.targets import Target
 from interlingua.client.transport import TooLarge, TransportError
 from interlingua.dialects.framing import decoder

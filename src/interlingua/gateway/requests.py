@@ -24,7 +24,8 @@ from interlingua.gateway.shared.state import Principal
 from interlingua.model.ids import is_ulid
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import NotFoundError, StoreError
-from interlingua.store.request_rows import (
+from interlingua.store.requests import (
+    PREFIX,
     RequestFilter,
     RequestRow,
     StatusError,
@@ -32,7 +33,6 @@ from interlingua.store.request_rows import (
     request_dict,
     with_status,
 )
-from interlingua.store.requests import PREFIX
 
 if TYPE_CHECKING:
     from interlingua.gateway.service import Service

@@ -33,9 +33,8 @@ from interlingua.gateway.responses.websocket import Sockets
 from interlingua.gateway.sessions.turns import Turns
 from interlingua.gateway.settings import Limits, Settings
 from interlingua.gateway.tasks.runs import TaskRuns
-from interlingua.gateway.telemetry.losses import Losses
 from interlingua.gateway.telemetry.metrics import Health, Metrics
-from interlingua.gateway.telemetry.records import Sweeper
+from interlingua.gateway.telemetry.records import Losses, Sweeper
 from interlingua.gateway.telemetry.trace import Spans, Tracer
 from interlingua.store.base import AsyncStore
 from interlingua.store.open import open_async_store

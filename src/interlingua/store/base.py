@@ -20,8 +20,7 @@ from interlingua.store.messages import IN_VAIN, Search
 from interlingua.store.objects import Objects
 from interlingua.store.patterns import Patterns
 from interlingua.store.reference import Reference
-from interlingua.store.request_rows import RequestFilter, RequestRow
-from interlingua.store.requests import ALL, Requests
+from interlingua.store.requests import ALL, RequestFilter, RequestRow, Requests
 from interlingua.store.rows import SearchHit, UsageRow
 from interlingua.store.sessions import Forks, Retention
 from interlingua.store.statements import Make, Op, Prepared

@@ -49,12 +49,8 @@ from interlingua.tools.results import error_result, result_of, size_of, sound
 if TYPE_CHECKING:
     from interlingua.events.bus import Bus
     from interlingua.events.event import TurnTrace
-    from interlingua.events.payloads import Payload, ToolErrorClass
-    from interlingua.model.blocks import ToolUseBlock
-    from interlingua.model.tools import SideEffects
-    from interlingua.tools.confirm import Outcome
+    from interlingua.events.payloads import Payload
     from interlingua.tools.dispatch import Dispatcher
-    from interlingua.tools.handlers import ToolRun
     from interlingua.tools.registry import RegisteredTool
     from interlingua.tools.schema import Problem
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from interlingua.gateway.shared.state import Arrival, Decision, Exchange
-from interlingua.gateway.telemetry.losses import MOST_LOSSES, TOGETHER, Losses
+from interlingua.gateway.telemetry.records import MOST_LOSSES, TOGETHER, Losses
 from interlingua.model.losses import Report
 from tests.gateway.endurance import leave, memory_run, slow
 from tests.gateway.endurance.outside import MEGABYTE

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from interlingua.gateway.keys import reservation_batch
+from interlingua.gateway.keys import caps as reservation_batch
 from interlingua.gateway.shared.sizes import Most
 from interlingua.gateway.shared.state import Refusal
 from interlingua.model.metadata import Usage

@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 
 from interlingua.gateway.telemetry import metrics
-from interlingua.gateway.telemetry.losses import LONGEST_TEXT, of_exchange
 from interlingua.gateway.telemetry.metrics import Metrics
+from interlingua.gateway.telemetry.records import LONGEST_TEXT, of_exchange
 from interlingua.gateway.telemetry.trace import Record, Tracer
 from interlingua.model.losses import Report
 from interlingua.model.metadata import MOST_TOKENS, Usage
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
 from interlingua.store.open import open_async_store
-from interlingua.store.request_rows import RequestRow
+from interlingua.store.requests import RequestRow
 from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, asked, served, settings_in
 from tests.gateway.sessions.test_api import new, rest, say
 from tests.gateway.telemetry.test_shown import exchange

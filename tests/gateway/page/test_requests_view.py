@@ -14,7 +14,7 @@ import pytest
 
 import interlingua as il
 from interlingua.model.ids import Ulids
-from interlingua.store.request_rows import RequestRow
+from interlingua.store.requests import RequestRow
 from tests.gateway.page.conftest import Place, standing
 from tests.gateway.serving import ANTHROPIC, asked, key
 

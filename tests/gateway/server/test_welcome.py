@@ -25,7 +25,7 @@ from google import genai
 
 import interlingua as il
 from interlingua.gateway.keys.key_admin import issue
-from interlingua.gateway.server.welcome import Welcome
+from interlingua.gateway.server.serve import Welcome
 from interlingua.gateway.settings import Settings
 from interlingua.local.model import VARIABLE
 from tests.gateway.forks import Fork

@@ -15,7 +15,7 @@ from interlingua.gateway.telemetry.records import before_of
 from interlingua.model.ids import first_ulid
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
-from interlingua.store.request_rows import RequestRow
+from interlingua.store.requests import RequestRow
 from interlingua.store.rows import EventRow
 from tests.gateway.serving import served, settings_in
 

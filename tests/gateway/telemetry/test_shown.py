@@ -35,16 +35,15 @@ from interlingua.gateway.server.worker import set_up_logs, without_secrets
 from interlingua.gateway.settings import Telemetry
 from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Outcome, Principal
 from interlingua.gateway.telemetry import metrics as seen_metrics
-from interlingua.gateway.telemetry.losses import Losses
 from interlingua.gateway.telemetry.metrics import MOST_MODELS, Metrics
-from interlingua.gateway.telemetry.records import completed, event_row, failed
+from interlingua.gateway.telemetry.records import Losses, completed, event_row, failed
 from interlingua.gateway.telemetry.trace import Spans, Tracer
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.losses import Report
 from interlingua.model.metadata import Usage
 from interlingua.store.errors import StoreError
 from interlingua.store.open import open_async_store
-from interlingua.store.request_rows import RequestRow
+from interlingua.store.requests import RequestRow
 from interlingua.store.rows import EventRow
 from tests.agents.chat.provider import KEY
 from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, asked, key, served, settings_in

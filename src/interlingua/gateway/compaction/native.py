@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from interlingua.client.attempts import Clock
 from interlingua.client.errors import CallError
+from interlingua.client.retry import Clock
 from interlingua.errors import ReadError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.headers import answer_headers

@@ -15,8 +15,7 @@ from interlingua.client.errors import CallError
 from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.idempotency.keys import IdempotencyKeys
-from interlingua.gateway.idempotency.request import KEY, IdempotentRequest
+from interlingua.gateway.idempotency.keys import KEY, IdempotencyKeys, IdempotentRequest
 from interlingua.gateway.relay.counting import count
 from interlingua.gateway.relay.headers import ATTEMPTS, answer_headers
 from interlingua.gateway.relay.inbound import (

@@ -9,9 +9,9 @@ import msgspec
 from msgspec.structs import replace
 
 from interlingua.client import counting, failures
-from interlingua.client.attempts import Clock
 from interlingua.client.errors import CallError
 from interlingua.client.fetching import MediaCache
+from interlingua.client.retry import Clock
 from interlingua.client.targets import Target
 from interlingua.errors import WriteError
 from interlingua.gateway.gateway import Gateway

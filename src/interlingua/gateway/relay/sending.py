@@ -14,10 +14,9 @@ from interlingua.adapt.fit.keys import shows_media, touches
 from interlingua.adapt.request import adapt, write
 from interlingua.client.answer import Call
 from interlingua.client.attempt import ErrorReply, OpenReply
-from interlingua.client.attempts import Clock, with_retries
 from interlingua.client.errors import CallError, RateLimitError
 from interlingua.client.fetching import InlinedRequest, MediaCache
-from interlingua.client.retry import DEPLOYMENT_LIMIT
+from interlingua.client.retry import DEPLOYMENT_LIMIT, Clock, with_retries
 from interlingua.client.targets import Prepared, Target
 from interlingua.client.transport import HttpRequest
 from interlingua.errors import LossError, WriteError

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from interlingua.adapt.stream_convert import StreamConverter
 from interlingua.client.attempt import OpenReply
-from interlingua.client.attempts import Clock
 from interlingua.client.errors import CallError
 from interlingua.client.failures import redact
 from interlingua.client.fetching import MediaCache
+from interlingua.client.retry import Clock
 from interlingua.client.targets import Prepared
 from interlingua.client.transport import TransportError
 from interlingua.dialects.framing import encoder

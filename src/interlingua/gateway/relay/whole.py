@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from interlingua.adapt.history.retell import retell
 from interlingua.client.attempt import OpenReply
-from interlingua.client.attempts import Clock
 from interlingua.client.errors import CallError
 from interlingua.client.fetching import MediaCache
+from interlingua.client.retry import Clock
 from interlingua.client.targets import LOCAL, Target
 from interlingua.dialects.front import Front, Wire
 from interlingua.gateway.gateway import Gateway

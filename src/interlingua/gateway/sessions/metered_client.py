@@ -15,7 +15,7 @@ from interlingua.gateway.shared.sizes import most_of
 from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Principal, Refusal
 from interlingua.model.events import Event, UsageUpdate
 from interlingua.model.exchange import ErrorKind, Request
-from interlingua.store.request_rows import SESSIONS
+from interlingua.store.requests import SESSIONS
 
 
 class MeteredClient(AsyncClient):

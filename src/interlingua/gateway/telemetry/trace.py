@@ -18,9 +18,9 @@ from interlingua.errors import InterlinguaError, MissingExtraError
 from interlingua.events.payloads import Payload
 from interlingua.gateway.keys.tariffs import Pricer
 from interlingua.gateway.shared.state import Exchange
-from interlingua.gateway.telemetry.losses import Losses
 from interlingua.gateway.telemetry.metrics import DegradedProviders, Metrics
 from interlingua.gateway.telemetry.records import (
+    Losses,
     completed,
     event_row,
     failed,
@@ -31,7 +31,7 @@ from interlingua.gateway.telemetry.records import (
 )
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
-from interlingua.store.request_rows import SESSIONS, RequestRow
+from interlingua.store.requests import SESSIONS, RequestRow
 from interlingua.store.rows import EventRow
 from interlingua.telemetry import (
     Tracing,
