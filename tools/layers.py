@@ -57,6 +57,8 @@ LATER = {
     ("adapt/presets.py", "transcripts.rows"): "the same",
     ("adapt/presets.py", "transcripts.ui_message.read"): "the same",
     ("coerce.py", "client.structured"): "a class as a tool's parameters",
+    ("sessions/session.py", "client.client"): "a session asks its model for a summary of itself",
+    ("sessions/session.py", "client.sync"): "the same",
 }
 """Imports of what comes later in `LAYERS`, inside a function or for type checkers, and why."""
 

@@ -40,7 +40,7 @@ from interlingua.model.metadata import MessageStatus, StopReason, Usage
 from interlingua.sessions.adapters.assemble import RequestContext
 from interlingua.sessions.adapters.stream import AdapterStream
 from interlingua.sessions.effects import Effects, TurnError
-from interlingua.sessions.pruning import limited, with_files
+from interlingua.sessions.pruning import limited, sendable, with_files
 from interlingua.sessions.turn import Reason, TurnCore
 from interlingua.store.errors import StoreError
 
@@ -69,7 +69,8 @@ def started(
     history = core.history or (yield from core.load())
     yield from turn.held()
     turn.calling = True
-    call = CallCore(turn, tuple(history), options or turn.options, clock, profile, stream)
+    messages = tuple(sendable(history, core.turn_adapter(turn.model, profile).dialect.name))
+    call = CallCore(turn, messages, options or turn.options, clock, profile, stream)
     turn.calls += 1
     started = LlmCallStarted(
         model=turn.model,

@@ -14,7 +14,7 @@ from interlingua.adapt.remembered import History
 from interlingua.adapt.target import ProfileChoice
 from interlingua.costs.cost import total
 from interlingua.events.payloads import SessionCreated, SessionEnded, SessionResumed
-from interlingua.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
+from interlingua.model.blocks import CompactionBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Options, Request
 from interlingua.model.ids import Ulids
 from interlingua.model.message import Message, Role, with_provenance
@@ -31,7 +31,7 @@ from interlingua.sessions.adapters.ids import IdMap
 from interlingua.sessions.effects import Effects, SessionError
 from interlingua.sessions.holding import stored_prices
 from interlingua.sessions.plans import SwapPlan, estimated_tokens, reading_cost, trial_write
-from interlingua.sessions.pruning import with_files
+from interlingua.sessions.pruning import sendable, with_files
 from interlingua.sessions.recorder import Recorder
 from interlingua.sessions.setting import Setting, lookup
 from interlingua.store.base import Store
@@ -235,7 +235,8 @@ class Core:
         estimator = self._estimator(adapter.model)
         model, count, tokens = self._estimated
         if model != adapter.model or count > len(history):
-            return estimated_tokens(adapter, estimator, [*history, *new], self.tools, options)
+            messages = [*sendable(history, adapter.dialect.name), *new]
+            return estimated_tokens(adapter, estimator, messages, self.tools, options)
         return tokens + round(estimator.added([*history[count:], *new]))
 
     def _estimator(self, model: str) -> Estimator:
@@ -275,6 +276,8 @@ class Core:
             self.id, messages, provider_ids=ids, after=after, hold=hold, check=check
         )
         self.history.extend(done.messages)
+        if any(type(b) is CompactionBlock for m in done.messages for b in m.content):
+            self._forget()
         self.row = replace(self.row, message_count=done.first + len(done.messages) - 1)
         return done.messages
 
@@ -406,7 +409,7 @@ class Core:
         router, tools, options = self.setting.router, self.tools, self.setting.options
         model = router.config().names.require(model)
         adapter = self.adapter(model)
-        messages = with_files(history, self.row.workspace_path)
+        messages = with_files(sendable(history, adapter.dialect.name), self.row.workspace_path)
         adapter = adapter.for_request(adapter.request(messages, tools, options))
         tokens = estimated_tokens(adapter, self._estimator(adapter.model), messages, tools, options)
         report, critical = trial_write(adapter, messages, tools, options)
@@ -451,7 +454,8 @@ class Core:
     def _require_fit(self, model: str) -> Effects[None]:
         history = yield from self.load()
         router, adapter, options = self.setting.router, self.adapter(model), self.setting.options
-        tokens = estimated_tokens(adapter, self._estimator(model), history, self.tools, options)
+        sent = sendable(history, adapter.dialect.name)
+        tokens = estimated_tokens(adapter, self._estimator(model), sent, self.tools, options)
         refusal = check_swap(
             model,
             history,

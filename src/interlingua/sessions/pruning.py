@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from interlingua.model.blocks import CompactionBlock
 from interlingua.model.codec import dumps
 from interlingua.model.message import Message, Role, walk_message
 from interlingua.model.metadata import Diagnostic, MessageMetadata
@@ -126,3 +127,25 @@ def _refers(message: Message) -> bool:
 def _is_reference(block: object) -> bool:
     source = getattr(block, "source", None)
     return source is not None and source.kind == "file_ref"
+
+
+INSTRUCTIONS = frozenset({Role.SYSTEM, Role.DEVELOPER})
+
+
+def sendable(history: Sequence[Message], dialect: str | None = None) -> Sequence[Message]:
+    """The messages that a request has: without those that the last compaction replaces. One that
+    only its issuer can read replaces nothing for a model of another `dialect`."""
+    for index in range(len(history) - 1, -1, -1):
+        for block in history[index].content:
+            if type(block) is CompactionBlock and _is_readable(block, history[index], dialect):
+                count = index if block.replaces is None else min(block.replaces, index)
+                before = history[index - count : index]
+                instructions = [each for each in before if each.role in INSTRUCTIONS]
+                return [*history[: index - count], *instructions, *history[index:]]
+    return history
+
+
+def _is_readable(block: CompactionBlock, message: Message, dialect: str | None) -> bool:
+    if block.text:
+        return True
+    return block.data is not None and message.metadata.protocol == dialect is not None

@@ -12,15 +12,22 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
-from typing import Self, Unpack
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Self, Unpack
 
 from interlingua.model.events import Event
+from interlingua.model.message import Message
 from interlingua.sessions import core as _core
 from interlingua.sessions.base import CallBase, SessionBase, TurnBase
 from interlingua.sessions.call import broken_off
+from interlingua.sessions.compact import compacted, summary_request
 from interlingua.sessions.effects import Awaited, Blocking, run, run_async
 from interlingua.sessions.setting import SessionSettings, setting_of
 from interlingua.store.base import AsyncStore, Store
+
+if TYPE_CHECKING:
+    from interlingua.client.client import AsyncClient
+    from interlingua.client.sync import Client
 
 
 class Call(CallBase[Store], Blocking):
@@ -84,6 +91,30 @@ class Session(SessionBase[Store, Turn], Blocking):
         """A session as it was left. Nothing is read but its row until somebody asks for more."""
         return cls(store, run(store, _core.reopen(setting_of(**settings), id)))
 
+    def compact(self, summary: str | None = None, *, client: Client | None = None) -> Message:
+        """Puts a summary in the place of all messages so far: they stay in the store, and are not
+        sent any more. Without one, the session's model writes it, asked by `client`."""
+        if summary is not None:
+            return run(self._store, compacted(self._core, summary))
+        request = run(self._store, summary_request(self._core))
+        model = _core.require_model(self._core, None)
+        with _client(client) as asking:
+            answer = asking.generate(model, request)
+        done = compacted(self._core, answer.text, answer.model, answer.usage)
+        return run(self._store, done)
+
+
+@contextmanager
+def _client(client: Client | None) -> Iterator[Client]:
+    """The client, or one of our own that is closed afterwards."""
+    if client is not None:
+        yield client
+        return
+    from interlingua.client.sync import Client
+
+    with Client() as own:
+        yield own
+
 
 class AsyncCall(CallBase[AsyncStore], Awaited):
     """One request and its answer. Made by `AsyncTurn.call`."""
@@ -143,3 +174,27 @@ class AsyncSession(SessionBase[AsyncStore, AsyncTurn], Awaited):
     async def open(cls, store: AsyncStore, id: str, **settings: Unpack[SessionSettings]) -> Self:
         """A session as it was left. Nothing is read but its row until somebody asks for more."""
         return cls(store, await run_async(store, _core.reopen(setting_of(**settings), id)))
+
+    async def compact(
+        self, summary: str | None = None, *, client: AsyncClient | None = None
+    ) -> Message:
+        """See `Session.compact`."""
+        if summary is not None:
+            return await run_async(self._store, compacted(self._core, summary))
+        request = await run_async(self._store, summary_request(self._core))
+        model = _core.require_model(self._core, None)
+        async with _async_client(client) as asking:
+            answer = await asking.generate(model, request)
+        done = compacted(self._core, answer.text, answer.model, answer.usage)
+        return await run_async(self._store, done)
+
+
+@asynccontextmanager
+async def _async_client(client: AsyncClient | None) -> AsyncIterator[AsyncClient]:
+    if client is not None:
+        yield client
+        return
+    from interlingua.client.client import AsyncClient
+
+    async with AsyncClient() as own:
+        yield own

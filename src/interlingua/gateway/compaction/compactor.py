@@ -6,8 +6,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -39,6 +37,7 @@ from interlingua.model.blocks import SUMMARY
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.metadata import Usage
 from interlingua.profiles.estimate.estimator import estimate_input_tokens
+from interlingua.sessions.compact import prompt
 
 logger = logging.getLogger(__name__)
 
@@ -81,12 +80,6 @@ class SummaryError(Exception):
     def __init__(self, answer: HttpAnswer) -> None:
         super().__init__("no summary")
         self.answer = answer
-
-
-@cache
-def prompt() -> str:
-    """What the model is asked for."""
-    return files(__package__).joinpath("summary.md").read_text("utf-8").strip()
 
 
 def has_compaction(target: Target, front: str) -> bool:
