@@ -56,7 +56,9 @@ def load(name: str, kind: str) -> None:
     if name in dialects():
         dialect(name).load(kind)
     elif name in VIEW_NAMES:
-        import interlingua.views  # noqa: F401  # loading it is all that is wanted
+        from interlingua.views import view
+
+        view(name)
 
 
 def read(

@@ -6,18 +6,10 @@ for is in the report.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+
 from interlingua.errors import DetectError
-from interlingua.views import (
-    camel,
-    flat,
-    langchain,
-    llama_index,
-    llm,
-    openai_agents,
-    openai_ui,
-    parts,
-    pydantic_ai,
-)
 from interlingua.views.base import View as View
 from interlingua.views.base import Written as Written
 from interlingua.views.objects import Objects as Objects
@@ -32,24 +24,39 @@ from interlingua.views.objects import to_llm as to_llm
 from interlingua.views.objects import to_openai_agents as to_openai_agents
 from interlingua.views.objects import to_pydantic_ai as to_pydantic_ai
 
-VIEWS: dict[str, View] = {
-    each.name: each
-    for each in (
-        flat.VIEW,
-        parts.VIEW,
-        camel.VIEW,
-        openai_ui.VIEW,
-        pydantic_ai.VIEW,
-        langchain.VIEW,
-        llama_index.VIEW,
-        llm.VIEW,
-        openai_agents.VIEW,
-    )
+_MODULES = {
+    "flat": "flat",
+    "parts": "parts",
+    "camel": "camel",
+    "openai-ui": "openai_ui",
+    "pydantic-ai": "pydantic_ai",
+    "langchain": "langchain",
+    "llama-index": "llama_index",
+    "llm-messages": "llm",
+    "openai-agents": "openai_agents",
 }
+
+
+class _Views(Mapping[str, View]):
+    """The views by name; each is loaded when it is first used."""
+
+    def __getitem__(self, name: str) -> View:
+        module = import_module(f"interlingua.views.{_MODULES[name]}")
+        found: View = module.VIEW
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MODULES)
+
+    def __len__(self) -> int:
+        return len(_MODULES)
+
+
+VIEWS: Mapping[str, View] = _Views()
 
 
 def view(name: str) -> View:
     """The view of this name."""
-    if name not in VIEWS:
+    if name not in _MODULES:
         raise DetectError(f"unknown view {name!r}", list(VIEWS))
     return VIEWS[name]
