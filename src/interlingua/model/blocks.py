@@ -7,7 +7,7 @@ never changed.
 from __future__ import annotations
 
 from binascii import b2a_base64
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 from interlingua.model.base import JsonObject, Raw, Value, check_words
 
@@ -238,37 +238,12 @@ UserBlock = (
     | CompactionBlock
     | UnknownBlock
 )
-AssistantBlock = (
-    TextBlock
-    | ThinkingBlock
-    | RedactedThinkingBlock
-    | ToolUseBlock
-    | ToolResultBlock
-    | ImageBlock
-    | AudioBlock
-    | VideoBlock
-    | DocumentBlock
-    | RefusalBlock
-    | CompactionBlock
-    | UnknownBlock
-)
+AssistantBlock = Block
 InstructionBlock = TextBlock | CompactionBlock | UnknownBlock
 """What may stand in a message of each role, for type checkers; `message.PLACEMENT` is the same as
 data, and a test holds them together."""
 
-BLOCK_TYPES: dict[str, type[Block]] = {
-    "text": TextBlock,
-    "thinking": ThinkingBlock,
-    "redacted_thinking": RedactedThinkingBlock,
-    "tool_use": ToolUseBlock,
-    "tool_result": ToolResultBlock,
-    "image": ImageBlock,
-    "audio": AudioBlock,
-    "video": VideoBlock,
-    "document": DocumentBlock,
-    "refusal": RefusalBlock,
-    "compaction": CompactionBlock,
-    "unknown": UnknownBlock,
-}
+BLOCK_TYPES: dict[str, type[Block]] = {cls.type: cls for cls in get_args(Block)}
+"""Block classes by their `type` word."""
 TYPE_OF: dict[type[Block], str] = {cls: name for name, cls in BLOCK_TYPES.items()}
 """The `type` word of a block class."""

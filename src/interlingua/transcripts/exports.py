@@ -12,7 +12,7 @@ from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Never, assert_type
 
 import msgspec
 
@@ -252,6 +252,9 @@ def labelled_text(block: Block) -> LabelledText:
             return LabelledText("summary of what came before", block.text or "(encrypted)")
         case UnknownBlock():
             return LabelledText("unknown block", _json(block.raw), True)
+        case _:
+            assert_type(block, Never)  # type: ignore[unreachable]  # types of later versions
+            return LabelledText("unknown block", block.type)
 
 
 def _media(block: ImageBlock | AudioBlock | VideoBlock | DocumentBlock) -> str:

@@ -101,7 +101,6 @@ _MEDIA = ("source", "media_type", "name")
 BLOCK_COLUMNS: dict[str, tuple[str, ...]] = {
     "text": ("text", "signature"),
     "thinking": ("text", "signature", "id"),
-    "redacted_thinking": (),
     "tool_use": ("id", "name", "input", "raw_arguments", "signature"),
     "tool_result": ("tool_use_id", "content", "is_error"),
     "image": _MEDIA,
@@ -110,10 +109,10 @@ BLOCK_COLUMNS: dict[str, tuple[str, ...]] = {
     "document": _MEDIA,
     "refusal": ("text",),
     "compaction": ("text", "signature"),
-    "unknown": (),
 }
+"""Fields with a column of their own; a type that is not listed is all in `rest`."""
 BLOCKS: dict[str, Rest] = {
-    name: Rest(cls, *BLOCK_COLUMNS[name]) for name, cls in BLOCK_TYPES.items()
+    name: Rest(cls, *BLOCK_COLUMNS.get(name, ())) for name, cls in BLOCK_TYPES.items()
 }
 MESSAGE = Rest(Message, "role", "content", "name", "id", "created_at", "metadata")
 METADATA = Rest(

@@ -22,6 +22,7 @@ from interlingua.bulk.arrow.write import NO_OPTIONS
 from interlingua.errors import ReadError
 from interlingua.model import codec
 from interlingua.model.blocks import (
+    BLOCK_TYPES,
     Block,
     ResultBlock,
     Source,
@@ -204,9 +205,9 @@ def _rest_alone(row: _Row) -> Block:
 
 
 _MAKERS: dict[str, Callable[[_Row], Block]] = {
+    **dict.fromkeys(BLOCK_TYPES, _rest_alone),
     "text": _text,
     "thinking": _thinking,
-    "redacted_thinking": _rest_alone,
     "tool_use": _call,
     "tool_result": _result,
     "image": _media,
@@ -215,7 +216,6 @@ _MAKERS: dict[str, Callable[[_Row], Block]] = {
     "document": _media,
     "refusal": lambda row: parts.BLOCKS["refusal"].read(row[12], row[1]),
     "compaction": lambda row: parts.BLOCKS["compaction"].read(row[12], row[1], row[7]),
-    "unknown": _rest_alone,
 }
 
 

@@ -18,19 +18,18 @@ from interlingua.errors import WriteError, found
 from interlingua.model import codec
 from interlingua.model.base import Value
 from interlingua.model.blocks import (
+    TYPE_OF,
     AudioBlock,
     Block,
     CompactionBlock,
     DocumentBlock,
     ImageBlock,
     MediaBlock,
-    RedactedThinkingBlock,
     RefusalBlock,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
-    UnknownBlock,
     VideoBlock,
 )
 from interlingua.model.exchange import Request, Response
@@ -94,15 +93,15 @@ def _compaction(b: CompactionBlock) -> Row:
     return ("compaction", b.text, *_NO5, b.signature, *_NO4, _REST["compaction"](b))
 
 
-def _rest_alone(b: RedactedThinkingBlock | UnknownBlock) -> Row:
+def _rest_alone(b: Block) -> Row:
     kind = b.type
     return (kind, None, *_NO5, *_NO5, _REST[kind](b))
 
 
 BLOCK_ROWS: dict[type[Block], Callable[[Any], Row]] = {
+    **dict.fromkeys(TYPE_OF, _rest_alone),
     TextBlock: _text,
     ThinkingBlock: _thinking,
-    RedactedThinkingBlock: _rest_alone,
     ToolUseBlock: _call,
     ToolResultBlock: _result,
     ImageBlock: _media,
@@ -111,7 +110,6 @@ BLOCK_ROWS: dict[type[Block], Callable[[Any], Row]] = {
     DocumentBlock: _media,
     RefusalBlock: _refusal,
     CompactionBlock: _compaction,
-    UnknownBlock: _rest_alone,
 }
 
 
