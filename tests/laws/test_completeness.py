@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 import pytest
 from msgspec.structs import force_setattr
@@ -20,6 +20,7 @@ from interlingua.adapt.history.stream import StreamRewriter
 from interlingua.dialects.anthropic import messages as anthropic_messages
 from interlingua.dialects.bedrock import messages as bedrock_messages
 from interlingua.dialects.gemini import messages as gemini_messages
+from interlingua.dialects.kernel.recorder import changes_nothing
 from interlingua.model import blocks as b
 from interlingua.model import events as e
 from interlingua.model.base import Value
@@ -34,9 +35,13 @@ from interlingua.model.exchange import (
 from interlingua.model.losses import Loss, Report
 from interlingua.model.message import PLACEMENT, Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason, Usage
+from interlingua.profiles.estimate import estimate_input_tokens
+from interlingua.store import search_text
+from interlingua.transcripts.exports import labelled_text
 from interlingua.transcripts.format import Draft, format_of
 from interlingua.transcripts.format import formats as transcript_formats
 from interlingua.transcripts.notes import KEY
+from interlingua.transcripts.redaction import redact
 from interlingua.transcripts.transcript import Transcript
 
 E = TypeVar("E", bound=StrEnum)
@@ -156,6 +161,9 @@ OPTIONS: list[Options] = [
     Options(reasoning=Reasoning(effort="high", budget_tokens=2000, visible=True)),
     Options(service_tier="priority", user="u", metadata={"k": "v"}, stream=True, cache=b.Cache()),
 ]
+TEXT = ResponseFormat("text")
+IN_THE_ADDRESS = {("gemini", "stream"), ("bedrock", "stream")}
+OPTION_NAMES = set(Options.__struct_fields__) - {"raw"}
 TRIAL_OPTIONS: dict[str, Options] = {
     "tool_choice": Options(tool_choice=with_trial(ToolChoice(), "mode")),
     "response_format": Options(response_format=with_trial(ResponseFormat("json"), "kind")),
@@ -185,6 +193,14 @@ def placed() -> Iterator[tuple[Role, str, tuple[Any, ...]]]:
                 yield role, kind, (block,)
                 if kind != "tool_result":
                     yield role, kind, (first, block)
+
+
+def misplaced() -> Iterator[tuple[Role, Any]]:
+    """Every block in every role that may not hold it."""
+    for role, kinds in PLACEMENT.items():
+        for kind in BLOCKS.keys() - kinds - {"trial"}:
+            for block in BLOCKS[kind]:
+                yield role, block
 
 
 def only_ours(work: Callable[[], Any]) -> Any:
@@ -299,6 +315,43 @@ def draft_of(name: str, messages: tuple[Message, ...]) -> Draft | None:
     return draft
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_misplaced_block_is_written_reported_or_refused(target: str) -> None:
+    def problems() -> Iterator[str | None]:
+        for role, block in misplaced():
+            request = Request(conversation(role, block), "m", (TOOL,), Options())
+            written = only_ours(lambda: formats.write(request, target, "canonical"))  # noqa: B023
+            if written is not None:
+                path = "$.messages[2].content[0]"
+                yield problem_of(block, path, written.json(), written.report)
+
+    check(problems())
+
+
+@pytest.mark.parametrize("name", TRANSCRIPTS)
+def test_a_misplaced_block_of_a_transcript_is_written_reported_or_refused(name: str) -> None:
+    def problems() -> Iterator[str | None]:
+        for role, block in misplaced():
+            draft = draft_of(name, conversation(role, block))
+            if draft is None or block.type in {loss.block_type for loss in draft.report}:
+                continue  # results that have to follow their call move, and so do their paths
+            files = b"".join(draft.files.values())
+            path = "$.messages[2].content[0]"
+            yield problem_of(block, path, files, draft.report, KEY.encode() in files)
+
+    check(problems())
+
+
+@pytest.mark.parametrize("kind", BLOCKS)
+def test_every_block_can_be_exported_counted_searched_and_redacted(kind: str) -> None:
+    for block in BLOCKS[kind]:
+        assert labelled_text(block).label or block.type in ("text", "trial")
+        message = Message(Role.ASSISTANT, (block,))
+        assert estimate_input_tokens([message], model="anthropic:claude-opus-4-6") >= 0
+        assert isinstance(search_text.text_of(message), str)
+        assert redact(message).value.content[0].type == block.type
+
+
 @pytest.mark.parametrize(
     "writers",
     [anthropic_messages.WRITERS, bedrock_messages._WRITERS, gemini_messages.WRITERS],
@@ -347,6 +400,42 @@ def streamed(target: str, events: list[Any]) -> tuple[str, Report]:
     frames += writer.close()
     assert frames, "nothing written"
     return "\n".join([frame.data for frame in frames]), writer.report
+
+
+EVENTS: dict[type, Any] = {
+    e.MessageStart: e.MessageStart(model="m"),
+    e.BlockStart: e.BlockStart(0, b.TextBlock("")),
+    e.BlockDelta: e.BlockDelta(0, "signature", MARK),
+    e.BlockEnd: e.BlockEnd(0, b.TextBlock(MARK)),
+    e.TextDelta: e.TextDelta(0, MARK),
+    e.ThinkingDelta: e.ThinkingDelta(0, MARK),
+    e.ToolUseStart: e.ToolUseStart(0, "tu_1", "n"),
+    e.ToolUseInputDelta: e.ToolUseInputDelta(0, "{}"),
+    e.ToolUseEnd: e.ToolUseEnd(0, {}),
+    e.Stop: e.Stop(stop_reason=StopReason.END_TURN),
+    e.UsageUpdate: e.UsageUpdate(Usage(input_tokens=1)),
+    e.MessageComplete: e.MessageComplete(Response(Message.assistant("t", MessageMetadata()))),
+    e.StreamError: e.StreamError(il.ProviderError("server_error", "went wrong")),
+    e.Other: e.Other(),
+}
+
+
+def test_every_event_has_an_example_here() -> None:
+    assert EVENTS.keys() == set(get_args(e.Event))
+
+
+@pytest.mark.parametrize("target", il.dialects())
+@pytest.mark.parametrize("kind", EVENTS)
+def test_every_event_goes_through_every_stream(target: str, kind: type) -> None:
+    for before in ([], events_of((b.TextBlock("a"),))[:2], events_of((b.TextBlock("a"),))[:-1]):
+        writer = il.dialect(target).stream_writer()
+        for event in (*before, EVENTS[kind]):
+            only_ours(lambda: writer.feed(event))  # noqa: B023
+        only_ours(writer.close)
+        rewriter = StreamRewriter("openai-chat", il.dialect(target))
+        for event in (*before, EVENTS[kind]):
+            rewriter.feed(event)
+        assert il.fold([*before, EVENTS[kind]]) is not None
 
 
 @pytest.mark.parametrize("target", il.dialects())
@@ -430,10 +519,26 @@ def test_every_stop_reason_goes_through_every_transcript(
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_every_option_goes_through_every_target(target: str) -> None:
+def test_every_option_is_written_or_reported(target: str) -> None:
+    messages = (Message.user("hi"),)
+    plain = formats.write(Request(messages, "m", (TOOL,)), target, "canonical").json()
     for options in OPTIONS:
-        request = Request((Message.user("hi"),), "m", (TOOL,), options)
-        assert formats.write(request, target, "canonical")
+        for name in OPTION_NAMES:
+            if getattr(options, name) is None:
+                continue
+            alone = Options(**{name: getattr(options, name)})
+            written = formats.write(Request(messages, "m", (TOOL,), alone), target, "canonical")
+            paths = [entry.path for entry in written.report.entries]
+            is_reported = any(_is_inside(path, f"$.options.{name}") for path in paths)
+            is_default = changes_nothing(alone, name) or alone.response_format == TEXT
+            is_said = written.json() != plain or is_default or (target, name) in IN_THE_ADDRESS
+            assert is_reported or is_said, f"{target}: {name} is lost without a report"
+
+
+def test_every_option_has_a_value_here() -> None:
+    assert {
+        name for options in OPTIONS for name in OPTION_NAMES if getattr(options, name) is not None
+    } == OPTION_NAMES
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -245,7 +245,8 @@ def write_message(message: Message, recorder: LossRecorder, is_answer: bool = Fa
         parts, content = write_parts(message.content, own_raw, recorder)
         MESSAGE.write(parts, out, own_raw, QUIET)
     else:
-        content = _write_content(message.content, _USER_WRITERS, recorder)
+        writers = _USER_WRITERS if message.role is Role.USER else _SHARED_WRITERS
+        content = _write_content(message.content, writers, recorder)
     if message.content and not content and len(out) == 1 and _is_left_empty(message, own_raw):
         reason = "nothing of it can be said; a placeholder stands in its place"
         recorder.lost(message, "content", reason, kind="approximated")
@@ -288,9 +289,12 @@ _WRITERS: _Writers = {
     UnknownBlock: write_unknown,
 }
 """What an assistant's content may hold."""
-_USER_WRITERS: _Writers = {
+_SHARED_WRITERS: _Writers = {
     **{kind: _WRITERS[kind] for kind in (TextBlock, CompactionBlock, UnknownBlock)},
     ImageBlock: write_image,
+}
+_USER_WRITERS: _Writers = {
+    **_SHARED_WRITERS,
     DocumentBlock: lambda block, recorder: None,  # beside the messages
 }
 _RESULT_WRITERS: _Writers = {
