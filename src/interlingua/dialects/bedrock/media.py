@@ -292,6 +292,4 @@ def _is_found(block: Any) -> bool:
 
 
 def _write_search_result(block: DocumentBlock, recorder: LossRecorder) -> Wire:
-    out: Wire = {}
-    SEARCH_RESULT.write(block, out, raw_of(NAME, block.raw), recorder)
-    return {"searchResult": restore_raw(out, block, block.raw, recorder)}
+    return {"searchResult": SEARCH_RESULT.write_value(block, recorder)}

@@ -416,8 +416,7 @@ def write_messages(
         parts = _write_message(message, spelling, tools, recorder)
         if parts or "content" in spelling.get("as", ()) or turns.fill(message, role, parts):
             turns.join(role, parts, bool(spelling.get("apart")))
-            if raw is not None:
-                restore_raw(turns.turns[-1], message, raw, recorder, "metadata.provider_raw")
+            restore_raw(turns.turns[-1], message, raw, recorder, "metadata.provider_raw")
         elif raw is not None:
             recorder.unwritten_raw(message, raw, "metadata.provider_raw")
     return system, turns.turns

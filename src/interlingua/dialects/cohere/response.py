@@ -69,8 +69,7 @@ def write_error(response: Response, error: ProviderError, recorder: LossRecorder
     if kind_of(error.message, error.code) is not error.kind:
         recorder.lost(error, "kind", "told by its words alone", kind="approximated")
     unwritten_answer(response, recorder)
-    if response.raw is not None:
-        restore_raw(out, response, response.raw, recorder)
+    restore_raw(out, response, response.raw, recorder)
     return out if error.raw is None else restore_raw(out, error, error.raw, recorder)
 
 

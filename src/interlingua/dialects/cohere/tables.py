@@ -20,9 +20,6 @@ TITLE = "Cohere v2 chat"
 
 TRAITS = Traits(
     choices=frozenset({"none"}),
-    family=None,
-    developer=False,
-    system_anywhere=True,
     result_media=frozenset({"document"}),
     result_texts=True,
     error_flag=False,

@@ -132,9 +132,7 @@ def write_image(block: ImageBlock, recorder: LossRecorder) -> Wire | None:
     if odd or source.kind not in ("url", "base64"):
         recorder.dropped(block, "an image comes with its data, or from the web")
         return None
-    out: Wire = {}
-    IMAGE.write(block, out, own_raw, recorder)
-    return out if block.raw is None else restore_raw(out, block, block.raw, recorder)
+    return IMAGE.write_value(block, recorder)
 
 
 # -- documents ------------------------------------------------------------------------------------

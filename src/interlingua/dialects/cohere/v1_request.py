@@ -643,8 +643,7 @@ def write(request: Request, documents: list[Any], recorder: LossRecorder) -> Wir
     if written := [tool for tool in tools if tool is not None]:
         out["tools"] = written
     V1_OPTIONS.write(request.options, out, own_raw, recorder)
-    if request.options.raw is not None:
-        restore_raw(out, request.options, request.options.raw, recorder)
+    restore_raw(out, request.options, request.options.raw, recorder)
     if request.continues is not None:
         if request.continues.conversation_id is not None:
             out["conversation_id"] = request.continues.conversation_id

@@ -14,7 +14,6 @@ from interlingua.dialects.kernel.words import StopWords, TwoWay
 from interlingua.dialects.record import Counting, Traits
 from interlingua.model.blocks import AudioBlock, DocumentBlock, ImageBlock, MediaBlock, VideoBlock
 from interlingua.model.exchange import Effort, ErrorKind, ReasoningMode
-from interlingua.model.ids import IdGrammar
 from interlingua.model.metadata import StopReason
 
 NAME = "gemini"
@@ -247,13 +246,9 @@ TRAITS = Traits(
     messages="contents",
     family="google",
     hoists_instructions=True,
-    developer=False,
     system_anywhere=False,
-    ids=IdGrammar(r"[\x20-\x7e]", 1, 512),
     optional_ids=True,
     result_media=frozenset({"image", "audio", "video", "document"}),
-    error_flag=True,
-    replays_thinking=False,
     results_in_user_turn=True,
     ordered_results=True,
     call_signature=call_signature,

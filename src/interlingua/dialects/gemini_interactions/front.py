@@ -107,7 +107,6 @@ FRONT = Front(
     filler=Members,
     fills_frames=True,
     ending=LastFrame,
-    marks=(b'"usage"', b'"error"'),
     texts=b"text|arguments",
     unbounded={
         "agent": "an agent that works until it is done",

@@ -379,8 +379,7 @@ def write_request(request: Request, recorder: LossRecorder) -> Wire:
     OPTIONS.write(request.options, out, own_raw, recorder)
     if request.options.metadata is not None:
         write_labels(request.options, request.raw, out, recorder)
-    if request.options.raw is not None:
-        restore_raw(out, request.options, request.options.raw, recorder)
+    restore_raw(out, request.options, request.options.raw, recorder)
     if request.continues is not None:
         _write_continues(request.continues, out, recorder)
     return out if request.raw is None else restore_raw(out, request, request.raw, recorder)

@@ -17,7 +17,6 @@ from interlingua.dialects.kernel.words import TwoWay
 from interlingua.dialects.record import Traits
 from interlingua.model.blocks import AudioBlock, DocumentBlock, ImageBlock, MediaBlock, VideoBlock
 from interlingua.model.exchange import Effort, ErrorKind
-from interlingua.model.ids import IdGrammar
 from interlingua.model.message import Role
 from interlingua.model.metadata import MessageStatus, StopReason
 
@@ -221,11 +220,8 @@ TRAITS = Traits(
     messages="input",
     family="google",
     hoists_instructions=True,
-    developer=False,
     system_anywhere=False,
-    ids=IdGrammar(r"[\x20-\x7e]", 1, 512),
     result_media=frozenset({"image", "audio", "video", "document"}),
-    error_flag=True,
     metadata="labels",
     # As generateContent has it, on which it stands (recorded of Gemini with status 200).
     allowed_text="answers",

@@ -10,7 +10,7 @@ import msgspec
 
 from interlingua.dialects.kernel.errors import require
 from interlingua.dialects.kernel.fields import Attrs, Field, Reading, Table, lost
-from interlingua.dialects.kernel.preserved import Preserved, raw_of, restore_raw
+from interlingua.dialects.kernel.preserved import Preserved
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model import arguments
@@ -60,9 +60,7 @@ def write_function(
         return write_unknown(tool, recorder, reason)
     if tool.kind == "custom":
         recorder.lost(tool, "kind", "takes an object with the text", kind="downgraded")
-    out: Wire = {}
-    table.write(tool, out, raw_of(recorder.dialect, tool.raw), recorder)
-    return out if tool.raw is None else restore_raw(out, tool, tool.raw, recorder)
+    return table.write_value(tool, recorder)
 
 
 def write_unknown(tool: ToolDefinition, recorder: LossRecorder, reason: str) -> Wire | None:

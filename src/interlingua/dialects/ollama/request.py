@@ -189,8 +189,7 @@ def write_request(request: Request, recorder: LossRecorder) -> Wire:
     if tools := [tool for tool in written if tool is not None]:
         out["tools"] = tools
     OPTIONS.write(request.options, out, own_raw, recorder)
-    if request.options.raw is not None:
-        restore_raw(out, request.options, request.options.raw, recorder)
+    restore_raw(out, request.options, request.options.raw, recorder)
     if request.continues is not None:
         recorder.lost(request, "continues", severity="error")
     return out if request.raw is None else restore_raw(out, request, request.raw, recorder)

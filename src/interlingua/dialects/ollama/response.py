@@ -74,8 +74,7 @@ def read_usage(wire: Wire, found: list[Diagnostic]) -> Usage | None:
 
 def write_usage(usage: Usage, out: Wire, recorder: LossRecorder) -> None:
     USAGE.write(usage, out, raw_of(NAME, usage.raw), recorder)
-    if usage.raw is not None:
-        restore_raw(out, usage, usage.raw, recorder)
+    restore_raw(out, usage, usage.raw, recorder)
 
 
 def _read_text(value: Any) -> Reading:

@@ -19,9 +19,6 @@ TITLE = "Ollama chat"
 
 TRAITS = Traits(
     choices=frozenset(),
-    family=None,
-    developer=False,
-    system_anywhere=True,
     optional_ids=True,
     # The server puts a mark for each image into the text of any message, results included.
     result_media=frozenset({"image"}),

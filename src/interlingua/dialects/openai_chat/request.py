@@ -268,8 +268,7 @@ def write_body(request: Request, t: Tables, recorder: LossRecorder) -> Wire:
         how.write_options(options, wire, own_raw, to)
         if options.tool_choice is not None:
             _choose(request, wire, own_raw, t)
-        if options.raw is not None:
-            restore_raw(wire, options, options.raw, recorder)
+        restore_raw(wire, options, options.raw, recorder)
     if request.continues is not None:
         recorder.lost(request, "continues", severity="error")
     if request.raw is None:

@@ -370,12 +370,9 @@ TRAITS = Traits(
     # "The 'metadata' parameter is only allowed when 'store' is enabled", status 400 (reports to
     # litellm, qwen-code and others, 2025-08 to 2026-04).
     stored_metadata=True,
-    family=None,
     developer=True,
-    system_anywhere=True,
     ids=OPENAI_IDS,
     error_flag=False,
-    result_media=frozenset(),
     metadata="metadata",
     free_text_tools=True,
     instruction_roles=True,

@@ -74,7 +74,6 @@ TRAITS = Traits(
     choices=frozenset({"none", "one"}),
     family="openrouter",
     developer=True,
-    system_anywhere=True,
     ids=chat.OPENAI_IDS,
     error_flag=False,
     result_media=frozenset({"image", "audio", "video", "document"}),
