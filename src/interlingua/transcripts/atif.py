@@ -37,6 +37,7 @@ from interlingua.transcripts.transcript import (
     is_summary,
     summary_text,
     usage_of,
+    usage_with,
 )
 from interlingua.transcripts.values import (
     as_count,
@@ -185,13 +186,8 @@ def _usage(metrics: Any) -> Usage | None:
     if not isinstance(metrics, dict):
         return None
     prompt, cached = as_count(metrics.get("prompt_tokens")), as_count(metrics.get("cached_tokens"))
-    cost = metrics.get("cost_usd")
-    return Usage(
-        input_tokens=None if prompt is None else max(prompt - (cached or 0), 0),
-        output_tokens=as_count(metrics.get("completion_tokens")),
-        cached_input_tokens=cached,
-        cost_usd=dollars(cost),
-    )
+    output, cost = as_count(metrics.get("completion_tokens")), dollars(metrics.get("cost_usd"))
+    return usage_with(prompt, output, cached, cost_usd=cost)
 
 
 def _member(step: Any, key: str) -> Any:

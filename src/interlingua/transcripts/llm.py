@@ -35,6 +35,7 @@ from interlingua.transcripts.transcript import (
     Origin,
     OriginFile,
     Transcript,
+    usage_with,
 )
 from interlingua.transcripts.values import as_count, decoded, from_iso, members
 
@@ -212,11 +213,10 @@ def _usage(turn: Row) -> Usage:
     """The count of the prompt includes what was cached."""
     details = _decoded(turn["token_details"])
     cached = _detail(details, "prompt_tokens_details", "cached_tokens")
-    prompt = turn["input_tokens"]
-    return Usage(
-        input_tokens=None if prompt is None else max(prompt - (cached or 0), 0),
-        output_tokens=turn["output_tokens"],
-        cached_input_tokens=cached,
+    return usage_with(
+        turn["input_tokens"],
+        turn["output_tokens"],
+        cached,
         reasoning_tokens=_detail(details, "completion_tokens_details", "reasoning_tokens"),
         latency_ms=turn["duration_ms"],
     )

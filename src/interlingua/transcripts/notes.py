@@ -183,13 +183,20 @@ class RetoldMessage(NamedTuple):
     before: tuple[Message, ...] = ()
     after: tuple[Message, ...] = ()
 
+    def note(self, *shown: Message) -> dict[str, Any] | None:
+        """The note to keep beside what is read again as one message."""
+        if len(shown) != 1:
+            return None
+        return note_for(self.original, shown[0], self.before, self.after)
+
 
 def retell_messages(
-    messages: Sequence[Message], dialect: str, report: Report, instructions: bool = False
+    messages: Sequence[Message], dialect: str, report: Report, start: int = 0
 ) -> list[RetoldMessage]:
-    """Messages as `dialect` takes them; losses are told at their place in `messages`."""
-    left = set() if instructions else leave_instructions(messages, report)
-    one_each = list(messages) if instructions else join_results(messages, report)
+    """Messages from `start` on as `dialect` takes them; losses are told at their place in
+    `messages`."""
+    left = set() if start else leave_instructions(messages, report)
+    one_each = list(messages) if start else join_results(messages, report)
     named = {
         at: replace(each, id=f"{at}")
         for at, each in enumerate(one_each)
@@ -219,7 +226,7 @@ def retell_messages(
     if retold:
         after = tuple(messages[each] for each in range(last + 1, len(messages)))
         retold[-1] = retold[-1]._replace(after=after)
-    return retold
+    return [each for each in retold if each.at >= start]
 
 
 def report_losses(retold: RetoldMessage, losses: Report, report: Report) -> None:

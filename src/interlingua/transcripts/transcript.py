@@ -196,11 +196,15 @@ def _sum(counts: list[int | None]) -> int | None:
 
 
 def usage_with(
-    prompt: int | None, output: int | None, cached: int | None, written: int | None
+    prompt: int | None,
+    output: int | None,
+    cached: int | None,
+    written: int | None = None,
+    **others: Any,
 ) -> Usage:
     """Usage of counts whose prompt includes cached tokens."""
     fresh = None if prompt is None else max(prompt - (cached or 0) - (written or 0), 0)
-    return Usage(fresh, output, cached, written)
+    return Usage(fresh, output, cached, written, **others)
 
 
 def usage_of(messages: Iterable[Message]) -> Usage:

@@ -50,6 +50,7 @@ from interlingua.transcripts.transcript import (
     summaries_in,
     total,
     usage_of,
+    usage_with,
 )
 from interlingua.transcripts.values import as_count, as_text, listed, objects
 
@@ -255,15 +256,9 @@ def _with_raw(message: Message, wire: Part, *aside: str) -> Message:
 
 def _usage(counts: Part) -> Usage:
     """The totals include their parts."""
-    prompt, cached = as_count(counts.get("inputTokens")), as_count(counts.get("cachedInputTokens"))
-    written = as_count(counts.get("cacheWriteInputTokens"))
-    return Usage(
-        input_tokens=None if prompt is None else max(prompt - (cached or 0) - (written or 0), 0),
-        output_tokens=as_count(counts.get("outputTokens")),
-        cached_input_tokens=cached,
-        cache_creation_input_tokens=written,
-        reasoning_tokens=as_count(counts.get("reasoningTokens")),
-    )
+    names = ("inputTokens", "outputTokens", "cachedInputTokens", "cacheWriteInputTokens")
+    reasoned = as_count(counts.get("reasoningTokens"))
+    return usage_with(*[as_count(counts.get(name)) for name in names], reasoning_tokens=reasoned)
 
 
 def read_entries(entries: Iterable[Entry], report: Report) -> list[ReadMessage]:

@@ -20,7 +20,6 @@ from interlingua.transcripts.lines import LineWriter, spelled
 from interlingua.transcripts.notes import (
     KEY,
     RetoldMessage,
-    note_for,
     report_losses,
     report_unshown,
     retell_messages,
@@ -104,9 +103,7 @@ def _file(transcript: Transcript, session: str, report: Report, side: str | None
 def _all(lines: _Lines, transcript: Transcript, report: Report, start: int = 0) -> None:
     compacted = {each.at: each for each in transcript.compactions}
     uuids: dict[int, list[str]] = {}
-    for item in retell_messages(transcript.messages, "anthropic", report, start > 0):
-        if item.at < start:
-            continue
+    for item in retell_messages(transcript.messages, "anthropic", report, start):
         before = len(lines.made)
         if item.original is not None and item.at in compacted:
             preserved = [uuid for at in compacted[item.at].preserved for uuid in uuids.get(at, ())]
@@ -174,7 +171,7 @@ def _preserved(uuids: Sequence[str], anchor: str) -> dict[str, Any]:
 def _add_note(made: list[dict[str, Any]], item: RetoldMessage) -> list[Message]:
     """Notes what reading these lines would not give again; the message that they show."""
     shown = shown_as(made)
-    note = None if shown is None else note_for(item.original, shown, item.before, item.after)
+    note = None if shown is None else item.note(shown)
     if note is not None:
         made[-1 if made[0]["type"] == "system" else 0][KEY] = note
     return [] if shown is None else [shown]

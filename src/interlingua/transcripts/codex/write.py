@@ -19,7 +19,6 @@ from interlingua.transcripts.lines import Line, LineWriter, session_uuid, spelle
 from interlingua.transcripts.notes import (
     KEY,
     RetoldMessage,
-    note_for,
     report_losses,
     retell_messages,
 )
@@ -88,9 +87,7 @@ def _all(lines: _Lines, transcript: Transcript, report: Report, start: int = 0) 
     compacted = {each.at: each for each in transcript.compactions}
     history = History(Report(NAME), "openai")
     items: dict[int, list[dict[str, Any]]] = {}
-    for item in retell_messages(transcript.messages, DIALECT, report, start > 0):
-        if item.at < start:
-            continue
+    for item in retell_messages(transcript.messages, DIALECT, report, start):
         before = len(lines.made)
         if item.original is not None and item.at in compacted:
             _summary(lines, item.message, items, compacted[item.at])
@@ -162,11 +159,7 @@ def _add_note(made: list[dict[str, Any]], retold: RetoldMessage, history: Histor
         history.take(Line(0, Span(0, 0), value))
     history.end_answer()
     shown = [entry.message for entry in history.entries[before:]]
-    note = (
-        note_for(retold.original, shown[0], retold.before, retold.after)
-        if len(shown) == 1
-        else None
-    )
+    note = retold.note(*shown)
     if note is not None:
         items[0][KEY] = note
 

@@ -391,8 +391,8 @@ def _usage(used: Data) -> Usage | None:
     if prompt is None and output is None:
         return None
     cached, written = as_count(used.get("cacheReadTokens")), as_count(used.get("cacheWriteTokens"))
-    usage = usage_with(prompt, output, cached, written)
-    return usage.replace(reasoning_tokens=as_count(used.get("reasoningTokens")))
+    reasoned = as_count(used.get("reasoningTokens"))
+    return usage_with(prompt, output, cached, written, reasoning_tokens=reasoned)
 
 
 def other_files(path: Path) -> tuple[OriginFile, ...]:

@@ -40,7 +40,6 @@ from interlingua.transcripts.lines import Line, LineWriter, session_uuid
 from interlingua.transcripts.notes import (
     KEY,
     RetoldMessage,
-    note_for,
     report_unshown,
     retell_messages,
 )
@@ -163,9 +162,7 @@ def _all(events: _Events, transcript: Transcript, report: Report, start: int = 0
     helpers = list(enumerate(transcript.subagents)) if not start else []
     history = History(Report(NAME), events.assets)
     _report_unseen(transcript, report)
-    for retold in retell_messages(transcript.messages, "anthropic", report, start > 0):
-        if retold.at < start:
-            continue
+    for retold in retell_messages(transcript.messages, "anthropic", report, start):
         before = len(events.made)
         _message_events(events, retold.message)
         shown = _add_note(events.made[before:], retold, history)
@@ -271,11 +268,7 @@ def _add_note(made: list[dict[str, Any]], retold: RetoldMessage, history: Histor
     for value in made:
         history.take(Line(0, Span(0, 0), value))
     shown = [entry.message for entry in history.entries[before:]]
-    note = (
-        note_for(retold.original, shown[0], retold.before, retold.after)
-        if len(shown) == 1
-        else None
-    )
+    note = retold.note(*shown)
     if note is not None:
         made[-1][KEY] = note
     return shown

@@ -19,7 +19,6 @@ from interlingua.transcripts.lines import LineWriter, joined, session_uuid
 from interlingua.transcripts.notes import (
     KEY,
     RetoldMessage,
-    note_for,
     report_losses,
     report_unshown,
     retell_messages,
@@ -75,11 +74,7 @@ class _LogWriter(LineWriter):
         self._space = uuid5(NAMESPACE_URL, transcript.id or transcript.format)
 
     def all(self, transcript: Transcript, report: Report, start: int = 0) -> None:
-        retold = [
-            each
-            for each in retell_messages(transcript.messages, DIALECT, report, start > 0)
-            if each.at >= start
-        ]
+        retold = retell_messages(transcript.messages, DIALECT, report, start)
         marks = {mark.at: mark for mark in transcript.compactions}
         at = 0
         while at < len(retold):
@@ -131,7 +126,7 @@ class _LogWriter(LineWriter):
         notes = {}
         messages = list(read_record(record))
         for at, (shown, each) in enumerate(zip(messages, [retold, *results], strict=False)):
-            note = note_for(each.original, shown, each.before, each.after)
+            note = each.note(shown)
             if note is not None:
                 notes[str(at)] = note
         if notes:

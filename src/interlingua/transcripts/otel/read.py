@@ -577,12 +577,9 @@ def _usage(attributes: dict[str, Any]) -> Usage | None:
     prompt, output = _count(attributes, PROMPT_TOKENS), _count(attributes, OUTPUT_TOKENS)
     if prompt is None and output is None:
         return None
-    cost = attributes.get(COST)
-    usage = usage_with(prompt, output, _count(attributes, CACHED), _count(attributes, WRITTEN))
-    return usage.replace(
-        reasoning_tokens=_count(attributes, REASONED),
-        cost_usd=dollars(cost),
-    )
+    counts = (prompt, output, _count(attributes, CACHED), _count(attributes, WRITTEN))
+    cost, reasoned = dollars(attributes.get(COST)), _count(attributes, REASONED)
+    return usage_with(*counts, reasoning_tokens=reasoned, cost_usd=cost)
 
 
 def _get(attributes: dict[str, Any], name: str) -> Any:
