@@ -33,7 +33,7 @@ from interlingua.client.retry import (
     with_retries,
 )
 from interlingua.client.stream import AsyncStream
-from interlingua.client.targets import NO_OPTIONS, Key, Place, Targets
+from interlingua.client.targets import NO_OPTIONS, Address, Key, Targets
 from interlingua.client.transport import MAX_BYTES, HttpTransport, Transport
 from interlingua.coerce import (
     Conversation,
@@ -87,7 +87,7 @@ class AsyncClient:
         fallback_on: Iterable[ErrorKind] = RETRYABLE,
         aliases: Mapping[str, str] | None = None,
         keys: Mapping[str, Key] | None = None,
-        base_urls: Mapping[str, Place] | None = None,
+        base_urls: Mapping[str, Address] | None = None,
         environ: Mapping[str, str] | None = None,
         retry: RetryPolicy | None = None,
         budget: Budget | None = None,

@@ -209,12 +209,12 @@ class MediaFetcher:
         seconds; `cache` has what earlier tries of the same call fetched, and is added to."""
         if profile is None:
             return InlinedRequest(request)
-        wanted = _wanted(request.messages, profile)
-        if not wanted:
+        to_fetch = _urls_to_fetch(request.messages, profile)
+        if not to_fetch:
             return InlinedRequest(request)
         allowance = ByteAllowance(self._max_bytes)
         seconds = least(self._seconds, left)
-        chosen = list(wanted)[: self._most]
+        chosen = list(to_fetch)[: self._most]
         had = {} if cache is None else {key: cache[key] for key in chosen if key in cache}
         for each in had.values():
             allowance.take(len(each.data))
@@ -313,7 +313,7 @@ async def _read(reply: Reply, kind: type, allowance: ByteAllowance) -> FetchedMe
 # -- in a request ---------------------------------------------------------------------------------
 
 
-def _wanted(messages: Sequence[Message], profile: Profile) -> dict[_Key, None]:
+def _urls_to_fetch(messages: Sequence[Message], profile: Profile) -> dict[_Key, None]:
     """What has to be fetched, each once, in the order of the request."""
     found: dict[_Key, None] = {}
     for message in messages:

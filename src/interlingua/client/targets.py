@@ -57,7 +57,7 @@ class Server(Protocol):
     key: Secret
 
 
-Place = str | Callable[[], str | Server]
+Address = str | Callable[[], str | Server]
 """A base URL, or a function that has it, for servers that are started when they are needed."""
 LOCAL = "local"
 
@@ -87,7 +87,7 @@ class Targets:
         aliases: Mapping[str, str] | None = None,
         environ: Mapping[str, str] | None = None,
         keys: Mapping[str, Key] | None = None,
-        base_urls: Mapping[str, Place] | None = None,
+        base_urls: Mapping[str, Address] | None = None,
         profiles: ProfileSource | Literal[False] = None,
         instructions: Instructions = "place",
     ) -> None:
@@ -165,7 +165,7 @@ class Targets:
         """The key that a program gave for a provider."""
         return self._keys.get(provider)
 
-    def place(self, provider: str) -> Place | None:
+    def place(self, provider: str) -> Address | None:
         """The address that a program gave for a provider."""
         return self._places.get(provider)
 
@@ -185,7 +185,7 @@ class Targets:
             found = (server, None) if isinstance(server, str) else (server.base_url, server.key)
             self._started[key] = found
 
-    def _local(self, provider: Provider) -> Place | None:
+    def _local(self, provider: Provider) -> Address | None:
         """The bundled local model runs by itself unless somebody says where it is."""
         if self.base_url(provider):
             return None
@@ -206,12 +206,12 @@ class Targets:
         `source` is the dialect it was read from, where that is known, and `conversation` what is
         remembered of the turns before it."""
         target = self.for_request(target, request)
-        asked = target.asking(request, stream)
+        requested = target.asking(request, stream)
         if conversation is not None:
-            remembered = write_remembered(conversation, asked, target, source)
+            remembered = write_remembered(conversation, requested, target, source)
             if remembered is not None:
                 return self.ready(remembered[0], target, stream, remembered[1])
-        return self.ready(write(adapt(asked, target, source)), target, stream)
+        return self.ready(write(adapt(requested, target, source)), target, stream)
 
     def ready(
         self, written: Written, target: Target, stream: bool, body: bytes | None = None

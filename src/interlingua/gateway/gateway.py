@@ -288,8 +288,8 @@ class Gateway:
             else:
                 part = model.removeprefix(before).removesuffix(after)
                 beginning = name.removesuffix(WILDCARD)
-                asked = part if part.startswith(beginning) else beginning + part
-                meant = find_route(self.settings.routes, asked)
+                client_name = part if part.startswith(beginning) else beginning + part
+                meant = find_route(self.settings.routes, client_name)
                 found = meant is not None and meant.model == model
             if found:
                 return True

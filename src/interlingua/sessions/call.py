@@ -87,8 +87,8 @@ def started(
 def _streaming(options: Options | None, stream: bool | None, can: bool) -> Options:
     """The options, with a word on whether the answer comes as a stream: the wire has to say so."""
     options = options or Options()
-    wanted = bool(options.stream if stream is None else stream and can)
-    return options if options.stream is wanted else options.replace(stream=wanted)
+    streams = bool(options.stream if stream is None else stream and can)
+    return options if options.stream is streams else options.replace(stream=streams)
 
 
 def broken_off(problem: Exception) -> ProviderError:

@@ -486,12 +486,12 @@ class Core:
         self.choice.end_turn()
         if waited:
             if self.choice.model is not None:
-                wanted, self.choice.model = self.choice.model, before
+                queued_model, self.choice.model = self.choice.model, before
                 try:
-                    yield from self._require_fit(wanted)
+                    yield from self._require_fit(queued_model)
                 except SwapError:
                     return
-                self.choice.model = wanted
+                self.choice.model = queued_model
             yield from self._keep_choice()
 
     # The rest

@@ -190,10 +190,10 @@ def last_user_message(history: Sequence[Message]) -> Message | None:
 
 def _since(history: Sequence[Message], made: Iterable[Message]) -> Sequence[Message]:
     """The end of a history, from the first of these messages on."""
-    wanted = {message.id for message in made}
+    missing = {message.id for message in made}
     for index in range(len(history) - 1, -1, -1):
-        wanted.discard(history[index].id)
-        if not wanted:
+        missing.discard(history[index].id)
+        if not missing:
             return history[index:]
     return history
 

@@ -126,8 +126,8 @@ class Clause(NamedTuple):
 
 def request_dict(row: RequestRow) -> JsonObject:
     """A request for machines: every member, whether it is known or not."""
-    hidden = ("tenant", "tries", "report", "seq")
-    members = [name for name in RequestRow.__struct_fields__ if name not in hidden]
+    omitted = ("tenant", "tries", "report", "seq")
+    members = [name for name in RequestRow.__struct_fields__ if name not in omitted]
     return {name: msgspec.to_builtins(getattr(row, name)) for name in members}
 
 

@@ -93,7 +93,7 @@ class CallTrace:
         )
         self._emit("tool.input_invalid", payload, self._parent)
 
-    def asked(self, side_effects: SideEffects, timeout: float) -> None:
+    def confirmation_requested(self, side_effects: SideEffects, timeout: float) -> None:
         payload = ToolConfirmationRequested(
             tool_use_id=self._id,
             tool_name=self._name,
@@ -103,7 +103,7 @@ class CallTrace:
         event = self._emit("tool.confirmation_requested", payload, self._parent)
         self._question = self._parent if event is None else event.id
 
-    def answered(self, outcome: Outcome, latency_ms: int) -> None:
+    def confirmation_resolved(self, outcome: Outcome, latency_ms: int) -> None:
         payload = ToolConfirmationResolved(
             tool_use_id=self._id, tool_name=self._name, outcome=outcome, latency_ms=latency_ms
         )
@@ -380,7 +380,7 @@ class Batch:
 
         def on_ask() -> None:
             start.append(monotonic())
-            trace.asked(effects, timeout)
+            trace.confirmation_requested(effects, timeout)
 
         outcome: Outcome = "cancelled"
         failure: CallError | None = None
@@ -388,7 +388,7 @@ class Batch:
             outcome, failure = await self._consent(call, question, on_ask)
         finally:
             if start:
-                trace.answered(outcome, milliseconds_since(start[0]))
+                trace.confirmation_resolved(outcome, milliseconds_since(start[0]))
         if failure is not None:
             raise failure
 

@@ -13,8 +13,8 @@ import msgspec
 from interlingua import config
 from interlingua.client.client import AsyncClient
 from interlingua.client.targets import (
+    Address,
     Key,
-    Place,
     Prepared,
     Reached,
     Targets,
@@ -124,7 +124,7 @@ class Setup:
 
     def client(self) -> AsyncClient:
         """A client that starts the bundled local model when it is first asked."""
-        places: dict[str, Place] = {}
+        places: dict[str, Address] = {}
         keys: dict[str, Key] = {}
         if self.provides_box():
             places[BOX], keys[BOX] = _box_url, _box_key
@@ -208,7 +208,7 @@ class DryRequest(NamedTuple):
 def dry(setup: Setup, turn: AsyncTurn, call: AsyncCall) -> DryRequest:
     """What this call would send."""
     notes: list[str] = []
-    places: dict[str, Place] = {}
+    places: dict[str, Address] = {}
     keys: dict[str, Key] = {}
     provider = turn.model.partition(":")[0]
     if provider == BOX and setup.provides_box():
