@@ -1,4 +1,4 @@
-"""Asking a provider about its own models: its list, as rules (`models/provider_lists.py`)."""
+"""Asking a provider about its own models: its list, as rules (`profiles/provider_lists.py`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from interlingua.client.transport import (
 )
 from interlingua.errors import InterlinguaError
 from interlingua.profiles.profile import Rule
-from interlingua.profiles.provider_lists import LISTS, READERS, rules_from_list
+from interlingua.profiles.provider_lists import LISTS, rules_from_list
 from interlingua.providers.credentials import authorise, credentials
 from interlingua.providers.endpoint import endpoint
 from interlingua.providers.provider import Provider
@@ -48,8 +48,8 @@ async def listed_rules(
     transport: Transport | None = None,
 ) -> list[Rule]:
     """What a provider says of its models today."""
-    if provider.key not in READERS:
-        known = ", ".join(sorted(READERS))
+    if provider.key not in LISTS:
+        known = ", ".join(sorted(LISTS))
         problem = f"its list of models says no more than their names; these say more: {known}"
         raise RefreshError(provider.key, problem)
     own = transport or HttpTransport()
@@ -80,9 +80,9 @@ class _ListReader:
         for _ in range(MOST_PAGES):
             url = f"{self._place.url}?{query}" if query else self._place.url
             page = await self._get(url)
-            entries = page.get(LISTS[key])
+            entries = page.get(LISTS[key].key)
             if not isinstance(entries, list):
-                raise RefreshError(key, f"no list {LISTS[key]!r} in the answer")
+                raise RefreshError(key, f"no list {LISTS[key].key!r} in the answer")
             found += entries
             query = _next(key, page)
             if query is None:

@@ -28,7 +28,7 @@ def rules_from_list(provider: str, entries: Iterable[Any], since: str) -> list[R
 
 
 def _rule(provider: str, entry: Entry, since: str) -> Rule | None:
-    names, fields = READERS[provider](entry)
+    names, fields = LISTS[provider].read(entry)
     groups = {group: _without_none(values) for group, values in fields.items()}
     groups = {group: values for group, values in groups.items() if values}
     if not names or not groups:
@@ -38,7 +38,7 @@ def _rule(provider: str, entry: Entry, since: str) -> Rule | None:
         "models": names,
         "at": [provider],
         "since": since,
-        "sources": [SOURCES[provider]],
+        "sources": [f"{provider}:{LISTS[provider].path}"],
         "sure": "told",
         **groups,
     }
@@ -239,35 +239,25 @@ def _bedrock(entry: Entry) -> tuple[list[str], Fields]:
     return _names(entry.get("modelId")), {"media": media}
 
 
-READERS: dict[str, Callable[[Entry], tuple[list[str], Fields]]] = {
-    "anthropic": _anthropic,
-    "bedrock": _bedrock,
-    "gemini": _gemini,
-    "groq": _groq,
-    "mistral": _mistral,
-    "ollama": _ollama,
-    "openrouter": _openrouter,
+class ProviderList(NamedTuple):
+    """How a provider lists its models: how an entry is read, where the list is, and its key in the
+    answer."""
+
+    read: Callable[[Entry], tuple[list[str], Fields]]
+    path: str
+    key: str = "data"
+
+
+LISTS = {
+    "anthropic": ProviderList(_anthropic, "/v1/models"),
+    "bedrock": ProviderList(_bedrock, "/foundation-models", "modelSummaries"),
+    "gemini": ProviderList(_gemini, "/v1beta/models", "models"),
+    "groq": ProviderList(_groq, "/openai/v1/models"),
+    "mistral": ProviderList(_mistral, "/v1/models"),
+    "ollama": ProviderList(_ollama, "/api/show", "models"),
+    "openrouter": ProviderList(_openrouter, "/api/v1/models"),
 }
 """Providers whose lists say more than names."""
-SOURCES = {
-    "anthropic": "anthropic:/v1/models",
-    "bedrock": "bedrock:/foundation-models",
-    "gemini": "gemini:/v1beta/models",
-    "groq": "groq:/openai/v1/models",
-    "mistral": "mistral:/v1/models",
-    "ollama": "ollama:/api/show",
-    "openrouter": "openrouter:/api/v1/models",
-}
-LISTS = {
-    "anthropic": "data",
-    "bedrock": "modelSummaries",
-    "gemini": "models",
-    "groq": "data",
-    "mistral": "data",
-    "ollama": "models",
-    "openrouter": "data",
-}
-"""The key of the list in a provider's answer."""
 
 
 def _names(*names: Any) -> list[str]:
