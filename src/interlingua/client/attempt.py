@@ -51,11 +51,7 @@ def with_dropped_thinking(
         place = places.get(_seal_at(wire, each.get("path")) or "", _NOWHERE)
         reason = f"the provider left it out ({each.get('reason')})"
         whole.dropped_block(
-            place.path,
-            place.kind,
-            reason,
-            message_id=place.message_id,
-            session_id=place.session_id,
+            place.path, place.kind, reason, message_id=place.message_id, session_id=place.session_id
         )
     return whole
 

@@ -359,8 +359,7 @@ class AsyncClient:
     def failed(self, call: Call, error: CallError) -> CallError:
         """An error on its way out."""
         logger.debug(
-            "call_failed",
-            extra={"call": call.id, "model": error.model, "kind": error.kind.value},
+            "call_failed", extra={"call": call.id, "model": error.model, "kind": error.kind.value}
         )
         return self.layers.error(call, error)
 

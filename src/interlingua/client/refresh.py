@@ -43,9 +43,7 @@ class RefreshError(InterlinguaError):
 
 
 async def listed_rules(
-    provider: Provider,
-    environ: Mapping[str, str] | None = None,
-    transport: Transport | None = None,
+    provider: Provider, environ: Mapping[str, str] | None = None, transport: Transport | None = None
 ) -> list[Rule]:
     """What a provider says of its models today."""
     if provider.key not in LISTS:

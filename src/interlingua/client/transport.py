@@ -122,11 +122,7 @@ class HttpTransport:
         raise failed  # outside, so that it carries nothing of aiohttp's, headers above all
 
     async def _ask(
-        self,
-        request: HttpRequest,
-        connect: float | None,
-        total: float | None,
-        tenant: str | None,
+        self, request: HttpRequest, connect: float | None, total: float | None, tenant: str | None
     ) -> ClientResponse:
         url = _url(request.url)
         way = self.way_to(url.scheme, url.host or "")

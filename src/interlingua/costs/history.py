@@ -61,9 +61,7 @@ def reprice(
             yield Repriced(message, old, None, version, usage, str(error))
             continue
         new = usage.replace(
-            cost_usd=cost.total,
-            cost_breakdown=cost.breakdown,
-            pricing_version=cost.pricing_version,
+            cost_usd=cost.total, cost_breakdown=cost.breakdown, pricing_version=cost.pricing_version
         )
         yield Repriced(message, old, cost.total, version, new)
 

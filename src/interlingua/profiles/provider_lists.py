@@ -207,10 +207,7 @@ def _mistral(entry: Entry) -> tuple[list[str], Fields]:
     fields: Fields = {
         "limits": {"context": _count(entry.get("max_context_length"))},
         "tools": {"calls": _yes_or_no(able.get("function_calling"))},
-        "media": {
-            "image": _yes_or_no(able.get("vision")),
-            "audio": _yes_or_no(able.get("audio")),
-        },
+        "media": {"image": _yes_or_no(able.get("vision")), "audio": _yes_or_no(able.get("audio"))},
     }
     if able.get("reasoning") is False:
         fields["reasoning"] = {"carrier": "none"}

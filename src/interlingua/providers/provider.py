@@ -107,14 +107,7 @@ class Secret:
 
 
 Style = Literal[
-    "bearer",
-    "x-api-key",
-    "x-goog-api-key",
-    "api-key",
-    "query",
-    "aws-sigv4",
-    "google-token",
-    "none",
+    "bearer", "x-api-key", "x-goog-api-key", "api-key", "query", "aws-sigv4", "google-token", "none"
 ]
 """How a request says who is asking. `query` puts the key in the address as `key=`."""
 

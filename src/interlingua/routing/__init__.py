@@ -35,14 +35,7 @@ from interlingua.routing.swap import (
     parse_command,
     split_override,
 )
-from interlingua.routing.turn import (
-    DelegateRequest,
-    Needs,
-    PatternStats,
-    Turn,
-    needs_of,
-    turn_of,
-)
+from interlingua.routing.turn import DelegateRequest, Needs, PatternStats, Turn, needs_of, turn_of
 
 __all__ = [
     "MODES",

@@ -302,10 +302,7 @@ class Router:
         return self._config
 
     def route(
-        self,
-        turn: Turn,
-        emit: Emit | None = None,
-        capabilities: CapabilityLookup | None = None,
+        self, turn: Turn, emit: Emit | None = None, capabilities: CapabilityLookup | None = None
     ) -> Decision:
         """Decides and emits the decision through `emit` (of the turn's trace), also if there is no
         model. An override that names no model raises before anything is emitted, since no turn

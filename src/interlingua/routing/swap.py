@@ -98,36 +98,19 @@ def shortcoming_of(needs: Needs, record: Capabilities | None) -> Failure | None:
     if window is not None and tokens > window:
         text = f"about {tokens:,} tokens do not fit into its window of {window:,}"
         return Failure(FailureCode.EXCEEDS_CONTEXT_WINDOW, text)
-    for needed, field, default, code, text in _SWITCHES:
-        declared = getattr(record, field) if record is not None else None
-        if getattr(needs, needed) and not (default if declared is None else declared):
-            return Failure(code, text)
+    for name, default, code, words in _SWITCHES:
+        declared = getattr(record, f"supports_{name}") if record is not None else None
+        if getattr(needs, name) and not (default if declared is None else declared):
+            return Failure(code, f"it does not support {words}")
     return None
 
 
 _SWITCHES = (
-    (
-        "tools",
-        "supports_tools",
-        True,
-        FailureCode.NO_TOOL_SUPPORT,
-        "it does not support tools",
-    ),
-    (
-        "system_prompt",
-        "supports_system_prompt",
-        True,
-        FailureCode.NO_SYSTEM_PROMPT_SUPPORT,
-        "it does not support system prompts",
-    ),
-    (
-        "structured_output",
-        "supports_structured_output",
-        False,
-        FailureCode.NO_STRUCTURED_OUTPUT_SUPPORT,
-        "it does not support structured output",
-    ),
+    ("tools", True, FailureCode.NO_TOOL_SUPPORT, "tools"),
+    ("system_prompt", True, FailureCode.NO_SYSTEM_PROMPT_SUPPORT, "system prompts"),
+    ("structured_output", False, FailureCode.NO_STRUCTURED_OUTPUT_SUPPORT, "structured output"),
 )
+"""What a turn may need, whether it is there if nothing is declared, and what to say if not."""
 
 
 def _image_problem(needs: Needs, record: Capabilities | None) -> str | None:

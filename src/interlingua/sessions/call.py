@@ -25,12 +25,7 @@ from interlingua.dialects.kernel.wire import decode_quickly, encode
 from interlingua.dialects.record import Written
 from interlingua.errors import LossError
 from interlingua.events.payloads import LlmCallCompleted, LlmCallFailed, LlmCallStarted
-from interlingua.model.blocks import (
-    RedactedThinkingBlock,
-    TextBlock,
-    ThinkingBlock,
-    ToolUseBlock,
-)
+from interlingua.model.blocks import RedactedThinkingBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.events import Event, MessageComplete, StreamError
 from interlingua.model.exchange import ErrorKind, Options, ProviderError, Request, Response
 from interlingua.model.ids import Ulids

@@ -34,11 +34,7 @@ class _Job:
     __slots__ = ("durable", "error", "future", "large", "loop", "make", "result")
 
     def __init__(
-        self,
-        make: Make[Any],
-        loop: asyncio.AbstractEventLoop,
-        large: bool,
-        durable: bool,
+        self, make: Make[Any], loop: asyncio.AbstractEventLoop, large: bool, durable: bool
     ) -> None:
         self.make = make
         self.large = large

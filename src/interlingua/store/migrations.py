@@ -49,10 +49,7 @@ _REFERENCE = (
 )""",
 )
 """Small tables that belong to no session: in a distributed database each machine has a copy."""
-_SEARCH_ANEW = (
-    "DELETE FROM message_texts",
-    "UPDATE sessions SET indexed_count = 0",
-)
+_SEARCH_ANEW = ("DELETE FROM message_texts", "UPDATE sessions SET indexed_count = 0")
 """Version 2 finds text without spaces between words; who searches next makes the index again."""
 
 

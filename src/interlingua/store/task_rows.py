@@ -126,14 +126,8 @@ class TaskUpdate(NamedTuple):
     """The run was to be stopped, has stopped, and continues with messages that came since."""
 
 
-_SQLITE = {
-    "lock": "",
-    "size": "length(CAST(message_json AS BLOB))",
-}
-_POSTGRES = {
-    "lock": " FOR UPDATE OF t",
-    "size": "octet_length(message_json::text)",
-}
+_SQLITE = {"lock": "", "size": "length(CAST(message_json AS BLOB))"}
+_POSTGRES = {"lock": " FOR UPDATE OF t", "size": "octet_length(message_json::text)"}
 _FIXED = ("id", "owner", "cwd", "web_search", "created_at")
 """Columns of a task that never change."""
 CHANGING = tuple([column for column in TASKS.columns if column not in _FIXED])

@@ -188,10 +188,7 @@ class Batch:
     """
 
     def __init__(
-        self,
-        dispatcher: Dispatcher,
-        calls: Message | Iterable[ToolUseBlock],
-        context: CallContext,
+        self, dispatcher: Dispatcher, calls: Message | Iterable[ToolUseBlock], context: CallContext
     ) -> None:
         blocks = calls.content if isinstance(calls, Message) else calls
         self._dispatcher = dispatcher

@@ -26,11 +26,7 @@ MAX_INPUT_LEVELS = 200
 
 # What a tool without a schema takes: free text arrives as {"input": text}; what a provider's own
 # tool takes is the provider's business.
-_FREE_TEXT = {
-    "type": "object",
-    "properties": {"input": {"type": "string"}},
-    "required": ["input"],
-}
+_FREE_TEXT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 _ANY_OBJECT = {"type": "object"}
 
 _MAX_MESSAGE = 300

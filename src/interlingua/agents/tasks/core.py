@@ -97,14 +97,7 @@ def queue(
     """Give a task a message. With `holder` the task is claimed for it, if it is idle."""
     event = events.queued(message_id)
     result: QueueResult = yield lambda store: store.queue_message(
-        id,
-        message_id,
-        message,
-        event,
-        holder=holder,
-        seconds=LEASE,
-        most=most,
-        key_id=key_id,
+        id, message_id, message, event, holder=holder, seconds=LEASE, most=most, key_id=key_id
     )
     return result
 

@@ -304,15 +304,11 @@ DOCS: dict[tuple[str, str], Doc] = {
     ("GET", "/sessions/{id}/messages"): Doc(
         "Messages, in order: the last ones, or those before, after or around one.",
         _page("messages", _ANY),
-        parameters=(
-            _LIMIT,
-            *_texts("before after around"),
-        ),
+        parameters=(_LIMIT, *_texts("before after around")),
         errors=(400, 404),
     ),
     ("GET", "/sessions/{id}/summary"): Doc(
-        "Tokens and cost by model, what caching saved, changes of model, branches.",
-        errors=(404,),
+        "Tokens and cost by model, what caching saved, changes of model, branches.", errors=(404,)
     ),
     ("POST", "/sessions/{id}/redaction"): Doc(
         "What redaction would take out of a session, and where.",
@@ -350,11 +346,7 @@ DOCS: dict[tuple[str, str], Doc] = {
     ("GET", "/tasks"): Doc(
         "The caller's tasks that live, the newest first; with `ended=true` a page of all.",
         _TASKS,
-        parameters=(
-            _query("ended", _FLAG),
-            _LONG_LIMIT,
-            _query("before", _TEXT),
-        ),
+        parameters=(_query("ended", _FLAG), _LONG_LIMIT, _query("before", _TEXT)),
         errors=(400,),
     ),
     ("GET", "/events"): Doc("The caller's tasks, and each as it changes.", _TASKS, errors=(400,)),
@@ -365,10 +357,7 @@ DOCS: dict[tuple[str, str], Doc] = {
         errors=(404,),
     ),
     ("GET", "/queued-messages"): Doc(
-        "The same.",
-        _list(_ref("Queued")),
-        parameters=(_query("task", _TEXT),),
-        errors=(404,),
+        "The same.", _list(_ref("Queued")), parameters=(_query("task", _TEXT),), errors=(404,)
     ),
     ("GET", "/task/{id}"): Doc("One task, with what waits.", _ONE_TASK, errors=(404,)),
     ("DELETE", "/task/{id}"): Doc(

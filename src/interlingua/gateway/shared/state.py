@@ -188,12 +188,7 @@ class Keys(Protocol):
 class Caps(Protocol):
     """Looks after limits of money, requests, tokens and calls at a time."""
 
-    async def reserve(
-        self,
-        arrival: Arrival,
-        most: Most,
-        targets: Sequence[Target],
-    ) -> Any:
+    async def reserve(self, arrival: Arrival, most: Most, targets: Sequence[Target]) -> Any:
         """Set aside what the request may cost, at the dearest of its targets; `Refusal` with 429
         where that is too much."""
 
@@ -258,12 +253,7 @@ class Trace(Protocol):
 class NoCaps:
     """Nothing is limited."""
 
-    async def reserve(
-        self,
-        arrival: Arrival,
-        most: Most,
-        targets: Sequence[Target],
-    ) -> Any:
+    async def reserve(self, arrival: Arrival, most: Most, targets: Sequence[Target]) -> Any:
         return None
 
     async def settle(self, exchange: Exchange) -> None:

@@ -148,9 +148,7 @@ class Adapter:
         self, chunks: Iterable[bytes], context: RequestContext = ...
     ) -> Iterator[Event]: ...
     def stream_response(
-        self,
-        chunks: AsyncIterable[bytes] | Iterable[bytes],
-        context: RequestContext = _NO_CONTEXT,
+        self, chunks: AsyncIterable[bytes] | Iterable[bytes], context: RequestContext = _NO_CONTEXT
     ) -> AsyncIterator[Event] | Iterator[Event]:
         """The events of a stream under our ids. The last one is `message_complete` with the message
         as `from_wire_response` gives it, or `error` with what had arrived."""

@@ -97,11 +97,7 @@ def so_far(message: Message, model: str, protocol: str, context: RequestContext)
 
 
 def _identified(
-    metadata: MessageMetadata,
-    model: str,
-    protocol: str,
-    context: RequestContext,
-    **changes: object,
+    metadata: MessageMetadata, model: str, protocol: str, context: RequestContext, **changes: object
 ) -> MessageMetadata:
     if context.gateway_key_id is not None:
         changes["extra"] = {**(metadata.extra or {}), KEY_ID: context.gateway_key_id}
@@ -146,11 +142,7 @@ def _plausible(usage: Usage | None, found: list[Diagnostic]) -> Usage | None:
 
 
 def _estimated(
-    message: Message,
-    model: str,
-    usage: Usage,
-    context: RequestContext,
-    found: list[Diagnostic],
+    message: Message, model: str, usage: Usage, context: RequestContext, found: list[Diagnostic]
 ) -> Usage | None:
     """Providers that count nothing still cost something. Nothing is made up for a message that
     never arrived."""
