@@ -25,8 +25,7 @@ from interlingua.adapt import formats
 from interlingua.adapt.convert import Kind, convert
 from interlingua.dialects.record import Written
 from interlingua.errors import DetectError, InterlinguaError, MissingExtraError
-from interlingua.gateway.sessions.api import own_sessions, session_row
-from interlingua.gateway.sessions.search import summary
+from interlingua.gateway.sessions.api import own_sessions, session_row, summary
 from interlingua.gateway.shared.bodies import read
 from interlingua.gateway.shared.callers import ApiError, answer
 from interlingua.gateway.shared.state import Principal

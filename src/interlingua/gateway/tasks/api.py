@@ -14,7 +14,7 @@ from starlette.responses import Response
 from interlingua.agents.tasks import events
 from interlingua.agents.tasks.core import new_message_id
 from interlingua.errors import InterlinguaError
-from interlingua.gateway.sessions.search import purge_session
+from interlingua.gateway.sessions.api import purge_session
 from interlingua.gateway.shared.bodies import flag, number, text_of
 from interlingua.gateway.shared.callers import JSON, ApiError, answer
 from interlingua.gateway.shared.feed import HEADERS, STREAM, cursor_of, event_stream
