@@ -340,11 +340,9 @@ def _allowed(fitter: Fitter, when: When, value: Any) -> bool:
         return False
     if value == 1 and type(value) in (int, float):
         return True
-    return (
-        fitter.effort_none
-        if when == "effort-none"
-        else (when == "no-thinking" and not fitter.thinking)
-    )
+    if when == "effort-none":
+        return fitter.effort_none
+    return when == "no-thinking" and not fitter.thinking
 
 
 def _why(when: When, option: str) -> str:

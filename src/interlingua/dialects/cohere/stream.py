@@ -567,11 +567,9 @@ class StreamReader:
 
     def _call_end(self, wire: Wire) -> list[Event]:
         part = self._call(wire)
-        return (
-            []
-            if part is None or self._answer is None
-            else self._answer.close(part.index, part.index)
-        )
+        if part is None or self._answer is None:
+            return []
+        return self._answer.close(part.index, part.index)
 
     def _call(self, wire: Wire) -> Part | None:
         index = CALLS + require_key(wire, "index", int)

@@ -156,11 +156,9 @@ def _read_format(wire: Wire) -> Reading:
     kind, typed, schema = spelling.get("type"), spelling.get("mime_type"), spelling.get("schema")
     if kind != "text":
         bare = (type(kind) is not str or kind not in _FORMS) and bool(spelling)
-        return (
-            {"response_format": ResponseFormat("json_schema", schema=spelling)}
-            if bare
-            else NOT_OURS
-        )
+        if bare:
+            return {"response_format": ResponseFormat("json_schema", schema=spelling)}
+        return NOT_OURS
     if schema is not None and type(schema) is not dict:
         return NOT_OURS
     return _of_type(typed if typed is not None else beside, schema)

@@ -47,11 +47,9 @@ def keep(dialect: str, rest: Wire | None, spelling: Wire | None = None) -> Raw |
 def content_of(dialect: str, raw: Raw | None) -> Wire:
     """The content that `keep` kept for this dialect."""
     own_raw = raw_of(dialect, raw)
-    return (
-        {key: value for key, value in own_raw.items() if key != FORM}
-        if FORM in own_raw
-        else own_raw
-    )
+    if FORM in own_raw:
+        return {key: value for key, value in own_raw.items() if key != FORM}
+    return own_raw
 
 
 def raw_of(dialect: str, raw: Raw | None) -> Wire:

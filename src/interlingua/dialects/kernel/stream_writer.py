@@ -361,11 +361,9 @@ class BlockQueue(ABC, Generic[S]):
 
     def _end_call(self, open_block: S, event: ToolUseEnd) -> list[Frame]:
         self._current = None
-        return (
-            []
-            if open_block.start is None
-            else self._end(open_block, call_of(open_block.start, event))
-        )
+        if open_block.start is None:
+            return []
+        return self._end(open_block, call_of(open_block.start, event))
 
     def _with_turns(self, partial: Message) -> list[tuple[Block, bool]]:
         """The blocks of a message that broke off, and whether each had its turn."""

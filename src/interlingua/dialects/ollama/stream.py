@@ -387,11 +387,9 @@ class ForeignWriter(PieceWriter):
         self._current = None
         if open_block.kind is None:
             return self._whole(block)
-        return (
-            self._write_text(open_block, block.text[open_block.length :])
-            if type(block) in KINDS
-            else []
-        )
+        if type(block) in KINDS:
+            return self._write_text(open_block, block.text[open_block.length :])
+        return []
 
     def _whole(self, block: Block) -> list[Frame]:
         parts = write_parts((block,), Role.ASSISTANT, QUIET, is_answer=True)

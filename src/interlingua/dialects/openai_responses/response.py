@@ -101,11 +101,9 @@ def _read_output(wire: Wire) -> Message:
     items = messages.ItemReader(is_output=True, seed=id if type(id) is str else None)
     items.read(output or [], ".output")
     items.flush()
-    return (
-        items.messages[0]
-        if items.messages
-        else Message(Role.ASSISTANT, metadata=messages.MODEL_MESSAGE)
-    )
+    if items.messages:
+        return items.messages[0]
+    return Message(Role.ASSISTANT, metadata=messages.MODEL_MESSAGE)
 
 
 def _is_response(wire: Wire) -> bool:
