@@ -15,7 +15,7 @@ from typing import Any, TypeGuard
 import msgspec
 
 from interlingua.dialects.kernel.calls import OpenCalls
-from interlingua.dialects.kernel.errors import ShapeError, at_path, require
+from interlingua.dialects.kernel.errors import ShapeError, require
 from interlingua.dialects.kernel.preserved import Preserved, spelling_of
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
@@ -49,10 +49,13 @@ def read_calls(
     found: list[Diagnostic],
 ) -> list[Block]:
     """Calls, of which the first one has this number in its message."""
-    return [
-        at_path(f".tool_calls[{number}]", read, wire, origin, first + number, found)
-        for number, wire in enumerate(listed)
-    ]
+    calls: list[Block] = []
+    try:
+        for wire in listed:
+            calls.append(read(wire, origin, first + len(calls), found))
+    except ShapeError as error:
+        raise error.inside(f".tool_calls[{len(calls)}]") from None
+    return calls
 
 
 def message_of(
