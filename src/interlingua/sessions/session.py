@@ -6,7 +6,7 @@
         call = turn.call()
         answer = call.complete(post(call.wire))      # any HTTP client will do
 
-`base.py` has their methods.
+`base.py` has their methods (docs/decisions/0046-one-source-for-sync-and-async.md).
 """
 
 from __future__ import annotations
