@@ -348,3 +348,24 @@ def _anew(row: Any, name: str, folder: Path) -> Any:
 def _signatures(transcript: Transcript) -> list[str]:
     blocks = (block for message in transcript.messages for block in message.content)
     return [each.signature for each in blocks if getattr(each, "signature", None)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ({"content": [{"type": "text", "text": "hi"}, "*"]}, "a part of type None"),
+        ({"tool_calls": [{"id": "a", "type": "function", "function": None}]}, "functions only"),
+        (
+            {"tool_calls": [{"id": "a", "type": "custom", "custom": {"name": "x", "input": "y"}}]},
+            "functions only",
+        ),
+    ],
+)
+def test_what_is_no_part_and_no_call_is_reported(
+    answer: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", **answer}]
+    file = tmp_path / "rows.jsonl"
+    file.write_text(json.dumps({"messages": messages}))
+    there = transcripts.draft(transcripts.read(file, "hf-messages"), "sharegpt")
+    assert any(reason in loss.reason for loss in there.report)

@@ -315,7 +315,11 @@ def _turns(message: Row, pictures: list[str], report: Report) -> Iterator[Row]:
         report.add("downgraded", "$.messages", "a refusal is written as text", "warning", "refusal")
     if message.get("audio"):
         report.add("dropped", "$.messages", "a turn cannot hold audio", "warning", "audio")
-    calls = [call["function"] for call in message.get("tool_calls") or () if "function" in call]
+    functions = [members(members(call).get("function")) for call in message.get("tool_calls") or ()]
+    calls = [function for function in functions if {"name", "arguments"} <= function.keys()]
+    if len(calls) < len(functions):
+        reason = "a turn can hold calls of functions only"
+        report.add("dropped", "$.messages", reason, "warning", "tool_use")
     if text or not calls:
         yield {"from": WRITTEN[message["role"]], "value": text}
     if calls:
@@ -346,7 +350,7 @@ def _text(content: Any, pictures: list[str], report: Report) -> str:
                 pictures.append(url)
                 texts.append(PICTURE)
             case _:
-                reason = f"a turn cannot hold a part of type {part.get('type')}"
+                reason = f"a turn cannot hold a part of type {members(part).get('type')}"
                 report.add("dropped", "$.messages", reason, "warning")
     return "".join(texts)
 
