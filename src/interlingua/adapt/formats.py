@@ -80,7 +80,11 @@ def read(
             return view(source).read_request(plain)
         return view(source).read_response(plain)
     if source == CANONICAL:
-        return _read_canonical(data, kind)
+        if not isinstance(data, (bytes, str)):
+            data = codec.dumps(data)
+        if data.lstrip()[:1] in (b"[", "["):
+            return Request(tuple(codec.loads(data, list[Message])))
+        return codec.loads(data, Request) if kind == "request" else codec.loads(data, Response)
     if source in PRESETS:
         return _read_preset(parse(data, source), source, kind)
     raise unknown_format(source)
@@ -126,14 +130,6 @@ def is_bare(parsed: Any) -> bool:
         and all(isinstance(each, dict) and ("role" in each or "type" in each) for each in parsed)
         and any("role" in each for each in parsed)
     )
-
-
-def _read_canonical(data: Any, kind: str) -> Request | Response:
-    if not isinstance(data, (bytes, str)):
-        data = codec.dumps(data)
-    if data.lstrip()[:1] in (b"[", "["):
-        return Request(tuple(codec.loads(data, list[Message])))
-    return codec.loads(data, Request) if kind == "request" else codec.loads(data, Response)
 
 
 def write(

@@ -196,7 +196,14 @@ class Counts(NamedTuple):
         if type(old) is dict and not _differing(self._usage({**old, **derived}), usage):
             out = dict(old)
         else:
-            self._report(usage, counts, recorder)
+            # what the wire's counts cannot say of ours
+            written = self._usage(counts)
+            for name in _differing(written, usage):
+                if getattr(usage, name) is None:
+                    recorder.filled(usage, name, str(getattr(written, name)))
+                else:
+                    reason = f"{recorder.dialect} counts otherwise: see what was written"
+                    recorder.lost(usage, name, reason, kind="approximated")
             gone = [
                 key
                 for key in gone
@@ -239,16 +246,6 @@ class Counts(NamedTuple):
     def _is_cached(self, key: str, usage: Usage) -> bool:
         """Whether all that is known of the prompt is what came from the cache."""
         return key == self.prompt and usage.input_tokens is None
-
-    def _report(self, usage: Usage, counts: Mapping[str, int], recorder: LossRecorder) -> None:
-        """What the wire's counts cannot say of ours."""
-        written = self._usage(counts)
-        for name in _differing(written, usage):
-            if getattr(usage, name) is None:
-                recorder.filled(usage, name, str(getattr(written, name)))
-            else:
-                reason = f"{recorder.dialect} counts otherwise: see what was written"
-                recorder.lost(usage, name, reason, kind="approximated")
 
 
 def _differing(one: Usage, other: Usage) -> list[str]:

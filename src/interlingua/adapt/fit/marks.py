@@ -49,7 +49,9 @@ def fit_marks(fitter: Fitter) -> None:
         gone |= dict.fromkeys(others, "limits.cache_marks")
     lasting = _lasting(fitter, [each for each in left if id(each.value) not in gone])
     if gone or lasting:
-        _apply(fitter, gone, lasting)
+        edits = _MarkEdits(fitter, gone, lasting)
+        fitter.tools = tuple([edits.of(tool) for tool in fitter.tools])
+        fitter.messages = tuple([edits.message(message) for message in fitter.messages])
 
 
 def _copy_shared(fitter: Fitter) -> None:
@@ -169,12 +171,6 @@ def _letters(value: Any) -> int:
 
 
 _MUCH = 1 << 20
-
-
-def _apply(fitter: Fitter, gone: dict[int, str], lasting: dict[int, tuple[str, str]]) -> None:
-    edits = _MarkEdits(fitter, gone, lasting)
-    fitter.tools = tuple([edits.of(tool) for tool in fitter.tools])
-    fitter.messages = tuple([edits.message(message) for message in fitter.messages])
 
 
 class _MarkEdits:

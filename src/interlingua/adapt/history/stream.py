@@ -241,17 +241,14 @@ class StreamRewriter:
         if new is event.block:
             return [*held, event]
         if type(new) is TextBlock is not type(event.block):
-            return self._summary(event, new)
+            # compacted history or speech that is written as text for the target
+            index, choice = event.index, event.choice
+            return [
+                BlockStart(index, new.replace(text=""), choice=choice),
+                TextDelta(index, new.text, choice=choice),
+                BlockEnd(index, new, choice=choice, frame=event.frame),
+            ]
         return [*held, BlockEnd(event.index, new, choice=event.choice, frame=event.frame)]
-
-    def _summary(self, event: BlockEnd, new: Any) -> list[Event]:
-        """Compacted history or speech that is written as text for the target."""
-        index, choice = event.index, event.choice
-        return [
-            BlockStart(index, new.replace(text=""), choice=choice),
-            TextDelta(index, new.text, choice=choice),
-            BlockEnd(index, new, choice=choice, frame=event.frame),
-        ]
 
     # -- calls ------------------------------------------------------------------------------------
 

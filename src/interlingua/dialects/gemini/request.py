@@ -619,18 +619,12 @@ def write_request(request: Request, recorder: LossRecorder) -> Wire:
     if request.options is not _NO_OPTIONS:
         write_options(request.options, body, own_raw, request.raw, recorder)
     if request.continues is not None:
-        _write_continues(body, request, request.continues, recorder)
+        if request.continues.token is not None:
+            body["continuationToken"] = request.continues.token
+        if request.continues != Continues(token=request.continues.token):
+            recorder.unwritten(request.continues, _TOKEN)
+            reason = "only a token goes on from here"
+            recorder.lost(request, "continues", reason, kind="approximated")
     if spelling.get("model") is True and request.model is not None:
         body["model"] = request.model
     return body if request.raw is None else restore_raw(body, request, request.raw, recorder)
-
-
-def _write_continues(
-    body: Wire, request: Request, continues: Continues, recorder: LossRecorder
-) -> None:
-    if continues.token is not None:
-        body["continuationToken"] = continues.token
-    if continues != Continues(token=continues.token):
-        recorder.unwritten(continues, _TOKEN)
-        reason = "only a token goes on from here"
-        recorder.lost(request, "continues", reason, kind="approximated")

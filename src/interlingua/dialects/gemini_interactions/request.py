@@ -379,15 +379,11 @@ def write_request(request: Request, recorder: LossRecorder) -> Wire:
         write_labels(request.options, request.raw, out, recorder)
     restore_raw(out, request.options, request.options.raw, recorder)
     if request.continues is not None:
-        _write_continues(request.continues, out, recorder)
+        for key, attr in _CONTINUES.items():
+            item = getattr(request.continues, attr)
+            if item is not None:
+                out[key] = item
+        for name in ("conversation_id", "prompt", "items"):
+            if getattr(request.continues, name):
+                recorder.lost(request.continues, name, severity="error")
     return out if request.raw is None else restore_raw(out, request, request.raw, recorder)
-
-
-def _write_continues(continues: Continues, out: Wire, recorder: LossRecorder) -> None:
-    for key, attr in _CONTINUES.items():
-        item = getattr(continues, attr)
-        if item is not None:
-            out[key] = item
-    for name in ("conversation_id", "prompt", "items"):
-        if getattr(continues, name):
-            recorder.lost(continues, name, severity="error")

@@ -162,7 +162,11 @@ def _write_messages(request: Request, out: Wire, recorder: LossRecorder) -> set[
         return set()
     writer = ItemWriter(recorder)
     writer.tools = request.tools
-    _give_references(request, writer, spelling)
+    # references go where they stood: by their number while they are as many, else by id
+    if request.continues is not None and request.continues.items:
+        ids = request.continues.items
+        writer.by_number = spelling.get("references") == len(ids)
+        writer.references = dict(enumerate(ids)) if writer.by_number else {id: id for id in ids}
     for aside in spelling.get("asides", ()):
         writer.aside(aside, request.raw)
     for message in messages[start:] if start else messages:
@@ -193,14 +197,6 @@ def _is_one_string(messages: tuple[Message, ...], start: int) -> bool:
         and is_plain(message.content[0])
         and message.metadata.provider_raw is None
     )
-
-
-def _give_references(request: Request, writer: ItemWriter, spelling: Wire) -> None:
-    """References go where they stood: by their number while they are as many, else by id."""
-    if request.continues is not None and request.continues.items:
-        ids = request.continues.items
-        writer.by_number = spelling.get("references") == len(ids)
-        writer.references = dict(enumerate(ids)) if writer.by_number else {id: id for id in ids}
 
 
 def _write_unplaced(request: Request, writer: ItemWriter, recorder: LossRecorder) -> None:
