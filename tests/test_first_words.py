@@ -169,7 +169,7 @@ def test_a_chat_runs_the_functions_of_its_session(provider: Provider, tmp_path: 
     async def main() -> list[il.Message]:
         async with await il.open_async_store(tmp_path / "c.db") as store, il.AsyncClient() as c:
             session = await il.AsyncSession.create(store, model="claude-sonnet-4-6", tools=[echo])
-            chat = il.Chat(session, c)
+            chat = il.AsyncChat(session, c)
             async for _ in chat.say({"role": "user", "content": "echo this"}, temperature=0):
                 pass
             return await session.messages()

@@ -63,7 +63,7 @@ def main(client: il.Client, store: il.Store) -> None:
 
 async def chat(client: il.AsyncClient, session: il.AsyncSession) -> None:
     assert_type((await client.parse("local", "hi", City)).value, City)
-    async for said in il.Chat(session, client).say("hi", max_tokens=5):
+    async for said in il.AsyncChat(session, client).say("hi", max_tokens=5):
         print(said.type)
 '''
 

@@ -10,19 +10,32 @@ from interlingua.adapt.history.retell import Retold as Retold
 from interlingua.adapt.history.retell import retell as retell
 from interlingua.adapt.stream_convert import StreamConverter as StreamConverter
 from interlingua.adapt.stream_convert import stream_convert as stream_convert
+from interlingua.agents.chat.chat import AsyncChat as AsyncChat
 from interlingua.agents.chat.chat import Chat as Chat
 from interlingua.agents.chat.delegate import Delegation as Delegation
 from interlingua.agents.tasks.agent import Agent as Agent
 from interlingua.agents.tasks.agent import AsyncAgent as AsyncAgent
 from interlingua.client.answer import Answer as Answer
+from interlingua.client.answer import Middleware as Middleware
 from interlingua.client.answer import Parsed as Parsed
 from interlingua.client.answer import Run as Run
 from interlingua.client.client import AsyncClient as AsyncClient
+from interlingua.client.errors import AuthError as AuthError
+from interlingua.client.errors import CallCancelledError as CallCancelledError
 from interlingua.client.errors import CallError as CallError
+from interlingua.client.errors import CallTimeoutError as CallTimeoutError
+from interlingua.client.errors import ContextOverflowError as ContextOverflowError
+from interlingua.client.errors import InvalidRequestError as InvalidRequestError
+from interlingua.client.errors import NetworkError as NetworkError
 from interlingua.client.errors import OutputError as OutputError
+from interlingua.client.errors import ProviderFailure as ProviderFailure
+from interlingua.client.errors import RateLimitError as RateLimitError
+from interlingua.client.errors import ServerError as ServerError
+from interlingua.client.errors import TooLargeError as TooLargeError
 from interlingua.client.sync import Client as Client
 from interlingua.costs.cost import Cost as Cost
 from interlingua.costs.cost import UnknownCostError as UnknownCostError
+from interlingua.costs.cost import priced as priced
 from interlingua.costs.table import PriceTable as PriceTable
 from interlingua.dialects.record import Dialect as Dialect
 from interlingua.dialects.record import Written as Written
@@ -152,15 +165,19 @@ __all__ = [
     "Answer",
     "AssistantMessage",
     "AsyncAgent",
+    "AsyncChat",
     "AsyncClient",
     "AsyncSession",
     "AsyncStore",
     "AudioBlock",
+    "AuthError",
     "Block",
     "Bus",
     "Cache",
+    "CallCancelledError",
     "CallContext",
     "CallError",
+    "CallTimeoutError",
     "Capabilities",
     "Changes",
     "Chat",
@@ -169,6 +186,7 @@ __all__ = [
     "CompactionBlock",
     "ConflictError",
     "ContentBlock",
+    "ContextOverflowError",
     "Continues",
     "Converter",
     "Cost",
@@ -188,6 +206,7 @@ __all__ = [
     "ImageBlock",
     "ImageSource",
     "InterlinguaError",
+    "InvalidRequestError",
     "Loss",
     "LossError",
     "McpServer",
@@ -195,8 +214,10 @@ __all__ = [
     "Message",
     "MessageMetadata",
     "MessageStatus",
+    "Middleware",
     "MissingExtraError",
     "ModelEntry",
+    "NetworkError",
     "NoModelError",
     "NotFoundError",
     "Options",
@@ -205,6 +226,8 @@ __all__ = [
     "PriceTable",
     "Profile",
     "ProviderError",
+    "ProviderFailure",
+    "RateLimitError",
     "ReadError",
     "Reasoning",
     "RedactedThinkingBlock",
@@ -223,6 +246,7 @@ __all__ = [
     "RoutingRecord",
     "Run",
     "SchemaError",
+    "ServerError",
     "Session",
     "SessionError",
     "SideEffects",
@@ -236,6 +260,7 @@ __all__ = [
     "SwapPlan",
     "TextBlock",
     "ThinkingBlock",
+    "TooLargeError",
     "ToolChoice",
     "ToolDefinition",
     "ToolInputError",
@@ -274,6 +299,7 @@ __all__ = [
     "open_async_store",
     "open_store",
     "plan",
+    "priced",
     "profile_of",
     "recover",
     "retell",

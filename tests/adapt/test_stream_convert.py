@@ -378,3 +378,66 @@ def test_frames_after_the_end_go_home(name: str) -> None:
     more = [frames[0]._replace(event=None, data=data) for data in ("[DONE]", "{}", "", "null")]
     events = streams.read(il.dialect(name), [*frames, *more])
     assert streams.write(il.dialect(name), events) == [*frames, *more]
+
+
+def wires_of(name: str, data: bytes) -> list[dict[str, Any]]:
+    """The JSON of each frame, as an SDK gives it."""
+    pieces = decoder(name)
+    frames = [each for each in (*pieces.feed(data), *pieces.close()) if each.data != "[DONE]"]
+    wires = [(each.event, json.loads(each.data)) for each in frames]
+    return [{event: wire} if name == "bedrock" else wire for event, wire in wires]
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+@pytest.mark.parametrize("block", [TEXT, CALL], ids=["text", "call"])
+def test_dicts_lines_text_and_bytes_give_the_same(name: str, block: il.Block) -> None:
+    data, target = stream_of(name, block), OTHER[name]
+    expected = converted(data, name, target)
+    assert b"".join(il.stream_convert(wires_of(name, data), name, target)) == expected
+    assert b"".join(il.stream_convert(wires_of(name, data), to=target)) == expected
+    assert b"".join(il.stream_convert(data, to=target)) == expected
+    if name != "bedrock":  # its frames are binary
+        lines = data.decode().splitlines()
+        assert b"".join(il.stream_convert(lines, name, target)) == expected
+        assert b"".join(il.stream_convert(iter(data.splitlines()), to=target)) == expected
+        assert b"".join(il.stream_convert([data.decode()], to=target)) == expected
+
+
+def test_chunks_of_sdks_are_converted() -> None:
+    openai = pytest.importorskip("openai.types.chat")
+    data = stream_of("openai-chat", TEXT)
+    chunks = [openai.ChatCompletionChunk.model_validate(w) for w in wires_of("openai-chat", data)]
+    stream = il.stream_convert(chunks, to="anthropic")
+    assert b"".join(stream) == converted(data, "openai-chat", "anthropic")
+    assert stream.report == il.stream_convert([data], "openai-chat", "anthropic").report
+
+    genai = pytest.importorskip("google.genai.types")
+    data = stream_of("gemini", TEXT)
+    pieces = [genai.GenerateContentResponse.model_validate(w) for w in wires_of("gemini", data)]
+    assert b"".join(il.stream_convert(pieces, to="anthropic")) == converted(
+        data, "gemini", "anthropic"
+    )
+
+
+def test_objects_are_converted_while_they_are_waited_for() -> None:
+    data = stream_of("anthropic", TEXT)
+
+    async def chunks() -> AsyncIterator[dict[str, Any]]:
+        for wire in wires_of("anthropic", data):
+            yield wire
+
+    async def main() -> bytes:
+        stream = il.stream_convert(chunks(), to="openai")
+        out = b"".join([piece async for piece in stream])
+        assert stream.report is not None
+        return out
+
+    assert asyncio.run(main()) == converted(data, "anthropic", "openai-chat")
+
+
+@pytest.mark.parametrize("value", [3, {"type": "message_start"}, [3], [None], None])
+def test_what_is_no_stream_is_a_type_error_that_says_what_is_taken(value: Any) -> None:
+    with pytest.raises(TypeError, match="takes bytes, text, lines, dicts and chunks of an SDK"):
+        list(il.stream_convert(value, "anthropic", "openai-chat"))
+    with pytest.raises(TypeError, match="needs a target"):
+        il.stream_convert([b""], "anthropic")

@@ -14,7 +14,7 @@ requirement = pytest.mark.requirement
 @requirement("S002-44")
 def test_a_tool_definition_has_these_fields_and_no_overrides() -> None:
     tool = ToolDefinition("read_file", "Reads.", {"type": "object"}, SideEffects.READ)
-    assert tool.requires_workspace is True
+    assert tool.requires_workspace is False  # docs/differences.md
     assert plain(tool) == {
         "name": "read_file",
         "description": "Reads.",

@@ -15,7 +15,7 @@ import interlingua as il
 from interlingua.adapt import converter
 from interlingua.adapt import request as road
 from interlingua.adapt.request import adapt, write
-from interlingua.agents.chat.chat import Chat
+from interlingua.agents.chat.chat import AsyncChat
 from interlingua.client.client import AsyncClient
 from interlingua.client.transport import HttpRequest, Limits
 from interlingua.model.metadata import MessageMetadata
@@ -124,7 +124,7 @@ def test_a_chat_with_a_client_writes_once_as_well_and_logs_what_it_leaves_out_on
         async with await open_async_store(tmp_path / "s.db") as store:
             session = await il.AsyncSession.create(store, model=MODEL)
             await session.append(*HISTORY)
-            chat = Chat(session, client)
+            chat = AsyncChat(session, client)
             async for _ in chat.say("first"):
                 pass
             caplog.clear()

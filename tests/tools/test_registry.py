@@ -98,8 +98,22 @@ def test_a_registered_tool_and_its_schema_are_the_very_same_objects() -> None:
 
 
 @pytest.mark.requirement("S002-44")
-@pytest.mark.parametrize("name", ["a", "read_file", "a1_b2", "mcp__server__tool", "x" * 64])
-def test_a_snake_case_name_is_accepted(name: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a",
+        "read_file",
+        "a1_b2",
+        "mcp__server__tool",
+        "x" * 128,
+        "_a",
+        "getWeather",
+        "Read",
+        "a-b",
+        "a.b",
+    ],
+)
+def test_a_name_that_some_provider_takes_is_accepted(name: str) -> None:
     assert holding(a_tool(name)).names() == [name]
 
 
@@ -109,17 +123,12 @@ def test_a_snake_case_name_is_accepted(name: str) -> None:
     [
         "",
         "1a",
-        "_a",
-        "Read",
-        "readFile",
-        "read-file",
         "read file",
         "openai:read",
-        "openai.read",
         "openai/read",
         "lésen",
         "a\n",
-        "x" * 65,
+        "x" * 129,
         None,
         7,
     ],
@@ -180,7 +189,7 @@ def test_a_refused_construct_fails_loudly_at_registration(keyword: str) -> None:
 @pytest.mark.requirement("S002-63", "S002-108")
 def test_everything_wrong_with_a_tool_is_said_at_once() -> None:
     schema = {"type": "array", "items": {"$ref": "#"}, "anyOf": [], "widget": 1}
-    tool = ToolDefinition("Bad-Name", input_schema=schema)
+    tool = ToolDefinition("Bad Name", input_schema=schema)
     assert [path for path, _ in problems_of(tool)] == [
         "$.name",
         "$.description",

@@ -10,7 +10,13 @@ from msgspec.structs import replace
 
 from interlingua.adapt.history.retell import require_instructions, retell
 from interlingua.adapt.request import adapt, write
-from interlingua.adapt.target import Instructions, ProfileChoice, conversion_target, split_model
+from interlingua.adapt.target import (
+    Instructions,
+    ProfileChoice,
+    conversion_target,
+    one_target,
+    split_model,
+)
 from interlingua.dialects.kernel.wire import decode_quickly, parse, parse_spelled
 from interlingua.dialects.record import Dialect, Written
 from interlingua.dialects.registry import _LOADED, dialects
@@ -57,7 +63,7 @@ def convert(
     the front (`hoist`). The `report` has one loss for each thing that the target cannot represent;
     `report.require_lossless()` makes them an error."""
     if target is None or to is not None:
-        target = _one_target(target, to)
+        target = one_target(target, to)
     if type(data) not in _JSON:
         data, source, kind = _taken(data, source, kind)
     if source is None or source == "auto":
@@ -101,14 +107,6 @@ _TAKEN = (
     "il.convert takes parsed JSON, bytes, text, an object of an SDK, il.Request, il.Response or"
     " il.Message"
 )
-
-
-def _one_target(target: str | None, to: str | None) -> str:
-    if target is None and to is None:
-        raise TypeError("il.convert needs a target: to='anthropic', or any other format")
-    if target is not None and to is not None and to != target:
-        raise TypeError(f"to={to!r} and target={target!r} are two names for one thing: pass one")
-    return target or to or ""
 
 
 def _taken(data: Any, source: str | None, kind: Kind | None) -> tuple[Any, str | None, Kind | None]:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, overload
 import msgspec
 
 from interlingua.adapt.history.stream import PIECES, StreamRewriter
-from interlingua.adapt.names import dialect_named
+from interlingua.adapt.names import FormatName, dialect_named
+from interlingua.adapt.stream_pieces import TAKEN, Pieces
 from interlingua.adapt.stream_shortcut import Shortcut, shortcut_from
+from interlingua.adapt.target import one_target
 from interlingua.dialects.framing import decoder, encoder
 from interlingua.dialects.registry import dialect, dialects
 from interlingua.errors import DetectError, ReadError
@@ -45,6 +47,7 @@ class StreamConverter:
         """`answer_adapter` reads an answer for which the model had to be asked in another way."""
         reader, writer = dialect_named(source), dialect_named(target)
         source, target = reader.name, writer.name
+        self.source = source
         self._decoder, self._encode = decoder(source), encoder(target)
         self._reader, self._writer = reader.stream_reader(), writer.stream_writer()
         if answer_adapter is not None:
@@ -99,6 +102,13 @@ class StreamConverter:
             self._shortcut = shortcut_from(self._decoder, self._reader, writer, frame, event)
         return out[0] if len(out) == 1 else b"".join(out)
 
+    def feed_frame(self, frame: Frame) -> bytes:
+        """The same for one frame, which somebody else decoded."""
+        out: list[bytes] = []
+        self._shortcut = None
+        self._convert(self._reader.feed(frame), out)
+        return b"".join(out)
+
     def close(self) -> bytes:
         """The stream has ended; one that ended too early ends with an error."""
         out: list[bytes] = []
@@ -150,80 +160,106 @@ class StreamConverter:
 class Converted:
     """The bytes of a stream, and its `report`, complete at the end."""
 
-    def __init__(self, chunks: Iterable[bytes], converter: StreamConverter) -> None:
-        self._converter = converter
+    def __init__(self, chunks: Iterable[Any], pieces: Pieces) -> None:
+        self._feeding = pieces
         self._pieces = self._run(chunks)
 
     @property
     def report(self) -> Report:
-        return self._converter.report
+        return self._feeding.converter.report
 
     def __iter__(self) -> Iterator[bytes]:
         return self._pieces
 
-    def _run(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        converter = self._converter
+    def __next__(self) -> bytes:
+        return next(self._pieces)
+
+    def _run(self, chunks: Iterable[Any]) -> Iterator[bytes]:
+        feed = self._feeding.feed
         try:
             for chunk in chunks:
-                if piece := converter.feed(chunk):
+                if piece := feed(chunk):
                     yield piece
-            if piece := converter.close():
+            if piece := self._feeding.close():
                 yield piece
         except ReadError as error:
-            yield converter.fail(error)
+            yield self._feeding.converter.fail(error)
             raise
 
 
 class AsyncConverted:
     """The same for chunks that are waited for."""
 
-    def __init__(self, chunks: AsyncIterable[bytes], converter: StreamConverter) -> None:
-        self._converter = converter
+    def __init__(self, chunks: AsyncIterable[Any], pieces: Pieces) -> None:
+        self._feeding = pieces
         self._pieces = self._run(chunks)
 
     @property
     def report(self) -> Report:
-        return self._converter.report
+        return self._feeding.converter.report
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self._pieces
 
-    async def _run(self, chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-        converter = self._converter
+    async def __anext__(self) -> bytes:
+        return await anext(self._pieces)
+
+    async def _run(self, chunks: AsyncIterable[Any]) -> AsyncIterator[bytes]:
+        feed = self._feeding.feed
         try:
             async for chunk in chunks:
-                if piece := converter.feed(chunk):
+                if piece := feed(chunk):
                     yield piece
-            if piece := converter.close():
+            if piece := self._feeding.close():
                 yield piece
         except ReadError as error:
-            yield converter.fail(error)
+            yield self._feeding.converter.fail(error)
             raise
 
 
 @overload
 def stream_convert(
-    chunks: Iterable[bytes], source: str, target: str, model: str | None = None
-) -> Converted: ...
+    chunks: AsyncIterable[Any],
+    source: FormatName | None = None,
+    target: FormatName | None = None,
+    model: str | None = None,
+    *,
+    to: FormatName | None = None,
+) -> AsyncConverted: ...
 @overload
 def stream_convert(
-    chunks: AsyncIterable[bytes], source: str, target: str, model: str | None = None
-) -> AsyncConverted: ...
-def stream_convert(
-    chunks: Iterable[bytes] | AsyncIterable[bytes],
-    source: str,
-    target: str,
+    chunks: Iterable[Any] | bytes | str,
+    source: FormatName | None = None,
+    target: FormatName | None = None,
     model: str | None = None,
+    *,
+    to: FormatName | None = None,
+) -> Converted: ...
+def stream_convert(
+    chunks: Iterable[Any] | AsyncIterable[Any] | bytes | str,
+    source: FormatName | None = None,
+    target: FormatName | None = None,
+    model: str | None = None,
+    *,
+    to: FormatName | None = None,
 ) -> Converted | AsyncConverted:
-    """Say a stream of one dialect in another while it arrives.
+    """Convert a stream to another format while it arrives.
 
-    `chunks` are its bytes, cut anywhere; what comes back is iterated in the same way, `for` or
-    `async for`. A source that fails, or breaks off, ends with an error in the target's own words;
-    bytes that are no such stream do so too, and then raise `ReadError`."""
-    converter = StreamConverter(source, target, model)
+        for data in il.stream_convert(response.iter_bytes(), to="anthropic"):
+            send(data)
+
+    `chunks` are bytes or text cut anywhere, lines, dicts, or the chunks of an SDK; `source` is
+    detected unless it is passed. The result has the bytes of the target, for `for` or `async for`,
+    and after the end a `report`. A stream that fails or is cut off ends with an error in the target
+    format; bytes that are not such a stream do too, and then raise `ReadError`."""
+    pieces = Pieces(source, one_target(target, to, "il.stream_convert"), model)
     if isinstance(chunks, AsyncIterable):
-        return AsyncConverted(chunks, converter)
-    return Converted(chunks, converter)
+        return AsyncConverted(chunks, pieces)
+    if isinstance(chunks, (bytes, bytearray, memoryview, str)):
+        chunks = (chunks,)
+    if isinstance(chunks, dict) or not isinstance(chunks, Iterable):
+        raise TypeError(f"{TAKEN}, in something to iterate over; found a {type(chunks).__name__}")
+    return Converted(chunks, pieces)
 
 
 ENOUGH = 1024 * 1024
@@ -248,7 +284,7 @@ def detect_stream(data: bytes) -> str | None:
         raise DetectError(f"no stream that we know: {error}") from None
     for frame in frames:
         try:
-            found = _dialect_of(msgspec.json.decode(frame.data))
+            found = dialect_of_frame(msgspec.json.decode(frame.data))
         except (msgspec.DecodeError, RecursionError):
             continue
         if found is not None:
@@ -258,7 +294,8 @@ def detect_stream(data: bytes) -> str | None:
     return None
 
 
-def _dialect_of(wire: Any) -> str | None:
+def dialect_of_frame(wire: Any) -> str | None:
+    """The dialect of the JSON of one frame; None if it fits none."""
     if not isinstance(wire, dict):
         return None
     for name, signs in _signs():

@@ -295,3 +295,12 @@ def _providers() -> frozenset[str]:
 
 
 _KNOWN: frozenset[str] | None = None
+
+
+def one_target(target: str | None, to: str | None, what: str = "il.convert") -> str:
+    """The format of the two arguments that name it."""
+    if target is None and to is None:
+        raise TypeError(f"{what} needs a target: to='anthropic', or any other format")
+    if target is not None and to is not None and to != target:
+        raise TypeError(f"to={to!r} and target={target!r} are two names for one thing: pass one")
+    return target or to or ""

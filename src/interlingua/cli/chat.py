@@ -15,7 +15,7 @@ import click
 import msgspec
 
 from interlingua import config
-from interlingua.agents.chat.chat import Chat
+from interlingua.agents.chat.chat import AsyncChat
 from interlingua.agents.chat.setup import DialectByModel, Setup
 from interlingua.cli.options import store_option
 from interlingua.cli.stores import find_session, opened
@@ -211,7 +211,7 @@ class Talk:
         self.session: AsyncSession
         self.title: str | None = None
         """The session's name."""
-        self.chat: Chat
+        self.chat: AsyncChat
         self.is_new = True
         """Whether the session has no messages yet."""
         self._made: str | None = None
@@ -272,7 +272,7 @@ class Talk:
     def _use(self, session: AsyncSession) -> None:
         self.session = session
         self.title = session.row.name
-        self.chat = Chat(session, self.client, self.dispatcher)
+        self.chat = AsyncChat(session, self.client, self.dispatcher)
 
     def _named(self, model: str) -> str:
         return self.setup.router.config().names.require(model)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable, Mapping
+from decimal import Decimal
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
@@ -13,6 +14,7 @@ from interlingua.client.errors import CallError
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.events import Event
 from interlingua.model.exchange import ErrorKind, Request, Response
+from interlingua.model.human import dollars
 from interlingua.model.losses import Report
 from interlingua.model.message import Message
 from interlingua.model.metadata import StopReason, Usage
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Attempt(msgspec.Struct, frozen=True, omit_defaults=True):
+class Attempt(msgspec.Struct, frozen=True, omit_defaults=True, repr_omit_defaults=True):
     """One try. `kind` is None for the one that succeeded; `waited` are the seconds before it."""
 
     model: str
@@ -35,7 +37,7 @@ class Attempt(msgspec.Struct, frozen=True, omit_defaults=True):
     waited: float = 0.0
 
 
-class Answer(msgspec.Struct, frozen=True, eq=False):
+class Answer(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True):
     """A whole answer. `report` lists what the request could not say in the provider's dialect,
     `attempts` every try that led here, the last one included."""
 
@@ -66,8 +68,24 @@ class Answer(msgspec.Struct, frozen=True, eq=False):
     def stop_reason(self) -> StopReason | None:
         return self.response.message.metadata.stop_reason
 
+    @property
+    def cost(self) -> Decimal | None:
+        """What the answer cost, in US dollars; None where the price or a count is unknown."""
+        return None if self.usage is None else self.usage.cost_usd
 
-class Step(msgspec.Struct, frozen=True, eq=False):
+    def __str__(self) -> str:
+        """The text, then the model, the tokens and the cost on a line."""
+        facts = [self.model]
+        if (usage := self.usage) is not None and usage.is_known:
+            facts.append(f"{usage.prompt_tokens or 0:,} in, {usage.output_tokens or 0:,} out")
+        if self.cost is not None:
+            facts.append(dollars(self.cost))
+        if self.tool_calls:
+            facts.append(f"calls {', '.join(call.name for call in self.tool_calls)}")
+        return f"{self.text}\n({' · '.join(facts)})".lstrip()
+
+
+class Step(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True):
     """One round of a tool loop: an answer, its calls, and their results in the same order. Calls
     that are the caller's to run have none."""
 
@@ -80,7 +98,7 @@ class Step(msgspec.Struct, frozen=True, eq=False):
         return self.answer.usage
 
 
-class Run(msgspec.Struct, frozen=True, eq=False):
+class Run(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True):
     """A whole tool loop. `messages` is the complete history, ready for the next call."""
 
     steps: tuple[Step, ...]

@@ -15,6 +15,7 @@ from interlingua.client.answer import Answer, Call, Layers
 from interlingua.client.errors import CallError, TooLargeError
 from interlingua.client.fetching import MediaCache, MediaFetcher
 from interlingua.client.lessons import TenantLessons
+from interlingua.client.pricing import with_cost
 from interlingua.client.retry import Clock
 from interlingua.client.targets import Prepared, Target, Targets
 from interlingua.client.transport import (
@@ -88,10 +89,13 @@ def _seal_at(wire: Wire, path: Any) -> str | None:
 
 
 def with_provenance(response: Response, target: Target) -> Response:
-    """The response with model, provider and protocol."""
+    """The response with model, provider, protocol and cost."""
     message = response.message
     metadata = message.metadata.replace(
-        model=target.model, provider=target.provider.key, protocol=target.dialect.name
+        model=target.model,
+        provider=target.provider.key,
+        protocol=target.dialect.name,
+        usage=with_cost(message.metadata.usage, target.model),
     )
     return response.replace(message=message.replace(metadata=metadata))
 

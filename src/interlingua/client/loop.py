@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from inspect import isawaitable, iscoroutinefunction
+from inspect import isawaitable, iscoroutinefunction, signature
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,6 +21,7 @@ from interlingua.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Request
 from interlingua.model.message import Message, blocks_of
 from interlingua.model.metadata import MessageStatus, StopReason, Usage
+from interlingua.model.tools import ToolDefinition
 from interlingua.tools.dispatch import Dispatcher
 from interlingua.tools.registry import ToolRegistry
 
@@ -97,7 +98,32 @@ def _runner(
     if isinstance(dispatcher, Dispatcher):
         return dispatcher
     names = {tool.name for tool in request.tools}
+    if isinstance(dispatcher, Mapping):
+        for tool in request.tools:
+            if tool.name in dispatcher:
+                _require_fit(tool, dispatcher[tool.name])
     return _ToolRunner(dispatcher, names, tools if isinstance(tools, ToolRegistry) else None)
+
+
+def _require_fit(tool: ToolDefinition, function: Callable[..., Any]) -> None:
+    """Raise a TypeError for a function that cannot be called with the properties of the tool: a
+    mistake of the program, of which the model should not be told."""
+    schema = tool.input_schema or {}
+    properties, required = schema.get("properties"), schema.get("required", ())
+    if not isinstance(properties, Mapping):
+        return
+    try:
+        parameters = signature(function)
+    except (TypeError, ValueError):
+        return  # a function of C, which says nothing about its parameters
+    needed = [each.name for each in parameters.parameters.values() if each.default is each.empty]
+    passed = {name for name in (*required, *needed) if name in properties}
+    try:
+        parameters.bind(**dict.fromkeys(passed))
+    except TypeError as error:
+        names = ", ".join(properties) or "none"
+        problem = f"the handler of {tool.name!r} gets the tool's properties as keywords ({names})"
+        raise TypeError(f"{problem}: {error}") from None
 
 
 async def _results(

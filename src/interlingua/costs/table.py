@@ -24,7 +24,7 @@ import msgspec
 from interlingua import config
 from interlingua.errors import MissingExtraError, ReadError
 from interlingua.model.codec import dumps
-from interlingua.profiles.names import KnownNames, model_name, unknown
+from interlingua.profiles.names import KnownNames, model_name, resolved, unknown
 
 if TYPE_CHECKING:
     from interlingua.costs.cost import Cost
@@ -198,7 +198,8 @@ class PriceTable:
 
     def find(self, model: str) -> str:
         """The id of the entry for a model; `UnknownModelError` where there is none."""
-        id = self._known.find(model, variants=False)
+        find = self._known.find
+        id = find(model, variants=False) or find(resolved(model), variants=False)
         if id is None:
             raise unknown(model, f"price table {self.version}", self._ids)
         return id

@@ -82,7 +82,13 @@ _ASIDE = frozenset({"raw", "provider_raw"})
 
 
 class Value(
-    msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, eq=False, gc=False
+    msgspec.Struct,
+    frozen=True,
+    omit_defaults=True,
+    repr_omit_defaults=True,
+    forbid_unknown_fields=True,
+    eq=False,
+    gc=False,
 ):
     """Base of the canonical types. `gc=False`: immutable values make no reference cycles."""
 

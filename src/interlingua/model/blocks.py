@@ -122,6 +122,11 @@ class ToolResultBlock(Value, frozen=True, tag="tool_result"):
     cache: Cache | None = None
     raw: Raw | None = None
 
+    @property
+    def text(self) -> str:
+        """The text blocks of the result together."""
+        return "".join(block.text for block in self.content if isinstance(block, TextBlock))
+
 
 class ImageBlock(Value, frozen=True, tag="image"):
     """A picture: the user's, one in a tool's result, or one that the model made."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from interlingua.model.base import Value
-from interlingua.profiles.names import KnownNames, model_name, unknown
+from interlingua.profiles.names import KnownNames, model_name, resolved, unknown
 from interlingua.profiles.reading import data_file
 
 if TYPE_CHECKING:
@@ -96,10 +96,11 @@ _TEXT_BESIDE_IMAGES = frozenset({"ollama"})
 def capabilities(
     model: str, dialect: str | None = None, profile: Profile | None = None
 ) -> Capabilities:
-    """What `<provider>:<name>` can do in a dialect, by default the provider's own.
+    """What a model, by name or `<provider>:<name>`, can do in a dialect, by default the provider's.
 
     An unknown model is an `UnknownModelError`; `expected_capabilities` has what may be expected of
     it. `profile` defaults to that of the package's own rules."""
+    model = resolved(model)
     return _record(model, _entry(find(model)), dialect, profile)
 
 

@@ -121,6 +121,20 @@ def _is_global(name: str) -> bool:
     return name.startswith("global.")
 
 
+def resolved(model: str) -> str:
+    """The id for a name without a provider, or an alias; any other name as it is."""
+    from interlingua.profiles.resolving import resolve
+
+    if ":" in model:
+        return model
+    try:
+        return resolve(model)
+    except AmbiguousModelError:
+        raise
+    except UnknownModelError:
+        return model
+
+
 def unknown(
     model: str, where: str | None, known: Collection[str], hint: str = ""
 ) -> UnknownModelError:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from interlingua import config
 from interlingua.store.errors import StoreError
@@ -36,16 +37,38 @@ def open_store(address: str | os.PathLike[str] | None = None) -> Store:
     return SqliteStore(place)
 
 
-async def open_async_store(address: str | os.PathLike[str] | None = None) -> AsyncStore:
-    """The same for programs with an event loop."""
-    place = _place(address)
-    if isinstance(place, str):
-        from interlingua.store.postgres import AsyncPostgresStore
+def open_async_store(address: str | os.PathLike[str] | None = None) -> OpeningStore:
+    """The same for programs with an event loop: `async with il.open_async_store() as store`, or
+    `store = await il.open_async_store()`, which has to be closed."""
+    return OpeningStore(_place(address))
 
-        return await AsyncPostgresStore.open(place)
-    from interlingua.store.aio import AsyncSqliteStore
 
-    return await AsyncSqliteStore.open(place)
+class OpeningStore:
+    """A store that opens when it is awaited, or entered with `async with`."""
+
+    def __init__(self, place: Path | str) -> None:
+        self._place = place
+        self._store: AsyncStore | None = None
+
+    def __await__(self) -> Generator[Any, None, AsyncStore]:
+        return self._open().__await__()
+
+    async def __aenter__(self) -> AsyncStore:
+        self._store = await self._open()
+        return self._store
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._store is not None:
+            await self._store.close()
+
+    async def _open(self) -> AsyncStore:
+        if isinstance(self._place, str):
+            from interlingua.store.postgres import AsyncPostgresStore
+
+            return await AsyncPostgresStore.open(self._place)
+        from interlingua.store.aio import AsyncSqliteStore
+
+        return await AsyncSqliteStore.open(self._place)
 
 
 def _place(address: str | os.PathLike[str] | None) -> Path | str:

@@ -200,7 +200,7 @@ class Hold(NamedTuple):
     firm: bool = True
 
 
-class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True):
+class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True, repr_omit_defaults=True):
     """A session. `message_count` is also the `seq` of its last message: they count 1, 2, 3, …
 
     A fork says where it came from: `parent_id` and the last message that was copied. A worker's

@@ -11,6 +11,7 @@ import contextlib
 import json
 import logging
 import os
+import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
@@ -22,7 +23,6 @@ from interlingua.errors import ReadError, found
 from interlingua.model.blocks import ToolResultBlock
 from interlingua.tools.handlers import McpError
 from interlingua.tools.mcp_schema import result_block
-from interlingua.tools.registry import NAME
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -43,6 +43,9 @@ CALL_WAIT = 15.0
 """How long a call waits for a lost server to come back."""
 END_WAIT = 15.0
 MAX_PAGES = 100
+
+_NAME = re.compile("[a-z][a-z0-9_]{0,63}")
+"""Names of servers: a prefix of the names of their tools."""
 
 
 class Link:
@@ -331,7 +334,7 @@ class McpServer:
     """A file for what a started server writes to stderr."""
 
     def __post_init__(self) -> None:
-        if not NAME.fullmatch(self.name) or "__" in self.name:
+        if not _NAME.fullmatch(self.name) or "__" in self.name:
             raise McpError(self.name, "a name has lower-case letters, digits and single _")
         if (self.command is None) == (self.url is None):
             raise McpError(self.name, "it needs a command or a url, and not both")

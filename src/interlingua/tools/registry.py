@@ -19,7 +19,8 @@ from interlingua.tools.schema import Problem, check_schema, first_problems, json
 if TYPE_CHECKING:
     from jsonschema_rs import Validator
 
-NAME = re.compile("[a-z][a-z0-9_]{0,63}")
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}")
+"""Names that some provider takes; for the others they are changed on the way, and back."""
 
 MAX_INPUT_LEVELS = 200
 """How deep a tool's input may nest; the validator itself gives up at 255."""
@@ -216,11 +217,11 @@ def _problems_of(tool: ToolDefinition, handler: Handler | None) -> list[Problem]
 
 
 def _tool_problems(tool: ToolDefinition) -> Iterator[Problem]:
-    if not NAME.fullmatch(str(tool.name)):
+    if not isinstance(tool.name, str) or not NAME.fullmatch(tool.name):
         yield (
             "$.name",
-            "expected a lower-case letter, then lower-case letters, digits and underscores, "
-            "64 characters at most",
+            "expected a letter or an underscore, then letters, digits, underscores, dots and "
+            "hyphens, 128 characters at most",
         )
     if not isinstance(tool.description, str) or not tool.description.strip():
         yield "$.description", "a tool needs a description"

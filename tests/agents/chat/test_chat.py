@@ -12,7 +12,7 @@ import pydantic
 import pytest
 
 import interlingua as il
-from interlingua.agents.chat.chat import Chat, ChatEvent, family, fork_before_last_turn
+from interlingua.agents.chat.chat import AsyncChat, ChatEvent, family, fork_before_last_turn
 from interlingua.agents.chat.files import register_files
 from interlingua.agents.chat.setup import Setup
 from interlingua.client import CallError
@@ -36,14 +36,14 @@ def provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Provid
 @asynccontextmanager
 async def talking(
     tmp_path: Path, model: str = ANTHROPIC, dispatcher: Dispatcher | None = None
-) -> AsyncIterator[Chat]:
+) -> AsyncIterator[AsyncChat]:
     setup = Setup()
     tools = dispatcher.registry if dispatcher is not None else None
     async with await il.open_async_store(tmp_path / "chat.db") as store, setup.client() as client:
         session = await il.AsyncSession.create(
             store, str(tmp_path), model=model, router=setup.router, tools=tools
         )
-        yield Chat(session, client, dispatcher)
+        yield AsyncChat(session, client, dispatcher)
 
 
 async def all_of(parts: AsyncIterator[ChatEvent]) -> list[ChatEvent]:
@@ -277,3 +277,19 @@ def test_going_back_makes_a_fork_and_deletes_nothing(tmp_path: Path) -> None:
             assert ids == [(session.id, 0), (first.id, 1), (empty.id, 2)]
 
     asyncio.run(main())
+
+
+def test_a_chat_without_an_event_loop(provider: Provider, tmp_path: Path) -> None:
+    with il.open_store(tmp_path / "store.db") as store, il.Client() as client:
+        session = il.Session.create(store, str(tmp_path), model=ANTHROPIC)
+        chat = il.Chat(session, client)
+        kinds = [event.type for event in chat.say("hello")]
+        assert kinds[-1] == "message_complete"
+        answer = chat.ask("hello")
+        assert answer.text == session.messages()[-1].text
+        assert answer.cost == answer.message.metadata.usage.cost_usd  # type: ignore[union-attr]
+        assert len(session.messages()) == 4
+        for event in chat.say("slow"):
+            if event.type == "text_delta":
+                break
+        assert session.messages()[-1].metadata.status is il.MessageStatus.CANCELLED

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua.agents.chat.chat import Chat
+from interlingua.agents.chat.chat import AsyncChat
 from interlingua.agents.chat.delegate import Delegation
 from interlingua.agents.chat.files import register_files
 from interlingua.agents.chat.setup import Setup
@@ -34,7 +34,7 @@ def provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Provid
 @asynccontextmanager
 async def planning(
     tmp_path: Path, delegation: Delegation | None = None, **more: Any
-) -> AsyncIterator[Chat]:
+) -> AsyncIterator[AsyncChat]:
     work = tmp_path / "work"
     (work / "inner").mkdir(parents=True, exist_ok=True)
     (work / "a.txt").write_text("outer text")
@@ -47,14 +47,14 @@ async def planning(
         session = await il.AsyncSession.create(
             store, str(work), model=ANTHROPIC, router=setup.router, tools=tools
         )
-        yield Chat(session, client, Dispatcher(tools, workspace=work, **more))
+        yield AsyncChat(session, client, Dispatcher(tools, workspace=work, **more))
 
 
 def inputs(*inputs: dict[str, Any]) -> str:
     return f"delegate {json.dumps(inputs)}"
 
 
-async def results(chat: Chat, words: str) -> list[tuple[bool, str]]:
+async def results(chat: AsyncChat, words: str) -> list[tuple[bool, str]]:
     """Whether each call failed, and the text of its result."""
     said = await all_of(chat.say(words))
     found = [each for each in said if isinstance(each, il.ToolResultBlock)]
@@ -63,11 +63,11 @@ async def results(chat: Chat, words: str) -> list[tuple[bool, str]]:
     ]
 
 
-async def workers(chat: Chat, of: str | None = None) -> list[SessionRow]:
+async def workers(chat: AsyncChat, of: str | None = None) -> list[SessionRow]:
     return await chat.session.store.forks_of(of or chat.session.id, 100)
 
 
-async def trace(chat: Chat, id: str | None = None) -> list[EventRow]:
+async def trace(chat: AsyncChat, id: str | None = None) -> list[EventRow]:
     return await chat.session.store.events(id or chat.session.id, 0, 1000)
 
 
@@ -307,7 +307,7 @@ def test_a_worker_that_was_cut_off_is_not_started_again(provider: Provider, tmp_
             work.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await work
-            again = Chat(chat.session, chat.client, chat.dispatcher)
+            again = AsyncChat(chat.session, chat.client, chat.dispatcher)
             said = await all_of(again.resume())
             (result,) = [each for each in said if isinstance(each, il.ToolResultBlock)]
             assert result.is_error

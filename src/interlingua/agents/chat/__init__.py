@@ -5,6 +5,6 @@ knows which models can be reached from this machine, and shows a request without
 `files.py` makes blocks of files, and has the tools for the files of a folder.
 """
 
-from interlingua.agents.chat.chat import Chat, ChatEvent
+from interlingua.agents.chat.chat import AsyncChat, Chat, ChatEvent
 
-__all__ = ["Chat", "ChatEvent"]
+__all__ = ["AsyncChat", "Chat", "ChatEvent"]

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Iterator
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Unpack, cast, overload
 
 from msgspec.structs import replace
 
@@ -23,14 +23,17 @@ from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role, UserContent
 from interlingua.sessions.core import INTERRUPTED
 from interlingua.sessions.effects import SessionError
-from interlingua.sessions.session import AsyncCall, AsyncSession, AsyncTurn
-from interlingua.store.base import AsyncStore
+from interlingua.sessions.session import AsyncCall, AsyncSession, AsyncTurn, Session
+from interlingua.store.base import AsyncStore, Store
 from interlingua.store.errors import NotFoundError
 from interlingua.store.rows import SessionRow
 from interlingua.streams.fold import unfold
 from interlingua.tools.confirm import Confirm
 from interlingua.tools.dispatch import Dispatcher
 from interlingua.tools.handlers import CallContext
+
+if TYPE_CHECKING:
+    from interlingua.client.sync import Client
 
 ChatEvent = Event | ToolResultBlock
 """What a turn gives, in order: the events of each answer, and between two answers the results of
@@ -42,7 +45,7 @@ UNFINISHED = "interrupted: the program ended while a worker was doing this. Its 
 T = TypeVar("T")
 
 
-class Chat:
+class AsyncChat:
     """Talks for a session. Everything that arrives is stored as it does, whatever happens next.
 
     After `rounds` rounds of tools the model has to answer without them. Python functions among the
@@ -107,26 +110,57 @@ class Chat:
             async for event in parts:
                 yield event
 
-    async def parse(
+    async def ask(
         self,
         content: UserContent | MessageLike,
-        schema: type[T] | Any,
         *,
         override: str | None = None,
         options: OptionsLike | None = None,
         **words: Unpack[OptionWords],
-    ) -> Parsed[T]:
+    ) -> Answer:
+        """A whole turn; returns its last answer."""
+        async for _ in self.say(content, override=override, options=options, **words):
+            pass
+        turn = self.turn
+        assert turn is not None
+        return Answer(Response(turn.answers[-1]), self.report or Report("chat"), turn.model)
+
+    @overload
+    async def parse(
+        self,
+        content: UserContent | MessageLike,
+        schema: type[T],
+        *,
+        override: str | None = None,
+        options: OptionsLike | None = None,
+        **words: Unpack[OptionWords],
+    ) -> Parsed[T]: ...
+    @overload
+    async def parse(
+        self,
+        content: UserContent | MessageLike,
+        schema: Any,
+        *,
+        override: str | None = None,
+        options: OptionsLike | None = None,
+        **words: Unpack[OptionWords],
+    ) -> Parsed[Any]: ...
+    async def parse(
+        self,
+        content: UserContent | MessageLike,
+        schema: Any,
+        *,
+        override: str | None = None,
+        options: OptionsLike | None = None,
+        **words: Unpack[OptionWords],
+    ) -> Parsed[Any]:
         """A whole turn whose last answer has a schema: a pydantic, msgspec or dataclass type, or a
         JSON Schema. `value` is of that type; `OutputError` says what does not fit."""
         from interlingua.client.structured import shape_of
 
         shape = shape_of(schema)
         words["response_format"] = shape.format
-        async for _ in self.say(content, override=override, options=options, **words):
-            pass
-        turn, report = self.turn, self.report
-        assert turn is not None
-        answer = Answer(Response(turn.answers[-1]), report or Report("chat"), turn.model)
+        answer = await self.ask(content, override=override, options=options, **words)
         return Parsed(shape.read(answer), answer)
 
     async def resume(
@@ -235,6 +269,129 @@ class Chat:
             async for result in results:
                 await turn.results(result)
                 yield result
+
+
+class Chat:
+    """`AsyncChat` for programs without an event loop: the same over `Session` and `Client`."""
+
+    def __init__(
+        self,
+        session: Session,
+        client: Client,
+        dispatcher: Dispatcher | None = None,
+        *,
+        rounds: int = ROUNDS,
+        confirm: Confirm | None = None,
+    ) -> None:
+        self.session, self.client = session, client
+        inner = AsyncSession(threaded(session.store), session._core)
+
+        async def make(client: AsyncClient) -> AsyncChat:
+            return AsyncChat(inner, client, dispatcher, rounds=rounds, confirm=confirm)
+
+        self._chat = client.work(make)
+
+    @property
+    def report(self) -> Report | None:
+        """The losses of the last request; None until one was sent."""
+        return self._chat.report
+
+    def say(
+        self,
+        content: UserContent | MessageLike,
+        *,
+        override: str | None = None,
+        options: OptionsLike | None = None,
+        **words: Unpack[OptionWords],
+    ) -> Iterator[ChatEvent]:
+        """See `AsyncChat.say`."""
+        return self._iterated(self._chat.say(content, override=override, options=options, **words))
+
+    def ask(
+        self,
+        content: UserContent | MessageLike,
+        *,
+        override: str | None = None,
+        options: OptionsLike | None = None,
+        **words: Unpack[OptionWords],
+    ) -> Answer:
+        """See `AsyncChat.ask`."""
+        how: dict[str, Any] = {"override": override, "options": options, **words}
+        return self.client.work(lambda _: self._chat.ask(content, **how))
+
+    @overload
+    def parse(
+        self,
+        content: UserContent | MessageLike,
+        schema: type[T],
+        *,
+        override: str | None = None,
+        options: OptionsLike | None = None,
+        **words: Unpack[OptionWords],
+    ) -> Parsed[T]: ...
+    @overload
+    def parse(
+        self,
+        content: UserContent | MessageLike,
+        schema: Any,
+        *,
+        override: str | None = None,
+        options: OptionsLike | None = None,
+        **words: Unpack[OptionWords],
+    ) -> Parsed[Any]: ...
+    def parse(
+        self,
+        content: UserContent | MessageLike,
+        schema: Any,
+        *,
+        override: str | None = None,
+        options: OptionsLike | None = None,
+        **words: Unpack[OptionWords],
+    ) -> Parsed[Any]:
+        """See `AsyncChat.parse`."""
+        how: dict[str, Any] = {"override": override, "options": options, **words}
+        return self.client.work(lambda _: self._chat.parse(content, schema, **how))
+
+    def resume(self, *, options: OptionsLike | None = None) -> Iterator[ChatEvent]:
+        """See `AsyncChat.resume`."""
+        return self._iterated(self._chat.resume(options=options))
+
+    def _iterated(self, events: AsyncGenerator[ChatEvent, None]) -> Iterator[ChatEvent]:
+        """The events one by one; leaving the iteration cancels the turn."""
+
+        async def following() -> ChatEvent | None:
+            return await anext(events, None)
+
+        async def close() -> None:
+            await events.aclose()
+
+        try:
+            while (event := self.client.work(lambda _: following())) is not None:
+                yield event
+        finally:
+            self.client.work(lambda _: close())
+
+
+class _ThreadedStore:
+    """A store whose calls are awaited: each is done in a thread."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        call = getattr(self._store, name)
+        if not callable(call):
+            return call
+
+        async def awaited(*args: Any, **kwargs: Any) -> Any:
+            return await asyncio.to_thread(call, *args, **kwargs)
+
+        return awaited
+
+
+def threaded(store: Store) -> AsyncStore:
+    """A store for an event loop, on one that blocks."""
+    return cast(AsyncStore, _ThreadedStore(store))
 
 
 def _runner_of(session: AsyncSession, confirm: Confirm | None) -> Dispatcher | None:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from interlingua.agents.chat.chat import DELEGATE, Chat, to_the_end
+from interlingua.agents.chat.chat import DELEGATE, AsyncChat, to_the_end
 from interlingua.client.errors import CallError
 from interlingua.errors import InterlinguaError
 from interlingua.events.payloads import DelegateCompleted, DelegateFailed, DelegateStarted
@@ -107,8 +107,8 @@ class Delegation:
     async def __call__(self, input: dict[str, Any], run: ToolRun) -> str:
         """Run a worker to its end. What ends it before that is the error of the call."""
         planner = run.caller
-        if not isinstance(planner, Chat) or planner.dispatcher is None or planner.turn is None:
-            raise DelegateError("only a model in a Chat or an Agent can delegate")
+        if not isinstance(planner, AsyncChat) or planner.dispatcher is None or planner.turn is None:
+            raise DelegateError("only a model in a AsyncChat or an Agent can delegate")
         planner.take_worker(self.workers)
         model = self._model(planner, planner.turn, input.get("model"))
         budget = self._budget(planner, model, input.get("budget_usd"))
@@ -118,7 +118,7 @@ class Delegation:
         worker = WorkerChat(planner, session, dispatcher, rounds, budget)
         return await _Work(worker, planner.turn, run.tool_use_id).run(input["task"], model)
 
-    def _model(self, planner: Chat, turn: AsyncTurn, requested: str | None) -> str:
+    def _model(self, planner: AsyncChat, turn: AsyncTurn, requested: str | None) -> str:
         config = planner.session._core.setting.router.config()
         model = config.names.require(requested or self.model or turn.model)
         allowed = [config.names.require(each) for each in self.models or ()]
@@ -126,7 +126,7 @@ class Delegation:
             raise DelegateError(f"no work may be delegated to {model}; use {', '.join(allowed)}")
         return model
 
-    def _budget(self, planner: Chat, model: str, requested: float | None) -> Decimal | None:
+    def _budget(self, planner: AsyncChat, model: str, requested: float | None) -> Decimal | None:
         """The least of what the call asks for, the limit, and what the planner itself has left."""
         requested_usd = None if requested is None else Decimal(str(requested))
         limit = None if self.budget_usd is None else Decimal(self.budget_usd)
@@ -140,7 +140,7 @@ class Delegation:
         return budget
 
     def _dispatcher(
-        self, planner: Chat, dispatcher: Dispatcher, input: dict[str, Any], run: ToolRun
+        self, planner: AsyncChat, dispatcher: Dispatcher, input: dict[str, Any], run: ToolRun
     ) -> Dispatcher:
         """The planner's, confined to some of its tools and to a folder of its workspace."""
         offered = planner.session.tools or ToolRegistry()
@@ -158,12 +158,12 @@ class Delegation:
         return worker
 
 
-class WorkerChat(Chat):
+class WorkerChat(AsyncChat):
     """Talks for a worker, within its budget."""
 
     def __init__(
         self,
-        planner: Chat,
+        planner: AsyncChat,
         session: AsyncSession,
         dispatcher: Dispatcher,
         rounds: int,
@@ -272,7 +272,7 @@ class _Work:
 
 
 async def _session(
-    planner: Chat, model: str, dispatcher: Dispatcher, task: str, call_id: str
+    planner: AsyncChat, model: str, dispatcher: Dispatcher, task: str, call_id: str
 ) -> AsyncSession:
     parent = planner.session._core
     setting = replace(parent.setting, tools=dispatcher.registry, is_worker=True)
@@ -294,7 +294,7 @@ def _folder(workspace: Workspace | None, folder: str | None) -> Workspace | None
     return workspace.inner(folder)
 
 
-def _last_text(worker: Chat) -> str:
+def _last_text(worker: AsyncChat) -> str:
     answers = [] if worker.turn is None else worker.turn.answers
     return answers[-1].text if answers else ""
 

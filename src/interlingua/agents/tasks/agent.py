@@ -10,12 +10,12 @@ with il.open_store() as store, il.Client() as client:
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
 import msgspec
 
+from interlingua.agents.chat.chat import threaded
 from interlingua.agents.tasks import core as _core
 from interlingua.agents.tasks import events
 from interlingua.coerce import MessageLike, Tools, as_message
@@ -179,26 +179,8 @@ class Agent(AgentBase[Store, Session], Blocking):
         first where the last run broke off. Without a `dispatcher`, Python functions among the tools
         run by themselves; `confirm` is asked before those with side effects. Ctrl-C stops the
         run; what arrived is stored."""
-        store = cast(AsyncStore, _ThreadedStore(self.store))
-        agent = AsyncAgent(store, self._core)
+        agent = AsyncAgent(threaded(self.store), self._core)
         client.work(lambda inner: agent.run(inner, dispatcher, resume=resume, **more))
-
-
-class _ThreadedStore:
-    """A store whose calls are awaited: each is done in a thread."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def __getattr__(self, name: str) -> Any:
-        call = getattr(self._store, name)
-        if not callable(call):
-            return call
-
-        async def awaited(*args: Any, **kwargs: Any) -> Any:
-            return await asyncio.to_thread(call, *args, **kwargs)
-
-        return awaited
 
 
 class AsyncAgent(AgentBase[AsyncStore, AsyncSession], Awaited):

@@ -1,6 +1,6 @@
 """Running an agent: one message of the queue after the other becomes a turn, until nothing waits.
 
-A `Chat` does the talking; this adds the claim on the task, its events, and what becomes of the
+A `AsyncChat` does the talking; this adds the claim on the task, its events, and what becomes of the
 queue when a run ends in one way or another.
 """
 
@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 
-from interlingua.agents.chat.chat import Chat, ChatEvent, to_the_end
+from interlingua.agents.chat.chat import AsyncChat, ChatEvent, to_the_end
 from interlingua.agents.tasks import events
 from interlingua.agents.tasks.agent import AsyncAgent
 from interlingua.agents.tasks.core import LEASE
@@ -36,7 +36,7 @@ ROUNDS = 40
 """Rounds of tools in a turn, after which the model has to answer without them."""
 _STORED = (MessageComplete, StreamError, ToolResultBlock)
 
-OnEvent = Callable[[ChatEvent, Chat], None]
+OnEvent = Callable[[ChatEvent, AsyncChat], None]
 Changed = Callable[[AsyncAgent], None]
 Taking = Callable[[QueuedRow], Awaitable[None]]
 
@@ -63,7 +63,7 @@ class Runner:
     ) -> None:
         self.agent = agent
         self.core = agent._core
-        self.chat = Chat(agent.session, client, dispatcher, rounds=rounds, confirm=confirm)
+        self.chat = AsyncChat(agent.session, client, dispatcher, rounds=rounds, confirm=confirm)
         self.options = as_options(options)
         self.begun = asyncio.Event()
         self.lease_until = 0.0

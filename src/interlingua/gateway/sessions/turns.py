@@ -9,7 +9,7 @@ from contextlib import aclosing
 from typing import Any
 
 from interlingua import config
-from interlingua.agents.chat.chat import Chat
+from interlingua.agents.chat.chat import AsyncChat
 from interlingua.agents.chat.setup import DialectByModel, OwnRegistry
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
@@ -232,7 +232,7 @@ class Turns:
         self, running: RunningTurn, message: Message, override: str | None, options: Options | None
     ) -> None:
         session, hub, feed = running.session, self.hub, SessionFeed()
-        chat = Chat(session, running.client)
+        chat = AsyncChat(session, running.client)
         try:
             async with aclosing(chat.say(message, override=override, options=options)) as parts:
                 async for event in parts:

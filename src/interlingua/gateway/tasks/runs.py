@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from interlingua import config
-from interlingua.agents.chat.chat import DELEGATE, Chat, ChatEvent, to_the_end
+from interlingua.agents.chat.chat import DELEGATE, AsyncChat, ChatEvent, to_the_end
 from interlingua.agents.chat.delegate import Delegation
 from interlingua.agents.chat.files import register_files
 from interlingua.agents.tasks import events
@@ -324,7 +324,7 @@ class TaskRuns:
             timeouts=Timeouts(confirmation=settings.confirm_seconds),
         )
 
-        def on_event(event: ChatEvent, chat: Chat) -> None:
+        def on_event(event: ChatEvent, chat: AsyncChat) -> None:
             stored = None if chat.call is None else chat.call.message
             id = None if stored is None else stored.id
             self.feeds.live(row.id).take(event, id, agent.row.event_count)

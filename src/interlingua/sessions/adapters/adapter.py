@@ -168,7 +168,7 @@ class Adapter:
 
 def _offered(tool: ToolDefinition) -> ToolDefinition:
     """A tool as the model sees it. Side effects concern only us: leaving them out is no loss."""
-    return tool.replace(side_effects=None, requires_workspace=True)
+    return tool.replace(side_effects=None, requires_workspace=False)
 
 
 def _events(chunks: Iterable[bytes], incoming: AdapterStream) -> Iterator[Event]:
