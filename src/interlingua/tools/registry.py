@@ -217,7 +217,8 @@ def _problems_of(tool: ToolDefinition, handler: Handler | None) -> list[Problem]
 
 
 def _tool_problems(tool: ToolDefinition) -> Iterator[Problem]:
-    if not isinstance(tool.name, str) or not NAME.fullmatch(tool.name):
+    name: object = tool.name
+    if not isinstance(name, str) or not NAME.fullmatch(name):
         yield (
             "$.name",
             "expected a letter or an underscore, then letters, digits, underscores, dots and "
