@@ -31,7 +31,8 @@ LAYERS: dict[str, str] = {
     "adapt": "errors model streams dialects profiles providers views",
     "coerce": "errors model tools views adapt",
     "local": "errors config model streams dialects providers adapt",
-    "client": "adapt coerce costs dialects errors local model profiles providers streams telemetry tools",
+    "client": "errors model telemetry streams dialects profiles costs providers tools adapt coerce"
+    " local",
     "sessions": "errors model streams events store dialects profiles costs providers tools routing"
     " adapt coerce",
     "agents": "errors config model streams events store profiles costs providers tools routing"
