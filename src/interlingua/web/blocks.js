@@ -1,6 +1,7 @@
 // A canonical message as an article: text as it is, thinking and tools folded.
 
 import { folded, h, shown, when } from "./dom.js";
+import { markdown } from "./markdown.js";
 import { facts } from "./usage.js";
 
 const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
@@ -18,31 +19,33 @@ export function article(message, link) {
       message.name ? `${message.role} (${message.name}) ` : `${message.role} `,
       h("a", { href: link, "aria-label": "Link to this message" }, "#"),
     ),
-    (message.content ?? []).map(block),
+    (message.content ?? []).map((each) => block(each, message.role)),
     problem ? h("p", { class: "wrong" }, problem) : null,
     details ? h("p", { class: "quiet" }, details) : null,
   );
 }
 
-function block(each) {
+/** Answers are Markdown; what others write is shown as they wrote it. */
+function block(each, role) {
   switch (each.type) {
     case "text":
-      return [h("p", { class: "text" }, each.text), sources(each.citations)];
+      return [role === "assistant" ? prose(each.text) : h("p", { class: "text" }, each.text), sources(each.citations)];
     case "thinking":
-      return folded("Thinking", h("p", { class: "text" }, each.text || "(signed, without text)"));
+      return folded(summary("Thinking", each.text), each.text ? prose(each.text) : h("p", { class: "text" }, "(signed, without text)"));
     case "redacted_thinking":
       return folded("Thinking", h("p", { class: "text" }, "(encrypted)"));
     case "refusal":
       return h("p", { class: "text wrong" }, each.text);
     case "tool_use":
-      return folded(`Call of ${each.name}`, h("pre", {}, shown(each.input)));
+      return folded(summary(`Call of ${each.name}`, JSON.stringify(each.input)), h("pre", {}, shown(each.input)));
     case "tool_result": {
+      const parts = Array.isArray(each.content) ? each.content : [];
       const title = each.is_error ? "Error of a tool" : "Result of a tool";
-      const inner = Array.isArray(each.content) ? each.content.map(block) : shown(each.content);
-      return folded(title, inner);
+      const inner = parts.length ? parts.map((part) => block(part, "tool")) : shown(each.content);
+      return folded(summary(title, parts.map((part) => part.text ?? "").join(" ")), inner);
     }
     case "compaction":
-      return folded("Summary of what came before", h("p", { class: "text" }, each.text || "(encrypted)"));
+      return folded("Summary of what came before", each.text ? prose(each.text) : h("p", { class: "text" }, "(encrypted)"));
     case "image":
       return image(each) ?? media(each);
     case "audio":
@@ -52,6 +55,16 @@ function block(each) {
     default:
       return folded(each.type ?? "block", h("pre", {}, shown(each)));
   }
+}
+
+export function prose(text) {
+  return h("div", { class: "prose" }, markdown(text ?? ""));
+}
+
+/** A title with the beginning of what is folded. */
+export function summary(title, text) {
+  const line = (text ?? "").replace(/\s+/g, " ").trim();
+  return line ? `${title}: ${line.length > 80 ? `${line.slice(0, 79)}…` : line}` : title;
 }
 
 function sources(citations) {

@@ -1,7 +1,8 @@
 // A task's conversation, drawn from its events: users' messages from MessageAdded, answers from
 // RequestCompleted, tools from PostToolCall in the place of the PreToolCall with the same id.
 
-import { folded, h, shown } from "./dom.js";
+import { prose } from "./blocks.js";
+import { fill, folded, h, shown } from "./dom.js";
 
 /** The text of a message in the chat-completion shapes. */
 export function textOf(message) {
@@ -65,7 +66,8 @@ export class Conversation {
     }
     const key = `message ${id}`;
     if (this.whole.has(key)) return;
-    const parts = [text(textOf(message))];
+    const words = textOf(message);
+    const parts = [message.role === "assistant" && words ? prose(words) : text(words)];
     if (status) parts.push(h("p", { class: "quiet" }, `not whole: ${status}`));
     this.draw(key, message.role, [...this.thinking(id), ...parts]);
   }
@@ -73,7 +75,8 @@ export class Conversation {
   answered({ message, message_id: id, model, usage }) {
     const key = `message ${id}`;
     this.whole.add(key);
-    const parts = [...this.thinking(id), text(textOf(message))];
+    const words = textOf(message);
+    const parts = [...this.thinking(id), words ? prose(words) : null];
     this.draw(key, "assistant", [...parts, calls(message), facts(model, usage)]);
     this.live.delete(id);
   }
@@ -103,16 +106,27 @@ export class Conversation {
     if (!blocks.has(index)) blocks.set(index, { msg, growing: new Growing(), node: null });
     const block = blocks.get(index);
     block.growing.put(offset, piece);
-    if (block.node) block.node.data = block.growing.text;
-    else this.drawLive(id, key, blocks);
+    if (!block.node) this.drawLive(id, key, blocks);
+    else if (block.node instanceof Text) block.node.data = block.growing.text;
+    else this.growing(block);
+  }
+
+  /** An answer that grows is drawn once a frame. */
+  growing(block) {
+    if (block.scheduled) return;
+    block.scheduled = true;
+    requestAnimationFrame(() => {
+      block.scheduled = false;
+      fill(block.node, prose(block.growing.text));
+    });
   }
 
   drawLive(id, key, blocks) {
     const parts = this.thinking(id);
     for (const block of blocks.values()) {
       if (block.msg !== "TextDelta") continue;
-      block.node = document.createTextNode(block.growing.text);
-      parts.push(h("p", { class: "text" }, block.node));
+      block.node = h("div", {}, prose(block.growing.text));
+      parts.push(block.node);
     }
     this.draw(key, "assistant", parts);
     this.articles.get(key).setAttribute("aria-busy", "true");

@@ -2,7 +2,8 @@
 
 import { ask, follow } from "./api.js";
 import { Conversation, textOf } from "./conversation.js";
-import { field, fill, folded, h, shown, when } from "./dom.js";
+import { field, fill, h, shown, when } from "./dom.js";
+import { followEnd } from "./follow.js";
 
 const TAIL = 500;
 const SHOWN = 200;
@@ -121,12 +122,18 @@ function messageForm(send, ...beside) {
   return { form, box, row: form.lastChild, wrong };
 }
 
+/** A task is called after the beginning of what was asked. */
+function title(words) {
+  const line = words.trim().split("\n")[0];
+  return line.length > 80 ? `${line.slice(0, 79)}…` : line;
+}
+
 function newTask(pane) {
   const folder = h("input", { type: "text", autocomplete: "off", placeholder: "the gateway's own folder" });
   const model = h("input", { type: "text", autocomplete: "off", list: "models", placeholder: "as the rules say" });
   const known = h("datalist", { id: "models" });
   const send = async (message) => {
-    const body = { message };
+    const body = { message, name: title(message.content) };
     if (folder.value.trim()) body.cwd = folder.value.trim();
     if (model.value.trim()) body.model = model.value.trim();
     location.hash = `#/tasks/${encodeURIComponent(await started(body))}`;
@@ -150,6 +157,35 @@ async function started(body) {
     await ask("POST", `/task/${encodeURIComponent(id)}/message`, { message: body.message });
     return id;
   }
+}
+
+const EFFECTS = {
+  read: "It reads files of the workspace.",
+  write: "It changes files of the workspace.",
+  execute: "It runs a command on this machine.",
+  network: "It uses the network.",
+};
+
+function touches(effects) {
+  return EFFECTS[effects] ?? `It may do this: ${effects}.`;
+}
+
+function clock(time) {
+  const date = new Date(time);
+  return Number.isNaN(date.getTime()) ? "" : date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+}
+
+/** The arguments of a call that waits for approval, long texts as they would be written. */
+function details(args) {
+  let value = args;
+  try {
+    if (typeof args === "string") value = JSON.parse(args);
+  } catch {
+    return h("pre", {}, shown(args));
+  }
+  if (!value || typeof value !== "object" || Array.isArray(value)) return h("pre", {}, shown(value));
+  const line = ([name, each]) => [h("dt", {}, name), h("dd", {}, h("pre", {}, shown(each)))];
+  return h("dl", { class: "arguments" }, Object.entries(value).map(line));
 }
 
 function oneTask(pane, id, signal) {
@@ -177,7 +213,10 @@ function oneTask(pane, id, signal) {
   const stop = h("button", { type: "button", disabled: true }, "Stop");
   const resume = h("button", { type: "button", hidden: true }, "Go on");
   const end = h("button", { type: "button" }, "End task");
-  const send = (message) => ask("POST", `${path}/message`, { message });
+  const send = async (message) => {
+    await ask("POST", `${path}/message`, { message });
+    newest.jump();
+  };
   const { form, row, wrong } = messageForm(send);
   stop.addEventListener("click", tried(() => ask("POST", `${path}/cancel`)));
   resume.addEventListener("click", tried(() => ask("POST", `${path}/resume`)));
@@ -186,25 +225,16 @@ function oneTask(pane, id, signal) {
   const transcript = h("a", { href: `#/sessions/${encodeURIComponent(id)}` }, "Transcript");
   fill(pane, h("div", { class: "head" }, title, about, transcript), region, asking, queue, state, form);
 
-  let atEnd = null; // asked once a frame: each answer costs the browser a layout
-  const settle = soon(() => {
-    if (atEnd) region.scrollTo({ top: region.scrollHeight });
-    atEnd = null;
-  });
-  const atSamePlace = (work) => {
-    atEnd ??= region.scrollHeight - region.scrollTop - region.clientHeight < 80;
-    work();
-    settle();
-  };
+  const newest = followEnd(region, log, document.getElementById("main"), signal);
   const hear = (name, data) => {
     if (name === "maria") {
       if (first === null) {
         first = data.seq;
         earlier.hidden = first <= 1;
       }
-      atSamePlace(() => talk.hear(data));
+      talk.hear(data);
     } else if (name === "maria.delta") {
-      atSamePlace(() => talk.piece(data));
+      talk.piece(data);
     } else if (name === "maria.queued_messages.synchronized") {
       drawQueue(data);
     } else if (name === "maria.confirmations.synchronized") {
@@ -225,8 +255,8 @@ function oneTask(pane, id, signal) {
     return h(
       "div",
       { role: "group", "aria-label": `May ${name} run?`, class: "question" },
-      h("p", {}, `May ${name} run (${effects})? Without an answer it is a no at ${when(expires)}.`),
-      folded("With these arguments", h("pre", {}, shown(args))),
+      h("p", {}, h("strong", {}, `Run ${name}?`), ` ${touches(effects)} It is denied at ${clock(expires)} unless you answer.`),
+      details(args),
       h("button", { type: "button", class: "first", onclick: decide(true) }, "Approve"),
       h("button", { type: "button", onclick: decide(false) }, "Deny"),
     );

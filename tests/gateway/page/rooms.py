@@ -138,7 +138,7 @@ def _seen(page: Any, address: str, words: str) -> None:
 
 
 def _task_view(page: Any, room: Room) -> None:
-    _seen(page, f"/#/tasks/{room.task}", "May write_file run")
+    _seen(page, f"/#/tasks/{room.task}", "Run write_file?")
     page.get_by_role("list", name="Queue").wait_for()
 
 

@@ -68,3 +68,20 @@ def unharmed(page: Any, images: int = 0) -> None:
     assert page.evaluate("window.ran") is None
     assert page.locator("main").locator(STRANGE.replace(", form", "")).count() == images
     assert page.locator("main form").count() <= 1, "our own"
+
+
+def letters(texts: list[str]) -> list[str]:
+    """Texts without the marks that Markdown may take out; with a link, of which the address goes,
+    nothing is left."""
+    return ["" if "](" in text else "".join(filter(str.isalnum, text)) for text in texts]
+
+
+def safe_links(page: Any) -> bool:
+    """Whether all links in the page lead within it, or plainly to another page in another tab."""
+    return bool(
+        page.locator("main a").evaluate_all(
+            """all => all.every((each) => each.getAttribute("href").startsWith("#") || (
+                /^(https?:|mailto:)/.test(each.href) && each.rel.includes("noopener")
+                && each.target === "_blank"))"""
+        )
+    )

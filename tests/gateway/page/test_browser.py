@@ -84,11 +84,11 @@ def test_the_list_of_tasks_is_live(page: Any, browser: Any, place: Place) -> Non
     folder = place.home / "elsewhere"
     other = browser.new_context(base_url=place.base).new_page()
     other.goto("/")
-    start(other, folder, "hi")
+    start(other, folder, "hi from elsewhere")
     tasks = page.get_by_role("list", name="Task list")
-    expect(tasks.get_by_role("link", name=str(folder))).to_contain_text("idle")
+    expect(tasks.get_by_role("link", name="hi from elsewhere")).to_contain_text("idle")
     other.get_by_role("button", name="End task").click()
-    expect(tasks.get_by_role("link", name=str(folder))).to_have_count(0)
+    expect(tasks.get_by_role("link", name="hi from elsewhere")).to_have_count(0)
     other.context.close()
 
 
@@ -159,9 +159,9 @@ def test_a_session_has_its_transcript_and_other_views(page: Any, place: Place) -
     expect(used.get_by_role("row").last).to_contain_text("anthropic:claude-sonnet-4-6")
     expect(used.get_by_role("row").last).to_contain_text("200")
     call = articles(page, "assistant").first.get_by_role("group")
-    expect(call.get_by_text("a.txt")).to_be_hidden()
+    expect(call.locator("pre")).to_be_hidden()
     call.get_by_text("Call of read_file").click()
-    expect(call.get_by_text("a.txt")).to_be_visible()
+    expect(call.locator("pre")).to_contain_text("a.txt")
     page.get_by_role("combobox", name="View as").select_option("gemini")
     expect(page.get_by_role("region", name="Converted")).to_contain_text('"functionCall"')
     articles(page, "assistant").last.get_by_label("Link to this message").click()
@@ -212,3 +212,43 @@ def test_of_a_thousand_tasks_two_hundred_are_drawn_at_first(page: Any, place: Pl
     page.get_by_role("button", name="800 more").click()
     expect(drawn).to_have_count(400)
     page.unroute(events)
+
+
+ANSWER = """json ## Result
+
+A **bold** word, `code`, [a page](https://example.org/x) and [no page](javascript:alert(1)).
+
+| city | people |
+| --- | ---: |
+| Ulaanbaatar | 1,700,000 |
+
+1. First
+   - nested
+
+```python
+def area(r):
+    return 3.14 * r  # a comment
+```
+"""
+
+
+def test_answers_are_shown_as_markdown_and_the_newest_is_in_view(page: Any, place: Place) -> None:
+    start(page, place.home / "markdown", ANSWER + "\n\n".join(f"Line {n}." for n in range(60)))
+    answer = articles(page, "assistant").last
+    expect(answer.get_by_role("heading", name="Result")).to_be_attached()
+    expect(answer.locator("strong")).to_have_text("bold")
+    expect(answer.get_by_role("cell", name="1,700,000")).to_be_attached()
+    expect(answer.locator("ol > li > ul > li")).to_have_text("nested")
+    expect(answer.locator("pre .hl-comment")).to_have_text("# a comment")
+    assert answer.locator("a").evaluate_all("all => all.map((each) => each.href)") == [
+        "https://example.org/x"
+    ]
+    expect(answer).to_contain_text("[no page](javascript:alert(1))")
+    expect(answer.get_by_text("Line 59.")).to_be_in_viewport()
+    page.get_by_label("Message").fill("write b.txt")
+    page.get_by_label("Message").press("Enter")
+    asked = page.get_by_role("group", name="May write_file run?")
+    expect(asked.get_by_text("b.txt", exact=True)).to_be_visible()
+    expect(asked.get_by_text("It changes files of the workspace.")).to_be_visible()
+    expect(articles(page, "user").last).to_be_in_viewport()
+    page.get_by_role("button", name="Deny").click()
