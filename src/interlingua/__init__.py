@@ -52,8 +52,8 @@ _WHERE: dict[str, str] = {
         " TextBlock ThinkingBlock ToolResultBlock ToolUseBlock UnknownBlock VideoBlock",
         "model.codec": "dumps loads",
         "model.events": "StreamEvent",
-        "model.exchange": "AdapterOptions Continues ErrorKind Options ProviderError Reasoning"
-        " Request Response ResponseFormat ToolChoice",
+        "model.exchange": "AdapterOptions Compaction Continues ErrorKind Options ProviderError"
+        " Reasoning Request Response ResponseFormat ToolChoice",
         "model.losses": "Loss Report",
         "model.message": "AssistantMessage Changes Message Role ToolMessage UserMessage",
         "model.metadata": "CostBreakdown Diagnostic MessageMetadata MessageStatus"

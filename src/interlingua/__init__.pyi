@@ -74,6 +74,7 @@ from interlingua.model.codec import dumps as dumps
 from interlingua.model.codec import loads as loads
 from interlingua.model.events import StreamEvent as StreamEvent
 from interlingua.model.exchange import AdapterOptions as AdapterOptions
+from interlingua.model.exchange import Compaction as Compaction
 from interlingua.model.exchange import Continues as Continues
 from interlingua.model.exchange import ErrorKind as ErrorKind
 from interlingua.model.exchange import Options as Options
@@ -183,6 +184,7 @@ __all__ = [
     "Chat",
     "Citation",
     "Client",
+    "Compaction",
     "CompactionBlock",
     "ConflictError",
     "ContentBlock",

@@ -73,6 +73,7 @@ class OptionWords(TypedDict, total=False):
     reasoning: Reasoning | Effort | bool
     reasoning_effort: Effort
     service_tier: str
+    compaction: Any
     user: str
     metadata: Mapping[str, str]
     cache: Cache

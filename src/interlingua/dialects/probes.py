@@ -29,6 +29,7 @@ from interlingua.model.blocks import (
     VideoBlock,
 )
 from interlingua.model.exchange import (
+    Compaction,
     Options,
     Reasoning,
     Request,
@@ -185,6 +186,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("adaptive thinking", _options(reasoning=Reasoning(mode="adaptive")), "mode"),
     Probe("thinking shown", _options(reasoning=Reasoning("high", visible=True)), "visible"),
     Probe("verbosity", _options(verbosity="low")),
+    Probe("compaction by the service", _options(compaction=Compaction(100_000))),
     Probe("service tier", _options(service_tier="flex")),
     Probe("end user", _options(user="u_1")),
     Probe("metadata", _options(metadata={"job": "a"})),

@@ -70,6 +70,16 @@ class Reasoning(Value, frozen=True):
             force_setattr(self, "mode", None)
 
 
+class Compaction(Value, frozen=True):
+    """The service itself sums the conversation up. An empty one leaves it to the service when."""
+
+    threshold: int | None = None
+    """Tokens of the prompt from which on it does."""
+    instructions: str | None = None
+    pause: bool | None = None
+    """Whether it stops after the summary, so that the client can go on."""
+
+
 class Options(Value, frozen=True):
     """How to generate. None means the provider's own default."""
 
@@ -99,6 +109,7 @@ class Options(Value, frozen=True):
     stream: bool | None = None
     cache: Cache | None = None
     """Where the provider itself shall put a breakpoint at the end of the prompt."""
+    compaction: Compaction | None = None
     raw: Raw | None = None
 
 

@@ -205,6 +205,7 @@ def _options(wire: Any) -> dict[str, Any]:
         options["response_format.kind"] = "json_schema"
         put(options, "response_format.schema", form.get("schema"))
     _thinking(wire.get("thinking") or {}, options)
+    _compaction(wire.get("context_management") or {}, options)
     _choice(wire.get("tool_choice") or {}, options)
     return options
 
@@ -218,6 +219,15 @@ def _thinking(thinking: Any, options: dict[str, Any]) -> None:
     display = thinking.get("display")
     if display is not None:
         options["reasoning.visible"] = display != "omitted"
+
+
+def _compaction(management: Any, options: dict[str, Any]) -> None:
+    edits = management.get("edits") or ()
+    found = [edit for edit in edits if edit.get("type") == "compact_20260112"]
+    if len(found) == 1:
+        put(options, "compaction.threshold", (found[0].get("trigger") or {}).get("value"))
+        put(options, "compaction.instructions", found[0].get("instructions"))
+        put(options, "compaction.pause", found[0].get("pause_after_compaction"))
 
 
 def _choice(choice: Any, options: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ NAMES = {
     "reasoning_tokens": "reasoning",
 }
 """Our word for a count of tokens, and the facts'."""
-ASIDE = frozenset({"raw", "response_format", "reasoning", "tool_choice", "cache"})
+ASIDE = frozenset({"raw", "response_format", "reasoning", "compaction", "tool_choice", "cache"})
 
 
 def request(value: Any) -> Facts:
@@ -189,7 +189,7 @@ def options(value: Any) -> dict[str, Any]:
         item = getattr(value, name)
         if item is not None and name not in ASIDE:
             found[name] = list(item) if isinstance(item, tuple) else item
-    for name in ("response_format", "reasoning"):
+    for name in ("response_format", "reasoning", "compaction"):
         inner = getattr(value, name)
         for field in inner.__struct_fields__ if inner is not None else ():
             if getattr(inner, field) is not None:

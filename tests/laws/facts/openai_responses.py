@@ -286,6 +286,8 @@ def _options(wire: Any) -> dict[str, Any]:
         options["reasoning.visible"] = True
     elif "summary" in reasoning:
         options["reasoning.visible"] = False
+    for entry in wire.get("context_management") or ():
+        put(options, "compaction.threshold", entry.get("compact_threshold"))
     text = wire.get("text") or {}
     put(options, "verbosity", text.get("verbosity"))
     form = text.get("format") or {}

@@ -108,6 +108,8 @@ def _option(path: str, name: str) -> bool:
     place = "$.options.metadata" if name == "labels" else f"$.options.{name}"
     if name.startswith("reasoning."):
         return under(path, "$.options.reasoning")
+    if name.startswith("compaction."):
+        return under(path, "$.options.compaction")
     return under(path, place) or under(place, path) if path != "$" else False
 
 

@@ -41,6 +41,7 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.base import same
 from interlingua.model.exchange import (
+    Compaction,
     Continues,
     Options,
     Reasoning,
@@ -158,8 +159,53 @@ def _write_format(options: Any, config: Wire, recorder: LossRecorder) -> None:
     report_fields(response_format, ("name", "strict", "description"), recorder)
 
 
+# -- when the service sums the conversation up ----------------------------------------------------
+
+
+def _read_management(value: Any) -> Reading:
+    """The one edit that compacts; others, and keys that it has beside ours, say more."""
+    edits = value.get("edits") if type(value) is dict else None
+    found = [e for e in edits if _compacts(e)] if type(edits) is list else []
+    if len(found) != 1:
+        return NOT_OURS
+    trigger = found[0].get("trigger")
+    threshold = trigger.get("value") if type(trigger) is dict else None
+    if (trigger is not None and type(threshold) is not int) or type(threshold) is bool:
+        return NOT_OURS
+    instructions, pause = found[0].get("instructions"), found[0].get("pause_after_compaction")
+    compaction = Compaction(
+        threshold,
+        instructions if type(instructions) is str else None,
+        pause if type(pause) is bool else None,
+    )
+    return {"compaction": compaction}
+
+
+def _compacts(edit: Any) -> bool:
+    return type(edit) is dict and edit.get("type") == tables.COMPACT_EDIT
+
+
+def _write_management(options: Any, recorder: LossRecorder) -> Wire:
+    compaction: Compaction = options.compaction
+    edit: Wire = {"type": tables.COMPACT_EDIT}
+    if compaction.threshold is not None:
+        edit["trigger"] = {"type": "input_tokens", "value": compaction.threshold}
+    if compaction.pause is not None:
+        edit["pause_after_compaction"] = compaction.pause
+    if compaction.instructions is not None:
+        edit["instructions"] = compaction.instructions
+    return {"edits": [edit]}
+
+
 OPTIONS = Table(
     Options,
+    Field(
+        "context_management",
+        ("compaction",),
+        _read_management,
+        _write_management,
+        more=lambda value: len(value["edits"]) > 1 or len(value) > 1,
+    ),
     plain("max_tokens", "max_output_tokens", int, fill=_default_limit),
     *[plain(name, name, float) for name in tables.REFUSED_OPTIONS],
     strings("stop_sequences", "stop"),
@@ -373,6 +419,8 @@ def betas_of(wire: Wire) -> list[str]:
     thinking = wire.get("thinking")
     if type(thinking) is dict and "block_binding" in thinking:
         found[BETAS["binding"]] = None
+    if _read_management(wire.get("context_management")) is not NOT_OURS:
+        found[BETAS["compaction"]] = None
     for tool in wire.get("tools") or ():
         kind = tool.get("type") if type(tool) is dict else None
         if type(kind) is str and kind in BETAS:

@@ -132,6 +132,8 @@ MARKERS = frozenset(
 CHANGES: dict[str, str] = {"tool_addition": "tools_added", "tool_removal": "tools_removed"}
 """Parts of a system turn that name a tool, and the field of `Changes` that names it."""
 BETA_HEADER = "anthropic-beta"
+COMPACT_EDIT = "compact_20260112"
+"""The edit of `context_management` that sums the conversation up."""
 BETAS: dict[str, str] = {
     "changes": "mid-conversation-tool-changes-2026-07-01",
     "inline": "inline-tools-2026-09-15",

@@ -34,7 +34,7 @@ from interlingua.dialects.openai_responses.text import (
 )
 from interlingua.model.base import same
 from interlingua.model.blocks import Executor
-from interlingua.model.exchange import Continues, Options, Reasoning, ToolChoice
+from interlingua.model.exchange import Compaction, Continues, Options, Reasoning, ToolChoice
 from interlingua.model.losses import LossKind
 from interlingua.model.message import EFFORTS, Changes, Message
 from interlingua.model.tools import ToolDefinition
@@ -96,8 +96,34 @@ def _write_reasoning(options: Any, recorder: LossRecorder) -> Wire | None:
     return out
 
 
+# -- when the service sums the conversation up ----------------------------------------------------
+
+
+def _read_management(value: Any) -> Reading:
+    entry = value[0] if type(value) is list and len(value) == 1 else None
+    if type(entry) is not dict or entry.get("type") != "compaction":
+        return NOT_OURS
+    threshold = entry.get("compact_threshold")
+    if (threshold is not None and type(threshold) is not int) or len(entry) > 2:
+        return NOT_OURS
+    return {"compaction": Compaction(threshold)}
+
+
+def _write_management(options: Any, recorder: LossRecorder) -> list[Wire]:
+    compaction: Compaction = options.compaction
+    if compaction.instructions is not None:
+        recorder.lost(compaction, "instructions")
+    if compaction.pause is not None:
+        recorder.lost(compaction, "pause", severity="warning" if compaction.pause else "info")
+    entry: Wire = {"type": "compaction"}
+    if compaction.threshold is not None:
+        entry["compact_threshold"] = compaction.threshold
+    return [entry]
+
+
 OPTIONS = fields.Table(
     Options,
+    Field("context_management", ("compaction",), _read_management, _write_management),
     plain("max_output_tokens", "max_output_tokens", int),
     plain("temperature", "temperature", float),
     plain("top_p", "top_p", float),

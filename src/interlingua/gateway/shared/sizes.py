@@ -64,6 +64,8 @@ def _found(request: Request, dialect: str, body: bytes) -> Iterator[str]:
     if any(tool.executor == "provider" for tool in request.tools):
         yield "tools run by the provider"
     options = request.options
+    if options.compaction is not None:
+        yield "summaries that the provider makes"
     if options.service_tier is not None and options.service_tier not in TIERS:
         yield "a service tier that may cost more"
     if any(kind != "text" for kind in options.modalities or ()):
