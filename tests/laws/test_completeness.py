@@ -25,6 +25,7 @@ from interlingua.model import blocks as b
 from interlingua.model import events as e
 from interlingua.model.base import Value
 from interlingua.model.exchange import (
+    Compaction,
     Options,
     Reasoning,
     Request,
@@ -159,6 +160,7 @@ OPTIONS: list[Options] = [
     ],
     *[Options(reasoning=Reasoning(effort=effort)) for effort in ("low", "medium", "high")],  # type: ignore[arg-type]
     Options(reasoning=Reasoning(effort="high", budget_tokens=2000, visible=True)),
+    Options(compaction=Compaction(1000, "Briefly.", True)),
     Options(service_tier="priority", user="u", metadata={"k": "v"}, stream=True, cache=b.Cache()),
 ]
 TEXT = ResponseFormat("text")

@@ -369,7 +369,11 @@ def check(settings: Settings) -> list[Problem]:
 
 def _models(route: RouteSettings) -> tuple[str, ...]:
     """The models of a route's pool, then its fallbacks."""
-    return (*([each.model for each in route.models] or [route.model]), *route.fallbacks)
+    return (
+        *([each.model for each in route.models] or [route.model]),
+        *route.fallbacks,
+        *route.larger,
+    )
 
 
 def _rows(name: str, route: RouteSettings, targets: Targets) -> list[Row]:

@@ -228,7 +228,7 @@ class Gateway:
         ]
         keys = {name: each.keys for name, each in self.settings.providers.items()}
         members = members_of(pool, keys, settings.timeout, settings.first_byte_timeout)
-        rest = [self.targets.find(model) for model in settings.fallbacks]
+        rest = [self.targets.find(model) for model in (*settings.fallbacks, *settings.larger)]
         targets = [*[each.target for each in members], *rest]
         fetches = settings.fetch_media
         fetches = self.settings.fetch_media if fetches is None else fetches

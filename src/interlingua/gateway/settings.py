@@ -68,6 +68,10 @@ class ProviderSettings:
     """Variables with several keys, each as `env:NAME`; requests are spread over them."""
 
 
+COMPACT = "compact"
+"""The word for `RouteSettings.overflow` that has a conversation compacted."""
+
+
 @dataclass(frozen=True)
 class RouteSettings:
     """One name that clients may use for a model, and what is asked when it fails. A name that ends
@@ -81,6 +85,10 @@ class RouteSettings:
     """Bodies in the model's own dialect go on as they are, whatever it takes."""
     fetch_media: bool | None = None
     """As in `Settings`, which it overrides."""
+    overflow: str | None = None
+    """What happens where a conversation is longer than the model takes: `compact`, or the larger
+    model that is asked; None: the client gets the error."""
+
     models: tuple[PoolMember, ...] = ()
     """The pool that requests are spread over; fallbacks follow when it is exhausted."""
     strategy: Strategy = "weighted"
@@ -95,6 +103,11 @@ class RouteSettings:
     """Seconds until a stream begins, for one attempt."""
     deadline: float | None = None
     """Seconds for the whole request, with all attempts, until the answer begins to arrive."""
+
+    @property
+    def larger(self) -> tuple[str, ...]:
+        """The model that is asked where a conversation is too long for the others."""
+        return () if self.overflow in (None, COMPACT) else (str(self.overflow),)
 
 
 @dataclass(frozen=True)

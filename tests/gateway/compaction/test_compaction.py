@@ -14,9 +14,18 @@ import openai
 import pytest
 
 import interlingua as il
+from interlingua.gateway.settings import RouteSettings
 from tests.agents.chat.provider import DIALECTS
 from tests.gateway.responses.running import asynchronous
-from tests.gateway.serving import ANTHROPIC, OPENAI, Served, Upstream, key, served
+from tests.gateway.serving import (
+    ANTHROPIC,
+    OPENAI,
+    Served,
+    Upstream,
+    key,
+    served,
+    settings_in,
+)
 
 DIALECTS.setdefault("/v1/responses/compact", "openai-responses")
 FACTS = [f"fact-{number}-{'abcdefgh'[number]}{number * 37}" for number in range(8)]
@@ -281,6 +290,50 @@ async def test_a_provider_that_compacts_is_left_alone(tmp_path: Path, provider: 
         moved = await ai.responses.create(model=OPENAI, input=[item, *asks("What now?")])
         assert seen(moved.output_text) == FACTS[:4]
         assert "ilc1." not in str(provider.requests[-1])
+
+
+class Small(Summarizer):
+    """A model that takes no more than so many characters."""
+
+    most = 9_000
+
+    def answer(self, handler: BaseHTTPRequestHandler, dialect: str, wire: dict[str, Any]) -> None:
+        if wire.get("model") == "gpt-4.1" or len(json.dumps(wire)) <= self.most:
+            super().answer(handler, dialect, wire)
+            return
+        self.requests.append(wire)
+        text = "prompt is too long: 300000 tokens > 200000 maximum"
+        error = {"type": "invalid_request_error", "message": text}
+        body = json.dumps({"type": "error", "error": error}).encode()
+        handler.send_response(400)
+        handler.send_header("content-type", "application/json")
+        handler.send_header("content-length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@asynchronous
+async def test_a_route_compacts_what_is_too_long(tmp_path: Path, stream: bool) -> None:
+    history = [*said(8), *said(8), *said(8), *asks("What now?")]
+    routes = {
+        "plain": RouteSettings(ANTHROPIC),
+        "short": RouteSettings(ANTHROPIC, overflow="compact"),
+        "large": RouteSettings(ANTHROPIC, overflow=OPENAI),
+    }
+    with Small() as provider:
+        provider.configure(tmp_path)
+        settings = settings_in(tmp_path, routes=routes)
+        async with served(tmp_path, settings) as here, openai_client(here) as ai:
+            with pytest.raises(openai.BadRequestError, match="too long"):
+                await ai.responses.create(model="plain", input=history, stream=stream)
+            for name in ("short", "large"):
+                response = await ai.responses.create(model=name, input=history, stream=stream)
+                if stream:
+                    response = [event async for event in response][-1].response
+                kinds = [item.type for item in response.output]
+                assert kinds == (["compaction", "message"] if name == "short" else ["message"])
+                assert seen(response.output_text) == FACTS
 
 
 @asynchronous

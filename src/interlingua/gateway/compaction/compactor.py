@@ -3,6 +3,7 @@ where the model's own service does not, and left alone where it does."""
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import re
 from collections.abc import Mapping, Sequence
@@ -53,6 +54,8 @@ COMPACTED = b"x-interlingua-compacted"
 """The header that says how many entries of a conversation a summary has replaced."""
 _MOST_CALLS = 16
 """Calls for one summary: a conversation that is larger than the model's window is read in parts."""
+_HALVINGS = 3
+"""Times that the parts are made smaller, where the model takes less than is known of it."""
 _SHARE = 0.7
 """Of the model's window that one of these parts may fill."""
 _BYTES_PER_TOKEN = 3
@@ -77,9 +80,10 @@ class Summary(NamedTuple):
 class SummaryError(Exception):
     """The model gave no summary; `answer` says why in the client's dialect."""
 
-    def __init__(self, answer: HttpAnswer) -> None:
+    def __init__(self, answer: HttpAnswer, is_overflow: bool) -> None:
         super().__init__("no summary")
         self.answer = answer
+        self.is_overflow = is_overflow
 
 
 def has_compaction(target: Target, front: str) -> bool:
@@ -120,6 +124,20 @@ class Compactor:
             return None
         client.send = work.sender(client.send)
         return work.rewritten()
+
+    async def shorten(self, exchange: Exchange, inbound: Inbound, client: Client) -> Inbound | None:
+        """The same request, compacted because the model does not take it; once."""
+        form = FORMS.get(inbound.front.dialect)
+        if form is None:
+            return None
+        work = _Work(self._gateway, self._compactions, exchange, inbound, form)
+        await work.open()
+        if not await work.shorten(Ask("threshold")):
+            return None
+        client.send = work.sender(client.send)
+        shorter, route = work.rewritten(), inbound.route
+        once = dataclasses.replace(route.settings, overflow=None)
+        return shorter._replace(route=route._replace(settings=once))
 
 
 class _Work:
@@ -329,8 +347,18 @@ class _Work:
         words = instructions or prompt()
         model = self._inbound.route.targets[0].model
         most = int((window(model) - settings.summary_tokens) * _SHARE) * _BYTES_PER_TOKEN
+        for _ in range(_HALVINGS):
+            try:
+                return await self._in_parts(entries, words, max(most, 4096))
+            except SummaryError as error:
+                most = min(most, _size(entries)) // 2
+                if not error.is_overflow or most < 4096:
+                    raise
+        return await self._in_parts(entries, words, most)
+
+    async def _in_parts(self, entries: Sequence[Wire], words: str, most: int) -> Summary:
         summary: Summary | None = None
-        for part in _parts(entries, max(most, 4096)):
+        for part in _parts(entries, most):
             if summary is not None:
                 part = [self._form.message(SUMMARY.format(summary.text)), *part]
             summary = await self._ask(part, words)
@@ -364,11 +392,12 @@ class _Work:
             raise
         finally:
             gateway.trace.finished(exchange)
-        return self._heard(answer, inbound)
+        is_overflow = exchange.outcome.error is ErrorKind.CONTEXT_OVERFLOW
+        return self._heard(answer, inbound, is_overflow)
 
-    def _heard(self, answer: HttpAnswer, inbound: Inbound) -> Summary:
+    def _heard(self, answer: HttpAnswer, inbound: Inbound, is_overflow: bool) -> Summary:
         if answer.status != 200:
-            raise SummaryError(answer)
+            raise SummaryError(answer, is_overflow)
         response = codec_of(self._form.front.dialect).read_response(answer.body)
         text, usage = response.message.text.strip(), response.message.metadata.usage or Usage()
         self._usage = _added(self._usage, usage)

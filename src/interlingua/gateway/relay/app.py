@@ -28,6 +28,7 @@ from interlingua.gateway.relay.inbound import (
 )
 from interlingua.gateway.relay.stream import Line, Stream, error_frames, more, open_stream
 from interlingua.gateway.relay.whole import error_answer, relay
+from interlingua.gateway.settings import COMPACT
 from interlingua.gateway.shared.direct_client import DIRECT_CLIENT, DirectClient
 from interlingua.gateway.shared.fronts import (
     PRINCIPAL,
@@ -83,6 +84,9 @@ class Preparation(Protocol):
 
     async def handle(self, exchange: Exchange, inbound: Inbound, client: Any) -> Inbound | None:
         """The request as it goes on; None if it is answered by `client.send`."""
+
+    async def shorten(self, exchange: Exchange, inbound: Inbound, client: Any) -> Inbound | None:
+        """The request with a compacted conversation; None where that is impossible."""
 
     async def with_conversation(self, body: bytes, principal: Principal) -> bytes:
         """The body of a request with the items of its conversation."""
@@ -186,7 +190,7 @@ class App:
             raise Refusal(404, ErrorKind.INVALID_REQUEST, "no such endpoint", "not_found")
         if found.front.stored is not None:
             inbound = await with_history(gateway, exchange.arrival, inbound, found.front.stored)
-        work = self._work(exchange, inbound, client.send, direct)
+        work = self._work(exchange, inbound, client, direct)
         await with_client(scope, client.receive, work)
 
     async def _prepared(
@@ -244,22 +248,38 @@ class App:
         return b"".join(pieces)
 
     async def _work(
-        self, exchange: Exchange, inbound: Inbound, send: Send, direct: DirectClient | None
+        self, exchange: Exchange, inbound: Inbound, client: _Client, direct: DirectClient | None
     ) -> None:
         """Caps may take a moment, and nothing is asked for a client that leaves in it."""
         if exchange.arrival.principal.capped:
             await reserve(self.gateway, exchange, inbound)
         if exchange.arrival.stream:
-            await self._stream(exchange, inbound, send)
+            await self._stream(exchange, inbound, client)
         else:
             answer = await relay(self.gateway, exchange, inbound)
+            if inbound.route.settings.overflow == COMPACT:
+                shorter = await self._shorter(exchange, inbound, client)
+                if shorter is not None:
+                    direct, answer = None, await relay(self.gateway, exchange, shorter)
             if exchange.arrival.principal.capped:
                 await self.gateway.caps.settle(exchange)
             if direct is None or not direct.answer(*answer):
-                await _plain(send, answer)
+                await _plain(client.send, answer)
 
-    async def _stream(self, exchange: Exchange, inbound: Inbound, send: Send) -> None:
-        gateway, limits = self.gateway, self.gateway.settings.limits
+    async def _shorter(
+        self, exchange: Exchange, inbound: Inbound, client: _Client
+    ) -> Inbound | None:
+        """The request with a shorter conversation, if it was too long for the model."""
+        outcome, preparation = exchange.outcome, self._preparation
+        if preparation is None or outcome.error is not ErrorKind.CONTEXT_OVERFLOW:
+            return None
+        shorter = await preparation.shorten(exchange, inbound, client)
+        if shorter is not None:
+            outcome.status, outcome.error = 0, None
+        return shorter
+
+    async def _stream(self, exchange: Exchange, inbound: Inbound, client: _Client) -> None:
+        gateway, limits, send = self.gateway, self.gateway.settings.limits, client.send
         raw: list[HttpAnswer] = []
         opening = asyncio.ensure_future(open_stream(gateway, exchange, inbound, raw))
         try:
@@ -270,7 +290,7 @@ class App:
             try:
                 stream = opening.result()
             except CallError as error:
-                await self._not_opened(exchange, inbound, error, raw, send)
+                await self._not_opened(exchange, inbound, error, raw, client)
                 return
             if not exchange.outcome.status:
                 await self._begin(exchange, inbound, send, stream)
@@ -286,16 +306,24 @@ class App:
         inbound: Inbound,
         error: CallError,
         raw: list[HttpAnswer],
-        send: Send,
+        client: _Client,
     ) -> None:
         """Sends a plain error, or ends a stream that has already begun."""
         begun = bool(exchange.outcome.status)
+        if not begun and inbound.route.settings.overflow == COMPACT:
+            exchange.outcome.error = error.kind
+            shorter = await self._shorter(exchange, inbound, client)
+            if shorter is not None:
+                await self._stream(exchange, shorter, client)
+                return
         answer = error_answer(exchange, inbound, error, raw)
         if not begun:
-            await _plain(send, answer)
+            await _plain(client.send, answer)
             return
         shown = ProviderError(error.kind, error.problem, error.code, answer.status)
-        await send({"type": "http.response.body", "body": error_frames(inbound.front, shown)})
+        await client.send(
+            {"type": "http.response.body", "body": error_frames(inbound.front, shown)}
+        )
 
     async def _begin(
         self, exchange: Exchange, inbound: Inbound, send: Send, stream: Stream | None = None

@@ -55,6 +55,8 @@ async def try_targets(
     retry, fallback_on, tried_once = settings.retry, settings.fallback_on, frozenset[str]()
     if retries is not None:
         retry = msgspec.structs.replace(retry, max_retries=retries)
+    if route.settings.larger:
+        fallback_on |= {ErrorKind.CONTEXT_OVERFLOW}
     if route.pool is not None:
         once = pooled(gateway, exchange, inbound, route.pool, once)
         fallback_on |= COOLING

@@ -40,6 +40,10 @@ class Preparation:
         found = await self._conversations.expanded(body, principal)
         return body if found is None else found.body
 
+    async def shorten(self, exchange: Exchange, inbound: Inbound, client: Any) -> Inbound | None:
+        """The request with a compacted conversation; None where that is impossible."""
+        return await self._compactor.shorten(exchange, inbound, client)
+
     async def handle(self, exchange: Exchange, inbound: Inbound, client: Any) -> Inbound | None:
         """The request as it goes on; None if it is answered by `client.send`."""
         if inbound.front is RESPONSES and inbound.match.action == "generate":
