@@ -101,8 +101,8 @@ libraries:
 		pytest hypothesis pydantic-ai-slim langchain-core llama-index-core llm openai-agents \
 		datasets transformers
 	INTERLINGUA_EVERY=1 $(LIBRARIES)/bin/python -m pytest -q -rs \
-		tests/views/test_real_libraries.py tests/views/test_real_training.py \
-		tests/views/test_libraries.py
+		tests/views/test_objects.py tests/views/test_real_training.py \
+		tests/views/test_missing.py
 
 # The adapters for engines, each with the real one; they are large, so they have an environment of
 # their own. Spark needs Java.
@@ -118,7 +118,7 @@ uvicorn: $(DEV)
 	@for end in $(UVICORN_ENDS); do \
 	  $(BIN)/python -m pip install -q --no-deps --upgrade --target .uvicorn/$$end uvicorn==$$end && \
 	  PYTHONPATH=.uvicorn/$$end $(BIN)/python -m pytest -q tests/gateway/server/test_uvicorn.py \
-	    tests/gateway/server/test_connections.py tests/gateway/audits/test_framing.py || exit 1; \
+	    tests/gateway/server/test_client_connection.py tests/gateway/audits/test_framing.py || exit 1; \
 	done
 
 requirements: $(DEV)

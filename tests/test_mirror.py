@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import pytest
+
 TESTS = Path(__file__).parent
-PACKAGE = TESTS.parent / "src" / "interlingua"
+ROOT = TESTS.parent
+PACKAGE = ROOT / "src" / "interlingua"
 LEAST = 71
 """Per cent of the modules; it only rises."""
 
@@ -28,3 +32,16 @@ def test_most_modules_have_a_test_file_in_the_same_place() -> None:
     share = 100 - 100 * len(missing) / len(modules())
     names = "\n".join(mirrored(module).relative_to(TESTS).as_posix() for module in missing)
     assert share >= LEAST, f"{share:.1f} % of the modules have one; these are missing:\n{names}"
+
+
+@pytest.mark.parametrize(
+    "page", ["Makefile", "CONTRIBUTING.md", "docs/ARCHITECTURE.md", "docs/testing.md"]
+)
+def test_files_that_a_page_names_are_there(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = re.findall(r"\btests/[\w/]+\.py\b", text)
+    named += re.findall(r"`((?:\w+/)+\w+\.(?:py|toml|json))`", text)
+    assert named
+    folders = (ROOT, PACKAGE, ROOT / "docs")
+    missing = {name for name in named if not any((each / name).is_file() for each in folders)}
+    assert not missing
