@@ -11,24 +11,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import msgspec
 
 from interlingua.model.blocks import (
     TYPE_OF,
-    AudioBlock,
     Block,
     CompactionBlock,
-    DocumentBlock,
-    ImageBlock,
     MediaBlock,
     Source,
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
-    VideoBlock,
 )
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import PLACEMENT, Message, Role
@@ -48,7 +44,7 @@ _ASSISTANT = Role.ASSISTANT
 _RULE, _PATTERN = RoutingMode.RULE, RoutingMode.PATTERN
 
 _FINISHED = frozenset(MessageStatus) - {MessageStatus.PARTIAL}
-_MEDIA: frozenset[type] = frozenset({ImageBlock, AudioBlock, VideoBlock, DocumentBlock})
+_MEDIA: frozenset[type] = frozenset(get_args(MediaBlock))
 _TOOLS: frozenset[type] = frozenset({ToolUseBlock, ToolResultBlock})
 _HOLDERS = _MEDIA | {ToolResultBlock}
 _RESULT_CONTENT = _MEDIA | {TextBlock, UnknownBlock}
@@ -591,7 +587,7 @@ def _source_problems(block: Block) -> list[tuple[str, str]]:
         parts: Sequence[Block] = ()
         if isinstance(each, ToolResultBlock):
             parts = each.content
-        elif isinstance(each, (ImageBlock, AudioBlock, VideoBlock, DocumentBlock)):
+        elif isinstance(each, MediaBlock):
             tail += ".source"
             parts = each.source.content or ()
             if problem := _source_problem(each.source) or _type_problem(each):

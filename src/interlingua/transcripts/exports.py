@@ -20,11 +20,9 @@ from interlingua.costs.cost import cost_of, total
 from interlingua.costs.table import PriceTable
 from interlingua.errors import InterlinguaError
 from interlingua.model.blocks import (
-    AudioBlock,
     Block,
     CompactionBlock,
-    DocumentBlock,
-    ImageBlock,
+    MediaBlock,
     RedactedThinkingBlock,
     RefusalBlock,
     TextBlock,
@@ -32,7 +30,6 @@ from interlingua.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
-    VideoBlock,
 )
 from interlingua.model.codec import dumps
 from interlingua.model.human import dollars, minute, plural
@@ -229,6 +226,8 @@ class LabelledText(NamedTuple):
 
 
 def labelled_text(block: Block) -> LabelledText:
+    if isinstance(block, MediaBlock):
+        return LabelledText(block.type, _media(block))
     match block:
         case TextBlock():
             return LabelledText("", block.text)
@@ -246,8 +245,6 @@ def labelled_text(block: Block) -> LabelledText:
             return LabelledText("result: an error" if block.is_error else "result", text, True)
         case RefusalBlock():
             return LabelledText("refuses", block.text)
-        case ImageBlock() | AudioBlock() | VideoBlock() | DocumentBlock():
-            return LabelledText(block.type, _media(block))
         case CompactionBlock():
             return LabelledText("summary of what came before", block.text or "(encrypted)")
         case UnknownBlock():
@@ -257,7 +254,7 @@ def labelled_text(block: Block) -> LabelledText:
             return LabelledText("unknown block", block.type)
 
 
-def _media(block: ImageBlock | AudioBlock | VideoBlock | DocumentBlock) -> str:
+def _media(block: MediaBlock) -> str:
     source = block.source
     data = source.data if isinstance(source.data, str) else ""
     where = data if source.kind in ("url", "file_id", "file_ref", "text") else ""

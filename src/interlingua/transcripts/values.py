@@ -146,4 +146,4 @@ def url_of(block: MediaBlock) -> str | None:
 
 
 def is_media(block: Block) -> bool:
-    return isinstance(block, ImageBlock | AudioBlock | VideoBlock | DocumentBlock)
+    return isinstance(block, MediaBlock)

@@ -13,7 +13,6 @@ import msgspec
 from interlingua.model.arguments import recover
 from interlingua.model.base import JsonObject, Raw, same
 from interlingua.model.blocks import (
-    AudioBlock,
     Block,
     Citation,
     CompactionBlock,
@@ -29,7 +28,6 @@ from interlingua.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
-    VideoBlock,
 )
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata, StopReason, Usage
@@ -265,6 +263,8 @@ def write_block(block: Block, path: str, account: Account) -> Any:
     """A standard block, or the provider's where it was that; None for what has none. Calls that a
     client runs are written by the message."""
     form = spelling_of(NAME, block.raw)
+    if isinstance(block, MediaBlock):
+        return _write_media(block, form, path, account)
     match block:
         case TextBlock(text):
             return _write_text(block, form)
@@ -284,8 +284,6 @@ def write_block(block: Block, path: str, account: Account) -> Any:
             return with_rest(NAME, block.raw, out)
         case ToolResultBlock():
             return _write_server_result(block, path, account)
-        case ImageBlock() | AudioBlock() | VideoBlock() | DocumentBlock():
-            return _write_media(block, form, path, account)
         case UnknownBlock():
             return account.own_or_dropped(path, block)
         case _:

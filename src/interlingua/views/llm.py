@@ -13,11 +13,8 @@ from typing import Any, Never, assert_type
 
 from interlingua.model.base import JsonObject, Raw
 from interlingua.model.blocks import (
-    AudioBlock,
     Block,
     CompactionBlock,
-    DocumentBlock,
-    ImageBlock,
     MediaBlock,
     RedactedThinkingBlock,
     RefusalBlock,
@@ -28,7 +25,6 @@ from interlingua.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
-    VideoBlock,
 )
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
@@ -230,6 +226,8 @@ def _is_odd(message: Message) -> bool:
 
 
 def _write_part(block: Block, path: str, account: Account) -> JsonObject | None:
+    if isinstance(block, MediaBlock):
+        return _write_attached(block, path, account)
     match block:
         case TextBlock(text):
             out: JsonObject = {"type": "text", "text": text}
@@ -252,8 +250,6 @@ def _write_part(block: Block, path: str, account: Account) -> JsonObject | None:
         case CompactionBlock():
             summary = account.summary(path, block)
             return None if summary is None else {"type": "text", "text": summary.text}
-        case ImageBlock() | AudioBlock() | VideoBlock() | DocumentBlock():
-            return _write_attached(block, path, account)
         case UnknownBlock():
             return account.own_or_dropped(path, block)
         case _:

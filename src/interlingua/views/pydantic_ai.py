@@ -16,12 +16,10 @@ import msgspec
 from interlingua.errors import found
 from interlingua.model.base import JsonObject, Raw, same
 from interlingua.model.blocks import (
-    AudioBlock,
     Block,
     Cache,
     Citation,
     CompactionBlock,
-    DocumentBlock,
     ImageBlock,
     MediaBlock,
     RedactedThinkingBlock,
@@ -33,7 +31,6 @@ from interlingua.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
-    VideoBlock,
 )
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, StopReason, Usage
@@ -424,6 +421,8 @@ def _read_compaction(fields: Fields) -> CompactionBlock:
 
 
 def write_answer_part(block: Block, path: str, account: Account) -> JsonObject | None:
+    if isinstance(block, MediaBlock):
+        return _write_file(block, path, account)
     issuer = PYDANTIC_AI.of_issuer(account.issuer_of(block))
     match block:
         case TextBlock(text):
@@ -445,8 +444,6 @@ def write_answer_part(block: Block, path: str, account: Account) -> JsonObject |
         case CompactionBlock(text, data):
             out = {"content": text, **_signed(data, issuer, SEALED)}
             return _part("compaction", block, out)
-        case ImageBlock() | AudioBlock() | VideoBlock() | DocumentBlock():
-            return _write_file(block, path, account)
         case UnknownBlock():
             return account.own_or_dropped(path, block)
         case _:

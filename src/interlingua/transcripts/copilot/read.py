@@ -15,9 +15,7 @@ from interlingua.dialects.registry import dialect
 from interlingua.errors import InterlinguaError, ReadError, found
 from interlingua.model.arguments import recover
 from interlingua.model.blocks import (
-    AudioBlock,
     Block,
-    DocumentBlock,
     ImageBlock,
     MediaBlock,
     RedactedThinkingBlock,
@@ -27,7 +25,6 @@ from interlingua.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
-    VideoBlock,
 )
 from interlingua.model.exchange import Request
 from interlingua.model.losses import Report
@@ -227,7 +224,7 @@ def assets_of(blocks: Sequence[Block]) -> list[tuple[MediaBlock, Data]]:
     """MediaBlock whose bytes are there, and the event that keeps them."""
     found = []
     for block in blocks:
-        if isinstance(block, ImageBlock | AudioBlock | VideoBlock | DocumentBlock):
+        if isinstance(block, MediaBlock):
             asset = _asset(block)
             if asset is not None:
                 found.append((block, asset))

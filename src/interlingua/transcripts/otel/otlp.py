@@ -10,11 +10,8 @@ import msgspec
 from interlingua.errors import ReadError, found
 from interlingua.model.arguments import recover, to_text
 from interlingua.model.blocks import (
-    AudioBlock,
     Block,
     CompactionBlock,
-    DocumentBlock,
-    ImageBlock,
     MediaBlock,
     RefusalBlock,
     Source,
@@ -23,7 +20,6 @@ from interlingua.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
-    VideoBlock,
 )
 from interlingua.model.ids import synthetic_tool_id
 from interlingua.model.message import Message, Role
@@ -157,6 +153,8 @@ def write_parts(blocks: Sequence[Block]) -> list[Wire]:
 
 
 def _part(block: Block) -> Wire | None:
+    if isinstance(block, MediaBlock):
+        return _write_media(block)
     match block:
         case TextBlock(text):
             return {"type": "text", "content": text}
@@ -170,8 +168,6 @@ def _part(block: Block) -> Wire | None:
             return _write_result(block)
         case CompactionBlock(text):
             return {"type": "compaction", **({"content": text} if text is not None else {})}
-        case ImageBlock() | AudioBlock() | VideoBlock() | DocumentBlock():
-            return _write_media(block)
         case UnknownBlock({"otel": dict(part)}):
             return {**part}
     return None
