@@ -77,7 +77,7 @@ def test_the_example_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> N
     exec(compile(code, "README.md", "exec"), {})
     printed = capsys.readouterr().out
     assert "messages" in printed
-    assert "dropped at $.options.seed" in printed
+    assert "seed dropped: Anthropic has no equivalent" in printed
 
 
 def test_every_decision_page_has_its_parts() -> None:

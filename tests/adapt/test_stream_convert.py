@@ -246,7 +246,7 @@ def test_what_comes_after_its_block_is_lost_only_where_blocks_are_closed() -> No
     for target in DIALECTS:
         found = il.stream_convert([data], "gemini", target)
         out = b"".join(found)
-        late = [loss.path for loss in found.report.entries if loss.reason == LATE]
+        late = [loss.path for loss in found.report.entries if loss.code == LATE.code]
         assert late == (["$.message.content[0].citations[0]"] if target in closing else [])
         text = il.fold(events_of(target, out)).message.content[0]
         assert isinstance(text, il.TextBlock)

@@ -248,7 +248,7 @@ def test_messages_that_cannot_be_read_are_told(store: Store) -> None:
     for target in ("jsonl", "canonical", "markdown", "anthropic"):
         result = run("export", "--to", target, "--strict")
         assert result.exit_code == 3, target
-        assert "1 with a role that is not known here" in result.stderr
+        assert "1 messages have an unknown role" in result.stderr
 
 
 def test_an_export_is_for_its_owner_alone(store: Store, tmp_path: Path) -> None:

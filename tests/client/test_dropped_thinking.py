@@ -57,7 +57,7 @@ def test_what_no_longer_fits_is_left_out_and_told(stream: bool) -> None:
     assert wire["thinking"] == {"type": "adaptive", "block_binding": DROP_UNFIT}
     assert wire["messages"][1]["content"][0]["signature"] == "c2ln"
     assert beta == BETAS["binding"]
-    (loss,) = [each for each in report.entries if "provider left it out" in each.reason]
+    (loss,) = [each for each in report.entries if "dropped by the provider" in each.reason]
     assert (loss.kind, loss.path, loss.block_type) == (
         "dropped",
         "$.messages[1].content[0]",

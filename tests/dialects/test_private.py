@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua.dialects.kernel.recorder import PRIVATE as WORDS
 from interlingua.model.losses import Loss
+from interlingua.model.reasons import PRIVATE as WORDS
 
 ASKED: dict[str, Any] = {
     "container": {"skills": [{"type": "anthropic", "skill_id": "pdf"}]},
@@ -45,7 +45,7 @@ def test_what_was_asked_for_and_is_lost_is_named_and_a_warning(target: str) -> N
     lost = named(il.convert(wire, "anthropic", target).report)
     assert lost.keys() == ASKED.keys()
     for key, loss in lost.items():
-        assert loss.reason == f"private to anthropic: {WORDS[key]}"
+        assert loss.reason == f"{key} dropped: only Anthropic has it ({WORDS[key]})"
         assert loss.severity == "warning"
 
 
@@ -54,5 +54,5 @@ def test_what_an_answer_says_beyond_others_is_named(target: str) -> None:
     lost = named(il.convert(ANSWER, "anthropic", target, "response").report)
     assert lost.keys() == {"stop_details", "diagnostics", "iterations", "caller"}
     for key, loss in lost.items():
-        assert loss.reason == f"private to anthropic: {WORDS[key]}"
+        assert loss.reason == f"{key} dropped: only Anthropic has it ({WORDS[key]})"
         assert loss.severity == "info"

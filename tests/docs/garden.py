@@ -121,7 +121,7 @@ def _requests() -> list[RequestRow]:
         {
             "kind": "dropped",
             "path": f"$.options.{name}",
-            "reason": "anthropic has no place for it",
+            "reason": "seed dropped: Anthropic has no equivalent",
             "severity": "warning",
         }
         for name in ("seed", "frequency_penalty")

@@ -146,7 +146,7 @@ def test_answers_that_another_tool_keeps_behind_a_summary_are_told(tmp_path: Pat
 def test_what_copilot_does_not_send_when_it_goes_on_is_told(tmp_path: Path) -> None:
     report = transcripts.write(session(), tmp_path / "x.jsonl", "copilot")
     told = {loss.path: loss.reason for loss in report.entries}
-    assert told["$.messages[3]"] == "Copilot does not send that it failed"
+    assert told["$.messages[3]"] == "message dropped: copilot does not send that it failed"
     own = transcripts.read(tmp_path / "x.jsonl").replace(origin=None)
     assert "$.messages[3]" not in {
         loss.path for loss in transcripts.write(own, tmp_path / "y.jsonl", "copilot")

@@ -109,7 +109,7 @@ def _in_order(said: list[str]) -> list[str]:
 
 def _said(each: Written) -> Iterator[str]:
     """What a model should hear: texts, calls and results, but for what the report says."""
-    hidden = {loss.path for loss in each.report.entries if "no place for it" in loss.reason}
+    hidden = {loss.path for loss in each.report.entries if "has no equivalent" in loss.reason}
     for at, message in enumerate(each.transcript.messages):
         if f"$.messages[{at}]" in hidden:
             continue

@@ -310,10 +310,10 @@ def signed(*blocks: Any, protocol: str | None = None) -> Message:
 # What is lost
 
 
-def test_the_order_among_the_four_places_is_a_loss() -> None:
+def test_the_order_among_the_four_places_is_a_note() -> None:
     call = ToolUseBlock("c", "f", {})
     wire, report = flat.write([Message.assistant([call, "after"])])
-    [loss] = report
+    [loss] = report.notes
     assert (loss.kind, loss.path) == ("moved", "$[0].content")
     assert one(wire[0]).content == (TextBlock("after"), call)
 

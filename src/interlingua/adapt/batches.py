@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from interlingua.dialects.kernel.wire import parse
 from interlingua.dialects.registry import Kind
 from interlingua.model.losses import Report
+from interlingua.model.reasons import because
 
 NAMES = ("openai-batch", "anthropic-batch")
 MARK = b'"custom_id"'
@@ -34,7 +35,7 @@ class BatchRow(NamedTuple):
         """Say that what stood around the body is left out."""
         for path, value in self.around.items():
             if value is not None:
-                reason = "it stood around the body, which is converted alone"
+                reason = because("around_body")
                 report.add("dropped", path, reason, "warning" if path == _NAME else "info")
 
 

@@ -15,6 +15,7 @@ from interlingua.errors import ReadError, found
 from interlingua.model.base import _defaults, same
 from interlingua.model.exchange import Request
 from interlingua.model.losses import Report
+from interlingua.model.reasons import because
 from interlingua.model.spelled_numbers import spelled
 
 PRESETS: dict[str, str] = {
@@ -56,7 +57,7 @@ def write(request: Request, name: str) -> Row:
     _report_options(request, report)
     if "tools" in format.unsupported_fields:
         for number in range(len(request.tools)):
-            report.add("dropped", f"$.tools[{number}]", f"{name} has no tools")
+            report.add("dropped", f"$.tools[{number}]", because("unsupported"))
     return Row(wire, report)
 
 
@@ -74,11 +75,11 @@ def _report_options(request: Request, report: Report) -> None:
     defaults = _defaults(type(request.options))
     for option in request.options.__struct_fields__:
         if option != "raw" and not same(getattr(request.options, option), defaults[option]):
-            path, reason = f"$.options.{option}", f"{report.target} has no {option}"
-            report.add("dropped", path, reason, "info")
+            path, reason = f"$.options.{option}", because("unsupported")
+            report.add("dropped", path, reason)
     if request.continues is not None:
-        reason = "history that a server keeps stays there"
-        report.add("dropped", "$.continues", reason, "error")
+        reason = because("continues_foreign")
+        report.add("dropped", "$.continues", reason)
 
 
 def read(plain: Any, name: str) -> Request:

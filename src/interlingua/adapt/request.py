@@ -41,6 +41,8 @@ def adapt(
     facts = facts_of(request) if facts is None else facts
     name, profile, quick = target.dialect.name, target.profile, target.quick
     recorder = recorder or LossRecorder(name, request, Report(name))
+    if target.foreign is not None:
+        recorder.report.entries.append(target.foreign)
     if history and facts.flags & target.concerns:
         request, facts = rewrite_history(request, facts, target, source, recorder)
     answer_adapter = None
@@ -67,7 +69,7 @@ def _name_image_rule(report: Report, profile: Profile) -> None:
     placeholder stands where each was; the rule is known only here."""
     rule = profile.rule("media.image")
     for index, loss in enumerate(report.entries):
-        if loss.reason == NO_IMAGES and rule is not None:
+        if loss.code == NO_IMAGES.code and rule is not None:
             reason = f"{profile.name} takes no images ({rule})"
             report.entries[index] = replace(loss, reason=reason, rule=rule.id)
 

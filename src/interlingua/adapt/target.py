@@ -16,6 +16,8 @@ from interlingua.adapt.history.rewriter import history_concerns
 from interlingua.dialects.record import Dialect, HostVariant
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.model.exchange import Options, Request
+from interlingua.model.losses import Loss, loss_of
+from interlingua.model.reasons import because
 from interlingua.profiles.profile import Profile, bundled
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ class WireTarget(msgspec.Struct, frozen=True, eq=False):
     """The profile's demands on a plain request; derived from it."""
     accepts_images: bool = True
     """Whether the model accepts images, by its profile or by `images`; derived likewise."""
+    foreign: Loss | None = None
+    """A note that the dialect's service does not serve the model, since it is another vendor's."""
     concerns: int = 0
     """The facts of a request that its history may have to be rewritten for; derived likewise."""
 
@@ -256,9 +260,42 @@ def _conversion_target(
     hosts = dialect.traits.hosts
     host = None if hosts is None or provider is None else hosts.named.get(provider)
     hoist = require_instructions(instructions)
-    return WireTarget(
-        dialect, None if profile is False else profile, provider, host=host, hoist=hoist
-    )
+    rules = None if profile is False else profile
+    foreign = None if provider is not None else _foreign(dialect.name, model or request_model)
+    return WireTarget(dialect, rules, provider, host=host, hoist=hoist, foreign=foreign)
+
+
+_VENDORS = {
+    "Anthropic": ("claude",),
+    "Cohere": ("command", "c4ai", "north-"),
+    "DeepSeek": ("deepseek",),
+    "Google": ("gemini", "gemma"),
+    "Meta": ("llama",),
+    "Mistral": ("mistral", "mixtral", "codestral", "magistral", "ministral", "devstral"),
+    "OpenAI": ("gpt-", "chatgpt", "o1", "o3", "o4", "codex"),
+    "Qwen": ("qwen", "qwq"),
+    "xAI": ("grok",),
+}
+"""How the names of the vendors' models begin."""
+_SERVING = {
+    "anthropic": ("Anthropic", "claude-sonnet-4-6"),
+    "cohere": ("Cohere", "command-a-03-2025"),
+    "gemini": ("Google", "gemini-2.5-pro"),
+    "gemini-interactions": ("Google", "gemini-2.5-pro"),
+}
+"""Dialects whose services have models of one vendor, and one of those models."""
+
+
+def _foreign(dialect: str, model: str | None) -> Loss | None:
+    own, example = _SERVING.get(dialect, (None, None))
+    if own is None or model is None:
+        return None
+    name = split_model(model)[1].lower()
+    for vendor, starts in _VENDORS.items():
+        if vendor != own and name.startswith(starts):
+            reason = because("foreign_model", name=name, vendor=vendor, example=example)
+            return loss_of(dialect, "approximated", "$.model", reason)
+    return None
 
 
 def split_model(model: str) -> tuple[str | None, str]:

@@ -18,7 +18,8 @@ from interlingua.bulk import tally
 from interlingua.bulk.files import JSON, PARQUET, Part, suffix_of
 from interlingua.bulk.tally import Tally
 from interlingua.errors import InterlinguaError
-from interlingua.model.losses import Loss
+from interlingua.model.losses import Loss, loss_of
+from interlingua.model.reasons import because
 from interlingua.streams.packed import packed
 
 if TYPE_CHECKING:
@@ -291,13 +292,13 @@ def _request_of(value: Any) -> Any:
 def _unsupported(value: Any) -> Iterator[Loss]:
     """Losses for the parts of a session or a transcript that a request has no place for."""
     if getattr(value, "title", None) or (hasattr(value, "row") and value.row.name):
-        yield Loss("dropped", "$.name", "a request has no name", "info")
+        yield loss_of("request", "dropped", "$.name", because("request_only"))
     if any(not branch.active for branch in getattr(value, "branches", ())):
-        yield Loss("dropped", "$.branches", "a request is one way through a session")
+        yield loss_of("request", "dropped", "$.branches", because("branches_left_out"))
     if getattr(value, "subagents", ()):
-        yield Loss("dropped", "$.subagents", "a request has no sessions of helpers")
+        yield loss_of("request", "dropped", "$.subagents", because("subagents_left_out"))
     if getattr(value, "compactions", ()):
-        yield Loss("dropped", "$.messages", "what a summary stands for is not sent", "info")
+        yield loss_of("request", "dropped", "$.messages", because("summarized"))
 
 
 def _format_of(wire: Any, job: Job) -> tuple[str, Any]:

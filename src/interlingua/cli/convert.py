@@ -56,7 +56,7 @@ class ConvertOptions(NamedTuple):
         """Writes the report; gives the exit code."""
         if self.report_file:
             Path(self.report_file).write_bytes(report.to_json() + b"\n")
-        if report:
+        if report or any(note.severity != "info" for note in report.notes):
             click.echo(shown(str(report)), err=True)
         return 3 if self.strict and report else 0
 

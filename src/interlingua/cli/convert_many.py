@@ -36,6 +36,7 @@ from interlingua.dialects.kernel.wire import parse
 from interlingua.errors import DetectError, InterlinguaError, ReadError
 from interlingua.model.exchange import Request
 from interlingua.model.losses import Report
+from interlingua.model.reasons import because
 from interlingua.providers.profiles import profile_here
 
 if TYPE_CHECKING:
@@ -543,11 +544,11 @@ def _losses(transcript: Transcript, written: Report) -> Report:
     transcript.report_left_out(report)
     before = len(transcript.messages) - len(transcript.live)
     if before:
-        reason = f"{before} messages before a summary stay behind, as for the model"
-        report.add("dropped", "$.messages", reason, "info")
+        reason = because("summarized")
+        report.add("dropped", "$.messages", reason)
     for fact in UNSUPPORTED:
         if getattr(transcript, fact) is not None:
-            report.add("dropped", f"$.{fact}", "a request has no place for it", "info")
+            report.add("dropped", f"$.{fact}", because("request_only"))
     report.extend(written)
     return report
 

@@ -31,6 +31,7 @@ from interlingua.model.codec import dumps
 from interlingua.model.exchange import Request
 from interlingua.model.losses import Loss, Report
 from interlingua.model.message import Message
+from interlingua.model.reasons import because
 from interlingua.store.rows import SessionRow
 from interlingua.transcripts import Transcript, format_of
 from interlingua.transcripts.exports import (
@@ -354,8 +355,8 @@ def _all_messages(store: Store, row: SessionRow, report: Report) -> Iterator[Mes
         count += 1
         yield message
     if count < row.message_count:
-        missing = f"{row.message_count - count} with a role that is not known here"
-        report.add("dropped", "$.messages", missing, "error")
+        missing = because("unknown_roles", count=row.message_count - count)
+        report.add("dropped", "$.messages", missing)
 
 
 def _lines(

@@ -33,6 +33,7 @@ from interlingua.errors import ReadError
 from interlingua.model.exchange import ProviderError, Request, Response
 from interlingua.model.losses import Report
 from interlingua.model.metadata import MessageStatus, StopReason
+from interlingua.model.reasons import because
 from interlingua.providers.provider import Timeouts
 
 
@@ -50,7 +51,7 @@ def with_dropped_thinking(
     whole = Report(report.target, list(report.entries))
     for each in dropped:
         place = places.get(_seal_at(wire, each.get("path")) or "", _NOWHERE)
-        reason = f"the provider left it out ({each.get('reason')})"
+        reason = because("provider_dropped", reason=each.get("reason"))
         whole.dropped_block(
             place.path, place.kind, reason, message_id=place.message_id, session_id=place.session_id
         )

@@ -33,6 +33,7 @@ from interlingua.model.blocks import (
 from interlingua.model.exchange import Request
 from interlingua.model.losses import Report
 from interlingua.model.message import Message
+from interlingua.model.reasons import because
 from interlingua.profiles.profile import Profile
 
 NOT_PUBLIC = "its address is not one of the public internet"
@@ -138,24 +139,17 @@ class InlinedRequest(NamedTuple):
     def tell(self, report: Report) -> None:
         rule = None if self.profile is None else self.profile.rule(BY_URL)
         for note in self.notes:
-            reason = f"{self._subject()} takes no media by URL; {_became(note)}"
-            if rule is not None:
-                reason += f" ({rule})"
             id = None if rule is None else rule.id
             what, message = note.block_type, note.message_id
             if note.problem is None:
-                report.add("approximated", note.path, reason, "info", what, message, id)
+                reason = because("inlined").about(self._subject(), rule)
+                report.add("approximated", note.path, reason, None, what, message, id)
             else:
-                report.dropped_block(note.path, what, reason, "error", message, rule=id)
+                reason = because("not_inlined", why=note.problem).about(self._subject(), rule)
+                report.dropped_block(note.path, what, reason, None, message, rule=id)
 
     def _subject(self) -> str:
         return (self.profile.name if self.profile is not None else None) or "the model"
-
-
-def _became(note: Note) -> str:
-    if note.problem is None:
-        return "fetched, and sent with its data"
-    return f"it could not be fetched: {note.problem}"
 
 
 class ByteAllowance:

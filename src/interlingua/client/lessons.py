@@ -30,6 +30,7 @@ from interlingua.client.errors import CallError
 from interlingua.client.targets import Prepared, Target, Targets
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.losses import Report
+from interlingua.model.reasons import because
 
 logger = logging.getLogger(__name__)
 SECONDS = 3600.0
@@ -211,7 +212,7 @@ def _repaired(
 
 def _report(report: Report, lesson: Lesson) -> None:
     how = "sent with a lower or allowed value" if lesson.allowed else "sent without it"
-    reason = f"{lesson.model} refused it; {how} (rule {RULE}, seen)"
+    reason = because("learned", name=lesson.model, how=how)
     place = place_of(lesson)
     if not any(loss.path == place and loss.rule == RULE for loss in report.entries):
         report.add("approximated", place, reason, rule=RULE)

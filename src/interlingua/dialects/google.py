@@ -20,6 +20,7 @@ from interlingua.model.base import Raw, same
 from interlingua.model.blocks import MediaBlock, Source
 from interlingua.model.exchange import Options
 from interlingua.model.metadata import Diagnostic, Usage
+from interlingua.model.reasons import because
 
 # -- labels ---------------------------------------------------------------------------------------
 
@@ -45,12 +46,11 @@ def write_labels(options: Options, raw: Raw | None, out: Wire, recorder: LossRec
         return
     labels = {key: item for key, item in metadata.items() if is_label(key, item)}
     if not labels:
-        recorder.lost(options, "metadata", "labels cannot hold it")
+        recorder.lost(options, "metadata", because("labels_cannot_hold"))
         return
     out["labels"] = labels
-    reason = "said as labels for the bill"
-    if len(labels) < len(metadata):
-        reason = f"{reason}, which cannot hold all of it"
+    cut = len(labels) < len(metadata)
+    reason = because("metadata_labels_cut" if cut else "metadata_as_labels", field="labels")
     recorder.lost(options, "metadata", reason, kind="approximated")
 
 
@@ -72,9 +72,9 @@ def address_of(block: MediaBlock, recorder: LossRecorder) -> str | None:
     source, uri = block.source, block.source.data or ""
     if source_of(uri) != source:
         if source.kind == "file_id" and source.provider != FILE_PROVIDER:
-            recorder.dropped(block, "a file that another provider keeps")
+            recorder.dropped(block, because("file_foreign"))
             return None
-        reason = "the address alone says whether it is a file of the Files API"
+        reason = because("file_by_url")
         recorder.lost(block, "source", reason, kind="approximated")
     return uri
 
@@ -202,7 +202,7 @@ class Counts(NamedTuple):
                 if getattr(usage, name) is None:
                     recorder.filled(usage, name, str(getattr(written, name)))
                 else:
-                    reason = f"{recorder.dialect} counts otherwise: see what was written"
+                    reason = because("counts_differ")
                     recorder.lost(usage, name, reason, kind="approximated")
             gone = [
                 key

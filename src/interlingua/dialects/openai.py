@@ -12,6 +12,7 @@ from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import TwoWay
 from interlingua.model.blocks import Block, TextBlock
 from interlingua.model.exchange import ErrorKind, ResponseFormat
+from interlingua.model.reasons import because
 from interlingua.model.tools import Grammar
 
 _WORDS: dict[ErrorKind, str] = {
@@ -167,7 +168,7 @@ def text_of(block: Any, recorder: LossRecorder) -> str:
         else:
             recorder.dropped(part)
     if len(texts) > 1:
-        recorder.lost(block, "content", "said as one text", kind="approximated")
+        recorder.lost(block, "content", because("joined_text"), kind="approximated")
     return "".join(texts)
 
 

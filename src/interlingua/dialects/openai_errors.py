@@ -29,6 +29,7 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai import ERROR_STATUS, ERRORS, error_kind
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
+from interlingua.model.reasons import because
 
 _TEXTS = ("error", "detail", "message")
 _BESIDE = "$status"
@@ -159,7 +160,7 @@ class ErrorBodies:
 
 def report_error_kind(error: ProviderError, again: ErrorKind, recorder: LossRecorder) -> None:
     if again is not error.kind:
-        recorder.lost(error, "kind", f"reads as {again.value}", kind="approximated")
+        recorder.lost(error, "kind", because("read_as", value=again.value), kind="approximated")
 
 
 def _text_of(value: Any) -> str:
@@ -194,9 +195,9 @@ def _account(response: Response, error: ProviderError, recorder: LossRecorder) -
     message, metadata = response.message, response.message.metadata
     for each in (message, *response.alternatives):
         for block in each.content:
-            recorder.dropped(block, "an error has no message")
+            recorder.dropped(block, because("error_without_message"))
     for field in ("usage", "response_id", "response_model"):
         if getattr(metadata, field) is not None:
-            recorder.lost(message, f"metadata.{field}", "an error has no message", severity="info")
+            recorder.lost(message, f"metadata.{field}", because("error_without_message"))
     if metadata.error_message not in (None, error.message):
-        recorder.lost(message, "metadata.error_message", "the error has a message of its own")
+        recorder.lost(message, "metadata.error_message", because("error_has_message"))

@@ -24,6 +24,7 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.usage import count, fresh_input, report_unknown, within
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.metadata import Diagnostic, Usage
+from interlingua.model.reasons import because
 
 TOTAL = "total_tokens"
 _CACHED, _WRITTEN = "cached_input_tokens", "cache_creation_input_tokens"
@@ -254,7 +255,7 @@ def write_usage(usage: Usage, dialect: str, words: Counts, recorder: LossRecorde
     fresh, output, _, _, thought = counts[:5]
     known = fresh is not None and output is not None
     if known and thought is not None and thought > output:
-        reason = "reasoning is a part of the output, and larger"
+        reason = because("reasoning_exceeds_output")
         recorder.lost(usage, "reasoning_tokens", reason, kind="approximated")
     is_all, raw = counts[5:-1] == _NO_MORE, usage.raw
     if known and is_all and raw is None:

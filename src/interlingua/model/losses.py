@@ -7,12 +7,14 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 from interlingua.errors import LossError
 from interlingua.model.base import check_words
+from interlingua.model.reasons import Reason
+from interlingua.model.reasons import Severity as Severity
 
 logger = logging.getLogger(__name__)
 logging.getLogger("interlingua").addHandler(logging.NullHandler())
@@ -20,7 +22,6 @@ logging.getLogger("interlingua").addHandler(logging.NullHandler())
 _planning: ContextVar[bool | list[dict[str, str | None]]] = ContextVar("planning", default=False)
 
 LossKind = Literal["dropped", "downgraded", "approximated", "moved"]
-Severity = Literal["info", "warning", "error"]
 _USUAL: Severity = "warning"
 NOTES = frozenset({"foreign_model"})
 """Codes of notes whose severity is not `info`."""
@@ -72,7 +73,7 @@ class Loss(msgspec.Struct, frozen=True, omit_defaults=True):
     """The rule of a model's profile that asked for it."""
     code: str = ""
     """A stable identifier of the reason; empty for reasons of plug-ins."""
-    at: tuple[str, ...] = msgspec.field(default_factory=tuple)  # also in JSON
+    at: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_words(self)
@@ -83,8 +84,11 @@ class Loss(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.severity == "info" or self.code in NOTES
 
     def __str__(self) -> str:
+        where = ", ".join(self.at) or self.path
+        if self.code:
+            return f"{self.severity}: {where}: {self.reason}"
         what = f" {self.block_type}" if self.block_type else ""
-        return f"{self.severity}: {self.kind}{what} at {self.path}: {self.reason}"
+        return f"{self.severity}: {where}: {self.kind}{what}: {self.reason}"
 
 
 class Report(msgspec.Struct, eq=False):
@@ -100,7 +104,8 @@ class Report(msgspec.Struct, eq=False):
 
     @property
     def losses(self) -> list[Loss]:
-        return [entry for entry in self.entries if not entry.is_note]
+        # Written out, since it is asked for with every request: a call for each entry costs more.
+        return [e for e in self.entries if e.severity != "info" and e.code not in NOTES]
 
     @property
     def notes(self) -> list[Loss]:
@@ -111,19 +116,27 @@ class Report(msgspec.Struct, eq=False):
         kind: LossKind,
         path: str,
         reason: str,
-        severity: Severity = "warning",
+        severity: Severity | None = None,
         block_type: str | None = None,
         message_id: str | None = None,
         rule: str | None = None,
     ) -> None:
-        self.entries.append(Loss(kind, path, reason, severity, block_type, message_id, rule))
+        """`reason` is that of a code (`because`); plug-ins may pass a text of their own. Its code
+        has a severity, unless another one is passed."""
+        code, text = "", reason
+        if type(reason) is Reason:
+            code, text = reason.completed(self.target, path, block_type)
+            severity = severity or reason.severity
+        self.entries.append(
+            Loss(kind, path, text, severity or _USUAL, block_type, message_id, rule, code)
+        )
 
     def dropped_block(
         self,
         path: str,
         block_type: str,
         reason: str,
-        severity: Severity = "warning",
+        severity: Severity | None = None,
         message_id: str | None = None,
         session_id: str | None = None,
         rule: str | None = None,
@@ -135,7 +148,7 @@ class Report(msgspec.Struct, eq=False):
             "message_id": message_id,
             "block_type": block_type,
             "adapter": self.target,
-            "reason": reason,
+            "reason": self.entries[-1].reason,
         }
         planning = _planning.get()
         if isinstance(planning, list):
@@ -167,7 +180,7 @@ class Report(msgspec.Struct, eq=False):
         return cls(plain["target"], msgspec.convert(entries, list[Loss]))
 
     def __bool__(self) -> bool:
-        return any(not entry.is_note for entry in self.entries)
+        return bool(self.entries) and bool(self.losses)
 
     def __len__(self) -> int:
         return len(self.losses)
@@ -189,9 +202,22 @@ class Report(msgspec.Struct, eq=False):
         return f"Report({self.target!r}, {len(self.losses)} losses, {len(self.notes)} notes)"
 
     def __str__(self) -> str:
-        losses, notes = self.losses, self.notes
+        losses, notes = self.losses, sorted(self.notes, key=lambda note: note.severity == "info")
+        first = [note for note in notes if note.severity != "info"]
         counts = Counter(loss.kind for loss in losses)
         head = ", ".join(f"{count} {kind}" for kind, count in counts.items()) or "nothing lost"
         if notes:
             head += f", {len(notes)} {'note' if len(notes) == 1 else 'notes'}"
-        return "\n".join([f"{self.target}: {head}", *(f"  {entry}" for entry in (*losses, *notes))])
+        return "\n".join(
+            [
+                f"{self.target}: {head}",
+                *(f"  {entry}" for entry in (*first, *losses, *notes[len(first) :])),
+            ]
+        )
+
+
+def loss_of(target: str, *args: Any) -> Loss:
+    """One loss, as `Report.add` makes it of these arguments."""
+    report = Report(target)
+    report.add(*args)
+    return report.entries[0]

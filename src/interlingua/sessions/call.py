@@ -354,10 +354,10 @@ class CallCore:
         report = self.report
         if report is None and "written" in self.__dict__:
             report = self.written.report
-        if not report:
+        if report is None or not (losses := report.losses):
             return None
-        few = msgspec.to_builtins(report.losses[:MOST_LOSSES])
-        return {"target": report.target, "count": len(report.losses), "losses": few}
+        few = msgspec.to_builtins(losses[:MOST_LOSSES])
+        return {"target": report.target, "count": len(losses), "losses": few}
 
     def _failed(self, error: ProviderError, retries: int) -> LlmCallFailed:
         code = f" ({error.code})" if error.code else ""

@@ -18,6 +18,7 @@ import msgspec
 from interlingua.errors import DetectError
 from interlingua.model.losses import Report as Report
 from interlingua.model.message import Role
+from interlingua.model.reasons import because
 from interlingua.transcripts.files import TranscriptError as TranscriptError
 from interlingua.transcripts.files import VersionError as VersionError
 from interlingua.transcripts.files import collector_at_rest, errors_as_ours, opened, place
@@ -143,7 +144,7 @@ def draft(transcript: Transcript, format: str, name: str | None = None) -> Made:
         files, report = to.write(transcript, name)
     for fact in to.unsupported_fields:
         if getattr(transcript, fact):
-            report.add("dropped", f"$.{fact}", f"{to.title} has no place for it", "info")
+            report.add("dropped", f"$.{fact}", because("unsupported"))
     return Made({each: (data,) for each, data in files.items()}, report)
 
 

@@ -18,6 +18,7 @@ from interlingua.model.blocks import (
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, Usage
+from interlingua.model.reasons import because
 from interlingua.transcripts.format import Draft, Sample
 from interlingua.transcripts.notes import KEY, apply_note, note_for
 from interlingua.transcripts.rows import (
@@ -253,7 +254,7 @@ class _Steps:
         shown = read_step(step, self._model)
         for number, (message, each) in enumerate(zip(own, shown, strict=True)):
             if message is not None and each.content != message.content:
-                reason = "a step cannot represent part of it; it is kept as extra data"
+                reason = because("kept_as_extra_part")
                 place = f"$.messages[{at + number}]"
                 self._report.add("dropped", place, reason, "warning", None, message.id)
             note = note_for(message, each)
@@ -388,7 +389,7 @@ class Atif(RowFormat):
             try:
                 messages.extend(_with_notes(step, model))
             except InterlinguaError as error:
-                report.add("dropped", f"$.steps[{number}]", str(error), "error")
+                report.add("dropped", f"$.steps[{number}]", because("unreadable", error=error))
         times = [each for each in map(_time, steps) if each is not None]
         return Conversation(
             tuple(messages),

@@ -10,6 +10,7 @@ from interlingua.errors import ReadError, found
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus
+from interlingua.model.reasons import because
 from interlingua.transcripts.format import Draft, Sample
 from interlingua.transcripts.rows import (
     Conversation,
@@ -60,7 +61,7 @@ def _write_params(transcript: Transcript, own_row: Row, report: Report) -> Row:
     old: dict[str, Any] = own_row.get("params", {})
     model = old.get("model") or model_of(transcript)
     if model is None:
-        report.add("approximated", "$.models", "no model is known: params name none", "warning")
+        report.add("approximated", "$.models", because("model_unknown"))
     head: dict[str, Any] = {"model": model} if model else {}
     written: dict[str, Any] = {
         key: body[key] for key in ("system", "messages", "tools") if key in body
@@ -126,7 +127,7 @@ def _write_request(transcript: Transcript, own_row: Row, report: Report) -> Row:
     old: dict[str, Any] = own_row.get("body", {})
     model = old.get("model") or model_of(transcript)
     if model is None:
-        report.add("approximated", "$.models", "no model is known: the body names none", "warning")
+        report.add("approximated", "$.models", because("model_unknown"))
     head = {"model": model} if model else {}
     row = {"custom_id": transcript.id or "session", "method": "POST", "url": url}
     return {**row, **own_row, "body": {**head, **old, **body}}

@@ -22,6 +22,7 @@ from interlingua.model.blocks import (
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
+from interlingua.model.reasons import because
 from interlingua.transcripts.format import Sample
 from interlingua.transcripts.lines import Turn, branches_of, turns_to
 from interlingua.transcripts.rows import Conversation, Row, RowFormat, first_row
@@ -122,8 +123,11 @@ class ClaudeAI(RowFormat):
         last: str | None = None
         for number, each in enumerate(chat_messages):
             if not isinstance(each, dict) or str(each.get("sender")) not in _SENDERS:
-                reason = f"expected a message of a human or the assistant, found {found(each)}"
-                report.add("dropped", f"$.chat_messages[{number}]", reason, "error")
+                reason = because(
+                    "unreadable",
+                    error=f"expected a message of a human or the assistant, found {found(each)}",
+                )
+                report.add("dropped", f"$.chat_messages[{number}]", reason)
                 continue
             name = as_text(each.get("uuid")) or f"{number}"
             turns[name] = Turn(
@@ -267,8 +271,8 @@ class ChatGPT(RowFormat):
         turns: dict[str, Turn] = {}
         for name, node in nodes.items():
             if not isinstance(node, dict):
-                reason = f"expected a node, found {found(node)}"
-                report.add("dropped", f"$.mapping[{name!r}]", reason, "error")
+                reason = because("unreadable", error=f"expected a node, found {found(node)}")
+                report.add("dropped", f"$.mapping[{name!r}]", reason)
                 continue
             turns[name] = Turn(as_text(node.get("parent")), tuple(_messages(name, nodes)))
         current = as_text(row.get("current_node"))

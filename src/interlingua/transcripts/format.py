@@ -17,6 +17,7 @@ import msgspec
 
 from interlingua.errors import DetectError
 from interlingua.model.losses import Report
+from interlingua.model.reasons import because
 from interlingua.plugins import contained, entry_points_of
 from interlingua.transcripts.files import TranscriptError, VersionError, errors_as_ours
 from interlingua.transcripts.transcript import Overview, Transcript
@@ -160,10 +161,10 @@ class Format:
         """The transcript; its report warns of content that an untested version may hold."""
         if self.is_untested(transcript):
             version = transcript.details["version"]
-            reason = (
-                f"files of {self.title} {version} are untested; tested up to {self.file_version}"
+            reason = because(
+                "version_untested", title=self.title, version=version, tested=self.file_version
             )
-            transcript.report.add("approximated", "version", reason, "warning")
+            transcript.report.add("approximated", "version", reason)
         return transcript
 
     def require_tested(self, transcript: Transcript) -> None:

@@ -20,6 +20,7 @@ import msgspec
 from interlingua.model.losses import Report
 from interlingua.model.message import Message
 from interlingua.model.metadata import Usage
+from interlingua.model.reasons import because
 from interlingua.model.spelled_numbers import spelled as spelled_number
 from interlingua.transcripts.files import LARGEST, MOST_ROWS, TranscriptError, lines_in, opened
 from interlingua.transcripts.transcript import Branch, OriginFile, Span, Transcript, usage_of
@@ -144,13 +145,13 @@ class LinesFile:
         except NOT_JSON as error:
             if line.isspace():
                 return None
-            problem = f"invalid JSON: {error}"
+            problem = because("invalid_json", error=error)
         else:
             if isinstance(value, dict):
                 return value
-            problem = f"expected an object, found a {type(value).__name__}"
+            problem = because("not_an_object", found=type(value).__name__)
         where = f"{self.name}, line {number}" if self.file else f"line {number}"
-        self.report.add("dropped", where, problem, "error")
+        self.report.add("dropped", where, problem)
         return None
 
 
@@ -192,7 +193,7 @@ class EventsFile(LinesFile):
                 if data.startswith(_DATA):
                     yield from self._value(data[len(_DATA) :].lstrip(), number, start, end)
                 elif data and not data.startswith(_FIELDS):
-                    self.report.add("dropped", f"line {number}", "it is no event", "error")
+                    self.report.add("dropped", f"line {number}", because("not_an_event"))
                 start = end
         self.size = start
 

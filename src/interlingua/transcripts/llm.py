@@ -27,6 +27,7 @@ from interlingua.model.blocks import (
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, Usage
+from interlingua.model.reasons import because
 from interlingua.transcripts.files import Database, TranscriptError
 from interlingua.transcripts.format import Format, Found, Sample, Skipped, candidates
 from interlingua.transcripts.lines import Turn, turns_to
@@ -91,8 +92,8 @@ def _transcript(
 ) -> Transcript:
     report = Report(NAME)
     if older:
-        reason = f"{older} answers in tables of older versions are not read"
-        report.add("dropped", "$.responses", reason, "warning")
+        reason = because("old_tables", count=older)
+        report.add("dropped", "$.responses", reason)
     messages = turns_to(turns, thread["tip_message_hash"])
     first = begun.get(thread["id"])
     return Transcript.of(
@@ -264,8 +265,8 @@ class LLM(Format):
             raise TranscriptError(path, "it contains no thread")
         newest = threads[-1]
         if len(threads) > 1:
-            reason = f"{len(threads) - 1} older threads are left out; `read_all` reads them all"
-            newest.report.add("dropped", "$.threads", reason, "warning")
+            reason = because("more_conversations", count=len(threads) - 1)
+            newest.report.add("dropped", "$.threads", reason)
             return newest
         file = OriginFile(path, path.name, path.stat().st_size)
         spans = tuple(() for _ in newest.messages)

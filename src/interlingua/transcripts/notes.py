@@ -35,6 +35,7 @@ from interlingua.model.codec import dumps, loads
 from interlingua.model.exchange import Request
 from interlingua.model.losses import Loss, Report
 from interlingua.model.message import Message, Role
+from interlingua.model.reasons import because
 from interlingua.transcripts.transcript import Transcript, is_summary
 
 KEY = "interlingua"
@@ -247,7 +248,7 @@ def report_unshown(
 ) -> None:
     """Reports blocks that a tool's file cannot show: media, unknown and later block types."""
     for kind in _unlike_text([message]) - _unlike_text(shown):
-        reason = f"{title} has no place for {kind} blocks like this; it is kept as extra data"
+        reason = because("kept_as_extra", what=kind)
         report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
 
 
@@ -273,7 +274,7 @@ def leave_instructions(messages: Sequence[Message], report: Report) -> set[int]:
         if message.role not in _INSTRUCTIONS or is_summary(message):
             continue
         if len(left) == at or message.text.startswith(_OF_THE_TOOL):
-            reason = "the tool has instructions of its own"
+            reason = because("tool_instructions")
             report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
             left.add(at)
     return left
@@ -294,7 +295,7 @@ def join_results(messages: Sequence[Message], report: Report) -> list[Message | 
         first = found[place]
         if place != at and first is not None:
             found[place], found[at] = _joined(first, block), None
-            reason = "a call has one result: this one is written behind the first"
+            reason = because("result_second")
             report.add("moved", f"$.messages[{at}]", reason, "info", None, message.id)
     return found
 

@@ -28,6 +28,7 @@ from interlingua.model.exchange import Request
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason, Usage
+from interlingua.model.reasons import because
 from interlingua.transcripts.files import TranscriptError
 from interlingua.transcripts.format import (
     Draft,
@@ -316,7 +317,7 @@ class _Session:
         try:
             shown = message_of(value)
         except InterlinguaError as error:
-            self.report.add("dropped", f"line {line.number}", str(error), "error")
+            self.report.add("dropped", f"line {line.number}", because("unreadable", error=error))
             return []
         if shown is None:
             return []
@@ -346,8 +347,8 @@ class _Session:
         """What the model sees in the place of an entry stays in the file."""
         for line in self.lines:
             if line.value.get("type") == "context_edit" and line.value.get("replacement"):
-                reason = "an edit of the model's context is left in the file"
-                self.report.add("dropped", f"line {line.number}", reason, "warning")
+                reason = because("context_edit")
+                self.report.add("dropped", f"line {line.number}", reason)
 
     def _first_preserved(self, value: dict[str, Any], places: dict[Any, int], at: int) -> int:
         """The first message that is still said; an entry that is no message stands for the next."""
@@ -545,7 +546,7 @@ class _Entries(LineWriter):
             self._names[at] = entry["id"]
             shown = message_of(entry)
             if shown is not None and _meant(shown) != _meant(message):
-                reason = "pi has no block for part of it; it is kept as extra data"
+                reason = because("kept_as_extra_part")
                 report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
             note = None if shown is None else note_for(messages[at], shown, hidden)
             if note is not None:
@@ -583,7 +584,7 @@ class _Entries(LineWriter):
                 if name not in names:
                     self.add(message, at, "context_edit", {"targetId": name, "replacement": None})
             if mark.summary_last:
-                reason = "pi puts a summary before the messages it keeps"
+                reason = because("summary_moved")
                 report.add("moved", f"$.messages[{at}]", reason, "info", None, message.id)
         summary = {"summary": summary_text(message), "tokensBefore": 0}
         entry = self.add(message, at, "compaction", summary)

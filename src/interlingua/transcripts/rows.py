@@ -20,6 +20,7 @@ from interlingua.model.base import Raw
 from interlingua.model.exchange import Request, Response
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
+from interlingua.model.reasons import because
 from interlingua.model.spelled_numbers import spelled
 from interlingua.model.tools import ToolDefinition
 from interlingua.transcripts.files import TranscriptError, contents, lines_in, opened
@@ -60,9 +61,9 @@ def _read_singly(
         try:
             messages.extend(dialect(name).read_request({key: [wire]}).messages)
         except InterlinguaError as error:
-            report.add("dropped", f"$.{key}[{number}]", str(error), "error")
+            report.add("dropped", f"$.{key}[{number}]", because("unreadable", error=error))
     if not report:
-        report.add("dropped", "$", str(whole), "error")
+        report.add("dropped", "$", because("unreadable", error=whole))
     return Request(tuple(messages))
 
 
@@ -76,7 +77,7 @@ def read_tools(
         empty = dialect(name).write_request(Request(())).wire
         return read_body({**empty, "tools": tools}, name, report).tools
     except InterlinguaError as error:
-        report.add("dropped", path, str(error), "warning")
+        report.add("dropped", path, because("unreadable", error=error))
         return ()
 
 
@@ -104,7 +105,7 @@ def _report_metadata(transcript: Transcript, report: Report) -> None:
     """Requests hold what was said; who said it, when and at what cost has no place in them."""
     for at, message in enumerate(transcript.messages):
         if message.metadata.usage is not None or message.metadata.response_model is not None:
-            reason = "a request cannot hold the model and the usage of an answer"
+            reason = because("request_without_usage")
             path = f"$.messages[{at}].metadata"
             report.add("dropped", path, reason, "info", None, message.id)
 
@@ -199,8 +200,8 @@ class RowFormat(Format):
         each = self.read_all(path)
         first = next(each)
         if next(each, None) is not None:
-            reason = "more conversations follow the first; `read_all` reads them all"
-            first.report.add("dropped", "row 2", reason, "warning")
+            reason = because("rows_follow")
+            first.report.add("dropped", "row 2", reason)
         return first
 
     def read_all(self, path: Path) -> Iterator[Transcript]:
@@ -236,7 +237,7 @@ class RowFormat(Format):
         try:
             conversation = self.read_row(row.value, report)
         except InterlinguaError as error:
-            report.add("dropped", row.where, str(error), "error")
+            report.add("dropped", row.where, because("unreadable", error=error))
             return None
         file.report = Report(self.name)
         messages, before = conversation.messages, conversation.messages[:-1]
@@ -319,8 +320,8 @@ def _elements(file: LinesFile) -> Iterator[RowPosition]:
         if isinstance(row, dict):
             yield RowPosition(row, f"row {number}", None)
         else:
-            reason = f"expected an object, found a {type(row).__name__}"
-            file.report.add("dropped", f"row {number}", reason, "error")
+            reason = because("not_an_object", found=type(row).__name__)
+            file.report.add("dropped", f"row {number}", reason)
 
 
 def whole_value(data: bytes, report: Report) -> Any:
@@ -329,7 +330,7 @@ def whole_value(data: bytes, report: Report) -> Any:
         return msgspec.json.decode(data)
     except NOT_JSON as error:
         last = max(len(data.splitlines()), 1)
-        report.add("dropped", f"line {last}", f"it is cut or garbled: {error}", "error")
+        report.add("dropped", f"line {last}", because("file_garbled", error=error))
         return partly(data)
 
 

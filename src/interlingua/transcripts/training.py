@@ -12,6 +12,7 @@ import msgspec
 
 from interlingua.errors import ReadError, found
 from interlingua.model.losses import Report
+from interlingua.model.reasons import because
 from interlingua.model.spelled_numbers import spelled
 from interlingua.transcripts.format import Draft, Sample
 from interlingua.transcripts.rows import (
@@ -151,10 +152,8 @@ class HuggingFaceMessages(RowFormat):
         request = read_body(body, DIALECT, report)
         for key in MEDIA:
             if row.get(key):
-                reason = (
-                    "files are listed beside the messages; placeholders in the text refer to them"
-                )
-                report.add("moved", f"$.details.row.{key}", reason, "info")
+                reason = because("files_beside")
+                report.add("moved", f"$.details.row.{key}", reason)
         rest = {key: value for key, value in row.items() if key != "messages"}
         return Conversation(request.messages, None, request.tools, rest)
 
@@ -216,8 +215,8 @@ class _Turns:
                 name = self._open.popleft() if self._open else self._next()
                 self.messages.append({"role": "tool", "tool_call_id": name, "content": text})
             case _:
-                reason = f"expected a turn, found {found(turn)}"
-                self.report.add("dropped", path, reason, "error")
+                reason = because("unreadable", error=f"expected a turn, found {found(turn)}")
+                self.report.add("dropped", path, reason)
 
     def _content(self, text: str) -> str | list[Row]:
         """A text, or its pieces and the pictures that its marks stand for."""
@@ -237,8 +236,8 @@ class _Turns:
             value = msgspec.json.decode(text)
         except NOT_JSON as error:
             value = None
-            reason = f"the calls are not valid JSON and are kept as text: {error}"
-            self.report.add("downgraded", path, reason, "warning")
+            reason = because("calls_as_text", error=error)
+            self.report.add("downgraded", path, reason)
         each = value if isinstance(value, list) else [value]
         calls = [self._call(call) for call in each if isinstance(call, dict) and "name" in call]
         if calls:
@@ -271,7 +270,7 @@ def _tools(text: Any, report: Report) -> list[Row]:
     try:
         tools = msgspec.json.decode(text) if isinstance(text, str) and text.strip() else text
     except NOT_JSON as error:
-        report.add("dropped", "$.tools", f"invalid JSON: {error}", "warning")
+        report.add("dropped", "$.tools", because("invalid_json", error=error))
         return []
     each = tools if isinstance(tools, list) else []
     return [
@@ -312,13 +311,13 @@ def _turns(message: Row, pictures: list[str], report: Report) -> Iterator[Row]:
     text = _text(message.get("content"), pictures, report)
     if refusal := message.get("refusal"):
         text += refusal
-        report.add("downgraded", "$.messages", "a refusal is written as text", "warning", "refusal")
+        report.add("downgraded", "$.messages", because("refusal_as_text"), "warning", "refusal")
     if message.get("audio"):
-        report.add("dropped", "$.messages", "a turn cannot hold audio", "warning", "audio")
+        report.add("dropped", "$.messages", because("turn_without_audio"), "warning", "audio")
     functions = [members(members(call).get("function")) for call in message.get("tool_calls") or ()]
     calls = [function for function in functions if {"name", "arguments"} <= function.keys()]
     if len(calls) < len(functions):
-        reason = "a turn can hold calls of functions only"
+        reason = because("turn_functions_only")
         report.add("dropped", "$.messages", reason, "warning", "tool_use")
     if text or not calls:
         yield {"from": WRITTEN[message["role"]], "value": text}
@@ -350,7 +349,7 @@ def _text(content: Any, pictures: list[str], report: Report) -> str:
                 pictures.append(url)
                 texts.append(PICTURE)
             case _:
-                reason = f"a turn cannot hold a part of type {members(part).get('type')}"
+                reason = because("turn_part", type=members(part).get("type"))
                 report.add("dropped", "$.messages", reason, "warning")
     return "".join(texts)
 
@@ -386,8 +385,8 @@ class ShareGPT(RowFormat):
         request = read_body(body, DIALECT, report)
         for key in _MEDIA:
             if row.get(key) and key not in own:
-                reason = "files are listed beside the turns; placeholders in the text refer to them"
-                report.add("moved", f"$.details.row.{key}", reason, "info")
+                reason = because("files_beside")
+                report.add("moved", f"$.details.row.{key}", reason)
         rest = {key: value for key, value in row.items() if key not in own}
         name = row.get("id") if isinstance(row.get("id"), str) else None
         return Conversation(request.messages, name, request.tools, rest)

@@ -15,6 +15,7 @@ from interlingua.model.blocks import CompactionBlock
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Usage
+from interlingua.model.reasons import because
 from interlingua.model.tools import ToolDefinition
 from interlingua.transcripts.values import encodable
 
@@ -142,11 +143,11 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
         """Reports other branches and helpers, which a format cannot hold."""
         if len(self.branches) > 1:
             left = len(self.branches) - 1
-            report.add("dropped", "$.branches", f"{left} other branches stay behind", "warning")
+            report.add("dropped", "$.branches", because("branches_left", count=left))
         if self.subagents:
             count = len(self.subagents)
-            reason = f"sessions of {count} helpers stay behind"
-            report.add("dropped", "$.subagents", reason, "warning")
+            reason = because("subagents_left", count=count)
+            report.add("dropped", "$.subagents", reason)
 
 
 _NAME = "compaction"

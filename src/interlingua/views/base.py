@@ -42,9 +42,10 @@ from interlingua.model.blocks import (
     VideoBlock,
 )
 from interlingua.model.exchange import Request, Response
-from interlingua.model.losses import Loss, LossKind, Report, Severity
+from interlingua.model.losses import LossKind, Report, Severity, loss_of
 from interlingua.model.message import NO_METADATA, Message, Role
 from interlingua.model.metadata import Diagnostic
+from interlingua.model.reasons import because, private
 
 T = TypeVar("T")
 
@@ -328,7 +329,7 @@ class Account:
         self,
         path: str,
         reason: str,
-        severity: Severity = "warning",
+        severity: Severity | None = None,
         kind: LossKind = "dropped",
         block: Block | None = None,
     ) -> None:
@@ -338,10 +339,12 @@ class Account:
     def block(self, path: str, block: Block, reason: str | None = None) -> None:
         """Reports a block that is left out; where it is critical, the write fails."""
         word = block.type
-        reason = reason or f"{self.report.target} has no such block"
+        reason = reason or because("unsupported")
         severity: Severity = "warning" if word in _MINOR_BLOCKS else "error"
         if self._is_critical(path):
-            loss = Loss("dropped", path, reason, "error", word, self._message_id())
+            loss = loss_of(
+                self.report.target, "dropped", path, reason, "error", word, self._message_id()
+            )
             raise LossError(f"{self.report.target} view", Report(self.report.target, [loss]))
         session_id = self.owner.session_id if self.owner is not None else None
         self.report.dropped_block(path, word, reason, severity, self._message_id(), session_id)
@@ -357,11 +360,11 @@ class Account:
         """Compacted history as labelled text; None where only its issuer could read it."""
         if not block.text:
             if block.data is None:
-                self.lost(path, "a compaction that failed says nothing", "info", block=block)
+                self.lost(path, because("compaction_failed"), block=block)
             else:
-                self.block(path, block, "history that only its issuer can read")
+                self.block(path, block, because("compaction_encrypted"))
             return None
-        self.lost(path, "compacted history as labelled text", kind="downgraded", block=block)
+        self.lost(path, because("compaction_as_text"), kind="downgraded", block=block)
         if block.raw is not None:
             self.raw(block.raw, f"{path}.raw")
         return TextBlock(SUMMARY.format(block.text))
@@ -377,7 +380,7 @@ class Account:
                 self.raw(item, f"{path}.{name}", severity or "warning")
             else:
                 minor: Severity = "info" if name in _MINOR_FIELDS else "warning"
-                reason = f"{self.report.target} has no {name}"
+                reason = because("unsupported")
                 self.lost(f"{path}.{name}", reason, severity or minor)
 
     def message(self, message: Message, *held: str, metadata: Iterable[str] = ()) -> None:
@@ -390,7 +393,7 @@ class Account:
         place = f"{self.path}.metadata"
         self.fields(known, place, "status", *metadata, severity="info")
         if "status" not in metadata and known.status != "complete":
-            self.lost(f"{place}.status", f"{self.report.target} has no status")
+            self.lost(f"{place}.status", because("unsupported"))
 
     def request(self, request: Request) -> None:
         """Everything in a request beside its messages and tools."""
@@ -409,12 +412,12 @@ class Account:
             else:
                 self.block(place, block)
         if not found:
-            self.lost(self.path, "a tool message without a result", "error")
+            self.lost(self.path, because("tool_message_empty"))
             return []
         if held is not None:
             self.message(message, *held)
         if len(found) > 1:
-            reason = "one message for each result"
+            reason = because("results_apart")
             self.lost(f"{self.path}.content", reason, kind="approximated")
         return found
 
@@ -422,15 +425,15 @@ class Account:
         """Reports what only another dialect understands; spelling is never a loss."""
         for dialect, own in raw.items():
             place = step(path, dialect)
-            reason = f"only {dialect} understands it"
+            asks = severity != "info"
             if dialect == self.report.target:
                 continue
             if not isinstance(own, dict):
-                self.lost(place, reason, severity)
+                self.lost(place, private(dialect, "", asks))
                 continue
             for key in own:
                 if key != FORM:
-                    self.lost(step(place, key), reason, severity)
+                    self.lost(step(place, key), private(dialect, key, asks))
 
     def diagnostics(self, message: Message, held: Iterable[Diagnostic]) -> None:
         """Reports the diagnostics that reading again does not give."""
@@ -440,7 +443,7 @@ class Account:
                 again.remove(each)
             else:
                 place = f"{self.path}.metadata.diagnostics[{number}]"
-                self.lost(place, f"{self.report.target} has no diagnostics", "info")
+                self.lost(place, because("unsupported"))
 
     def arguments(self, block: ToolUseBlock, path: str) -> None:
         """Reports argument text that carries more than the input, where arguments are objects."""
@@ -451,7 +454,7 @@ class Account:
         if not same(recovered.input, block.input) or text == to_text(block.input):
             return
         severity: Severity = "info" if recovered.mode == "strict" else "warning"
-        reason = f"{self.report.target} requires arguments to be an object"
+        reason = because("arguments_object")
         self.lost(f"{path}.raw_arguments", reason, severity, block=block)
 
     def _message_id(self) -> str | None:
@@ -505,7 +508,7 @@ class View:
         account = Account(Report(self.name, losses), "$")
         account.request(request)
         for number in range(len(request.tools)):
-            account.lost(f"$.tools[{number}]", f"{self.name} has no tools")
+            account.lost(f"$.tools[{number}]", because("unsupported"))
         return Written(wire, account.report)
 
 
@@ -578,14 +581,14 @@ def write_source(
     if as_url and source.kind == "base64" and _as_url(block):
         return {"url": _as_url(block)}
     if source.kind == "text" and source.data is not None:
-        account.lost(path, "the text as inline data", kind="approximated", block=block)
+        account.lost(path, because("text_as_document"), kind="approximated", block=block)
         return {"data": base64.b64encode(source.data.encode()).decode()}
     names = [name for name in places if PLACES[name] == source.kind]
     if not names or source.data is None:
         account.block(path, block, f"{account.report.target} has no {source.kind} source")
         return None
     if source.kind == "url" and block.media_type is None and _DATA_URL.fullmatch(source.data):
-        account.lost(path, "the data URL as inline data", "info", "approximated", block)
+        account.lost(path, because("data_url_inlined"), "info", "approximated", block)
     account.fields(source, f"{path}.source", "kind", "data")
     return {names[0]: source.data}
 

@@ -37,6 +37,7 @@ from interlingua.model.metadata import (
     StopReason,
     Usage,
 )
+from interlingua.model.reasons import because
 from interlingua.model.tools import ToolDefinition
 from interlingua.views.base import (
     Account,
@@ -226,11 +227,11 @@ def account_for_provenance(message: Message, account: Account) -> None:
         account.fields(known.usage, f"{place}.usage", *held, severity="info")
     word = _stop_word(known)
     if known.stop_reason is not None and STOP_REASONS[str(word)] is not known.stop_reason:
-        reason = f"{known.stop_reason} as {word}"
+        reason = because("sent_as", value=word)
         account.lost(f"{place}.stop_reason", reason, kind="approximated")
     status = STATUSES.get(word, MessageStatus.COMPLETE)
     if status is not known.status:
-        account.lost(f"{place}.status", f"reads as {status}", kind="approximated")
+        account.lost(f"{place}.status", because("read_as", value=status), kind="approximated")
 
 
 def write_provenance(message: Message, account: Account) -> JsonObject:
@@ -267,7 +268,7 @@ def _bare_model(metadata: MessageMetadata, path: str, account: Account) -> str |
     if model is None or not provider:
         return model
     if not model.startswith(f"{provider}:"):
-        reason = f"reads as a model of {provider}"
+        reason = because("read_as_provider", provider=provider)
         account.lost(f"{path}.model", reason, "info", "approximated")
     return model.removeprefix(f"{provider}:")
 
@@ -277,7 +278,7 @@ def _write_time(time: datetime | None, path: str, account: Account) -> int | Non
         return None
     ms, rest = divmod(micros(time), 1000)
     if rest:
-        account.lost(path, "the part below a millisecond", "info", "approximated")
+        account.lost(path, because("milliseconds"), "info", "approximated")
     return ms
 
 
@@ -310,10 +311,10 @@ def _write_money(amount: Decimal | None, path: str, account: Account) -> float |
         return None
     number = float(amount)
     if not isfinite(number):
-        account.lost(path, "no JSON number", "warning")
+        account.lost(path, because("not_a_number"))
         return None
     if Decimal(repr(number)) != amount:
-        account.lost(path, "the nearest number of 64 bits", "info", "approximated")
+        account.lost(path, because("nearest_float"), "info", "approximated")
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
@@ -451,7 +452,7 @@ def _write_text(block: TextBlock | RefusalBlock, path: str, account: Account) ->
     out: JsonObject = {"type": "text", "text": block.text}
     if isinstance(block, RefusalBlock):
         account.fields(block, path, "text")
-        account.lost(path, "a refusal as text", kind="downgraded", block=block)
+        account.lost(path, because("refusal_as_text"), kind="downgraded", block=block)
         return with_rest(NAME, block.raw, out)
     account.fields(block, path, *_held(block, "text"))
     return _signed(block, out, "textSignature")
@@ -661,13 +662,13 @@ def _account_for_prompt(message: Message, account: Account, joined: bool, later:
         else:
             account.block(place, block)
     if joined or later:
-        reason = "one system prompt for all instructions"
+        reason = because("instructions_joined")
         account.lost(account.path, reason, kind="moved" if later else "approximated")
         return
     if message.role is Role.DEVELOPER:
-        account.lost(f"{account.path}.role", "a system prompt", kind="approximated")
+        account.lost(f"{account.path}.role", because("instructions_one_level"), kind="approximated")
     if texts > 1 or (texts == 1 and not message.text):
-        account.lost(f"{account.path}.content", "one string", "info", "approximated")
+        account.lost(f"{account.path}.content", because("joined"), "info", "approximated")
 
 
 VIEW = View(NAME, read, write, read_context, write_context)

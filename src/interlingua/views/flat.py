@@ -33,6 +33,7 @@ from interlingua.model.ids import synthetic_tool_id
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata
+from interlingua.model.reasons import because
 from interlingua.views.base import (
     ISSUER,
     Account,
@@ -589,7 +590,7 @@ class _Blocks:
             self.place(block, path)
         ranks = [_ORDER.get(type(block), 1) for block in self.written]
         if ranks != sorted(ranks):
-            reason = "the order among reasoning, content, refusal and calls"
+            reason = because("order_fixed")
             account.lost(f"{account.path}.content", reason, kind="moved")
         self.written.sort(key=lambda block: _ORDER.get(type(block), 1))
 

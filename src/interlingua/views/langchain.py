@@ -31,6 +31,7 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata, StopReason, Usage
+from interlingua.model.reasons import because
 from interlingua.views.base import (
     KINDS,
     WORDS,
@@ -800,7 +801,7 @@ def _write_usage(usage: Usage | None, account: Account) -> JsonObject | None:
         out.pop("total_tokens", None)
     if NAME not in (usage.raw or {}) and not {"input_tokens", "output_tokens"} <= out.keys():
         place = f"{account.path}.metadata.usage"
-        account.lost(place, "a count that is not known as 0", "info", "approximated")
+        account.lost(place, because("unknown_as_zero"), "info", "approximated")
         out = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0, **out}
     inputs = present(
         cache_creation=usage.cache_creation_input_tokens, cache_read=usage.cached_input_tokens

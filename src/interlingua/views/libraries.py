@@ -27,6 +27,7 @@ from interlingua.model.blocks import (
 from interlingua.model.losses import LossKind, Report, Severity
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageMetadata
+from interlingua.model.reasons import because
 from interlingua.views.base import _MINOR_FIELDS, Account, Written, placed, standard
 
 
@@ -216,7 +217,7 @@ class Draft:
             problem = f"{len(again)} messages in place of {len(self.entries)}"
         except ReadError as error:
             problem = str(error)
-        self.report.add("approximated", "$", f"it is read otherwise: {problem}", "error")
+        self.report.add("approximated", "$", because("read_differently", problem=problem))
         return tuple([self.messages[entry.number] for entry in self.entries])
 
 
@@ -261,7 +262,9 @@ class _Missing:
             what = (
                 f"{len(again)} in place of {len(before)}" if again else f"no {path.split('.')[-1]}"
             )
-            self.account.lost(path, f"{self.view} has {what}", severity or "warning", kind)
+            self.account.lost(
+                path, because("count_differs", what=what), severity or "warning", kind
+            )
             return
         for (place, block), read in zip(before, again, strict=True):
             self.value(block, read, place, severity)
@@ -270,11 +273,11 @@ class _Missing:
         self, value: Value, again: Value, path: str, severity: Severity | None = None
     ) -> None:
         if type(value) is not type(again):
-            reason = f"reads as {getattr(again, 'type', 'something else')}"
+            reason = because("read_as", value=getattr(again, "type", "something else"))
             self.account.lost(path, reason, kind="downgraded", block=_block(value))
         elif isinstance(value, Source):
             if not same(_spelled(value), _spelled(again)):
-                self.account.lost(path, f"{self.view} has another source", kind="approximated")
+                self.account.lost(path, because("value_differs"), kind="approximated")
         elif not isinstance(value, UnknownBlock):
             self.fields(value, again, path, severity=severity)
 
@@ -311,7 +314,7 @@ class _Missing:
         minor: Severity = "info" if name in _MINOR_FIELDS else "warning"
         if name == "status":
             severity = "warning"
-        reason = f"{self.view} has no {name}" if gone else f"{self.view} has another {name}"
+        reason = because("unsupported") if gone else because("value_differs")
         kind: LossKind = "dropped" if gone else "approximated"
         self.account.lost(path, reason, severity or minor, kind, _block(value))
 

@@ -31,6 +31,7 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata
+from interlingua.model.reasons import because
 from interlingua.views.base import (
     WORDS,
     Account,
@@ -377,7 +378,7 @@ def _write_thinking(block: ThinkingBlock, path: str, account: Account) -> JsonOb
     if block.signature is not None:
         word = _WORDS.get(issuer or "anthropic")
         if word is None:
-            reason = f"{NAME} cannot hold what {issuer} signed"
+            reason = because("signature_foreign", issuer=issuer)
             account.lost(f"{path}.signature", reason, block=block)
         else:
             information[word] = block.signature

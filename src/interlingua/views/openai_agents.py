@@ -18,6 +18,7 @@ from interlingua.model.blocks import Block, RedactedThinkingBlock, ThinkingBlock
 from interlingua.model.exchange import Request
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
+from interlingua.model.reasons import because
 from interlingua.views.base import FORM, ISSUER, Account, View, Written, raw_of, spelling_of
 
 NAME = "openai-agents"
@@ -147,7 +148,7 @@ def write_context(request: Request, issuer: str | None = None) -> Written:
     beside = [tool.get("name") for tool in written.wire.get("tools", [])]
     for number, tool in enumerate(request.tools):
         if tool.name in beside:
-            report.add("dropped", f"$.tools[{number}]", f"{NAME} has no tools beside its items")
+            report.add("dropped", f"$.tools[{number}]", because("unsupported"))
     return Written(_items(written.wire), report)
 
 
@@ -176,7 +177,7 @@ def _account_for_metadata(message: Message, account: Account) -> None:
     account.fields(known, f"{account.path}.metadata", *aside, severity="info")
     for name in ("id", "session_id", "created_at"):
         if getattr(message, name) is not None:
-            account.lost(f"{account.path}.{name}", f"{NAME} has no {name}", "info")
+            account.lost(f"{account.path}.{name}", because("unsupported"))
 
 
 def _closed(message: Message, account: Account) -> Message:

@@ -23,6 +23,7 @@ from interlingua.model.blocks import (
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role, blocks_of
 from interlingua.model.metadata import Diagnostic, MessageMetadata, StopReason, Usage
+from interlingua.model.reasons import because
 from interlingua.views.base import (
     Account,
     Fields,
@@ -241,7 +242,7 @@ def write_message(message: Message, path: str, report: Report) -> list[JsonObjec
     role = message.role
     if role is Role.DEVELOPER:
         role = Role.SYSTEM
-        account.lost(f"{path}.role", "a system message", kind="approximated")
+        account.lost(f"{path}.role", because("instructions_one_level"), kind="approximated")
     out = present(role=role.value, name=message.name)
     usual = "list" if calls else "string"
     _write_content(out, texts, usual, spelling_of(NAME, message.metadata.provider_raw))
@@ -270,7 +271,7 @@ def _sorted(message: Message, account: Account) -> tuple[list[JsonObject], list[
         else:
             account.block(path, block)
     if moved:
-        account.lost(f"{account.path}.content", "the order among text and calls", kind="moved")
+        account.lost(f"{account.path}.content", because("order_fixed"), kind="moved")
     return texts, calls
 
 
@@ -281,7 +282,7 @@ def _is_client_call(block: Block) -> TypeGuard[ToolUseBlock]:
 def _write_text(block: TextBlock | RefusalBlock, path: str, account: Account) -> JsonObject:
     account.fields(block, path, "text")
     if isinstance(block, RefusalBlock):
-        account.lost(path, "a refusal as text", kind="downgraded", block=block)
+        account.lost(path, because("refusal_as_text"), kind="downgraded", block=block)
     return with_rest(NAME, block.raw, {"type": "text", "text": block.text})
 
 
@@ -409,7 +410,7 @@ def _flat(content: str | list[JsonObject], account: Account) -> str:
         return content
     texts = [part["text"] for part in content]
     if len(texts) > 1 or texts == [""]:
-        account.lost("$.content", "the texts joined into one string", "info", "approximated")
+        account.lost("$.content", because("joined"), "info", "approximated")
     return "".join(texts)
 
 
@@ -418,7 +419,7 @@ def _account_for_usage(usage: Usage, account: Account) -> None:
     counts = ("input_tokens", "output_tokens", "cached_input_tokens")
     account.fields(usage, path, *counts, severity="info")
     if usage.cache_creation_input_tokens and usage.input_tokens is not None:
-        reason = "with what was written to the cache"
+        reason = because("cached_included_view")
         account.lost(f"{path}.input_tokens", reason, "info", "approximated")
 
 

@@ -35,6 +35,7 @@ from interlingua.model.blocks import (
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
+from interlingua.model.reasons import because
 from interlingua.views.base import (
     Account,
     Fields,
@@ -395,7 +396,7 @@ def _write_part(block: Block, path: str, account: Account) -> JsonObject | None:
             return None
 
 
-_FOREIGN = f"{NAME} has sealed thinking of {SIGNER} alone"
+_FOREIGN = because("signature_foreign", issuer=SIGNER)
 
 
 def _write_thinking(block: ThinkingBlock, path: str, account: Account) -> JsonObject:
@@ -421,7 +422,7 @@ def _part(kind: str, block: Block, data: Any) -> JsonObject:
 
 def _write_text(block: TextBlock | RefusalBlock, path: str, account: Account) -> JsonObject:
     if isinstance(block, RefusalBlock):
-        account.lost(path, "a refusal as text", kind="downgraded", block=block)
+        account.lost(path, because("refusal_as_text"), kind="downgraded", block=block)
     account.fields(block, path, "text")
     return _part("TEXT", block, block.text)
 
@@ -434,7 +435,7 @@ def _write_call(block: ToolUseBlock, path: str, account: Account) -> JsonObject:
     answered = any(isinstance(b, ToolResultBlock) and b.tool_use_id == block.id for b in content)
     read_as: Executor = "provider" if answered else "client"
     if read_as != block.executor:
-        reason = f"reads as a call that the {read_as} runs"
+        reason = because("executor_read_as", who=read_as)
         account.lost(f"{path}.executor", reason, kind="approximated", block=block)
     return _part("TOOL_CALL", block, {"id": block.id, "name": block.name, "arguments": block.input})
 
@@ -449,7 +450,7 @@ def _write_result(block: ToolResultBlock, path: str, account: Account) -> JsonOb
         else:
             account.block(place, each, f"{NAME} has only text in results")
     if len(texts) > 1 or texts == [""]:
-        reason = "the texts joined into one string"
+        reason = because("joined")
         account.lost(f"{path}.content", reason, "info", "approximated", block)
     data: JsonObject = {"tool_call_id": block.tool_use_id, "content": "".join(texts)}
     if block.is_error or spelling_of(NAME, block.raw).get("is_error") != "none":

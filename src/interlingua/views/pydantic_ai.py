@@ -34,6 +34,7 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, StopReason, Usage
+from interlingua.model.reasons import because
 from interlingua.views.base import (
     KINDS,
     WORDS,
@@ -514,7 +515,7 @@ def _write_citations(block: TextBlock, path: str, account: Account) -> list[Json
     out: list[Any] = []
     for number, each in enumerate(block.citations):
         if each.url is None and each.file_id is None and each.title is None:
-            reason = f"{NAME} has no citation without a source"
+            reason = because("citation_without_place")
             account.lost(f"{path}.citations[{number}]", reason, block=block)
             continue
         spelled = spelling_of(NAME, each.raw).get("as")

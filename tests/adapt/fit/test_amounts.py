@@ -88,7 +88,7 @@ def test_what_is_too_large_or_of_another_type_is_left_out(piece: ImageBlock, wor
     done = fitted("anthropic:claude-opus-4-8", request(said(piece), max_output_tokens=9))
     (loss,) = done.report
     assert loss.severity == "error"
-    assert f"claude-opus-4-8 takes {words} (rule " in loss.reason
+    assert f"claude-opus-4-8 accepts {words} (rule " in loss.reason
     assert refusals("anthropic", "anthropic", "claude-opus-4-8", wire(done)) == []
 
 

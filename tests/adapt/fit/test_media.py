@@ -67,7 +67,7 @@ def test_media_by_url_is_told_with_the_rule_and_how_to_have_it_fetched(
     done = fitted(model, asked, dialect)
     (loss,) = [each for each in done.report.entries if each.path == "$.messages[0].content[1]"]
     assert (loss.kind, loss.severity, loss.rule) == ("dropped", "error", rule)
-    assert "takes no media by URL" in loss.reason
+    assert "accepts no media by URL" in loss.reason
     assert "fetch_media=True" in loss.reason
     assert done.value.messages[0].content[1] == TextBlock(
         "[image left out: this model takes no media by URL]"

@@ -93,8 +93,8 @@ def test_the_reason_names_the_model_what_was_done_and_the_rule() -> None:
     done = fitted("anthropic:claude-opus-4-6", request(reasoning=R("xhigh"), max_output_tokens=9))
     (loss,) = [loss for loss in done.report.entries if loss.rule == "claude-4.6"]
     assert str(loss) == (
-        "warning: approximated at $.options.reasoning.effort: "
-        "claude-opus-4-6 has no effort xhigh; said as high (rule claude-4.6, seen)"
+        "warning: $.options.reasoning.effort: "
+        "effort set to high: claude-opus-4-6 has no effort xhigh (rule claude-4.6, seen)"
     )
 
 

@@ -145,8 +145,8 @@ def test_nothing_is_said_about_calls_where_there_is_nothing_to_call(model: str) 
 @pytest.mark.parametrize(
     ("model", "given", "said"),
     [
-        ("anthropic:claude-sonnet-4-5", None, 64000),
-        ("anthropic:claude-opus-4-8", None, 128000),
+        ("anthropic:claude-sonnet-4-5", None, 16_384),
+        ("anthropic:claude-opus-4-8", None, 16_384),
         ("anthropic:claude-3-5-haiku-20241022", None, 8192),
         ("anthropic:claude-3-5-haiku-20241022", 64000, 8192),
         ("openai:gpt-5", None, None),
@@ -161,6 +161,15 @@ def test_an_answer_may_be_as_long_as_the_model_lets_it(
     told = [(kind, path) for kind, path, _ in losses(done)]
     at = ("approximated", "$.options.max_output_tokens")
     assert told == ([] if said == given else [at])
+
+
+def test_the_maximum_is_filled_in_for_streams_alone() -> None:
+    streamed = fitted("anthropic:claude-opus-4-8", request(stream=True))
+    assert streamed.value.options.max_output_tokens == 128_000
+    assert [note.code for note in streamed.report.notes] == ["max_tokens_filled"]
+    assert not streamed.report
+    whole = fitted("anthropic:claude-opus-4-8", request())
+    assert [loss.code for loss in whole.report.losses] == ["max_tokens_capped"]
 
 
 def test_a_model_that_nobody_knows_gets_a_usual_limit_and_that_is_told() -> None:

@@ -52,4 +52,8 @@ def test_an_unknown_block_goes_home_and_nowhere_else() -> None:
     assert write_unknown(UnknownBlock({"other": own}), recorder) is None
     assert write_unknown(UnknownBlock({"toy": own, "other": own}, cache=Cache()), recorder) is own
     reasons = [loss.reason for loss in recorder.report.entries]
-    assert reasons == ["another dialect's", "private to other", "toy has no place for it"]
+    assert reasons == [
+        "conversation dropped: only the dialect that it was read from understands it",
+        "x dropped: only other has it",
+        "cache dropped: toy has no equivalent",
+    ]

@@ -11,6 +11,7 @@ from interlingua.adapt.fit.media import MEDIA, left_out, rewrite_blocks
 from interlingua.adapt.fit.tools import KNOWN
 from interlingua.model.blocks import DocumentBlock, ImageBlock, ToolResultBlock
 from interlingua.model.message import Message, Role
+from interlingua.model.reasons import because
 from interlingua.profiles.estimate.media import image_size
 from interlingua.profiles.fields import Limits
 from interlingua.profiles.profile import Profile
@@ -171,7 +172,7 @@ def _piece(fitter: Fitter, block: Any, why: Why | None) -> Any:
     if why is None:
         return _respelled(fitter, block)
     what = "image" if type(block) is ImageBlock else "document"
-    fitter.drop_block(block, why.field, f"takes {why.words}", "error")
+    fitter.drop_block(block, why.field, because("media_limit", limit=why.words))
     return left_out(what, f"this model takes {why.words}")
 
 
@@ -179,6 +180,6 @@ def _respelled(fitter: Fitter, block: Any) -> Any:
     usual = _RESPELLED.get(block.media_type or "")
     if usual is None or taken_types(fitter.profile) is None:
         return block
-    reason = f"knows it as {usual}"
-    fitter.lost_at(block, "media_type", _TYPES, reason, severity="info")
+    reason = because("media_type_alias", usual=usual)
+    fitter.lost_at(block, "media_type", _TYPES, reason)
     return fitter.stands_for(block.replace(media_type=usual), block)

@@ -11,6 +11,7 @@ from interlingua.model.blocks import Block
 from interlingua.model.exchange import Request
 from interlingua.model.losses import LossKind, Severity
 from interlingua.model.message import Message
+from interlingua.model.reasons import Reason
 from interlingua.model.tools import ToolDefinition
 from interlingua.profiles.profile import Profile
 
@@ -65,23 +66,15 @@ class Fitter:
 
     # -- the account ------------------------------------------------------------------------------
 
-    def because(self, reason: str, field: str) -> tuple[str, str | None]:
-        """A reason with the rule that stands behind a field of the profile, and the rule's id."""
-        rule = self.profile.rule(field)
-        subject = self.profile.name or "the model"
-        if rule is None:
-            return f"{subject} {reason}", None
-        return f"{subject} {reason} ({rule})", rule.id
-
     def lost(
         self,
         option: str,
         field: str,
-        reason: str,
+        reason: Reason,
         kind: LossKind = "approximated",
-        severity: Severity = "warning",
+        severity: Severity | None = None,
     ) -> None:
-        """A loss at an option, or inside one."""
+        """A loss at an option, or inside one; `field` is that of the profile that asks for it."""
         self.lost_at(self.request.options, option, field, reason, kind, severity)
 
     def lost_at(
@@ -89,22 +82,28 @@ class Fitter:
         value: Any,
         inside: str | None,
         field: str,
-        reason: str,
+        reason: Reason,
         kind: LossKind = "approximated",
-        severity: Severity = "warning",
+        severity: Severity | None = None,
     ) -> None:
         """A loss at any part of the request."""
-        text, rule = self.because(reason, field)
-        self.recorder.lost(value, inside, text, kind=kind, severity=severity, rule=rule)
+        rule = self.profile.rule(field)
+        text = reason.about(self.profile.name or "the model", rule)
+        self.recorder.lost(value, inside, text, kind, severity, None if rule is None else rule.id)
 
-    def drop(self, option: str, field: str, reason: str, severity: Severity = "warning") -> None:
+    def drop(
+        self, option: str, field: str, reason: Reason, severity: Severity | None = None
+    ) -> None:
         """Leave an option out."""
         self.change(option, None)
         self.lost(option, field, reason, "dropped", severity)
 
-    def drop_block(self, block: Block, field: str, reason: str, severity: Severity) -> None:
-        text, rule = self.because(reason, field)
-        self.recorder.dropped(block, text, severity, rule)
+    def drop_block(
+        self, block: Block, field: str, reason: Reason, severity: Severity | None = None
+    ) -> None:
+        rule = self.profile.rule(field)
+        text = reason.about(self.profile.name or "the model", rule)
+        self.recorder.dropped(block, text, severity, None if rule is None else rule.id)
 
     def stands_for(self, new: Any, original: Any) -> Any:
         self.recorder.alias(new, original)

@@ -10,6 +10,7 @@ from interlingua.adapt.fit.media import MEDIA
 from interlingua.model.blocks import ToolUseBlock
 from interlingua.model.losses import LossKind
 from interlingua.model.message import Message, Role
+from interlingua.model.reasons import because
 from interlingua.model.tools import ToolDefinition
 
 _INSTRUCTS = frozenset({Role.SYSTEM, Role.DEVELOPER})
@@ -41,7 +42,7 @@ def fit_marks(fitter: Fitter) -> None:
     left = [each for each in marks if id(each.value) not in gone]
     if most is not None:
         if automatic and most == 0:
-            fitter.drop("cache", "limits.cache_marks", "takes no cache marks", "info")
+            fitter.drop("cache", "limits.cache_marks", because("cache_not_here"))
         if len(left) > most - automatic > 0:
             left = _long_enough(fitter, left, len(left) - most + automatic, gone)
         chosen = {id(each.value) for each in _chosen(left, most - automatic)}
@@ -201,8 +202,8 @@ class _MarkEdits:
             new = new.replace(cache=None)
         elif id(value) in self._lasting:
             ttl, field = self._lasting[id(value)]
-            reason = f"takes no mark here that lasts {value.cache.ttl}; said as {ttl}"
-            self._fitter.lost_at(value, "cache.ttl", field, reason, severity="info")
+            reason = because("cache_ttl_for_model", asked=value.cache.ttl, ttl=ttl)
+            self._fitter.lost_at(value, "cache.ttl", field, reason)
             new = new.replace(cache=value.cache.replace(ttl=ttl))
         return new if new is value else self._fitter.stands_for(new, value)
 
@@ -211,7 +212,7 @@ class _MarkEdits:
 
 
 _WHY = {
-    "cache.places": "takes no cache mark here",
-    "limits.cache_marks": "takes fewer cache marks",
-    "limits.cache_min": "takes fewer cache marks, and caches nothing as short as what stands here",
+    "cache.places": because("cache_not_here"),
+    "limits.cache_marks": because("cache_marks_limited"),
+    "limits.cache_min": because("cache_too_short"),
 }

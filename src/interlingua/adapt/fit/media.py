@@ -17,6 +17,7 @@ from interlingua.model.blocks import (
     VideoBlock,
 )
 from interlingua.model.message import Message, Role
+from interlingua.model.reasons import because
 from interlingua.profiles.fields import MediaRules
 from interlingua.profiles.profile import Profile
 
@@ -137,7 +138,7 @@ def _placeheld(fitter: Fitter, blocks: Sequence[Any], refused: dict[str, str]) -
     for block in blocks:
         kind = kind_of(block) if type(block) in MEDIA else ""
         if wants_data(fitter.profile, block):
-            fitter.drop_block(block, BY_URL, f"takes no media by URL{_HOW}", "error")
+            fitter.drop_block(block, BY_URL, because("media_by_url", how=_HOW))
             out.append(left_out(_WORDS[kind], "this model takes no media by URL"))
             before = None
             continue
@@ -147,13 +148,13 @@ def _placeheld(fitter: Fitter, blocks: Sequence[Any], refused: dict[str, str]) -
             continue
         text = _text_of(block)
         if text is not None:
-            reason = "takes no documents; said as text"
+            reason = because("document_text_for_model")
             fitter.lost_at(block, None, refused[kind], reason, "downgraded")
             out.append(fitter.stands_for(TextBlock(text), block))
             before = None
             continue
         words = _WORDS[kind]
-        fitter.drop_block(block, refused[kind], f"takes no {words}", "error")
+        fitter.drop_block(block, refused[kind], because("model_without_media", media=words))
         if kind != before:
             out.append(left_out(words, f"this model takes no {words}"))
         before = kind
@@ -212,10 +213,10 @@ def _moved_out(
         return part
     text = _text_of(part)
     if text is not None:
-        reason = "takes no documents inside a result; sent as text"
+        reason = because("result_document_for_model")
         fitter.lost_at(part, None, "tools.result_media", reason, "downgraded")
         return fitter.stands_for(TextBlock(text, cache=part.cache), part)
-    reason = f"takes no {kind} inside a result; it follows the results"
-    fitter.lost_at(part, None, "tools.result_media", reason, "moved", "info")
+    reason = because("result_media_for_model", kind=kind)
+    fitter.lost_at(part, None, "tools.result_media", reason, "moved")
     waiting.append(part)
     return TextBlock(f"[{kind} of {result.tool_use_id} follows]")

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from interlingua.adapt.fit.fitter import FORM, MAXIMUM, Fitter
 from interlingua.model.exchange import EFFORTS, Effort, Reasoning
+from interlingua.model.reasons import because
 from interlingua.profiles.fields import ReasoningRules
 
 BUDGETS: dict[Effort, int] = {
@@ -90,17 +91,17 @@ def _adjusted(fitter: Fitter, requested: Reasoning, rules: ReasoningRules) -> Re
 def _unshown(fitter: Fitter, reasoning: Reasoning, rules: ReasoningRules) -> Reasoning | None:
     """Where there is no switch for it, nothing can be said about what is shown."""
     if reasoning.visible is not rules.shown:
-        reason = "cannot be told to show or hide its thinking"
-        fitter.lost("reasoning.visible", "reasoning.visible", reason, "dropped", "info")
+        reason = because("visibility_fixed")
+        fitter.lost("reasoning.visible", "reasoning.visible", reason, "dropped")
     left = reasoning.replace(visible=None)
     return None if left == Reasoning() and rules.default not in (None, "off", "none") else left
 
 
 def _not_at_all(fitter: Fitter, requested: Reasoning) -> None:
     if requested.mode != "off":
-        reason = "cannot be told how to think"
+        reason = because("thinking_fixed")
     elif fitter.profile.reasoning.default not in (None, "off", "none"):
-        reason = "always thinks, and cannot be told not to"
+        reason = because("thinking_always_on")
     else:
         return  # off is what it does anyway
     fitter.lost("reasoning", "reasoning.carrier", reason, "dropped")
@@ -113,12 +114,12 @@ def _off(fitter: Fitter, requested: Reasoning, rules: ReasoningRules) -> Reasoni
     if rules.off is False or _knows_no_none(rules):
         return _nearly_off(fitter, requested, rules)
     if requested.effort is not None and rules.efforts is not None and not rules.efforts:
-        fitter.lost("reasoning.effort", "reasoning.efforts", "takes no effort", "dropped")
+        fitter.lost("reasoning.effort", "reasoning.efforts", because("no_effort"), "dropped")
         return requested.replace(effort=None)
     if requested.effort is not None and rules.off_to is not None:
         most = EFFORTS.index(rules.off_to)
         if EFFORTS.index(requested.effort) > most:
-            reason = f"takes no effort above {rules.off_to} while thinking is off"
+            reason = because("effort_capped_off", most=rules.off_to)
             fitter.lost("reasoning.effort", "reasoning.off_to", reason)
             return requested.replace(effort=rules.off_to)
     return requested
@@ -133,7 +134,7 @@ def _knows_no_none(rules: ReasoningRules) -> bool:
 def _nearly_off(fitter: Fitter, requested: Reasoning, rules: ReasoningRules) -> Reasoning:
     how = rules.off_as or "lowest"
     field = "reasoning.off" if fitter.profile.rule("reasoning.off") else "reasoning.efforts"
-    fitter.lost("reasoning.mode", field, f"always thinks; said as {how}")
+    fitter.lost("reasoning.mode", field, because("thinking_nearly_off", how=how))
     if how == "between_tools":
         return Reasoning(mode="between_tools", effort=requested.effort)
     if how.startswith("budget:"):
@@ -167,18 +168,22 @@ def _with_effort(fitter: Fitter, requested: Reasoning, rules: ReasoningRules) ->
     if effort is None or rules.efforts is None or effort in rules.efforts:
         return requested
     nearest = near(effort, rules.efforts)
-    how = f"has no effort {effort}"
     if nearest is None:
-        fitter.lost("reasoning.effort", "reasoning.efforts", how, "dropped")
+        reason = because("no_such_effort", effort=effort)
+        fitter.lost("reasoning.effort", "reasoning.efforts", reason, "dropped")
     else:
-        fitter.lost("reasoning.effort", "reasoning.efforts", f"{how}; said as {nearest}")
+        fitter.lost(
+            "reasoning.effort",
+            "reasoning.efforts",
+            because("effort_nearest", effort=effort, nearest=nearest),
+        )
     return requested.replace(effort=nearest)
 
 
 def _budget_as_effort(fitter: Fitter, requested: Reasoning, rules: ReasoningRules) -> Reasoning:
     effort = requested.effort or effort_of(requested.budget_tokens or 0)
     nearest = effort if rules.efforts is None else near(effort, rules.efforts)
-    reason = f"takes no budget for thinking; said as effort {nearest}"
+    reason = because("budget_as_effort", nearest=nearest)
     fitter.lost("reasoning.budget_tokens", "reasoning.carrier", reason)
     mode = None if requested.mode == "on" else requested.mode
     return requested.replace(effort=nearest, budget_tokens=None, mode=mode)
@@ -187,7 +192,7 @@ def _budget_as_effort(fitter: Fitter, requested: Reasoning, rules: ReasoningRule
 def _thinking(fitter: Fitter, reasoning: Reasoning, rules: ReasoningRules) -> Reasoning:
     """What Claude has to be told beside an effort."""
     if reasoning.mode == "between_tools" and not rules.between_tools:
-        reason = "does not know thinking between calls only; said as adaptive"
+        reason = because("thinking_adaptive")
         fitter.lost("reasoning.mode", "reasoning.carrier", reason)
         return reasoning.replace(mode="adaptive")
     has_effort_alone = (
@@ -210,7 +215,9 @@ def _as_usual(fitter: Fitter, reasoning: Reasoning, rules: ReasoningRules) -> Re
         return reasoning
     if rules.default in ("off", "none"):
         nearest = near(USUAL, rules.efforts or EFFORTS)
-        fitter.lost("reasoning.mode", "reasoning.carrier", f"takes an effort; said as {nearest}")
+        fitter.lost(
+            "reasoning.mode", "reasoning.carrier", because("mode_as_effort", nearest=nearest)
+        )
         return reasoning.replace(mode=None, effort=nearest)
     if rules.carrier == "deepseek" or (rules.carrier == "nova" and reasoning.mode is not None):
         return reasoning
@@ -232,14 +239,14 @@ def _on_budget(fitter: Fitter, requested: Reasoning, rules: ReasoningRules) -> R
     if fitter.traits.adaptive_thinking:
         return requested  # which is told -1, and finds its own
     if requested.mode is None and requested.visible is False:
-        reason = "does not think unasked, so there is nothing to hide"
-        fitter.lost("reasoning", "reasoning.carrier", reason, "dropped", "info")
+        reason = because("nothing_to_hide")
+        fitter.lost("reasoning", "reasoning.carrier", reason, "dropped")
         return None
     budget = _chosen(USUAL, rules, fitter.now(MAXIMUM))
     if budget is None:
         _too_short(fitter)
         return None
-    fitter.lost("reasoning.mode", "reasoning.carrier", f"thinks on a budget; said as {budget}")
+    fitter.lost("reasoning.mode", "reasoning.carrier", because("mode_as_budget", budget=budget))
     return requested.replace(mode=None, budget_tokens=budget)
 
 
@@ -250,7 +257,7 @@ def _effort_as_budget(
     if budget is None:
         _too_short(fitter)
         return None
-    reason = f"thinks on a budget; effort {effort} said as {budget} tokens"
+    reason = because("effort_as_budget", effort=effort, budget=budget)
     fitter.lost("reasoning.effort", "reasoning.carrier", reason)
     nearest = near(effort, rules.efforts) if rules.efforts else None
     mode = None if requested.mode in ("on", "adaptive", "between_tools") else requested.mode
@@ -262,7 +269,7 @@ def _beside_budget(fitter: Fitter, reasoning: Reasoning, rules: ReasoningRules) 
     if reasoning.effort is None or rules.efforts is None:
         return reasoning
     if not rules.efforts:
-        fitter.lost("reasoning.effort", "reasoning.efforts", "takes no effort", "dropped")
+        fitter.lost("reasoning.effort", "reasoning.efforts", because("no_effort"), "dropped")
         return reasoning.replace(effort=None)
     return _with_effort(fitter, reasoning, rules)
 
@@ -276,7 +283,7 @@ def _with_budget(
     if accepted is None:
         _too_short(fitter)
         return None
-    reason = f"takes no budget of {budget} tokens here; said as {accepted}"
+    reason = because("budget_clamped", budget=budget, accepted=accepted)
     fitter.lost("reasoning.budget_tokens", "reasoning.budget", reason)
     return requested.replace(budget_tokens=accepted)
 
@@ -302,7 +309,7 @@ def _clamped(budget: int, rules: ReasoningRules, most: int | None) -> int | None
 
 
 def _too_short(fitter: Fitter) -> None:
-    reason = "cannot think within an answer this short"
+    reason = because("answer_too_short")
     fitter.lost("reasoning", "reasoning.inside_max_tokens", reason, "dropped")
 
 
@@ -313,7 +320,7 @@ def _switched_on(fitter: Fitter, requested: Reasoning) -> Reasoning:
     adjusted = requested
     for name in ("effort", "budget_tokens"):
         if getattr(adjusted, name) is not None:
-            reason = "thinks or does not; said as on"
+            reason = because("thinking_on_only")
             fitter.lost(f"reasoning.{name}", "reasoning.carrier", reason)
             adjusted = adjusted.replace(**{name: None})
     return adjusted if adjusted is requested else adjusted.replace(mode="on")
@@ -328,11 +335,11 @@ def _beside_tools(fitter: Fitter) -> None:
     if requested is not None and requested.mode == "off" and requested.effort is None:
         return
     if beside == "none":
-        reason = f"takes tools in {fitter.dialect} only without thinking"
+        reason = because("tools_without_thinking", dialect=fitter.dialect)
         fitter.lost("reasoning", "tools.effort", reason)
         fitter.change("reasoning", Reasoning(mode="off"))
     elif requested is not None and requested.effort is not None:
-        reason = f"takes no effort beside tools in {fitter.dialect}"
+        reason = because("effort_beside_tools", dialect=fitter.dialect)
         fitter.lost("reasoning.effort", "tools.effort", reason, "dropped")
         rest = requested.replace(effort=None)
         fitter.change("reasoning", None if rest == Reasoning() else rest)

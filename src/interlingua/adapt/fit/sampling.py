@@ -14,6 +14,7 @@ from interlingua.model.base import JsonObject
 from interlingua.model.exchange import ResponseFormat, ToolChoice
 from interlingua.model.losses import Severity
 from interlingua.model.message import Message, Role
+from interlingua.model.reasons import Reason, because
 from interlingua.model.tools import ToolDefinition
 from interlingua.profiles.fields import Choice, When
 
@@ -55,7 +56,7 @@ def fit_choice(fitter: Fitter) -> None:
         _fit_choice(fitter, choice)
     switch, parallel = fitter.profile.tools.parallel_switch, fitter.now("parallel_tool_calls")
     if switch == "no" and parallel is not None:
-        reason = "cannot be told how many calls to make at once"
+        reason = because("parallel_calls_fixed")
         fitter.drop("parallel_tool_calls", "tools.parallel_switch", reason)
 
 
@@ -65,8 +66,8 @@ def _without_tools(fitter: Fitter) -> None:
         return
     for option in ("parallel_tool_calls", "tool_choice"):
         if fitter.now(option) is not None:
-            reason = f"takes {option} only beside tools"
-            fitter.drop(option, "tools.parallel_switch", reason, "info")
+            reason = because("only_beside_tools")
+            fitter.drop(option, "tools.parallel_switch", reason)
 
 
 def _fit_choice(fitter: Fitter, choice: ToolChoice) -> None:
@@ -78,8 +79,8 @@ def _fit_choice(fitter: Fitter, choice: ToolChoice) -> None:
     fitter.change("tool_choice", ToolChoice("any" if weaker == "any" else "auto"))
     when = "" if field == "tools.choice" else " while it thinks"
     left = "left to the model" if weaker == "auto" else f"said as {weaker}"
-    reason = f"takes no tool choice of the kind {kind}{when}; {left}"
-    fitter.lost("tool_choice", field, reason, severity="error")
+    reason = because("tool_choice_weakened", kind=kind, when=when, left=left)
+    fitter.lost("tool_choice", field, reason)
 
 
 JSON_WORDS = "Answer with one JSON object and nothing else: no other words, no code fence."
@@ -138,14 +139,14 @@ def _native(fitter: Fitter, requested: ResponseFormat, schema: JsonObject) -> No
     rules = fitter.profile.output
     new = adapted(schema, rules)
     for path in new.worded:
-        reason = "takes no such keyword; its description tells it"
+        reason = because("schema_keyword_described")
         fitter.lost(f"response_format.schema{path}", "output.without", reason)
     if new.closed:
-        reason = "takes closed objects only; no further properties are said to be allowed"
+        reason = because("schema_closed")
         fitter.lost("response_format.schema", "output.closed", reason)
     adjusted = requested.replace(schema=new.schema) if new.schema != schema else requested
     if adjusted.strict and rules.strict_closed and not is_closed(new.schema):
-        reason = "is strict only with closed objects that require all they have"
+        reason = because("strict_needs_closed")
         fitter.lost("response_format.strict", "output.strict_closed", reason, "dropped")
         adjusted = adjusted.replace(strict=None)
     if adjusted is not requested:
@@ -182,7 +183,7 @@ def _by_tool(
     fitter.json_tool = name
     fitter.change("tool_choice", choice if choice.names != (JSON_TOOL,) else _only(name))
     fitter.change("response_format", None)
-    fitter.lost("response_format", field, f"{why}; asked for by a call")
+    fitter.lost("response_format", field, because("format_by_tool", why=why))
 
 
 def _forced(fitter: Fitter) -> ToolChoice | None:
@@ -220,7 +221,7 @@ def _in_words(
     instruction = Message.system(words)
     fitter.messages = (*fitter.messages[:leading], instruction, *fitter.messages[leading:])
     fitter.change("response_format", ResponseFormat("json") if json else None)
-    fitter.lost("response_format", field, f"{why}; said in the instructions", "downgraded")
+    fitter.lost("response_format", field, because("format_by_instructions", why=why), "downgraded")
 
 
 def fit_length(fitter: Fitter) -> None:
@@ -231,16 +232,20 @@ def fit_length(fitter: Fitter) -> None:
         usual = limits.default_output or limits.output
         field = "limits.default_output" if limits.default_output else "limits.output"
         if usual is not None and fitter.traits.needs_limit and not _had_no_limit(fitter):
+            if usual > UNSTREAMED and not fitter.request.options.stream:
+                reason = because("max_tokens_capped", limit=UNSTREAMED, most=usual)
+                usual = UNSTREAMED
+            else:
+                reason = because("max_tokens_filled", usual=usual)
             fitter.change(MAXIMUM, usual)
-            reason = f"wants to be told how long an answer may be; said as its own limit, {usual}"
-            fitter.lost(MAXIMUM, field, reason, severity="info")
+            fitter.lost(MAXIMUM, field, reason)
     elif limits.output is not None and requested > limits.output:
         fitter.change(MAXIMUM, limits.output)
-        reason = f"gives at most {limits.output} tokens; {requested} said as that"
+        reason = because("max_tokens_lowered", most=limits.output, wanted=requested)
         fitter.lost(MAXIMUM, "limits.output", reason)
     elif limits.min_output is not None and requested < limits.min_output:
         fitter.change(MAXIMUM, limits.min_output)
-        reason = f"takes no limit below {limits.min_output}; {requested} said as that"
+        reason = because("max_tokens_raised", least=limits.min_output, wanted=requested)
         fitter.lost(MAXIMUM, "limits.min_output", reason)
 
 
@@ -253,7 +258,7 @@ def _respell(fitter: Fitter) -> None:
         fitter.respelled["named"] = {**named, USUAL_WORD: word, MAX_KEY: word}
         fitter.respelled["twice"] = {key: how for key, how in twice.items() if key != MAXIMUM}
     if fitter.profile.words.user is False and fitter.now("user") is not None:
-        fitter.drop("user", "words.user", "takes no id of an end user")
+        fitter.drop("user", "words.user", because("no_end_user"))
 
 
 def spelling_of_request(fitter: Fitter) -> dict[str, Any]:
@@ -267,6 +272,9 @@ def _had_no_limit(fitter: Fitter) -> bool:
     return any(MAX_KEY in spelling_read.get(word, ()) for word in ("absent", "spelled"))
 
 
+UNSTREAMED = 16_384
+"""The limit that is filled in for an answer that is not streamed: Anthropic's SDK sends no request
+that may take ten minutes, which it expects of more than 21,333 tokens."""
 MAX_KEY = "max_tokens"
 USUAL_WORD = "max_completion_tokens"
 """How Chat says it where nobody remembers another word."""
@@ -301,7 +309,7 @@ def fit_sampling(fitter: Fitter) -> None:
         if fitter.now(option) is not None:
             when: When | None = getattr(fitter.profile.sampling, field)
             if when is not None and not _allowed(fitter, when, fitter.now(option)):
-                _drop(fitter, option, f"sampling.{field}", _why(when, option))
+                _drop(fitter, option, f"sampling.{field}", _why(when))
     rules = fitter.profile.sampling
     if fitter.thinking:
         _while_thinking(fitter)
@@ -310,13 +318,13 @@ def fit_sampling(fitter: Fitter) -> None:
     if rules.one_of is not None:
         present = [option for option in rules.one_of if fitter.now(option) is not None]
         for option in present[1:]:
-            _drop(fitter, option, "sampling.one_of", f"takes {present[0]} or {option}, not both")
+            _drop(fitter, option, "sampling.one_of", because("one_of_options", other=present[0]))
     _count(fitter)
     if fitter.now("stop"):
         _stop(fitter)
     words, requested = fitter.profile.output.verbosity, fitter.now("verbosity")
     if words is not None and requested is not None and requested not in words:
-        fitter.drop("verbosity", "output.verbosity", f"has no verbosity {requested}")
+        fitter.drop("verbosity", "output.verbosity", because("no_such_verbosity", wanted=requested))
     if fitter.traits.sampling_by_model:
         _spell(fitter)
 
@@ -345,17 +353,17 @@ def _allowed(fitter: Fitter, when: When, value: Any) -> bool:
     return when == "no-thinking" and not fitter.thinking
 
 
-def _why(when: When, option: str) -> str:
+def _why(when: When) -> Reason:
     if when == "effort-none":
-        return f"takes {option} only without reasoning"
+        return because("only_without_reasoning")
     if when == "no-thinking":
-        return f"takes {option} only while it does not think"
-    return f"takes no {option}"
+        return because("only_without_thinking")
+    return because("model_rejects")
 
 
-def _drop(fitter: Fitter, option: str, field: str, why: str) -> None:
+def _drop(fitter: Fitter, option: str, field: str, why: Reason) -> None:
     says_nothing = option in _NEUTRAL and fitter.now(option) == _NEUTRAL[option]
-    severity: Severity = "info" if says_nothing else "warning"
+    severity: Severity | None = "info" if says_nothing else None
     fitter.drop(option, field, why, severity)
 
 
@@ -365,11 +373,11 @@ def _while_thinking(fitter: Fitter) -> None:
         when: When | None = getattr(rules, f"thinking_{option}")
         value = fitter.now(option)
         if when is not None and value is not None and not _allowed(fitter, when, value):
-            why = f"takes no {option} while it thinks"
-            _drop(fitter, option, f"sampling.thinking_{option}", why)
+            _drop(fitter, option, f"sampling.thinking_{option}", because("only_without_thinking"))
     value, span = fitter.now("top_p"), rules.thinking_top_p
     if span is not None and value is not None and not span[0] <= value <= span[1]:
-        why = f"takes top_p from {span[0]:g} to {span[1]:g} only while it thinks"
+        low, high = f"{span[0]:g}", f"{span[1]:g}"
+        why = because("range_while_thinking", low=low, high=high)
         _drop(fitter, "top_p", "sampling.thinking_top_p", why)
 
 
@@ -378,7 +386,14 @@ def _within(fitter: Fitter, option: str, span: tuple[float, float], field: str) 
     near = min(max(value, span[0]), span[1])
     if near != value:
         fitter.change(option, near)
-        reason = f"takes {option} from {span[0]:g} to {span[1]:g}; {value:g} said as {near:g}"
+        reason = because(
+            "option_clamped",
+            option=option,
+            low=f"{span[0]:g}",
+            high=f"{span[1]:g}",
+            value=f"{value:g}",
+            near=f"{near:g}",
+        )
         fitter.lost(option, field, reason)
 
 
@@ -388,24 +403,24 @@ def _count(fitter: Fitter) -> None:
         return
     if most > 1:
         fitter.change("n", most)
-        fitter.lost("n", "sampling.n", f"gives {most} answers at most")
+        fitter.lost("n", "sampling.n", because("too_many_answers", most=most))
     else:
-        fitter.drop("n", "sampling.n", "gives one answer")
+        fitter.drop("n", "sampling.n", because("one_answer"))
 
 
 def _stop(fitter: Fitter) -> None:
     limits, words = fitter.profile.limits, fitter.now("stop")
     if limits.stop == 0:
-        fitter.drop("stop", "limits.stop", "takes no stop sequences", "info")
+        fitter.drop("stop", "limits.stop", because("no_stop_sequences"))
         return
     first = words if limits.stop is None else words[: limits.stop]
     if len(first) < len(words):
-        reason = f"takes {limits.stop} stop sequences at most; the first ones are said"
+        reason = because("stop_cut", most=limits.stop)
         fitter.change("stop", first)
-        fitter.lost("stop", "limits.stop", reason, severity="info")
+        fitter.lost("stop", "limits.stop", reason)
     longest = limits.stop_length
     if longest is not None and any(len(word) > longest for word in first):
         short = tuple([word for word in first if len(word) <= longest])
-        reason = f"takes stop sequences of at most {longest} characters"
+        reason = because("stop_too_long", longest=longest)
         fitter.change("stop", short or None)
-        fitter.lost("stop", "limits.stop_length", reason, severity="info")
+        fitter.lost("stop", "limits.stop_length", reason)

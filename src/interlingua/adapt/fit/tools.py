@@ -18,6 +18,7 @@ from interlingua.model.base import JsonObject
 from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Request, ToolChoice
 from interlingua.model.message import Message, Role
+from interlingua.model.reasons import because
 from interlingua.model.spelled_numbers import spelled
 from interlingua.model.tools import ToolDefinition
 from interlingua.profiles.fields import Grammar, OutputRules
@@ -298,8 +299,8 @@ def _names(fitter: Fitter) -> set[str]:
 def _tool(fitter: Fitter, tool: ToolDefinition, new: dict[str, str]) -> ToolDefinition:
     if tool.name not in new or tool.kind not in _OWN_KINDS:
         return tool
-    reason = f"takes no tool of this name; called {new[tool.name]}, and as before in answers"
-    fitter.lost_at(tool, "name", "tools.names", reason, severity="info")
+    reason = because("tool_name_changed", name=new[tool.name])
+    fitter.lost_at(tool, "name", "tools.names", reason)
     return fitter.stands_for(tool.replace(name=new[tool.name]), tool)  # type: ignore[no-any-return]  # a tool
 
 
@@ -333,8 +334,8 @@ def fit_tools(fitter: Fitter) -> None:
     most = fitter.profile.limits.tools
     if most is not None and len(fitter.tools) > most:
         for tool in fitter.tools[most:]:
-            reason = f"takes {most} tools at most"
-            fitter.lost_at(tool, None, "limits.tools", reason, "dropped", "error")
+            reason = because("too_many_tools", most=most)
+            fitter.lost_at(tool, None, "limits.tools", reason, "dropped")
         fitter.tools = fitter.tools[:most]
     left = _StrictAllowance(fitter)
     fitted = [_fit(fitter, tool, left) for tool in fitter.tools]
@@ -354,8 +355,8 @@ def _without_server_tools(fitter: Fitter) -> None:
     if not own or len(own) == len(fitter.tools):
         return
     for tool in own:
-        reason = "takes its provider's tools or functions, not both"
-        fitter.lost_at(tool, None, "tools.with_server", reason, "dropped", "error")
+        reason = because("tools_exclusive")
+        fitter.lost_at(tool, None, "tools.with_server", reason, "dropped")
     fitter.tools = tuple([tool for tool in fitter.tools if tool.executor != "provider"])
 
 
@@ -394,12 +395,12 @@ def _fit(fitter: Fitter, tool: ToolDefinition, left: _StrictAllowance) -> ToolDe
     if rules.root_object and not is_rooted(schema):
         schema = rooted(schema)
         new = tool.replace(input_schema=schema)
-        reason = "takes schemas of objects only; said as one"
+        reason = because("schema_wrapped")
         fitter.lost_at(tool, "input_schema", "tools.root_object", reason)
     if rules.schema_without:
         plain = adapted(schema, OutputRules(without=rules.schema_without))
         for path in plain.worded:
-            reason = "takes no such keyword; its description tells it"
+            reason = because("schema_keyword_described")
             fitter.lost_at(tool, f"input_schema{path}", "tools.schema_without", reason)
         if plain.worded:
             schema = plain.schema
@@ -407,7 +408,7 @@ def _fit(fitter: Fitter, tool: ToolDefinition, left: _StrictAllowance) -> ToolDe
     if new.strict:
         field = _not_strict(fitter, schema) or left.take(schema)
         if field is not None:
-            reason = "cannot hold strictly to this schema"
+            reason = because("schema_not_strict")
             fitter.lost_at(tool, "strict", field, reason, "dropped")
             new = new.replace(strict=None)
     return new if new is tool else fitter.stands_for(new, tool)
@@ -427,13 +428,13 @@ def _not_strict(fitter: Fitter, schema: JsonObject) -> str | None:
 
 
 def _without_tools(fitter: Fitter) -> None:
-    why = f"takes no tools in {fitter.dialect}"
+    why = because("model_without_tools", dialect=fitter.dialect)
     for tool in fitter.tools:
-        fitter.lost_at(tool, None, "tools.calls", why, "dropped", "error")
+        fitter.lost_at(tool, None, "tools.calls", why, "dropped")
     fitter.tools = ()
     for option in ("tool_choice", "parallel_tool_calls"):
         if fitter.now(option) is not None:
-            fitter.drop(option, "tools.calls", why, "info")
+            fitter.drop(option, "tools.calls", why)
     messages = [_in_words(fitter, message) for message in fitter.messages]
     if any(new is not old for new, old in zip(messages, fitter.messages, strict=True)):
         fitter.messages = tuple(messages)
@@ -452,8 +453,8 @@ def _in_words(fitter: Fitter, message: Message) -> Message:
         else:
             content.append(block)
             continue
-        reason = f"takes no tools in {fitter.dialect}; said as text"
-        fitter.lost_at(block, None, "tools.calls", reason, "downgraded", "error")
+        reason = because("calls_as_plain_text", dialect=fitter.dialect)
+        fitter.lost_at(block, None, "tools.calls", reason, "downgraded")
     if len(content) == len(message.content) and all(
         new is old for new, old in zip(content, message.content, strict=True)
     ):

@@ -11,6 +11,7 @@ from interlingua.dialects.kernel.words import SYSTEM_MARK
 from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import StopReason
+from interlingua.model.reasons import because
 
 GO_ON = "Continue."
 """What a user says behind a turn that the model was to go on with."""
@@ -77,8 +78,8 @@ def _in_role(fitter: Fitter, role: str) -> None:
 def _renamed(fitter: Fitter, message: Message, role: Role) -> Message:
     if message.role not in _INSTRUCTS or message.role is role:
         return message
-    reason = f"knows instructions as {role.value} only"
-    fitter.lost_at(message, "role", "instructions.role", reason, "downgraded", "info")
+    reason = because("instructions_role", role=role.value)
+    fitter.lost_at(message, "role", "instructions.role", reason, "downgraded")
     return fitter.stands_for(message.replace(role=role), message)  # type: ignore[no-any-return]  # a message
 
 
@@ -90,8 +91,8 @@ def _alternating(fitter: Fitter) -> None:
         if before is None or before.role is not message.role or message.role is Role.TOOL:
             out.append(message)
             continue
-        reason = "wants turns to alternate; it is said with the message before it"
-        fitter.lost_at(message, None, "turns.alternate", reason, "moved", "info")
+        reason = because("turns_joined")
+        fitter.lost_at(message, None, "turns.alternate", reason, "moved")
         joined = before.replace(content=(*before.content, *message.content))
         out[-1] = fitter.stands_for(joined, before)
     if len(out) < len(fitter.messages):
@@ -125,7 +126,7 @@ def _marked(
     why: str = "takes no instructions in mid-conversation",
 ) -> Message:
     """The same as a user's words, with a mark."""
-    fitter.lost_at(message, "role", field, f"{why}; said as marked user text", "downgraded")
+    fitter.lost_at(message, "role", field, because("instructions_marked", why=why), "downgraded")
     blocks: list[Block] = list(message.content)
     for index, block in enumerate(blocks):
         if type(block) is TextBlock:
@@ -157,8 +158,8 @@ def _behind_users(fitter: Fitter, messages: tuple[Message, ...]) -> tuple[Messag
 def _moved(fitter: Fitter, message: Message) -> None:
     if id(message) not in fitter.moved:
         fitter.moved.add(id(message))
-        reason = "takes instructions behind a user's turn only; they follow it"
-        fitter.lost_at(message, None, "instructions.mid", reason, "moved", "info")
+        reason = because("instructions_behind_user")
+        fitter.lost_at(message, None, "instructions.mid", reason, "moved")
 
 
 def _placed(fitter: Fitter, before: list[Message], waiting: list[Message]) -> list[Message]:
@@ -172,7 +173,7 @@ def _in_front(fitter: Fitter, messages: tuple[Message, ...]) -> tuple[Message, .
     first = _first_later(messages) or 0
     for message in messages[first:]:
         if message.role in _INSTRUCTS:
-            reason = "takes instructions at the start only; put there"
+            reason = because("instructions_to_front")
             fitter.lost_at(message, None, "instructions.mid", reason, "moved")
     front = [message for message in messages if message.role in _INSTRUCTS]
     return (*front, *[message for message in messages if message.role not in _INSTRUCTS])
@@ -196,7 +197,7 @@ def _last(fitter: Fitter) -> None:
     if rule == "prefix":
         fitter.messages = (*fitter.messages[:-1], _to_go_on(fitter, last))
         return
-    reason = "does not go on with a turn of its own; a user's turn asks it to"
+    reason = because("prefill_unsupported")
     fitter.lost_at(last, None, "turns.prefill", reason)
     fitter.messages = (*fitter.messages, Message.user(GO_ON))
 

@@ -20,6 +20,7 @@ from interlingua.model.blocks import (
     ToolUseBlock,
 )
 from interlingua.model.message import Message, Role
+from interlingua.model.reasons import because
 
 NO_RESULT = "No result: the call was not completed."
 """The text of the error result that stands in for one that never came."""
@@ -75,16 +76,16 @@ def paired(messages: Messages, recorder: LossRecorder, ordered: bool) -> Message
         positions = [answers.of[id(block)] for block in calls if id(block) in answers.of]
         for number, position in enumerate(positions if ordered else sorted(positions)):
             if position != index + 1 + number:
-                reason = "results follow the turn of their calls"
-                recorder.lost(messages[position], None, reason, kind="moved", severity="info")
+                reason = because("results_reordered")
+                recorder.lost(messages[position], None, reason, kind="moved")
             out.append(messages[position])
         out += [_missing_result(block, recorder) for block in calls if id(block) not in answers.of]
     return tuple(out)
 
 
 def _missing_result(block: ToolUseBlock, recorder: LossRecorder) -> Message:
-    reason = "the call has no result; an error result stands in for it"
-    recorder.lost(block, None, reason, kind="approximated", severity="info")
+    reason = because("call_without_result")
+    recorder.lost(block, None, reason, kind="approximated")
     result = Message.tool_result(block.id, NO_RESULT, is_error=True, tool_name=block.name)
     recorder.mark_synthetic(result.content[0])
     return result
@@ -92,8 +93,8 @@ def _missing_result(block: ToolUseBlock, recorder: LossRecorder) -> Message:
 
 def _result_as_text(message: Message, recorder: LossRecorder) -> Message:
     """A result whose call is not there, as user text."""
-    reason = "the result has no call; said as user text"
-    recorder.lost(message, None, reason, kind="downgraded", severity="error")
+    reason = because("result_without_call")
+    recorder.lost(message, None, reason, kind="downgraded")
     content: list[Block] = []
     for block in message.content:
         if type(block) is ToolResultBlock:
@@ -223,12 +224,12 @@ def _held(
         return part
     text = document_as_text(part) if type(part) is DocumentBlock else None
     if text is not None:
-        reason = f"{target.name} takes no document of text inside a result; sent as text"
+        reason = because("result_document_as_text")
         recorder.lost(part, None, reason, kind="downgraded")
         as_text = TextBlock(text, cache=part.cache)
         recorder.alias(as_text, part)
         return as_text
-    reason = f"{target.name} takes no {part.type} inside a result; it follows the results"
-    recorder.lost(part, None, reason, kind="moved", severity="info")
+    reason = because("result_media_moved", kind=part.type)
+    recorder.lost(part, None, reason, kind="moved")
     waiting.append(part)
     return TextBlock(f"[{part.type} of {result.tool_use_id} follows]")

@@ -13,6 +13,7 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.record import Dialect, Traits
 from interlingua.model.exchange import Options, Reasoning, Request
 from interlingua.model.message import Changes, Message, Role
+from interlingua.model.reasons import because
 from interlingua.model.tools import ToolDefinition
 
 _INSTRUCTS = frozenset({Role.SYSTEM, Role.DEVELOPER})
@@ -137,12 +138,12 @@ class _Settling:
         """The words of a message, unless their time is over."""
         if until == "never":
             return message.content
-        reason = "it is left out as soon as the user has spoken again"
-        self.recorder.lost(message, "changes.clear_at", reason, severity="info")
+        reason = because("instructions_expire")
+        self.recorder.lost(message, "changes.clear_at", reason)
         if not expired or message.role not in _INSTRUCTS:
             return message.content
         for block in message.content:
-            self.recorder.dropped(block, "these instructions have expired")
+            self.recorder.dropped(block, because("instructions_expired"))
         return ()
 
     # -- the rest of the request ------------------------------------------------------------------
@@ -156,13 +157,13 @@ class _Settling:
 
     def tool(self, tool: ToolDefinition) -> ToolDefinition | None:
         if tool.name in self.removed:
-            self.recorder.lost(tool, None, "it is removed in mid-conversation")
+            self.recorder.lost(tool, None, because("tool_removed"))
             return None
         defers = self.traits.defers_added and tool.name in self.added
         if tool.name not in self.added | self.early or bool(tool.deferred) is defers:
             return tool
-        reason = "it is not there until it is added" if defers else "it was, until it was added"
-        self.recorder.lost(tool, "deferred", reason, kind="approximated", severity="info")
+        reason = because("tool_not_yet_added") if defers else because("tool_added")
+        self.recorder.lost(tool, "deferred", reason, kind="approximated")
         new = tool.replace(deferred=True if defers else None)
         self.recorder.alias(new, tool)
         return new
@@ -179,8 +180,8 @@ class _Settling:
         if not changed:
             return options
         for name in changed:
-            reason = "a message changes it in mid-conversation"
-            self.recorder.lost(options, name, reason, kind="approximated", severity="info")
+            reason = because("option_changed")
+            self.recorder.lost(options, name, reason, kind="approximated")
         new = options.replace(**changed)
         self.recorder.alias(new, options)
         return new

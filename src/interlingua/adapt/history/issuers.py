@@ -10,11 +10,12 @@ from interlingua.model.base import Raw
 from interlingua.model.blocks import Block
 from interlingua.model.message import Message
 from interlingua.model.metadata import UNKNOWN, MessageMetadata
+from interlingua.model.reasons import because
 
 if TYPE_CHECKING:
     from interlingua.profiles.families import NameParts
 
-UNVERIFIED = "only its issuer can verify it"
+UNVERIFIED = because("unverified")
 FORMATS: dict[str, str] = {
     "anthropic-claude-v1": "anthropic",
     "google-gemini-v1": "gemini",

@@ -19,6 +19,7 @@ from interlingua.model.base import JsonObject
 from interlingua.model.blocks import Block, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Request, ToolChoice
 from interlingua.model.message import Message, Role
+from interlingua.model.reasons import because
 from interlingua.model.tools import ToolDefinition
 
 # -- tools ----------------------------------------------------------------------------------------
@@ -38,15 +39,15 @@ def tools_for(
 
 def _tool(tool: ToolDefinition, target: Dialect, recorder: LossRecorder) -> ToolDefinition | None:
     if is_foreign(tool, target.name):
-        reason = "a tool that another vendor defines, and that the model is not known to have"
-        recorder.lost(tool, None, reason, severity="error")
+        reason = because("vendor_tool_foreign")
+        recorder.lost(tool, None, reason)
         return None
     keywords = target.traits.schema_keywords
     if keywords is None or tool.input_schema is None:
         return tool
     schema, dropped = narrow(tool.input_schema, keywords)
     for path in dropped:
-        reason = f"{target.name} ignores this keyword"
+        reason = because("schema_keyword_ignored")
         recorder.lost(tool, f"input_schema{path}", reason)
     if not dropped:
         return tool
@@ -85,8 +86,8 @@ def _unordered(value: Any, field: str, recorder: LossRecorder) -> Any:
     schema = rewrite(getattr(value, field), step)
     if not is_found:
         return value
-    reason = f"without {_ORDER}, a keyword of Gemini's that validates nothing"
-    recorder.lost(value, field, reason, "approximated", "info")
+    reason = because("schema_order", keyword=_ORDER)
+    recorder.lost(value, field, reason, "approximated")
     new = value.replace(**{field: schema})
     recorder.alias(new, value)
     return new
@@ -105,10 +106,10 @@ def with_allowed_tools(request: Request, target: Dialect, recorder: LossRecorder
         return request
     for tool in tools:
         if tool not in allowed:
-            reason = "left out, since it may not be called and the target cannot say so"
+            reason = because("tool_not_allowed")
             recorder.lost(tool, None, reason)
     position = "tool_choice" if kind == "none" else "tool_choice.names"
-    reason = "said by leaving out the tools that may not be called"
+    reason = because("tools_left_out")
     recorder.lost(request.options, position, reason, "moved", "info")
     new = None if kind == "none" else ToolChoice(choice.mode)
     options = request.options.replace(tool_choice=new)
@@ -141,7 +142,7 @@ def in_front(request: Request, recorder: LossRecorder) -> Request:
             rest.append(message)
             continue
         if rest:
-            recorder.lost(message, None, "put in front of the conversation", kind="moved")
+            recorder.lost(message, None, because("instructions_hoisted"), kind="moved")
         front.append(message)
     return request.replace(messages=(*front, *rest))
 
@@ -170,7 +171,7 @@ def report_labels(
     if target.traits.stored_metadata and provider in _OPENAI:
         stored = _stored(request, target.name)
         if stored is None:
-            reason = "taken only with answers that are stored, and nobody asked for that"
+            reason = because("metadata_needs_store")
             recorder.lost(options, "metadata", reason)
             unlabelled = options.replace(metadata=None)
             recorder.alias(unlabelled, options)
@@ -179,7 +180,7 @@ def report_labels(
     if source not in dialects() or target.traits.metadata in (None, BILLED):
         return request
     if dialect(source).traits.metadata == BILLED:
-        reason = f"labels for the bill, said as {target.traits.metadata}"
+        reason = because("metadata_as_labels", field=target.traits.metadata)
         recorder.lost(options, "metadata", reason, "approximated")
     return request
 
@@ -207,7 +208,7 @@ def unstored(request: Request, name: str) -> Request:
     return request
 
 
-NO_IMAGES = "the model takes no images"
+NO_IMAGES = because("model_without_images")
 """Why they are left out."""
 NO_IMAGE = "[image left out: this model takes no images]"
 """Stands for a run of images where the model takes none, and within a result:"""
@@ -243,7 +244,7 @@ def _placeheld(blocks: Sequence[Any], placeholder: str, recorder: LossRecorder) 
     for block in blocks:
         is_image = type(block) is ImageBlock
         if is_image:
-            recorder.dropped(block, NO_IMAGES, severity="error")
+            recorder.dropped(block, NO_IMAGES)
         if not (is_image and in_run):
             out.append(TextBlock(placeholder) if is_image else block)
         in_run = is_image
@@ -294,10 +295,10 @@ class _Ungrouping:
             return [tool]
         new = [self._member(tool, wire) for wire in inside]
         self._members[tool.name] = tuple([each.name for each in new])
-        reason = "there are no groups of tools here; each is said on its own, by both names"
-        self._recorder.lost(tool, None, reason, "approximated", "info")
+        reason = because("tool_ungrouped")
+        self._recorder.lost(tool, None, reason, "approximated")
         if tool.description:
-            self._recorder.lost(tool, "description", "there are no groups of tools here")
+            self._recorder.lost(tool, "description", because("no_tool_groups"))
         return new
 
     def _member(self, group: ToolDefinition, wire: dict[str, Any]) -> ToolDefinition:

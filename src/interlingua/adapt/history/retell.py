@@ -19,7 +19,7 @@ from interlingua.dialects.record import Dialect
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.model.blocks import TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.exchange import Request, Response
-from interlingua.model.losses import Loss, Report
+from interlingua.model.losses import Loss, Report, loss_of
 from interlingua.model.message import Message
 
 if TYPE_CHECKING:
@@ -116,6 +116,8 @@ def _plain_answer(response: Response, recipient: Recipient) -> Adapted | None:
         for index in signed:
             blocks[index] = replace(blocks[index], signature=None)
             path = f"$.message.content[{index}].signature"
-            losses.append(Loss("dropped", path, UNVERIFIED, "warning", "thinking", message.id))
+            losses.append(
+                loss_of(to.name, "dropped", path, UNVERIFIED, None, "thinking", message.id)
+            )
         response = replace(response, message=replace(message, content=tuple(blocks)))
     return Adapted(response, LossRecorder(to.name, response, Report(to.name, losses)))

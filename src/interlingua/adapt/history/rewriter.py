@@ -73,6 +73,7 @@ from interlingua.model.exchange import Request, Response
 from interlingua.model.losses import Severity
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus
+from interlingua.model.reasons import because
 
 if TYPE_CHECKING:
     from interlingua.profiles.profile import Profile
@@ -211,8 +212,8 @@ class HistoryRewriter:
     def discontinued(self, request: Request, _: Facts) -> Request:
         if self.is_continued:
             return request
-        reason = "the history that the provider keeps is known to that provider alone"
-        self.recorder.lost(request, "continues", reason, severity="error")
+        reason = because("continues_foreign")
+        self.recorder.lost(request, "continues", reason)
         return request.replace(continues=None)
 
     # -- responses --------------------------------------------------------------------------------
@@ -220,8 +221,8 @@ class HistoryRewriter:
     def response(self, response: Response) -> Response:
         # counts that contradicted each other were made to agree when they were read
         if any(each.type == "usage_contradicts" for each in response.message.metadata.diagnostics):
-            reason = "the counts contradicted each other and were made to agree"
-            self.recorder.lost(response.message, "metadata.usage", reason, "approximated", "info")
+            reason = because("usage_clamped")
+            self.recorder.lost(response.message, "metadata.usage", reason, "approximated")
         message = self.assistant(response.message)
         if any(type(block) is ToolUseBlock for block in message.content):
             message = self.with_ids(message)
@@ -294,7 +295,7 @@ class HistoryRewriter:
             return False
         ended = "was stopped" if status is _CANCELLED else f"ended as {status.value}"
         severity: Severity = "info" if status is _CANCELLED else "error"
-        self.recorder.lost(message, None, f"the turn {ended}", severity=severity)
+        self.recorder.lost(message, None, because("turn_failed", ended=ended), severity=severity)
         left_out.update(dict.fromkeys(ids, severity))
         return True
 
@@ -303,13 +304,13 @@ class HistoryRewriter:
         for block in message.content:
             if type(block) is ToolResultBlock and block.tool_use_id in left_out:
                 severity = left_out[block.tool_use_id]
-                self.recorder.lost(message, None, "its call was left out", severity=severity)
+                self.recorder.lost(message, None, because("call_left_out"), severity=severity)
                 return True
         return False
 
     def marked(self, message: Message) -> Message:
         """Instructions in mid-conversation, as user text in their place."""
-        reason = f"{self.name} takes instructions at the start only; said as marked user text"
+        reason = because("instructions_as_user")
         self.recorder.lost(message, "role", reason, kind="downgraded")
         blocks: list[Block] = list(message.content)
         for index, block in enumerate(blocks):
@@ -339,7 +340,7 @@ class HistoryRewriter:
         if not changed:
             return self.signed(message)
         if not rewritten:
-            reason = "nothing of it can be said; a placeholder stands in its place"
+            reason = because("message_replaced")
             self.recorder.lost(message, "content", reason, kind="approximated")
             rewritten = [TextBlock(PLACEHOLDER)]
         return self.signed(self.known(message.replace(content=tuple(rewritten)), message))
@@ -364,14 +365,14 @@ class HistoryRewriter:
             case RedactedThinkingBlock():
                 if self.recipient.can_read(message, block):
                     return block
-                self.recorder.dropped(block, "only its issuer can read it")
+                self.recorder.dropped(block, because("issuer_only"))
                 return None
             case TextBlock(signature=str()) | ToolUseBlock(executor="client", signature=str()):
                 return block if self.recipient.can_read(message, block) else self.unsigned(block)
             case ToolUseBlock(executor="provider") | ToolResultBlock():
                 if self.is_home(message, block):
                     return block
-                self.recorder.dropped(block, "tools that a provider runs do not cross vendors")
+                self.recorder.dropped(block, because("hosted_tool_foreign"))
                 return None
             case _:
                 return block
@@ -381,7 +382,7 @@ class HistoryRewriter:
             return block
         if (self.traits.replays_thinking or self.answering) and block.text:
             return self.unsigned(block) if block.signature is not None else block
-        self.recorder.dropped(block, "thinking goes back to its issuer only")
+        self.recorder.dropped(block, because("thinking_foreign"))
         return None
 
     def compaction(self, block: CompactionBlock, message: Message) -> Block | None:
@@ -421,8 +422,8 @@ class HistoryRewriter:
                     return message
                 new = block.replace(signature=sentinel)
                 self.recorder.alias(new, block)
-                reason = "no signature exists; the documented stand-in is sent"
-                self.recorder.lost(block, "signature", reason, kind="approximated", severity="info")
+                reason = because("signature_stand_in")
+                self.recorder.lost(block, "signature", reason, kind="approximated")
                 content = (*message.content[:index], new, *message.content[index + 1 :])
                 return self.known(message.replace(content=content), message)
         return message

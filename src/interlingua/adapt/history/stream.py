@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from interlingua.adapt.history.issuers import Recipient
 from interlingua.adapt.history.retell import retell
 from interlingua.adapt.history.rewriter import HistoryRewriter
@@ -46,9 +48,10 @@ from interlingua.model.exchange import Response
 from interlingua.model.losses import Loss, Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
+from interlingua.model.reasons import because
 
-LATE = "it was told after its block had ended"
-JOINED = "several messages follow each other as one"
+LATE = because("too_late")
+JOINED = because("messages_joined")
 _UNSURE = (RedactedThinkingBlock, ToolResultBlock, CompactionBlock)
 """Blocks that are dropped or written as a whole."""
 _ASIDE = frozenset({"raw", "cache"})
@@ -128,7 +131,7 @@ class StreamRewriter:
         if self.ended:
             self._begin_anew()
             if not self._target.traits.messages_apart:
-                self.report.add("moved", "$", JOINED, "info")
+                self.report.add("moved", "$", JOINED)
         if event.model is not None:
             self._made_by = event.model
         return [event]
@@ -343,4 +346,4 @@ def _at(loss: Loss, moved: dict[str, dict[int, int]]) -> Loss:
         return loss
     index = moved[found[1]].get(int(found[3]), int(found[3]))
     path = f"$.{found[1]}.content[{index}]{loss.path[found.end() :]}"
-    return Loss(loss.kind, path, loss.reason, loss.severity, loss.block_type, loss.message_id)
+    return replace(loss, path=path)

@@ -22,6 +22,7 @@ from interlingua.model.blocks import (
     ToolUseBlock,
 )
 from interlingua.model.message import Message, Role
+from interlingua.model.reasons import because
 
 _ASSISTANT = Role.ASSISTANT
 INSTRUCTS = frozenset({Role.SYSTEM, Role.DEVELOPER})
@@ -98,16 +99,16 @@ class TextRules:
         blocks = [self._result(b) if type(b) is ToolResultBlock else b for b in message.content]
         accepted = [block for block in blocks if not self.is_blank(block)]
         if not accepted and message.role in INSTRUCTS:
-            self.recorder.lost(message, "content", "it says nothing", severity="info")
+            self.recorder.lost(message, "content", because("empty"))
             return self._bare(message)
         if not accepted:
-            reason = "it says nothing; a placeholder stands in its place"
-            self.recorder.lost(message, "content", reason, "approximated", "info")
+            reason = because("empty_replaced")
+            self.recorder.lost(message, "content", reason, "approximated")
             accepted = [TextBlock(PLACEHOLDER)]
         else:
             for block in blocks:
                 if self.is_blank(block):
-                    self.recorder.dropped(block, "it says nothing", "info")
+                    self.recorder.dropped(block, because("empty"))
         return self._known(message.replace(content=tuple(accepted)), message)
 
     def _result(self, block: ToolResultBlock) -> ToolResultBlock:
@@ -116,7 +117,7 @@ class TextRules:
         accepted: list[ResultBlock] = []
         for part in block.content:
             if self.is_blank(part):
-                self.recorder.dropped(part, "it says nothing", "info")
+                self.recorder.dropped(part, because("empty"))
             else:
                 accepted.append(part)
         new = block.replace(content=tuple(accepted))
@@ -144,7 +145,7 @@ class TextRules:
             return message
         for block in message.content:
             if self.is_foreign_directive(block):
-                self.recorder.dropped(block, "a line that is for another service alone", "info")
+                self.recorder.dropped(block, because("foreign_directive"))
         if not rest:
             return self._bare(message)
         return self._known(message.replace(content=tuple(rest)), message)
@@ -163,8 +164,8 @@ class TextRules:
         first = None if self.traits.begins_with_model else _opening_turn(messages)
         if first is None:
             return messages
-        reason = f"{self.name} wants the user to speak first; a placeholder stands before it"
-        self.recorder.lost(messages[first], None, reason, "approximated", "info")
+        reason = because("user_first")
+        self.recorder.lost(messages[first], None, reason, "approximated")
         return (*messages[:first], Message.user(EARLIER), *messages[first:])
 
     def with_text_before_calls(self, message: Message) -> Message:
@@ -179,7 +180,7 @@ class TextRules:
         moved = [block for block in content[behind:] if type(block) in _WORDS]
         rest = [block for block in content[behind:] if type(block) not in _WORDS]
         for block in moved:
-            self.recorder.lost(block, None, "text comes before the calls here", "moved", "info")
+            self.recorder.lost(block, None, because("text_before_calls"), "moved")
         with_text_before_calls = (*content[:first], *moved, *content[first:behind], *rest)
         return self._known(message.replace(content=with_text_before_calls), message)
 

@@ -46,6 +46,7 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.model.exchange import Request, ToolChoice
 from interlingua.model.losses import LossKind, Severity
 from interlingua.model.message import Message
+from interlingua.model.reasons import Reason, because
 from interlingua.model.tools import ToolDefinition
 
 if TYPE_CHECKING:
@@ -189,21 +190,20 @@ class _ToolMapping:
         self,
         tool: ToolDefinition,
         inside: str | None,
-        reason: str,
+        reason: Reason,
         kind: LossKind = "dropped",
-        severity: Severity = "warning",
+        severity: Severity | None = None,
         field: str = _FIELD,
     ) -> None:
         rule = self.profile.rule(field)
         if inside is None and id(tool) in self.beside:
             inside = self.beside[id(tool)].path
-        text = f"{self.profile.name or 'the model'} {reason}"
-        text = f"{text} ({rule})" if rule is not None else text
+        text = reason.about(self.profile.name or "the model", rule)
         self.recorder.lost(tool, inside, text, kind, severity, rule.id if rule else None)
 
-    def refused(self, number: int, tool: ToolDefinition, reason: str) -> None:
+    def refused(self, number: int, tool: ToolDefinition, reason: Reason) -> None:
         self.slots[number] = ()
-        self.recorder.lost(tool, None, reason, severity="error")
+        self.recorder.lost(tool, None, reason)
 
     # -- which ------------------------------------------------------------------------------------
 
@@ -234,8 +234,8 @@ class _ToolMapping:
         if found is None:
             return  # told where tools are retold
         if self.profile.tools.with_server == "no" and self.functions():
-            reason = "takes its provider's tools or functions, not both"
-            self.lost(tool, None, reason, severity="error", field="tools.with_server")
+            reason = because("tools_exclusive")
+            self.lost(tool, None, reason, field="tools.with_server")
             self.slots[number] = ()
             return
         spelling, word = found
@@ -252,7 +252,7 @@ class _ToolMapping:
                 else (self.mapped_tool(tool, spelling, word),)
             )
         except UnfitError as unfit:
-            self.refused(number, tool, str(unfit))
+            self.refused(number, tool, unfit.args[0])
             return
         self.place(number, tool, new)
 
@@ -272,19 +272,21 @@ class _ToolMapping:
         own, settings = own_settings(tool)
         options, left = known_options(word_of(tool), settings)
         for path in [*[path for _, path in options.values()], *left]:
-            self.lost(tool, place_of(own, path), f"is told of {word_of(same)} once")
-        self.lost(tool, None, f"does it with {word_of(same)}, which is there", "approximated")
+            self.lost(tool, place_of(own, path), because("tool_settings_once", tool=word_of(same)))
+        self.lost(tool, None, because("tool_already_there", tool=word_of(same)), "approximated")
         self.slots[number], self.names[tool.name] = (), same
 
     def place(self, number: int, tool: ToolDefinition, new: tuple[ToolDefinition, ...]) -> None:
         others = [each for i, slot in enumerate(self.slots) if i != number for each in slot]
         if any(each.name == one.name for each in others for one in new):
-            self.refused(number, tool, "another tool has the name that it has there")
+            self.refused(number, tool, because("tool_name_taken"))
             return
         runs = "; its calls come in that form" if tool.executor == "client" else ""
         severity: Severity = "error" if runs else "warning"
         word = word_of(new[0]) if new else word_of(tool)
-        self.lost(tool, None, f"has it as {word}{runs}", "approximated", severity)
+        self.lost(
+            tool, None, because("tool_mapped", tool=word, runs=runs), "approximated", severity
+        )
         for each in new:
             self.recorder.alias(each, tool)
             self.names[tool.name] = each
@@ -295,7 +297,7 @@ class _ToolMapping:
         own_raw = self.raw.get(CHAT) or {}
         options = self.filled(tool, spelling).get(OPTIONS, {})
         self.raw[CHAT] = {**own_raw, OPTIONS: as_options(options)}
-        self.lost(tool, None, f"has it as {OPTIONS}", "approximated")
+        self.lost(tool, None, because("tool_as_options", options=OPTIONS), "approximated")
         self.slots[number] = ()
 
     def mapped_tool(
@@ -315,17 +317,24 @@ class _ToolMapping:
         own, settings = own_settings(tool)
         options, left = known_options(word_of(tool), settings)
         for path in left:
-            self.lost(tool, place_of(own, path), "has no such option")
+            self.lost(tool, place_of(own, path), because("tool_option_unsupported"))
         for option, (value, path) in self.chosen(tool, own, options).items():
             if (to := spelling.options.get(option)) is not None:
                 _set(out, to, deepcopy(value))
             elif (near := NEAR.get((self.vendor, option))) and value in near[1]:
-                self.lost(tool, place_of(own, path), f"has {near[0]} for it", "approximated")
+                self.lost(
+                    tool,
+                    place_of(own, path),
+                    because("tool_option_nearest", near=near[0]),
+                    "approximated",
+                )
                 if near[0] not in options:
                     _set(out, spelling.options[near[0]], near[1][value])
             else:
                 severity: Severity = "error" if option in IDS else "warning"
-                self.lost(tool, place_of(own, path), "has no such option", severity=severity)
+                self.lost(
+                    tool, place_of(own, path), because("tool_option_unsupported"), severity=severity
+                )
         return out
 
     def chosen(
@@ -334,7 +343,7 @@ class _ToolMapping:
         """The options without those that may not stand beside others."""
         both = [name for name in ONE_OF.get(self.vendor, ()) if name in options]
         for name in both[1:]:
-            reason = f"takes it or {both[0]}, not both"
+            reason = because("tool_options_exclusive", other=both[0])
             self.lost(tool, place_of(own, options[name][1]), reason)
         return {name: value for name, value in options.items() if name not in both[1:]}
 
@@ -343,7 +352,7 @@ class _ToolMapping:
     def mcp(self, tool: ToolDefinition, word: str) -> tuple[ToolDefinition, ...]:
         _, settings = own_settings(tool)
         if word == tool.kind:
-            raise UnfitError("its server is not named")
+            raise UnfitError(because("mcp_server_unnamed"))
         named = (self.raw.get("anthropic") or {}).get("mcp_servers")
         beside = named if isinstance(named, list) else []
         if tool.kind == "mcp_toolset":
@@ -355,7 +364,7 @@ class _ToolMapping:
         tools = [self.server(tool, server, word) for server in found]
         for server in found:
             for path in server.left:
-                self.lost(tool, path, "has no such option")
+                self.lost(tool, path, because("tool_option_unsupported"))
         if tool.kind == "mcp_toolset":
             self.forget(tool.name, beside)
         return tuple(tools)
@@ -369,7 +378,7 @@ class _ToolMapping:
                 listed = [*(own_raw.get("mcp_servers") or ()), beside]
                 self.raw["anthropic"] = {**own_raw, "mcp_servers": listed}
                 if server.headers:
-                    self.lost(tool, place_of(*_headers(tool)), "has no place for headers")
+                    self.lost(tool, place_of(*_headers(tool)), because("mcp_headers_unsupported"))
             case "mcp":
                 settings = for_openai(server, self.vendor)
             case _:
@@ -429,18 +438,16 @@ class _ToolMapping:
             names = [self.names[n].name if n in self.names else n for n in choice.names]
             return choice if tuple(names) == choice.names else choice.replace(names=tuple(names))
         if len(tools) == 1 and choice.mode == "any":
-            reason = "the only tool there is cannot be named; said as any"
-            self.recorder.lost(
-                self.request.options, "tool_choice.names", reason, "approximated", "info"
-            )
+            reason = because("only_tool_unnamed")
+            self.recorder.lost(self.request.options, "tool_choice.names", reason, "approximated")
             return ToolChoice("any")
         self.unchosen(choice)
         return ToolChoice("auto")
 
     def unchosen(self, choice: ToolChoice) -> None:
-        reason = "a tool that the provider runs cannot be chosen here; left to the model"
+        reason = because("hosted_tool_choice")
         options = self.request.options
-        self.recorder.lost(options, "tool_choice", reason, "approximated", "error")
+        self.recorder.lost(options, "tool_choice", reason, "approximated")
 
 
 def concept_of(tool: ToolDefinition) -> str | None:

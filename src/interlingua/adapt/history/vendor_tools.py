@@ -20,12 +20,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from interlingua.model.exchange import Request
+from interlingua.model.reasons import because
 from interlingua.model.tools import ToolDefinition
 
 # -- MCP servers ----------------------------------------------------------------------------------
 
 
-APPROVED = "its calls need approval, which is asked for nowhere else"
+APPROVED = because("mcp_approval")
 _BEARER = "Bearer "
 _AUTHORIZATION = "authorization"
 
@@ -51,7 +52,7 @@ class UnfitError(Exception):
 def read_openai(tool: ToolDefinition, settings: Mapping[str, Any]) -> list[Server]:
     url = settings.get("server_url")
     if type(url) is not str:
-        raise UnfitError("its connector is known to its own provider alone")
+        raise UnfitError(because("mcp_connector"))
     if settings.get("require_approval") != "never":
         raise UnfitError(APPROVED)
     left = [f"raw.openai-responses.{key}" for key in settings if key not in _OPENAI]
@@ -59,7 +60,7 @@ def read_openai(tool: ToolDefinition, settings: Mapping[str, Any]) -> list[Serve
     if isinstance(allowed, dict) and set(allowed) == {"tool_names"}:
         allowed = allowed["tool_names"]
     if allowed is not None and type(allowed) is not list:
-        raise UnfitError("which of its tools are allowed can be said there alone")
+        raise UnfitError(because("mcp_allowed_tools"))
     names = None if allowed is None else tuple(map(str, allowed))
     return [
         _server(tool.name, url, settings.get("authorization"), settings.get("headers"), names, left)
@@ -77,16 +78,16 @@ def read_anthropic(
     """`servers` are those that the request names beside its tools."""
     found = next((each for each in servers if _is_called(each, tool.name)), None)
     if found is None or type(found.get("url")) is not str:
-        raise UnfitError("its server is not named in the request")
+        raise UnfitError(because("mcp_server_unnamed"))
     configs, usual = settings.get("configs") or {}, settings.get("default_config") or {}
     on = {name: each.get("enabled", True) is not False for name, each in configs.items()}
     allowed: tuple[str, ...] | None = None
     if usual.get("enabled") is False:
         allowed = tuple([name for name in on if configs[name].get("enabled") is True])
     elif not all(on.values()):
-        raise UnfitError("which of its tools are not allowed can be said there alone")
+        raise UnfitError(because("mcp_allowed_tools"))
     if "tool_configuration" in found:
-        raise UnfitError("which of its tools are allowed can be said there alone")
+        raise UnfitError(because("mcp_allowed_tools"))
     left = [f"raw.anthropic.{key}" for key in settings if key not in _ANTHROPIC]
     left += ["raw.anthropic.default_config.defer_loading"] if "defer_loading" in usual else []
     token = found.get("authorization_token")
@@ -109,7 +110,7 @@ def _of_gemini(listed: list[Any]) -> Iterator[Server]:
     for number, each in enumerate(listed):
         how = each.get("streamableHttpTransport") if isinstance(each, dict) else None
         if not isinstance(how, dict) or type(how.get("url")) is not str:
-            raise UnfitError("its transport is known to its own provider alone")
+            raise UnfitError(because("mcp_transport"))
         path = f"raw.gemini.mcpServers[{number}].streamableHttpTransport"
         left = [f"{path}.{key}" for key in how if key not in ("url", "headers")]
         label = str(each.get("name") or f"server_{number}")
@@ -155,7 +156,7 @@ def for_anthropic(server: Server) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def for_gemini(server: Server) -> dict[str, Any]:
     if server.allowed is not None:
-        raise UnfitError("which of its tools are allowed cannot be said here")
+        raise UnfitError(because("mcp_allowed_tools"))
     how: dict[str, Any] = {"url": server.url}
     token = {} if server.token is None else {"Authorization": f"{_BEARER}{server.token}"}
     if headers := {**server.headers, **token}:
@@ -418,7 +419,7 @@ KEYS = {"shell": ("shell", "bash")}
 """What profiles call a concept, where it is not by its own word."""
 INSTEAD = {("openai", "web_fetch"): "web_search", ("xai", "web_fetch"): "web_search"}
 """A vendor's tool that does another's work too: these open pages while they search."""
-STORED = {"file_search": "its stores are known to their own provider alone"}
+STORED = {"file_search": because("tool_stored", what="stores")}
 """What is of no use without things that one provider keeps."""
 IDS = frozenset({"container"})
 """Options that name things which one provider keeps."""

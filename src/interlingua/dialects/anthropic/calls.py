@@ -31,6 +31,7 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.message import Message
+from interlingua.model.reasons import because
 
 # -- calls ----------------------------------------------------------------------------------------
 
@@ -60,8 +61,8 @@ CALL = Table(
     ToolUseBlock,
     *_CALLED,
     Field("", ("raw_arguments",), lambda _: {}, _report_arguments),
-    lost("signature", "signs no call here"),
-    lost("call_type", "an object that holds the text", kind="downgraded"),
+    lost("signature", because("call_signature")),
+    lost("call_type", because("custom_call_as_function"), kind="downgraded"),
     beside=("type",),
     silent=("executor",),
 )
@@ -85,11 +86,11 @@ def write_tool_use(block: ToolUseBlock, scope: Scope, recorder: LossRecorder) ->
     if block.executor != "client":
         kind = spelling_of(NAME, block.raw).get("type")
         if type(kind) is not str or block.executor != "provider":
-            recorder.dropped(block, "hosted tools do not cross from one service to another")
+            recorder.dropped(block, because("hosted_tool_foreign"))
             return None
         return HOSTED_CALL.write_value(block, recorder, {"type": kind})
     if not scope.is_models and not is_odd(block.raw):
-        recorder.dropped(block, "only a model calls tools")
+        recorder.dropped(block, because("role_calls_no_tools"))
         return None
     bare = block.signature is None and block.call_type is None and block.cache is None
     if bare and (block.input or block.raw_arguments is None) and is_silent(block.raw):
@@ -130,7 +131,7 @@ def write_tool_result(block: ToolResultBlock, scope: Scope, recorder: LossRecord
     if type(kind) is str and kind != "tool_result":
         return _write_hosted_result(block, kind, spelling, recorder)
     if scope is not USER and kind is None:
-        recorder.dropped(block, "no hosted tool of this service gave it")
+        recorder.dropped(block, because("hosted_result_foreign"))
         return None
     if block.cache is None and (block.raw is None or block.raw == _STRING):
         out: Wire = {"type": "tool_result", "tool_use_id": block.tool_use_id}
@@ -217,7 +218,7 @@ def _write_hosted_result(
     if spelling.get("flagged"):
         out["is_error"] = block.is_error
     elif block.is_error is not _is_error(inner):
-        recorder.lost(block, "is_error", "told by the kind of result")
+        recorder.lost(block, "is_error", because("error_by_type"))
     return HOSTED_RESULT.write_value(block, recorder, out)
 
 
@@ -235,5 +236,5 @@ def _write_inner(block: ToolResultBlock, inner: Wire, shape: Any, recorder: Loss
     elif shape == "dict":
         value = next(iter(write_parts(first, HOSTED, recorder)), None)
     for left in blocks[len(first) if shape in ("str", "dict") else 0 :]:
-        recorder.dropped(left, "the result has room for one")
+        recorder.dropped(left, because("result_holds_one"))
     return inner if value is None or key is None else {**inner, key: value}

@@ -72,6 +72,7 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.message import NO_METADATA, Message, Role
 from interlingua.model.metadata import MessageMetadata
+from interlingua.model.reasons import because
 from interlingua.model.tools import ToolDefinition
 
 # -- media ----------------------------------------------------------------------------------------
@@ -158,9 +159,11 @@ def _report_media_type(block: Media, source: Wire, recorder: LossRecorder) -> No
     if block.source.kind == "base64" and "url" in source:
         return  # a data URL, which says it
     if "media_type" in source:
-        recorder.lost(block, "media_type", f"said as {tables.PLAIN}", kind="approximated")
+        recorder.lost(
+            block, "media_type", because("sent_as", value=tables.PLAIN), kind="approximated"
+        )
     else:
-        recorder.lost(block, "media_type", "told by the address", severity="info")
+        recorder.lost(block, "media_type", because("type_by_url"))
 
 
 def _is_foreign(source: Source) -> bool:
@@ -240,7 +243,7 @@ def write_document(block: DocumentBlock, scope: Scope, recorder: LossRecorder) -
     if out is not None and block.name is not None:
         if block.title is None:
             out["title"] = block.name
-            recorder.lost(block, "name", "said as the title", kind="moved")
+            recorder.lost(block, "name", because("name_as_title"), kind="moved")
         else:
             recorder.lost(block, "name")
     return out
@@ -252,7 +255,7 @@ def _as_text(block: DocumentBlock, recorder: LossRecorder) -> DocumentBlock:
     text = text_in(block) if is_data and not is_odd(block.raw) else None
     if text is None:
         return block
-    recorder.lost(block, "source", "said as text", kind="approximated", severity="info")
+    recorder.lost(block, "source", because("sent_as_text"), kind="approximated")
     new = block.replace(source=Source("text", text))
     recorder.alias(new, block)
     return new
@@ -359,7 +362,7 @@ _OTHERS = {
 def write_nothing(
     block: model.AudioBlock | model.VideoBlock, scope: Scope, recorder: LossRecorder
 ) -> None:
-    recorder.dropped(block, "neither sound nor film can be sent")
+    recorder.dropped(block, because("no_audio_video"))
 
 
 READERS.update(

@@ -49,10 +49,11 @@ from interlingua.model.exchange import (
     ResponseFormat,
     ToolChoice,
 )
+from interlingua.model.reasons import because
 
 _NOTHING = astuple(Options())[1:]
 _EFFORTS = frozenset(tables.EFFORTS.values())
-_NO_SCHEMA = "JSON only by a schema"
+_NO_SCHEMA = because("json_needs_schema")
 
 
 def _default_limit(options: Options) -> int:
@@ -94,10 +95,10 @@ def _write_choice(options: Any, recorder: LossRecorder) -> Wire:
         recorder.lost(choice, "mode")
         wire["type"] = "auto"
     if choice.names and not one:
-        recorder.lost(choice, "names", "one tool or all")
+        recorder.lost(choice, "names", because("one_tool_or_all"))
     if parallel is not None:
         if wire["type"] == "none":
-            recorder.lost(options, "parallel_tool_calls", "nothing is called", severity="info")
+            recorder.lost(options, "parallel_tool_calls", because("no_tools_called"))
         else:
             wire["disable_parallel_tool_use"] = not parallel
     return wire
@@ -275,7 +276,7 @@ def _without_tools(options: Options, out: Wire, recorder: LossRecorder) -> Optio
     """How tools are called is not said where there are none."""
     if "tools" in out:
         return options
-    recorder.lost(options, "parallel_tool_calls", "no tool can be called", severity="info")
+    recorder.lost(options, "parallel_tool_calls", because("no_tools_called"))
     new = options.replace(parallel_tool_calls=None)
     recorder.alias(new, options)
     return new
@@ -287,7 +288,7 @@ def _leave_out_refused(options: Options, out: Wire, spelling: Wire, recorder: Lo
     for name in tables.REFUSED_OPTIONS:
         if name in out and name not in spelling.get("sampling", ()):
             del out[name]
-            recorder.lost(options, name, "no model that is known to take it is asked")
+            recorder.lost(options, name, because("model_unknown_for_option"))
     response_format = options.response_format
     if (
         response_format is not None
@@ -308,7 +309,7 @@ def finish_options(options: Options, out: Wire, spelling: Wire, recorder: LossRe
         _without_config(out, spelling["output_format"])
     limit = out.get("max_tokens")
     if options.max_output_tokens is None and limit is not None:
-        reason = f"a limit has to be said; {limit} is, since the model's own is not known"
+        reason = because("max_tokens_guessed", limit=limit)
         recorder.lost(options, "max_output_tokens", reason, kind="approximated")
 
 

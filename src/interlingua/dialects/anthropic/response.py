@@ -52,6 +52,7 @@ from interlingua.model.base import Raw
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, Usage
+from interlingua.model.reasons import because
 
 
 def _counted(key: str, attr: str, fill: Callable[[Any], int] | None = None) -> Field:
@@ -71,7 +72,9 @@ def _read_details(value: Any) -> Reading:
 
 def _write_details(usage: Any, recorder: LossRecorder) -> Wire:
     if usage.output_tokens is not None and usage.reasoning_tokens > usage.output_tokens:
-        recorder.lost(usage, "reasoning_tokens", "more than all output", kind="approximated")
+        recorder.lost(
+            usage, "reasoning_tokens", because("reasoning_exceeds_output"), kind="approximated"
+        )
     return {"thinking_tokens": usage.reasoning_tokens}
 
 
@@ -196,7 +199,7 @@ def _write_words(error: Any, recorder: LossRecorder) -> Wire:
 ERROR = Table(
     ProviderError,
     together(("type", "message"), ("kind", "code", "message"), _read_words, _write_words),
-    lost("status", "no part of a body", severity="info"),
+    lost("status", because("status_in_http")),
 )
 
 
@@ -243,7 +246,7 @@ def write_error(response: Response, error: ProviderError, recorder: LossRecorder
     spelling, body = spelling_of(NAME, error.raw), raw_of(NAME, response.raw)
     shape = spelling.get(_SHAPE) if error.kind is ErrorKind.OTHER and error.code is None else None
     if error.status is not None and shape is not None:
-        recorder.lost(error, "status", "no part of a body", severity="info")
+        recorder.lost(error, "status", because("status_in_http"))
     out: Wire = {}
     if shape == "bare":
         silent = not error.message and ("spelled" in spelling or "absent" in spelling)
@@ -257,7 +260,7 @@ def write_error(response: Response, error: ProviderError, recorder: LossRecorder
         recorder.unwritten_raw(error, error.raw)
     unwritten_answer(response, recorder)
     if response.message.metadata.error_message not in (None, error.message):
-        recorder.lost(response.message, "metadata.error_message", "said by the error itself")
+        recorder.lost(response.message, "metadata.error_message", because("error_has_message"))
     return restore_raw(out, response, response.raw, recorder)
 
 
@@ -333,7 +336,7 @@ def _rest(wire: Wire) -> Raw | None:
 
 def write_response(response: Response, recorder: LossRecorder) -> Wire:
     for other in response.alternatives:
-        recorder.lost(other, None, "one answer only")
+        recorder.lost(other, None, because("one_choice"))
     if response.error is not None:
         return write_error(response, response.error, recorder)
     message = response.message

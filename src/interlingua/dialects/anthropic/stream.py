@@ -56,6 +56,7 @@ from interlingua.model.events import Event
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
+from interlingua.model.reasons import because
 from interlingua.streams import aws
 from interlingua.streams.frames import Frame
 
@@ -334,7 +335,7 @@ _BESIDE = frozenset({"context_management", "input_transformations"})
 """What it says beside its delta."""
 _LATER = frozenset({"text", "thinking", "citations", "signature", "input"})
 """What a block may say after its start."""
-_TOO_LATE = "a block says it at its start, when it was not known"
+_TOO_LATE = because("stream_too_late")
 _QUIET = quiet(NAME)
 
 

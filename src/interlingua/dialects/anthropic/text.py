@@ -28,6 +28,7 @@ from interlingua.model.blocks import (
     ThinkingBlock,
     UnknownBlock,
 )
+from interlingua.model.reasons import because
 
 # -- places and parts -----------------------------------------------------------------------------
 
@@ -195,7 +196,7 @@ TEXT = Table(
     TextBlock,
     plain("text", "text", str),
     CACHE,
-    lost("signature", "signs no text here"),
+    lost("signature", because("text_signature")),
     beside=("type", "citations"),
     silent=("citations",),
 )
@@ -235,7 +236,7 @@ def _write_text(block: TextBlock, scope: Scope, recorder: LossRecorder) -> Wire 
         return TOOL_REFERENCE.write_value(block, recorder, {"type": kind})
     if not block.text and scope is not ANSWER and not is_odd(block.raw):
         # It is answered with a 400, even one that the service itself had sent.
-        recorder.dropped(block, "empty", "info")
+        recorder.dropped(block, because("empty"))
         return None
     out = TEXT.write_value(block, recorder, {"type": "text"})
     if block.citations and (cited := _write_citations(block, scope, recorder)):
@@ -245,9 +246,9 @@ def _write_text(block: TextBlock, scope: Scope, recorder: LossRecorder) -> Wire 
 
 def write_refusal(block: RefusalBlock, scope: Scope, recorder: LossRecorder) -> Wire | None:
     if not block.text and scope is not ANSWER:
-        recorder.dropped(block, "empty", "info")
+        recorder.dropped(block, because("empty"))
         return None
-    recorder.lost(block, None, "said as text", kind="downgraded")
+    recorder.lost(block, None, because("sent_as_text"), kind="downgraded")
     return REFUSAL.write_value(block, recorder, {"type": "text"})
 
 
@@ -279,7 +280,7 @@ def _write_citations(block: TextBlock, scope: Scope, recorder: LossRecorder) -> 
     if not scope.is_models and not is_odd(block.raw):
         # Version 2026-10-21 refuses them in a user's text (its documentation, read 2026-11-15).
         for citation in block.citations:
-            recorder.lost(citation, None, "only a model's text may cite")
+            recorder.lost(citation, None, because("citations_role"))
         return []
     cited = [write_citation(each, recorder, scope is ANSWER) for each in block.citations]
     return [wire for wire in cited if wire is not None]
@@ -294,14 +295,14 @@ def write_citation(citation: Citation, recorder: LossRecorder, answering: bool) 
         return table.write_value(citation, recorder, {"type": kind})
     if answering and citation.url is not None:
         return _write_page(citation, recorder)
-    recorder.lost(citation, None, "says no place that can be cited here")
+    recorder.lost(citation, None, because("citation_without_place"))
     return None
 
 
 def _write_page(citation: Citation, recorder: LossRecorder) -> Wire:
     """A page on the web that another service has cited."""
-    reason = "said without the index that the service makes"
-    recorder.lost(citation, None, reason, kind="approximated", severity="info")
+    reason = because("citation_index")
+    recorder.lost(citation, None, reason, kind="approximated")
     recorder.unwritten(citation, _PAGE)
     return {
         "type": "web_search_result_location",
@@ -313,7 +314,7 @@ def _write_page(citation: Citation, recorder: LossRecorder) -> Wire:
 
 
 # No breakpoint may stand on thinking, so that only one that the wire had is written.
-_UNCACHED = CACHE._replace(write=lost("cache", "no breakpoint may stand on thinking").write)
+_UNCACHED = CACHE._replace(write=lost("cache", because("cache_not_here")).write)
 THINKING = Table(
     ThinkingBlock,
     plain("thinking", "text", str),
@@ -328,7 +329,7 @@ COMPACTION = Table(
     plain("content", "text", str),
     plain("encrypted_content", "data", str),
     plain("signature", "signature", str),
-    lost("replaces", "it stands for all that came before", severity="info"),
+    lost("replaces", because("compaction_whole")),
     CACHE,
     beside=("type",),
 )
@@ -361,9 +362,9 @@ def _write_thinking(block: ThinkingBlock, scope: Scope, recorder: LossRecorder) 
         new = CompactionBlock(block.text, None, block.signature, None, block.cache, block.raw)
         recorder.alias(new, block)
         return COMPACTION.write_value(new, recorder, {"type": "compaction"})
-    problem = None if scope.is_models else "only a model thinks"
+    problem = None if scope.is_models else because("role_does_not_think")
     if scope is not ANSWER and not block.signature:
-        problem = problem or "it has no signature"
+        problem = problem or because("unsigned_thinking")
     if problem is not None and not is_odd(block.raw):
         recorder.dropped(block, problem)
         return None
@@ -374,7 +375,7 @@ def write_redacted(
     block: RedactedThinkingBlock, scope: Scope, recorder: LossRecorder
 ) -> Wire | None:
     if not scope.is_models and not is_odd(block.raw):
-        recorder.dropped(block, "only a model thinks")
+        recorder.dropped(block, because("role_does_not_think"))
         return None
     return REDACTED.write_value(block, recorder, {"type": "redacted_thinking"})
 

@@ -27,6 +27,7 @@ from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import report_changes
 from interlingua.model.blocks import Block, UnknownBlock
 from interlingua.model.message import Changes, Message
+from interlingua.model.reasons import because
 from interlingua.model.tools import ToolDefinition
 
 # -- definitions ----------------------------------------------------------------------------------
@@ -91,12 +92,12 @@ def _write_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
     own_raw = raw_of(NAME, tool.raw)
     if is_function(tool):
         if tool.kind == "custom":
-            recorder.lost(tool, "kind", "takes an object that holds the text", kind="downgraded")
+            recorder.lost(tool, "kind", because("custom_tool_as_function"), kind="downgraded")
         FUNCTION.write(tool, out, own_raw, recorder)
     elif tool.executor in ("client", "provider") and _is_ours(tool):
         _write_own(tool, out, own_raw, recorder)
     else:
-        recorder.lost(tool, None, "a tool of another service")
+        recorder.lost(tool, None, because("vendor_tool_unknown"))
         return None
     return restore_raw(out, tool, tool.raw, recorder)
 
@@ -238,7 +239,7 @@ class Writing(msgspec.Struct):
         known = [tool for tool in self.tools if tool.name == name]
         word = _WORDS[field]
         if not known:
-            self.recorder.lost(message, f"changes.{field}", f"no tool is called {name}")
+            self.recorder.lost(message, f"changes.{field}", because("tool_undeclared", name=name))
             return None
         if kind == _DEFINED:
             definition = self._definition(known)

@@ -18,6 +18,7 @@ from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import TwoWay
 from interlingua.model import blocks as model
 from interlingua.model.blocks import Block, DocumentBlock, Source, TextBlock
+from interlingua.model.reasons import because
 
 # -- sources --------------------------------------------------------------------------------------
 
@@ -91,12 +92,12 @@ def _write_texts(block: Any, recorder: LossRecorder) -> list[Wire]:
     is_plain = True
     for inner in block.source.content or ():
         if type(inner) is not TextBlock:
-            recorder.dropped(inner, "a document is made of plain texts here")
+            recorder.dropped(inner, because("document_of_texts"))
             continue
         parts.append(restore_raw({"text": inner.text}, inner, inner.raw, recorder))
         is_plain = is_plain and not (inner.citations or inner.cache or inner.signature)
     if not is_plain:
-        reason = "a document is made of plain texts here"
+        reason = because("document_of_texts")
         recorder.lost(block, "source", reason, kind="approximated")
     return parts
 
@@ -117,9 +118,11 @@ def _format(formats: TwoWay[str, str], is_document: bool = False) -> Field:
         if word is None and (near := _near_type(block.media_type, formats, is_document)):
             word = formats.write(near)
             if word is not None:
-                recorder.lost(block, "media_type", f"said as {near}", kind="approximated")
+                recorder.lost(
+                    block, "media_type", because("sent_as", value=near), kind="approximated"
+                )
         if word is None and is_document:
-            recorder.lost(block, "media_type", "has no format here")
+            recorder.lost(block, "media_type", because("media_type_unsupported"))
         return word
 
     def sniffed(block: Any) -> str | None:
@@ -143,13 +146,13 @@ def _write_name(block: Any, recorder: LossRecorder) -> str:
     proposed = block.name
     if block.title is not None:
         if proposed is None:
-            recorder.lost(block, "title", "said as its name", kind="moved", severity="info")
+            recorder.lost(block, "title", because("title_as_name"), kind="moved")
             proposed = block.title
         else:
             recorder.lost(block, "title")
     name = legal_name(proposed)
     if block.name is not None and block.name != name:
-        recorder.lost(block, "name", f"said as {name!r}", kind="approximated", severity="info")
+        recorder.lost(block, "name", because("renamed", name=name), kind="approximated")
     return name
 
 

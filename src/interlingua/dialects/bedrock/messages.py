@@ -43,6 +43,7 @@ from interlingua.model.base import Raw
 from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock, UnknownBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
+from interlingua.model.reasons import because
 
 # -- calls and results ----------------------------------------------------------------------------
 
@@ -173,10 +174,10 @@ def write_text(block: TextBlock, recorder: LossRecorder, answer: bool) -> Wire |
         return {"text": block.text}
     spelling = spelling_of(NAME, block.raw)
     if not block.text and "odd" not in spelling:
-        recorder.dropped(block, "empty", "info")
+        recorder.dropped(block, because("empty"))
         return None
     if block.citations:
-        recorder.lost(block, "citations", "a result cites nothing")
+        recorder.lost(block, "citations", because("citations_role"))
     out = TEXT.write_value(block, recorder)
     part = _json_of(block.text) if spelling.get("kind") == "json" else None
     if part is not None:
@@ -303,12 +304,12 @@ def _write_inside(block: Any, recorder: LossRecorder) -> Wire | None:
     if part is None:
         return None
     if block.cache is not None:
-        recorder.lost(block, "cache", "no breakpoint may stand in a result")
+        recorder.lost(block, "cache", because("cache_not_here"))
     return part if block.raw is None else _beside(part, block.raw)
 
 
 def _drop(block: Any, recorder: LossRecorder, answer: bool) -> None:
-    recorder.dropped(block, "a result holds none of it")
+    recorder.dropped(block, because("result_content_unsupported"))
 
 
 _READERS: dict[str, Reader] = {
@@ -453,7 +454,7 @@ def _write_instructions(message: Message, system: list[Wire], recorder: LossReco
     for block in message.content:
         is_own = block.raw is not None and NAME in block.raw
         if type(block) is TextBlock and block.citations and not is_own:
-            recorder.lost(block, "citations", "instructions cite nothing")
+            recorder.lost(block, "citations", because("citations_role"))
             plain = block.replace(citations=())
             recorder.alias(plain, block)
             block = plain
@@ -462,6 +463,6 @@ def _write_instructions(message: Message, system: list[Wire], recorder: LossReco
         if is_own or all(_INSTRUCTIONS.issuperset(part) for part in parts):
             system += parts
         else:
-            recorder.dropped(block, "instructions are plain text")
+            recorder.dropped(block, because("instructions_text_only"))
     if raw is not None:
         recorder.unwritten_raw(message, raw, "metadata.provider_raw")

@@ -42,6 +42,7 @@ from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.base import same
 from interlingua.model.exchange import EFFORTS as ALL_EFFORTS
 from interlingua.model.exchange import Options, Reasoning, Request, ResponseFormat
+from interlingua.model.reasons import because
 
 OUTPUT, ADDITIONAL = "outputConfig", "additionalModelRequestFields"
 
@@ -56,7 +57,7 @@ def _share(key: str, attr: str) -> Field:
         value: float = getattr(options, attr)
         number = min(max(value, 0), 1)
         if number != value:
-            recorder.lost(options, attr, "out of range", kind="approximated")
+            recorder.lost(options, attr, because("out_of_range"), kind="approximated")
         return number
 
     return plain(key, attr, float)._replace(write=write, fits=lambda number: 0 <= number <= 1)
@@ -65,14 +66,14 @@ def _share(key: str, attr: str) -> Field:
 def _write_limit(options: Any, recorder: LossRecorder) -> int | None:
     limit: int = options.max_output_tokens
     if limit < 1:
-        recorder.lost(options, "max_output_tokens", "out of range")
+        recorder.lost(options, "max_output_tokens", because("out_of_range"))
     return limit if limit >= 1 else None
 
 
 def _write_stop(options: Any, recorder: LossRecorder) -> list[str]:
     words = [word for word in options.stop if word]
     if len(words) < len(options.stop):
-        recorder.lost(options, "stop", "out of range", kind="approximated")
+        recorder.lost(options, "stop", because("out_of_range"), kind="approximated")
     return words
 
 
@@ -88,7 +89,7 @@ def _write_metadata(options: Any, recorder: LossRecorder) -> dict[str, str] | No
     fitting = [(key, item) for key, item in metadata.items() if key and legal(key) and legal(item)]
     pairs = dict(fitting[: tables.MOST_METADATA])
     if pairs != metadata or not metadata:
-        reason = "pairs of short plain text, one to sixteen"
+        reason = because("metadata_pairs")
         recorder.lost(options, "metadata", reason, kind="approximated")
     return pairs or None
 
@@ -195,14 +196,14 @@ def _put_format(
         recorder.unwritten(response_format, frozenset({"kind"}))
         return
     if response_format.kind != "json_schema" or response_format.schema is None:
-        recorder.lost(options, "response_format", "an answer follows a schema, or no rule")
+        recorder.lost(options, "response_format", because("json_needs_schema"))
         return
     text = spelling.get("schema")
     if type(text) is not str or not same(_parse(text), response_format.schema):
         text = _spell(response_format.schema)
     output["textFormat"] = _format(text, response_format.name, response_format.description)
     if response_format.strict is not None:
-        recorder.lost(options, "response_format.strict", "a schema always binds", severity="info")
+        recorder.lost(options, "response_format.strict", because("schema_always_strict"))
 
 
 def _parse(text: str) -> Wire | None:
@@ -330,7 +331,7 @@ def _put_nova(additional: Wire, reasoning: Reasoning, recorder: LossRecorder) ->
     additional[tables.NOVA] = {"type": "disabled"} if is_off else {"type": "enabled", **how}
     report_fields(reasoning, ("budget_tokens", "visible"), recorder)
     if reasoning.mode in ("adaptive", "between_tools"):
-        recorder.lost(reasoning, "mode", "it is on, or off", kind="approximated")
+        recorder.lost(reasoning, "mode", because("thinking_on_or_off"), kind="approximated")
 
 
 def _effort_at(key_of_effort: str, word: str) -> Any:

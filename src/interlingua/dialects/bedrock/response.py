@@ -44,6 +44,7 @@ from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, Usage
+from interlingua.model.reasons import because
 
 NO_USAGE: Wire = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
 
@@ -128,7 +129,7 @@ ERROR = Table(
         lambda error, _: error.code if _bare(error.code) == error.code else None,
         fill=lambda _: None,
     ),
-    lost("status", "said by the HTTP status", severity="info"),
+    lost("status", because("status_in_http")),
     silent=("kind",),
 )
 
@@ -276,7 +277,7 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
     if not ("metrics" in own_raw or was_absent(own_raw, "metrics")):
         out["metrics"] = DEFAULT_METRICS
     for other in response.alternatives:
-        recorder.lost(other, None, "there is one answer only")
+        recorder.lost(other, None, because("one_choice"))
     return restore_raw(out, response, response.raw, recorder)
 
 

@@ -61,6 +61,7 @@ from interlingua.model.blocks import (
 from interlingua.model.events import Event
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message
+from interlingua.model.reasons import because
 from interlingua.streams.frames import Frame
 
 _TEXTS = frozenset({"text", "citationsContent", "reasoningContent"})
@@ -70,7 +71,7 @@ _FILLED = {"toolUse": "input", "toolResult": "content", "image": "source"}
 """What a start does not say yet, by the key that says its kind."""
 _STOPPED = ("stopReason", "additionalModelResponseFields")
 """What the end of a message says; all else is said after it."""
-_NOT_STREAMED = "a stream has no place for it"
+_NOT_STREAMED = because("not_streamed")
 
 
 class ForeignWriter(NumberedWriter):
@@ -171,7 +172,7 @@ def _report_unstreamed(message: Message, recorder: LossRecorder) -> None:
         if not part:
             continue  # nowhere a place, and told of already
         if _is_empty(block):
-            recorder.dropped(block, "empty", "info")
+            recorder.dropped(block, because("empty"))
         elif kind is None:
             recorder.dropped(block, _NOT_STREAMED)
         elif block.raw or block.cache or isinstance(block, ToolResultBlock):
@@ -188,16 +189,16 @@ def _report_inside(block: Block, recorder: LossRecorder) -> None:
                 recorder.dropped(inner, _NOT_STREAMED)
     elif not isinstance(block, model.ToolUseBlock):
         for key in content_of(NAME, block.raw):
-            recorder.lost(block, f"raw.{NAME}.{key}", _NOT_STREAMED, severity="info")
+            recorder.lost(block, f"raw.{NAME}.{key}", _NOT_STREAMED)
 
 
 def _report_around(response: Response, recorder: LossRecorder) -> None:
     """What stands around the message, where a stream has nothing."""
     if "output" in content_of(NAME, response.raw):
-        recorder.lost(response, f"raw.{NAME}.output", _NOT_STREAMED, severity="info")
+        recorder.lost(response, f"raw.{NAME}.output", _NOT_STREAMED)
     for key in content_of(NAME, response.message.metadata.provider_raw):
         field = f"metadata.provider_raw.{NAME}.{key}"
-        recorder.lost(response.message, field, _NOT_STREAMED, severity="info")
+        recorder.lost(response.message, field, _NOT_STREAMED)
 
 
 class StreamWriter(stream_writer.StreamWriter):

@@ -30,6 +30,7 @@ from interlingua.model.blocks import (
     TextBlock,
     ThinkingBlock,
 )
+from interlingua.model.reasons import because
 
 ODD: Raw = {NAME: {"$form": {"odd": True}}}
 """Marks what the service refuses, and a wire had all the same."""
@@ -42,7 +43,7 @@ def kind_of(value: Any) -> Any:
 
 # -- text -----------------------------------------------------------------------------------------
 
-_UNSIGNED = lost("signature", "signs no text here")
+_UNSIGNED = lost("signature", because("text_signature"))
 TEXT = Table(TextBlock, plain("text", "text", str), _UNSIGNED, silent=("citations", "cache"))
 
 
@@ -60,20 +61,20 @@ def write_text(block: TextBlock, recorder: LossRecorder, answer: bool) -> Wire |
     kind = kind_of(block)
     if kind == "guardContent":
         if block.citations:
-            recorder.lost(block, "citations", "text for a guardrail cites nothing")
+            recorder.lost(block, "citations", because("citations_role"))
         return {"guardContent": {"text": TEXT.write_value(block, recorder)}}
     if block.citations or kind == "citationsContent":
         cited = [write_citation(each, recorder) for each in block.citations]
         extra: Wire = {"citations": cited} if cited else {}
         return {"citationsContent": CITED.write_value(block, recorder, extra)}
     if not block.text and not answer and "odd" not in spelling_of(NAME, block.raw):
-        recorder.dropped(block, "empty", "info")
+        recorder.dropped(block, because("empty"))
         return None
     return TEXT.write_value(block, recorder)
 
 
 def write_refusal(block: RefusalBlock, recorder: LossRecorder, answer: bool) -> Wire:
-    recorder.lost(block, None, "said as text", kind="downgraded")
+    recorder.lost(block, None, because("sent_as_text"), kind="downgraded")
     return restore_raw({"text": block.text}, block, block.raw, recorder)
 
 
@@ -236,7 +237,7 @@ def _read_thinking(wire: Wire) -> ThinkingBlock:
 
 def write_thinking(block: ThinkingBlock, recorder: LossRecorder, answer: bool) -> Wire | None:
     if not block.signature and not answer and "odd" not in spelling_of(NAME, block.raw):
-        recorder.dropped(block, "its signature is missing")
+        recorder.dropped(block, because("unsigned_thinking"))
         return None
     return {"reasoningContent": {"reasoningText": REASONING.write_value(block, recorder)}}
 

@@ -20,6 +20,7 @@ from interlingua.dialects.kernel.words import report_changes
 from interlingua.model.blocks import Block, Cache, ToolResultBlock, ToolUseBlock, UnknownBlock
 from interlingua.model.exchange import Options, Request, ToolChoice
 from interlingua.model.message import Changes, Message
+from interlingua.model.reasons import because
 from interlingua.model.tools import ToolDefinition
 
 CONFIG = "toolConfig"
@@ -32,7 +33,7 @@ POINTS = "$cachePoints"
 def _write_description(tool: Any, recorder: LossRecorder) -> str | None:
     """An empty one is refused."""
     if not tool.description:
-        recorder.lost(tool, "description", "empty", severity="info")
+        recorder.lost(tool, "description", because("empty"))
     return tool.description or None
 
 
@@ -72,7 +73,7 @@ def _write_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
     if tool.kind not in ("function", "custom") or tool.executor == "provider":
         return _write_hosted(tool, recorder)
     if tool.kind == "custom":
-        recorder.lost(tool, "kind", "takes an object with the text", kind="downgraded")
+        recorder.lost(tool, "kind", because("custom_tool_as_function"), kind="downgraded")
     executor: str = tool.executor
     if executor != "client":
         recorder.lost(tool, "executor")
@@ -89,7 +90,7 @@ def _write_hosted(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
             recorder.lost(tool, "name")
         return part
     if kind_of(tool) != tool.kind and tool.kind != "systemTool":
-        recorder.lost(tool, None, "the service runs no such tool")
+        recorder.lost(tool, None, because("vendor_tool_unknown"))
         return None
     if tool.executor != "provider":
         recorder.lost(tool, "executor")
@@ -158,8 +159,8 @@ def write_tools(out: Wire, request: Request, own_raw: Wire, recorder: LossRecord
     if not tools and not (was_absent(own_raw, CONFIG) or was_absent(config, "tools")):
         tools = stand_ins(request.messages)
         if tools:
-            reason = "history has calls, so their tools are named without a schema"
-            recorder.lost(request, "tools", reason, kind="approximated", severity="info")
+            reason = because("tools_declared")
+            recorder.lost(request, "tools", reason, kind="approximated")
     tool_config: Wire = {"tools": tools} if tools else {}
     if request.options.tool_choice is not None:
         _put_choice(tool_config, request.options, request.options.tool_choice, config, recorder)
@@ -173,13 +174,13 @@ def _put_choice(
     """`config` is what was kept of all that stands beside."""
     if not tool_config and not config:
         if choice.mode != "auto" or choice.names:
-            recorder.lost(options, "tool_choice", "there is no tool to choose")
+            recorder.lost(options, "tool_choice", because("no_tool_to_choose"))
     elif choice.mode == "any" and len(choice.names) == 1:
         tool_config["toolChoice"] = {"tool": {"name": choice.names[0]}}
     elif choice.mode in ("auto", "any"):
         tool_config["toolChoice"] = {choice.mode: {}}
         if choice.names:
-            recorder.lost(options, "tool_choice.names", "one tool or all of them")
+            recorder.lost(options, "tool_choice.names", because("one_tool_or_all"))
     else:
         recorder.lost(options, "tool_choice")
 
@@ -251,7 +252,7 @@ def write_changes(
     left = {field: [n for n in getattr(changes, field) if n in tools] for field in _WORDS}
     for field, names in left.items():
         if len(names) < len(getattr(changes, field)):
-            recorder.lost(message, f"changes.{field}", "a tool of this name is not declared")
+            recorder.lost(message, f"changes.{field}", because("tools_undeclared"))
     parts: list[tuple[int, Wire]] = []
     for at, field, tool in spelling.get("changes", ()):
         if tool["name"] in left[field]:

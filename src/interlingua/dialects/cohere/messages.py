@@ -68,6 +68,7 @@ from interlingua.model.blocks import (
 from interlingua.model.ids import synthetic_tool_id
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata
+from interlingua.model.reasons import because
 
 _MADE_HERE = MessageMetadata(protocol=NAME)
 
@@ -248,7 +249,7 @@ def write_message(message: Message, recorder: LossRecorder, is_answer: bool = Fa
         writers = _USER_WRITERS if message.role is Role.USER else _SHARED_WRITERS
         content = _write_content(message.content, writers, recorder)
     if message.content and not content and len(out) == 1 and _is_left_empty(message, own_raw):
-        reason = "nothing of it can be said; a placeholder stands in its place"
+        reason = because("message_replaced")
         recorder.lost(message, "content", reason, kind="approximated")
         content = [{"type": "text", "text": PLACEHOLDER}]
     _spell_content(out, content, own_raw, is_answer)
@@ -264,7 +265,7 @@ def _is_left_empty(message: Message, own_raw: Wire) -> bool:
 def _write_role(message: Message, recorder: LossRecorder) -> str:
     word = ROLES.write(message.role)
     if word is None:
-        recorder.lost(message, "role", "instructions have one level", kind="downgraded")
+        recorder.lost(message, "role", because("instructions_one_level"), kind="downgraded")
         return "system"
     return word
 
@@ -318,7 +319,7 @@ def _write_content(
         if part is not None:
             written.append(part)
         if type(block) is TextBlock and block.citations:
-            recorder.lost(block, "citations", "only what a model says has any")
+            recorder.lost(block, "citations", because("citations_role"))
     return written
 
 
@@ -377,8 +378,8 @@ def _report_moved(content: tuple[Block, ...], ranks: list[int], recorder: LossRe
     least = _CALL
     for block, rank in zip(reversed(content), reversed(ranks), strict=True):
         if rank > least:
-            reason = "content comes first, then the plan, then the calls"
-            recorder.lost(block, None, reason, kind="moved", severity="info")
+            reason = because("order_fixed")
+            recorder.lost(block, None, reason, kind="moved")
         least = min(least, rank)
 
 
@@ -400,8 +401,8 @@ def _write_numbered(
 
 def _write_plans(plans: list[TextBlock], recorder: LossRecorder) -> str | None:
     for block in plans[1:]:
-        reason = "joined to the plan before it"
-        recorder.lost(block, None, reason, kind="approximated", severity="info")
+        reason = because("joined")
+        recorder.lost(block, None, reason, kind="approximated")
         if block.citations:
             recorder.lost(block, "citations", reason)
     return JOINER.join([write_plan(block, recorder) for block in plans]) or None
@@ -439,7 +440,7 @@ def _write_result(block: ToolResultBlock, recorder: LossRecorder) -> Wire:
         else:
             content.insert(0, {"type": "text", "text": ERROR_MARK})
         if "marked" not in spelling_in(own_raw):
-            reason = "said by a mark before the text"
+            reason = because("error_marked")
             recorder.lost(block, "is_error", reason, kind="downgraded")
     if block.tool_name is not None and block.tool_name != recorder.called(block):
         recorder.lost(block, "tool_name")

@@ -29,6 +29,7 @@ from interlingua.dialects.kernel.preserved import Preserved
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.exchange import Options, Reasoning, ResponseFormat, ToolChoice
+from interlingua.model.reasons import because
 from interlingua.model.tools import ToolDefinition
 
 _WORDS = {mode: word for word, mode in TOOL_CHOICES.items()}
@@ -49,7 +50,7 @@ def _read_choice(value: Any) -> Reading:
 def _write_choice(options: Any, recorder: LossRecorder) -> str | None:
     choice: ToolChoice = options.tool_choice
     if choice.names:
-        recorder.lost(options, "tool_choice.names", "no tool can be named")
+        recorder.lost(options, "tool_choice.names", because("tool_choice_unnamed"))
     word = _WORDS.get(choice.mode)
     if word is None:
         recorder.lost(options, "tool_choice")
@@ -80,7 +81,9 @@ def _format(schema_key: str) -> Field:
             recorder.unwritten(response_format, frozenset({"kind", "schema"}))
             return {"type": "json_object", schema_key: response_format.schema}
         if response_format.kind == "json_schema":
-            recorder.lost(options, "response_format.kind", "it has no schema", kind="approximated")
+            recorder.lost(
+                options, "response_format.kind", because("json_without_schema"), kind="approximated"
+            )
         recorder.unwritten(response_format, frozenset({"kind"}))
         return {"type": "text" if response_format.kind == "text" else "json_object"}
 
@@ -103,15 +106,15 @@ def _write_thinking(options: Any, recorder: LossRecorder) -> Wire:
     reasoning: Reasoning = options.reasoning
     is_off = reasoning.mode == "off" or (reasoning.mode is None and reasoning.effort == "none")
     if reasoning.effort is not None and not (is_off and reasoning.mode is None):
-        recorder.lost(options, "reasoning.effort", "thinking has a budget in place of an effort")
+        recorder.lost(options, "reasoning.effort", because("effort_unsupported_budget"))
     if reasoning.mode not in (None, "on", "off"):
-        reason = "it thinks, or it does not"
+        reason = because("thinking_on_or_off")
         recorder.lost(options, "reasoning.mode", reason, kind="approximated")
     if reasoning.visible is False:
-        recorder.lost(options, "reasoning.visible", "thinking cannot be hidden")
+        recorder.lost(options, "reasoning.visible", because("thinking_not_hidden"))
     elif reasoning.visible is not None:
-        reason = "what a model thinks is shown whenever it does"
-        recorder.lost(options, "reasoning.visible", reason, severity="info")
+        reason = because("thinking_shown")
+        recorder.lost(options, "reasoning.visible", reason)
     out: Wire = {"type": "disabled" if is_off else "enabled"}
     if reasoning.budget_tokens is not None:
         out["token_budget"] = reasoning.budget_tokens
@@ -127,7 +130,7 @@ def _read_logprobs(value: Any) -> Reading:
 
 def _write_logprobs(options: Any, recorder: LossRecorder) -> bool:
     if options.logprobs:
-        reason = "of each token its own alone"
+        reason = because("logprobs_chosen_only")
         recorder.lost(options, "logprobs", reason, kind="approximated")
     return True
 
@@ -198,7 +201,7 @@ def _read_tool(wire: Any) -> ToolDefinition:
 
 
 def write_tools(tools: tuple[ToolDefinition, ...], out: Wire, recorder: LossRecorder) -> None:
-    reason = "the service runs no tools"
+    reason = because("no_hosted_tools")
     written = [write_function(tool, TOOL, recorder, reason) for tool in tools]
     if tools_written := [tool for tool in written if tool is not None]:
         out["tools"] = tools_written
@@ -208,4 +211,4 @@ def write_tools(tools: tuple[ToolDefinition, ...], out: Wire, recorder: LossReco
         return
     for tool in tools:
         if tool.strict and is_function(tool):
-            recorder.lost(tool, "strict", "it holds for all tools, or for none")
+            recorder.lost(tool, "strict", because("strict_for_all"))

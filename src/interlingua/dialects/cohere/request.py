@@ -25,6 +25,7 @@ from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.blocks import Block, DocumentBlock
 from interlingua.model.exchange import Options, Request
 from interlingua.model.message import Message, Role
+from interlingua.model.reasons import because
 
 _OF_V1 = frozenset({"message", "chat_history"})
 
@@ -105,8 +106,8 @@ def _write_documents(messages: tuple[Message, ...], recorder: LossRecorder) -> l
                 continue
             documents.append(written)
             if message is not questions[0] or not _are_documents(message.content[:index]):
-                reason = "documents are of the whole request"
-                recorder.lost(block, None, reason, kind="moved", severity="info")
+                reason = because("documents_hoisted")
+                recorder.lost(block, None, reason, kind="moved")
     return documents
 
 

@@ -38,12 +38,13 @@ from interlingua.model.blocks import Block
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata
+from interlingua.model.reasons import because
 
 ERROR = Table(
     ProviderError,
     plain("message", "message", str),
     plain("error_type", "code", str),
-    lost("status", "said by the HTTP status", severity="info"),
+    lost("status", because("status_in_http")),
     silent=("kind",),
 )
 
@@ -67,7 +68,7 @@ def write_error(response: Response, error: ProviderError, recorder: LossRecorder
     out: Wire = {}
     ERROR.write(error, out, raw_of(NAME, error.raw), recorder)
     if kind_of(error.message, error.code) is not error.kind:
-        recorder.lost(error, "kind", "told by its words alone", kind="approximated")
+        recorder.lost(error, "kind", because("error_by_text"), kind="approximated")
     unwritten_answer(response, recorder)
     restore_raw(out, response, response.raw, recorder)
     return out if error.raw is None else restore_raw(out, error, error.raw, recorder)
@@ -158,7 +159,7 @@ def _report(response: Response, recorder: LossRecorder) -> None:
     if message.name is not None:
         recorder.lost(message, "name")
     if message.metadata.logprobs:
-        reason = "pieces of text have them here, not tokens"
-        recorder.lost(message, "metadata.logprobs", reason, severity="info")
+        reason = because("logprobs_by_text")
+        recorder.lost(message, "metadata.logprobs", reason)
     for other in response.alternatives:
-        recorder.lost(other, None, "there is one answer only")
+        recorder.lost(other, None, because("one_choice"))

@@ -68,6 +68,7 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.ids import synthetic_tool_id
 from interlingua.model.metadata import Diagnostic
+from interlingua.model.reasons import because
 
 # -- images and documents -------------------------------------------------------------------------
 
@@ -103,7 +104,7 @@ def _write_detail(image: Any, recorder: LossRecorder) -> str | None:
     detail: str = image.detail
     if detail in DETAILS:
         return detail
-    recorder.lost(image, "detail", f"no detail is called {detail!r}")
+    recorder.lost(image, "detail", because("detail_unsupported", detail=detail))
     return None
 
 
@@ -130,7 +131,7 @@ def write_image(block: ImageBlock, recorder: LossRecorder) -> Wire | None:
     source, own_raw = block.source, raw_of(NAME, block.raw)
     odd = source.kind == "url" and not own_raw and not (source.data or "").startswith(_WEB)
     if odd or source.kind not in ("url", "base64"):
-        recorder.dropped(block, "an image comes with its data, or from the web")
+        recorder.dropped(block, because("image_source_unsupported"))
         return None
     return IMAGE.write_value(block, recorder)
 
@@ -225,13 +226,13 @@ def write_document(block: DocumentBlock, recorder: LossRecorder) -> Any:
     """None for a document that is no text."""
     text = text_in(block, JOINER)
     if text is None:
-        recorder.dropped(block, "a document is a text here")
+        recorder.dropped(block, because("document_text_only"))
         return None
     spelling = spelling_in(raw_of(NAME, block.raw))
     if block.source.kind != "text":
-        recorder.lost(block, "source", "said as one text", kind="downgraded")
+        recorder.lost(block, "source", because("joined_text"), kind="downgraded")
     if block.media_type not in (None, PLAIN):
-        recorder.lost(block, "media_type", "it is a text", severity="info")
+        recorder.lost(block, "media_type", because("type_implied"))
     recorder.unwritten(block, _WRITTEN)
     if spelling.get("bare") and block.title is None:
         return text
@@ -275,7 +276,7 @@ def write_text(block: TextBlock, recorder: LossRecorder) -> Wire:
 
 
 def write_refusal(block: RefusalBlock, recorder: LossRecorder) -> Wire:
-    recorder.lost(block, None, "said as text", kind="downgraded")
+    recorder.lost(block, None, because("sent_as_text"), kind="downgraded")
     return {"type": "text", "text": block.text}
 
 
@@ -317,7 +318,7 @@ def read_thinking(part: Wire) -> ThinkingBlock:
 
 def write_thinking(block: ThinkingBlock, recorder: LossRecorder) -> Wire | None:
     if not block.text and block.signature is not None:
-        recorder.dropped(block, "nothing of it can be read")
+        recorder.dropped(block, because("encrypted_foreign"))
         return None
     recorder.unwritten(block, _WRITTEN_THINKING)
     out: Wire = {"type": "thinking", "thinking": block.text}
@@ -363,7 +364,7 @@ def read_call(
 
 def write_call(call: ToolUseBlock, recorder: LossRecorder) -> Wire | None:
     if call.executor != "client":
-        recorder.dropped(call, "the service runs no tools")
+        recorder.dropped(call, because("no_hosted_tools"))
         return None
     out = CALL.write_value(call, recorder)
     if spelling_of(NAME, call.raw).get("made") == call.id:

@@ -13,6 +13,7 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.usage import CONTRADICTS, clamped, count, fresh_input
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.metadata import Diagnostic, Usage
+from interlingua.model.reasons import because
 
 _COUNTS = {"output_tokens": "output_tokens", "reasoning_tokens": "reasoning_tokens"}
 _WRITTEN = frozenset(
@@ -90,7 +91,7 @@ def _report(usage: Usage, recorder: LossRecorder) -> None:
     if usage.input_tokens is None:
         recorder.lost(usage, "cache_creation_input_tokens")
         return
-    reason = "counted among the fresh ones"
+    reason = because("counted_as_fresh")
     recorder.lost(usage, "cache_creation_input_tokens", reason)
     if written:
-        recorder.lost(usage, "input_tokens", "what was cached is in it", kind="approximated")
+        recorder.lost(usage, "input_tokens", because("cached_included"), kind="approximated")

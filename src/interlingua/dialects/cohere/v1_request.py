@@ -56,6 +56,7 @@ from interlingua.model.ids import synthetic_tool_id
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
+from interlingua.model.reasons import because
 from interlingua.model.tools import ToolDefinition
 
 # -- calls, results and tools ---------------------------------------------------------------------
@@ -91,7 +92,7 @@ def read_call(wire: Any, origin: Any, ordinal: int) -> ToolUseBlock | UnknownBlo
 
 def write_call(call: ToolUseBlock, recorder: LossRecorder) -> Wire | None:
     if call.executor != "client":
-        recorder.dropped(call, "the service runs no tools")
+        recorder.dropped(call, because("no_hosted_tools"))
         return None
     return CALL.write_value(call, recorder)
 
@@ -138,7 +139,7 @@ def write_result(block: ToolResultBlock, call: ToolUseBlock | None, recorder: Lo
     if block.is_error:
         _mark(listed)
         if "marked" not in spelling_in(own_raw):
-            recorder.lost(block, "is_error", "said by a mark before the text", kind="downgraded")
+            recorder.lost(block, "is_error", because("error_marked"), kind="downgraded")
     if block.tool_name is not None and block.tool_name != recorder.called(block):
         recorder.lost(block, "tool_name")
     if block.cache is not None:
@@ -264,9 +265,9 @@ def _word(schema: Wire) -> str:
 def write_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
     own_raw = raw_of(NAME, tool.raw)
     if not is_function(tool):
-        return calls.write_unknown(tool, recorder, "the service runs no tools")
+        return calls.write_unknown(tool, recorder, because("no_hosted_tools"))
     if tool.kind == "custom":
-        recorder.lost(tool, "kind", "takes an object with the text", kind="downgraded")
+        recorder.lost(tool, "kind", because("custom_tool_as_function"), kind="downgraded")
     out: Wire = {}
     TOOL.write(tool, out, own_raw, recorder)
     if tool.input_schema is not None:
@@ -282,7 +283,7 @@ def _write_schema(tool: ToolDefinition, spelled: Any, recorder: LossRecorder) ->
         return spelled
     defined = _definitions(schema)
     if _schema(defined) != schema:
-        reason = "parameters have a type of Python's and a description"
+        reason = because("schema_flat")
         recorder.lost(tool, "input_schema", reason, kind="approximated")
     return defined
 
@@ -543,7 +544,7 @@ class Writing:
         if type(word) is str and V1_ROLES.read(word.upper()) is message.role:
             return word
         if message.role is Role.DEVELOPER:
-            reason = "instructions have one level"
+            reason = because("instructions_one_level")
             self._recorder.lost(message, "role", reason, kind="downgraded")
         return V1_ROLES.write(message.role) or "SYSTEM"
 
@@ -574,10 +575,10 @@ class Writing:
             if part is None:
                 continue
             if texts:
-                reason = "joined to the text before it"
-                self._recorder.lost(block, None, reason, kind="approximated", severity="info")
+                reason = because("joined")
+                self._recorder.lost(block, None, reason, kind="approximated")
             if type(block) is TextBlock and block.citations and message.role is not Role.ASSISTANT:
-                self._recorder.lost(block, "citations", "only what a model says has any")
+                self._recorder.lost(block, "citations", because("citations_role"))
             texts.append(part["text"])
         return JOINER.join(texts)
 
@@ -590,7 +591,7 @@ _TEXTS: dict[type[Any], Any] = {
 
 
 def _drop(block: Block, recorder: LossRecorder) -> None:
-    recorder.dropped(block, "a message of v1 is a text")
+    recorder.dropped(block, because("v1_text_only"))
 
 
 def _batch(messages: list[Message], start: int) -> list[Message]:

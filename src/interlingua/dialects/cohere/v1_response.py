@@ -31,6 +31,7 @@ from interlingua.model.events import Event
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata, StopReason, Usage
+from interlingua.model.reasons import because
 from interlingua.streams.frames import MANY, thin
 
 _TEXT, _CALLS = 0, 1
@@ -389,7 +390,7 @@ def _write_citation(
     source = _source(citation, documents)
     for name in _CITED:
         if getattr(citation, name) != source.get(name):
-            recorder.lost(citation, name, "said by the document that is cited")
+            recorder.lost(citation, name, because("citation_by_document"))
     bare = citation.replace(**dict.fromkeys(_CITED))
     recorder.alias(bare, citation)
     return write_citation(bare, block, 0, recorder)

@@ -54,6 +54,7 @@ from interlingua.model.blocks import (
     UnknownBlock,
 )
 from interlingua.model.ids import is_synthetic_tool_id, synthetic_tool_id
+from interlingua.model.reasons import because
 
 
 class Calls(msgspec.Struct):
@@ -213,7 +214,7 @@ def _write_call(block: ToolUseBlock, turn: Turn) -> Wire | None:
         return CALLS["executableCode"].write_value(block, recorder)
     if block.name in SERVER_TOOLS or kind == "toolCall":
         return CALLS["toolCall"].write_value(block, recorder)
-    recorder.dropped(block, "tools that another provider runs are not known here")
+    recorder.dropped(block, because("hosted_tool_foreign"))
     return None
 
 
@@ -290,11 +291,11 @@ def _report_texts(block: Any, recorder: LossRecorder) -> None:
         if astuple(inner)[1:] != _BARE:
             recorder.unwritten(inner, _TEXT)
         if others:
-            reason = "the text of a result comes before its media"
-            recorder.lost(inner, None, reason, kind="moved", severity="info")
+            reason = because("order_fixed")
+            recorder.lost(inner, None, reason, kind="moved")
     if texts > 1:
-        reason = "a result has one text: several are lines of it"
-        recorder.lost(block, "content", reason, kind="approximated", severity="info")
+        reason = because("joined")
+        recorder.lost(block, "content", reason, kind="approximated")
 
 
 # -- results --------------------------------------------------------------------------------------
@@ -323,7 +324,7 @@ def _write_result(block: Any, recorder: LossRecorder) -> Wire:
 def _write_hosted(block: Any, recorder: LossRecorder) -> Wire:
     for inner in block.content:
         if type(inner) is not TextBlock:
-            recorder.dropped(inner, "only text comes back from tools that are run here")
+            recorder.dropped(inner, because("result_content_unsupported"))
     return _write_response(block, recorder)
 
 
@@ -446,12 +447,12 @@ def _write_any_result(block: ToolResultBlock, turn: Turn) -> Wire | None:
     recorder = turn.recorder
     kind = spelling_of(NAME, block.raw).get("kind") or _kind_of(block, turn)
     if kind is None:
-        recorder.dropped(block, "the result of a tool that another provider ran")
+        recorder.dropped(block, because("hosted_tool_foreign"))
         return None
     own_raw = raw_inside(raw_of(NAME, block.raw), kind)
     named, out = _TOOL_NAMES.get(kind), {}
     if named is None and block.tool_name not in (CODE, None):
-        recorder.lost(block, "tool_name", "the result of code names no tool")
+        recorder.lost(block, "tool_name", because("code_result_unnamed"))
     elif named is not None and block.tool_name is None and not was_absent(own_raw, named):
         out = {kind: {named: _name_of(block, turn)}}
     return RESULTS[kind].write_value(block, recorder, out)

@@ -40,6 +40,7 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import snake_case
 from interlingua.model.blocks import Block, Citation, TextBlock
+from interlingua.model.reasons import because
 
 
 class Entry(msgspec.Struct):
@@ -404,7 +405,7 @@ class _Citing:
             offsets = [None, None]
         for name, at in zip(("start", "end"), offsets, strict=True):
             if at is None and getattr(citation, name) is not None:
-                self._recorder.lost(citation, name, "the text has no such place")
+                self._recorder.lost(citation, name, because("citation_range"))
         return None if spot is None else Span(spot, *offsets)
 
     def _positioned(

@@ -46,6 +46,7 @@ from interlingua.model import blocks as model
 from interlingua.model.base import Raw
 from interlingua.model.blocks import Block, TextBlock, UnknownBlock
 from interlingua.model.message import Message, Role
+from interlingua.model.reasons import because
 
 # -- parts ----------------------------------------------------------------------------------------
 
@@ -328,7 +329,7 @@ def report_message(message: Message, recorder: LossRecorder) -> Wire:
 
 def _marked(message: Message, recorder: LossRecorder) -> Message:
     """Instructions in mid-conversation, as user text in their place."""
-    reason = "instructions stand at the start only; said as marked user text"
+    reason = because("instructions_as_user")
     recorder.lost(message, "role", reason, kind="downgraded")
     blocks = list(message.content)
     for index, block in enumerate(blocks):
@@ -349,7 +350,7 @@ def _write_system(messages: tuple[Message, ...], turn: Turn) -> Any:
         own_raw = report_message(message, turn.recorder)
         rest |= {key: item for key, item in own_raw.items() if key != FORM}
         if message.role is Role.DEVELOPER:
-            reason = "instructions are one text, whoever gives them"
+            reason = because("instructions_one_level")
             turn.recorder.lost(message, "role", reason, kind="downgraded")
         write_parts(message, turn, parts)
     texts = [part["text"] for part in parts if part.keys() == {"text"}]

@@ -34,6 +34,7 @@ from interlingua.model.blocks import (
     TextBlock,
     ThinkingBlock,
 )
+from interlingua.model.reasons import because
 
 
 class Turn(msgspec.Struct):
@@ -113,14 +114,14 @@ def write_thinking(block: ThinkingBlock, turn: Turn) -> Wire:
 
 
 def drop_redacted(block: model.RedactedThinkingBlock, turn: Turn) -> None:
-    turn.recorder.dropped(block, f"{NAME} has no encrypted thinking of its own")
+    turn.recorder.dropped(block, because("encrypted_foreign"))
 
 
 # -- what is said as text, or as it came ----------------------------------------------------------
 
 
 def write_refusal(block: model.RefusalBlock, turn: Turn) -> Wire:
-    reason = f"{NAME} has no refusals in a message; said as text"
+    reason = because("refusal_as_text")
     turn.recorder.lost(block, None, reason, kind="downgraded")
     turn.recorder.unwritten(block, frozenset({"text"}))
     return {"text": block.text}
@@ -225,11 +226,11 @@ def write_media(block: MediaBlock, recorder: LossRecorder) -> Wire | None:
             uri = address_of(block, recorder)
             return None if uri is None else _write(block, "fileData", uri, recorder)
         case "text" | "blocks":
-            reason = "text is sent as the bytes of a document"
+            reason = because("text_as_document")
             recorder.lost(block, "source", reason, kind="approximated")
             return _write(_as_bytes(block, recorder), "inlineData", "", recorder)
         case _:
-            recorder.dropped(block, "a file of the workspace has to be loaded first")
+            recorder.dropped(block, because("file_not_loaded"))
             return None
 
 
@@ -253,7 +254,7 @@ def _write(block: MediaBlock, key: str, uri: str, recorder: LossRecorder) -> Wir
     if block.media_type is None and not _type_was_absent(block, raw_inside(own_raw, key), uri):
         inner["mimeType"] = _type_of(block, uri, recorder)
     if kind_of(inner.get("mimeType"), uri) is not type(block):
-        reason = f"{NAME} tells media apart by type: this is read as something else"
+        reason = because("media_read_otherwise")
         recorder.lost(block, None, reason, kind="approximated")
     return part if block.raw is None else restore_raw(part, block, block.raw, recorder)
 
@@ -276,8 +277,8 @@ def _type_of(block: MediaBlock, uri: str, recorder: LossRecorder) -> str:
             if data.startswith(start) and kind_of(found) is type(block):
                 recorder.filled(block, "media_type", found)
                 return found
-    reason = "a type has to be named, and nothing says which"
-    recorder.lost(block, "media_type", reason, kind="approximated", severity="info")
+    reason = because("type_guessed")
+    recorder.lost(block, "media_type", reason, kind="approximated")
     return tables.DEFAULT_TYPES[type(block)]
 
 
@@ -289,7 +290,7 @@ def _as_bytes(block: MediaBlock, recorder: LossRecorder) -> MediaBlock:
         text = "\n".join([each.text for each in inside_it if type(each) is TextBlock])
         for inner in inside_it:
             if type(inner) is not TextBlock:
-                recorder.dropped(inner, "a document sent as bytes holds only text")
+                recorder.dropped(inner, because("document_text_only"))
     data = base64.b64encode(text.encode("utf-8", "replace")).decode()
     new = block.replace(source=Source("base64", data), media_type=block.media_type or "text/plain")
     recorder.alias(new, block)

@@ -60,6 +60,7 @@ from interlingua.model.exchange import (
     ToolChoice,
 )
 from interlingua.model.message import Message
+from interlingua.model.reasons import because
 from interlingua.model.tools import ToolDefinition
 
 # -- tools ----------------------------------------------------------------------------------------
@@ -213,7 +214,7 @@ def _read_function(wire: Any) -> ToolDefinition:
 def _write_function(tool: ToolDefinition, recorder: LossRecorder) -> Wire:
     out = TOOL.write_value(tool, recorder)
     if tool.kind == "custom":
-        reason = "free text is sent as the one argument of a function"
+        reason = because("custom_tool_as_function")
         recorder.lost(tool, "kind", reason, kind="downgraded")
         if not tool.input_schema:
             out["parametersJsonSchema"] = TEXT_SCHEMA
@@ -317,14 +318,14 @@ def _write_built_in(tool: ToolDefinition, recorder: LossRecorder) -> Any:
     """The settings of a built-in tool; None for one that is not known here."""
     settings = content_of(NAME, tool.raw).get(tool.kind, {} if tool.kind in BUILT_IN else None)
     if settings is None:
-        recorder.lost(tool, None, "a tool that another provider defines", severity="error")
+        recorder.lost(tool, None, because("vendor_tool_foreign"))
         return None
     recorder.unwritten(tool, _BUILT_IN)
     if tool.name != tool.kind:
-        reason = "a built-in tool has no name of its own"
+        reason = because("tool_name_fixed")
         recorder.lost(tool, None, reason, kind="approximated")
     if (tool.executor == "client") is not (tool.kind in CLIENT_KINDS):
-        recorder.lost(tool, "executor", "who runs it is settled by its kind", kind="approximated")
+        recorder.lost(tool, "executor", because("executor_fixed"), kind="approximated")
     return settings
 
 
@@ -332,7 +333,7 @@ def _report_near(value: Any, written: Any, names: tuple[str, ...], recorder: Los
     """Report every field of a value that reads as another one."""
     for name in names:
         if not same(getattr(value, name), getattr(written, name)):
-            reason = "only something near it can be said"
+            reason = because("nearest_value")
             recorder.lost(value, name, reason, kind="approximated")
 
 
@@ -360,7 +361,7 @@ def _read_modalities(value: Any) -> Reading:
 def _write_modalities(options: Any, recorder: LossRecorder) -> list[str]:
     words = [word.upper() for word in options.modalities]
     if tuple([word.lower() for word in words]) != options.modalities:
-        recorder.lost(options, "modalities", "one style of writing them", kind="approximated")
+        recorder.lost(options, "modalities", because("modalities_style"), kind="approximated")
     return words
 
 
@@ -479,7 +480,7 @@ def _write_tier(options: Any, recorder: LossRecorder) -> str | None:
     if word is None:
         recorder.lost(options, "service_tier")
     elif word != tier:
-        recorder.lost(options, "service_tier", "the nearest tier", kind="approximated")
+        recorder.lost(options, "service_tier", because("tier_nearest"), kind="approximated")
     return word
 
 
@@ -623,7 +624,7 @@ def write_request(request: Request, recorder: LossRecorder) -> Wire:
             body["continuationToken"] = request.continues.token
         if request.continues != Continues(token=request.continues.token):
             recorder.unwritten(request.continues, _TOKEN)
-            reason = "only a token goes on from here"
+            reason = because("continues_token_only")
             recorder.lost(request, "continues", reason, kind="approximated")
     if spelling.get("model") is True and request.model is not None:
         body["model"] = request.model

@@ -46,6 +46,7 @@ from interlingua.model.blocks import Block
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata, StopReason, Usage
+from interlingua.model.reasons import because
 
 
 def _kind_of(message: str, word: str | None, status: int | None) -> ErrorKind:
@@ -61,7 +62,7 @@ def _kind_of(message: str, word: str | None, status: int | None) -> ErrorKind:
 def _write_word(error: Any, recorder: LossRecorder) -> str | None:
     """Google's own word, or the one for the kind; one that it made up goes home as a spelling."""
     if error.code not in tables.ERRORS:
-        recorder.lost(error, "code", "only Google's own words are known here", kind="approximated")
+        recorder.lost(error, "code", because("error_code_unknown"), kind="approximated")
         return tables.ERROR_WORDS.get(error.kind)
     word: str = error.code
     return word
@@ -113,12 +114,12 @@ def write_failure(response: Response, error: ProviderError, recorder: LossRecord
     else:
         ERROR.write(error, out, raw_of(NAME, error.raw), recorder)
     if _kind_of(error.message, out.get("status"), out.get("code")) is not error.kind:
-        recorder.lost(error, "kind", "the word and the code tell the kind", kind="approximated")
+        recorder.lost(error, "kind", because("error_kind_nearest"), kind="approximated")
     return {"error": error.message if text_alone else restore_raw(out, error, error.raw, recorder)}
 
 
 def _report_answer(response: Response, recorder: LossRecorder) -> None:
-    reason = "an error body has no message"
+    reason = because("error_without_message")
     for block in response.message.content:
         recorder.dropped(block, reason)
     if response.message.metadata.usage is not None:

@@ -46,10 +46,11 @@ from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.losses import Report
 from interlingua.model.message import Message
 from interlingua.model.metadata import StopReason
+from interlingua.model.reasons import because
 from interlingua.streams import jsonarray
 from interlingua.streams.frames import MANY, Frame, thin
 
-_BLANK = "a text that says nothing is no block of a stream"
+_BLANK = because("empty")
 _QUIET = quiet(NAME)
 _NOTHING: Wire = {"role": MODEL, "parts": [{"text": ""}]}
 """The content of a frame that only ends a candidate."""
@@ -112,7 +113,7 @@ class ForeignWriter(stream_writer.ForeignWriter):
         if blanks := _blanks_of(response):
             wire = write_response(_without_blanks(response), _QUIET)
         for block in blanks:
-            recorder.lost(block, None, _BLANK, severity="info")
+            recorder.lost(block, None, _BLANK)
         body = wire[0] if type(wire) is list else wire
         if not body.get("candidates"):
             body["promptFeedback"] = {"blockReason": _BLOCKED, **(body.get("promptFeedback") or {})}
@@ -130,7 +131,7 @@ class ForeignWriter(stream_writer.ForeignWriter):
             candidate["content"] = {**(content or {}), **_NOTHING}
         if candidate.get("finishReason") is None:
             candidate["finishReason"] = _END
-            reason = "a stream ends with a reason, and none is known"
+            reason = because("stop_reason_guessed")
             recorder.lost(message, "metadata.stop_reason", reason, kind="approximated")
 
     def _fail(self, event: ev.StreamError) -> list[Frame]:
@@ -236,7 +237,7 @@ class _ChoiceQueue(stream_writer.BlockQueue[OpenBlock]):
             if was_written:
                 WRITERS[type(block)](block, turn)
             else:
-                reason = "the stream broke off before it was whole, or its turn came"
+                reason = because("stream_cut")
                 recorder.dropped(block, reason)
 
 

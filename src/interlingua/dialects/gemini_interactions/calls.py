@@ -34,6 +34,7 @@ from interlingua.dialects.kernel.preserved import (
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire, decode_quickly, encode
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from interlingua.model.reasons import because
 
 PART = "$part"
 """What a part of a summary says beside its text, or all of one that is no text."""
@@ -131,10 +132,10 @@ FUNCTION_CALL = Table(
         "signature",
         ("signature",),
         lambda value: {"signature": require(value, str)} if value else {},
-        lost("signature", "the thought before a call is signed").write,
+        lost("signature", because("call_signature")).write,
     ),
     Field("", ("raw_arguments",), lambda _: {}, _report_arguments),
-    lost("call_type", "an object that holds the text", kind="downgraded"),
+    lost("call_type", because("custom_call_as_function"), kind="downgraded"),
     beside=("type",),
     silent=("executor",),
 )
@@ -289,10 +290,10 @@ def write_hosted_call(block: ToolUseBlock, recorder: LossRecorder) -> Wire | Non
     kind = spelling_of(NAME, block.raw).get("type")
     tool = HOSTED_CALLS.get(kind) if type(kind) is str else None
     if tool is None or block.raw is None:
-        recorder.dropped(block, "hosted tools do not cross from one service to another")
+        recorder.dropped(block, because("hosted_tool_foreign"))
         return None
     if tool != _MCP and block.name != tool:
-        recorder.lost(block, "name", f"the tool is called {tool}")
+        recorder.lost(block, "name", because("tool_renamed", tool=tool))
     out: Wire = {"type": kind}
     (MCP_CALL if tool == _MCP else HOSTED_CALL).write(block, out, raw_of(NAME, block.raw), recorder)
     return restore_raw(out, block, block.raw, recorder)
@@ -322,7 +323,7 @@ def write_hosted_result(block: ToolResultBlock, recorder: LossRecorder) -> Wire 
     kind = spelling_of(NAME, block.raw).get("type")
     tool = HOSTED_RESULTS.get(kind) if type(kind) is str else None
     if tool is None or block.raw is None:
-        recorder.dropped(block, "no hosted tool of this service gave it")
+        recorder.dropped(block, because("hosted_result_foreign"))
         return None
     own_raw, out = raw_of(NAME, block.raw), {"type": kind}
     (MCP_RESULT if tool == _MCP else HOSTED_RESULT).write(block, out, own_raw, recorder)
@@ -340,8 +341,8 @@ def _put_text(out: Wire, block: ToolResultBlock, has_text: bool, recorder: LossR
             recorder.unwritten(each, frozenset({"text"}))
             texts.append(each.text)
         else:
-            recorder.dropped(each, "what the service found is its own")
+            recorder.dropped(each, because("result_content_unsupported"))
     if len(texts) > 1:
-        recorder.lost(block, "content", "a result has one text", kind="approximated")
+        recorder.lost(block, "content", because("joined_text"), kind="approximated")
     if texts:
         out["result"] = "\n".join(texts)

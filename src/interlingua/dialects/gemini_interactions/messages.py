@@ -67,6 +67,7 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
+from interlingua.model.reasons import because
 
 _MADE = MessageMetadata(protocol=NAME)
 _CONTENT = frozenset({"text", *MEDIA})
@@ -406,7 +407,7 @@ class Steps:
             return write(block, self._recorder)
         if type(block) is ToolResultBlock:
             return write_hosted_result(block, self._recorder)
-        self._recorder.dropped(block, "sealed by another service")
+        self._recorder.dropped(block, because("encrypted_foreign"))
         return None
 
     def _add_part(self, part: Wire, raw: Raw | None) -> None:
@@ -573,18 +574,18 @@ def _write_instructions(messages: tuple[Message, ...], recorder: LossRecorder) -
     texts: list[tuple[Block, str]] = []
     for message in messages:
         if message.role is Role.DEVELOPER:
-            recorder.lost(message, "role", "instructions have one level", kind="downgraded")
+            recorder.lost(message, "role", because("instructions_one_level"), kind="downgraded")
         report_beside(message, recorder)
         for block in message.content:
             part = write_content(block, recorder)
             if part is not None and part.get("text"):
                 texts.append((block, part["text"]))
                 if part.keys() - {"type", "text"}:
-                    recorder.lost(block, "citations", "instructions are a text", severity="info")
+                    recorder.lost(block, "citations", because("citations_instructions"))
     if len(texts) > 1:
-        reason = "one text for all instructions; joined with the others"
+        reason = because("joined")
         for block, _ in texts:
-            recorder.lost(block, None, reason, kind="approximated", severity="info")
+            recorder.lost(block, None, reason, kind="approximated")
     return "\n\n".join([text for _, text in texts])
 
 
@@ -604,7 +605,7 @@ def _write_message(message: Message, steps: list[Wire], recorder: LossRecorder) 
 
 def _report_role(message: Message, recorder: LossRecorder) -> None:
     if message.role is not _USER:
-        reason = "instructions in mid-conversation are said by the user"
+        reason = because("instructions_as_user")
         recorder.lost(message, "role", reason, kind="downgraded")
 
 
@@ -628,7 +629,7 @@ def _write_results(message: Message, steps: list[Wire], recorder: LossRecorder) 
             part = write_content(block, recorder)
             if part is not None:
                 steps.append({"type": USER_INPUT, "content": [part]})
-                recorder.lost(message, "role", "said by the user", kind="downgraded")
+                recorder.lost(message, "role", because("sent_as_user"), kind="downgraded")
             continue
         step = write_result(block, recorder)
         if spelling_of(NAME, message.metadata.provider_raw).get("among"):

@@ -55,6 +55,7 @@ from interlingua.model.exchange import (
     ToolChoice,
 )
 from interlingua.model.message import Message, Role
+from interlingua.model.reasons import because
 from interlingua.model.tools import ToolDefinition
 
 # -- thinking -------------------------------------------------------------------------------------
@@ -80,17 +81,17 @@ def _write_thinking(options: Any, recorder: LossRecorder) -> Wire:
     if reasoning.visible is not None:
         out["thinking_summaries"] = SUMMARIES.write(reasoning.visible)
     if reasoning.budget_tokens is not None:
-        recorder.lost(options, "reasoning.budget_tokens", "thinking has no budget here")
+        recorder.lost(options, "reasoning.budget_tokens", because("no_thinking_budget"))
     elif not out:
         recorder.lost(options, "reasoning", _NO_LEVEL)
         return out
     if reasoning.mode is not None:
-        reason = _NO_LEVEL if level is None else f"said as {level}"
+        reason = _NO_LEVEL if level is None else because("sent_as", value=level)
         recorder.lost(options, "reasoning.mode", reason, kind="approximated")
     return out
 
 
-_NO_LEVEL = "a model thinks as much as it has to"
+_NO_LEVEL = because("thinking_level_default")
 
 
 def _level(options: Options, reasoning: Reasoning, recorder: LossRecorder) -> str | None:
@@ -98,7 +99,7 @@ def _level(options: Options, reasoning: Reasoning, recorder: LossRecorder) -> st
     effort = reasoning.effort
     if reasoning.mode == "off":
         if effort is not None:
-            recorder.lost(options, "reasoning.effort", "thinking is off")
+            recorder.lost(options, "reasoning.effort", because("thinking_off"))
         return NEAR_EFFORTS["none"]
     level = None if effort is None else EFFORTS.write(effort)
     if effort is not None and level is None:
@@ -106,7 +107,9 @@ def _level(options: Options, reasoning: Reasoning, recorder: LossRecorder) -> st
         if level is None:
             recorder.lost(options, "reasoning.effort")
         else:
-            recorder.lost(options, "reasoning.effort", f"said as {level}", kind="approximated")
+            recorder.lost(
+                options, "reasoning.effort", because("sent_as", value=level), kind="approximated"
+            )
     return level
 
 
@@ -183,9 +186,11 @@ def _write_format(options: Any, recorder: LossRecorder) -> Wire:
     if response_format.kind == "json_schema" and response_format.schema is not None:
         spelling["schema"] = response_format.schema
     elif response_format.kind == "json_schema":
-        recorder.lost(options, "response_format.kind", "it has no schema", kind="approximated")
+        recorder.lost(
+            options, "response_format.kind", because("json_without_schema"), kind="approximated"
+        )
     elif response_format.schema is not None:
-        recorder.lost(response_format, "schema", "no schema is asked for")
+        recorder.lost(response_format, "schema", because("no_schema_wanted"))
     for name in ("name", "strict", "description"):
         if getattr(response_format, name) is not None:
             recorder.lost(response_format, name)
@@ -200,7 +205,7 @@ def _read_modalities(value: Any) -> Reading:
 def _write_modalities(options: Any, recorder: LossRecorder) -> list[str]:
     words = [each for each in options.modalities if each in MODALITIES]
     if len(words) < len(options.modalities):
-        recorder.lost(options, "modalities", f"said as {words}", kind="approximated")
+        recorder.lost(options, "modalities", because("sent_as", value=words), kind="approximated")
     return words
 
 
@@ -293,7 +298,7 @@ def write_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
     if tool.kind == "unknown":
         return _write_unknown(tool, recorder)
     if tool.kind not in BUILT_IN:
-        recorder.lost(tool, None, "no tool of this service")
+        recorder.lost(tool, None, because("vendor_tool_unknown"))
         return None
     out: Wire = {"type": tool.kind}
     if tool.kind == _MCP and not (
@@ -303,7 +308,7 @@ def write_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
     else:
         BUILT.write(tool, out, raw_of(NAME, tool.raw), recorder)
         if tool.name != tool.kind:
-            recorder.lost(tool, "name", "goes by its type", severity="info")
+            recorder.lost(tool, "name", because("tool_by_type"))
     if (tool.executor == "client") is not (tool.kind in CLIENT_KINDS):
         recorder.lost(tool, "executor")
     return out if tool.raw is None else restore_raw(out, tool, tool.raw, recorder)
@@ -311,7 +316,7 @@ def write_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
 
 def _write_function(tool: ToolDefinition, recorder: LossRecorder) -> Wire:
     if tool.kind == "custom":
-        recorder.lost(tool, "kind", "takes an object with the text", kind="downgraded")
+        recorder.lost(tool, "kind", because("custom_tool_as_function"), kind="downgraded")
     out: Wire = {"type": "function"}
     TOOL.write(tool, out, raw_of(NAME, tool.raw), recorder)
     return out if tool.raw is None else restore_raw(out, tool, tool.raw, recorder)
@@ -321,7 +326,7 @@ def _write_unknown(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
     """A tool that we do not know goes home as it came, and nowhere else."""
     own_raw = tool.raw.get(NAME) if tool.raw is not None else None
     if type(own_raw) is not dict:
-        recorder.lost(tool, None, "no tool of this service")
+        recorder.lost(tool, None, because("vendor_tool_unknown"))
         return None
     if tool.name != (own_raw.get("type") if type(own_raw.get("type")) is str else ""):
         recorder.lost(tool, "name")

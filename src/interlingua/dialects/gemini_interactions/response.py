@@ -58,6 +58,7 @@ from interlingua.dialects.kernel.words import own_word
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, StopReason, Usage
+from interlingua.model.reasons import because
 
 
 def _kind_of(code: str | None, status: int | None, message: str) -> ErrorKind:
@@ -85,14 +86,14 @@ def _read_words(wire: Wire) -> Reading:
 def _write_words(error: Any, recorder: LossRecorder) -> Wire:
     code, message = error.code, error.message
     if error.status is not None:
-        recorder.lost(error, "status", "no part of a body", severity="info")
+        recorder.lost(error, "status", because("status_in_http"))
     if code is not None and _kind_of(code, None, message) is error.kind:
         return {"code": code, "message": message}
     word = _WORDS.get(error.kind) or ERRORS.write(error.kind) or "unknown"
     if _kind_of(word, None, message) is not error.kind:
-        recorder.lost(error, "kind", f"said as {word}", kind="approximated")
+        recorder.lost(error, "kind", because("sent_as", value=word), kind="approximated")
     if code is not None:
-        recorder.lost(error, "code", f"said as {word}", kind="approximated")
+        recorder.lost(error, "code", because("sent_as", value=word), kind="approximated")
     return {"code": word, "message": message}
 
 
@@ -264,7 +265,7 @@ def _read_errors(wire: Wire, preserved: Preserved) -> ProviderError | None:
 def write_response(response: Response, recorder: LossRecorder) -> Wire:
     own_raw = raw_of(NAME, response.raw)
     for other in response.alternatives:
-        recorder.lost(other, None, "there is one answer only")
+        recorder.lost(other, None, because("one_choice"))
     if response.error is not None and not spelling_in(own_raw).get("failed"):
         return write_failure(response, response.error, recorder)
     message, metadata = response.message, response.message.metadata
@@ -306,9 +307,11 @@ def _near_word(message: Message, metadata: MessageMetadata, recorder: LossRecord
         return COMPLETED
     word = STOP_REASONS.write(reason) or NEAR_STOP_REASONS.get(reason, UNKNOWN_STOP)
     if STATUSES[word][0] is not reason:
-        recorder.lost(message, "metadata.stop_reason", f"said as {word}", kind="approximated")
+        recorder.lost(
+            message, "metadata.stop_reason", because("sent_as", value=word), kind="approximated"
+        )
     if STATUSES[word][1] is not metadata.status:
-        recorder.lost(message, "metadata.status", f"said as {word}", severity="info")
+        recorder.lost(message, "metadata.status", because("sent_as", value=word))
     return word
 
 

@@ -78,6 +78,7 @@ from interlingua.model.events import Stop as StopEvent
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic
+from interlingua.model.reasons import because
 from interlingua.streams.frames import Frame
 
 _INPUT = 2
@@ -90,7 +91,7 @@ _PIECES: tuple[Wire, ...] = (
 _OLD_STARTS = (f'"{OLD_FRAMES[CREATED]}"', f'"{OLD_FRAMES[START]}"', f'"{OLD_FRAMES[DELTA]}"')
 _BARE = frozenset({"type", "text", "annotations", "summary", "signature", "content"})
 """What a step may say after its start."""
-_TOO_LATE = "a step says it at its start, when it was not known"
+_TOO_LATE = because("stream_too_late")
 _QUIET = quiet(NAME)
 
 

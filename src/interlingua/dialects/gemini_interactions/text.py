@@ -44,6 +44,7 @@ from interlingua.model.blocks import (
     UnknownBlock,
     VideoBlock,
 )
+from interlingua.model.reasons import because
 
 _TYPE = plain("mime_type", "media_type", str)
 _BESIDE = ("type", "data", "uri")
@@ -114,7 +115,7 @@ def _write_source(block: MediaBlock, recorder: LossRecorder) -> Wire | None:
         uri = address_of(block, recorder)
         return None if uri is None else {"uri": uri}
     is_file = kind == "file_ref"
-    reason = "a file of the workspace has to be loaded first" if is_file else "shows no text"
+    reason = because("file_not_loaded") if is_file else because("text_content_unsupported")
     recorder.dropped(block, reason)
     return None
 
@@ -123,7 +124,7 @@ STEP = "$step"
 TEXT = Table(
     TextBlock,
     plain("text", "text", str),
-    lost("signature", "signs no text here"),
+    lost("signature", because("text_signature")),
     beside=("type", "annotations"),
     silent=("citations",),
 )
@@ -192,7 +193,7 @@ def dressed(out: Wire, block: Any, recorder: LossRecorder) -> Wire:
 
 
 def write_refusal(block: RefusalBlock, recorder: LossRecorder) -> Wire:
-    recorder.lost(block, None, "said as text", kind="downgraded")
+    recorder.lost(block, None, because("sent_as_text"), kind="downgraded")
     out: Wire = {"type": "text"}
     REFUSAL.write(block, out, raw_of(NAME, block.raw), recorder)
     return dressed(out, block, recorder)
@@ -210,11 +211,11 @@ def _write_document(block: DocumentBlock, recorder: LossRecorder) -> Wire | None
         return _write_media(block, recorder)
     text, kind = _text_in(block), (block.media_type or "").partition("/")[0]
     if text is not None:
-        recorder.lost(block, None, "said as text", kind="downgraded")
+        recorder.lost(block, None, because("sent_as_text"), kind="downgraded")
         return {"type": "text", "text": text}
     part = _write_media(block, recorder)
     if part is not None and kind in MEDIA:
-        recorder.lost(block, None, f"said as {kind}", kind="approximated")
+        recorder.lost(block, None, because("sent_as", value=kind), kind="approximated")
         part["type"] = kind
     return part
 
@@ -249,7 +250,7 @@ def write_content(block: Block, recorder: LossRecorder) -> Wire | None:
     """None for what has no place here."""
     write = WRITERS.get(type(block))
     if write is None:
-        recorder.dropped(block, "no content of a message")
+        recorder.dropped(block, because("content_unsupported"))
         return None
     part: Wire | None = write(block, recorder)
     return part
@@ -320,7 +321,7 @@ def write_citation(citation: Citation, text: str, recorder: LossRecorder) -> Wir
     untyped = _UNTYPED.get(spelling_in(own_raw).get("source", ""))
     table = untyped or _TABLES.get(kind)
     if not own_raw and citation.url is None and citation.title is None:
-        recorder.lost(citation, None, "says no page that can be cited here")
+        recorder.lost(citation, None, because("citation_without_place"))
         return None
     out: Wire = {"type": kind} if untyped is None else {}
     (table or _TABLES[CITED]).write(citation, out, own_raw, recorder)

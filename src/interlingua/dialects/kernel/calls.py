@@ -17,6 +17,7 @@ from interlingua.model import arguments
 from interlingua.model.base import JsonObject
 from interlingua.model.blocks import Block, ToolUseBlock
 from interlingua.model.metadata import Diagnostic, StopReason
+from interlingua.model.reasons import because
 from interlingua.model.tools import ToolDefinition
 
 # -- tools ----------------------------------------------------------------------------------------
@@ -59,7 +60,7 @@ def write_function(
     if not is_function(tool):
         return write_unknown(tool, recorder, reason)
     if tool.kind == "custom":
-        recorder.lost(tool, "kind", "takes an object with the text", kind="downgraded")
+        recorder.lost(tool, "kind", because("custom_tool_as_function"), kind="downgraded")
     return table.write_value(tool, recorder)
 
 
@@ -141,8 +142,8 @@ def _means(text: str, input: JsonObject) -> bool:
 
 
 UNSIGNED = (
-    lost("signature", "signs no call here"),
-    lost("call_type", "an object with the text", kind="downgraded"),
+    lost("signature", because("call_signature")),
+    lost("call_type", because("custom_call_as_function"), kind="downgraded"),
 )
 """What a wire cannot say of a call whose arguments are an object, and that nobody signs."""
 
@@ -194,12 +195,12 @@ def report_recovered(block: ToolUseBlock, recorder: LossRecorder) -> None:
     if mode == "strict" and arguments.same(understood, block.input):
         return
     if mode == "invalid" and not block.input:
-        reason = "they are no JSON; an empty object stands for them"
-        recorder.lost(block, "raw_arguments", reason, severity="error")
+        reason = because("arguments_invalid")
+        recorder.lost(block, "raw_arguments", reason)
     elif mode == "closed":
-        recorder.lost(block, "raw_arguments", "said as far as they came")
+        recorder.lost(block, "raw_arguments", because("arguments_cut"))
     else:
-        recorder.lost(block, "raw_arguments", "said as they were understood", severity="info")
+        recorder.lost(block, "raw_arguments", because("arguments_repaired"))
 
 
 def stopped_for_calls(reason: StopReason | None, blocks: Collection[Block]) -> StopReason | None:

@@ -15,6 +15,7 @@ from interlingua.dialects.kernel.words import StopWords, TwoWay, own_word
 from interlingua.model.exchange import Effort, Reasoning, ReasoningMode
 from interlingua.model.message import Role
 from interlingua.model.metadata import MessageMetadata, StopReason
+from interlingua.model.reasons import because
 
 ROLES: dict[Role, str] = {
     Role.USER: "user",
@@ -74,7 +75,7 @@ def effort_word(value: Any, field: str, effort: str, recorder: LossRecorder) -> 
     if word is None:
         recorder.lost(value, field)
     elif word != effort:
-        recorder.lost(value, field, f"said as {word}", kind="approximated")
+        recorder.lost(value, field, because("sent_as", value=word), kind="approximated")
     return word
 
 
@@ -96,7 +97,7 @@ def thinking_of(reasoning: Reasoning, recorder: LossRecorder, on: str = "adaptiv
     called that is switched on without a budget: as a rule, the service takes `adaptive` alone."""
     mode, budget = reasoning.mode, reasoning.budget_tokens
     if mode == "off":
-        report_fields(reasoning, ("budget_tokens", "visible"), recorder, "thinking is off")
+        report_fields(reasoning, ("budget_tokens", "visible"), recorder, because("thinking_off"))
         return {"type": MODES.write("off")}
     if budget is not None:  # no other type has one
         thinking: Wire = {"type": "enabled", "budget_tokens": budget}
@@ -109,7 +110,9 @@ def thinking_of(reasoning: Reasoning, recorder: LossRecorder, on: str = "adaptiv
     if reasoning.visible is not None:
         thinking["display"] = DISPLAYS.write(reasoning.visible)
     if mode is not None and MODES.read(thinking["type"]) != mode:
-        recorder.lost(reasoning, "mode", f"said as {thinking['type']}", kind="approximated")
+        recorder.lost(
+            reasoning, "mode", because("sent_as", value=thinking["type"]), kind="approximated"
+        )
     return thinking
 
 
@@ -127,5 +130,5 @@ def time_to_live(value: Any, recorder: LossRecorder) -> str | None:
     ttl: str | None = value.cache.ttl
     if ttl is None or ttl in TTLS:
         return ttl
-    recorder.lost(value, "cache", f"kept for {LONGEST_TTL}", kind="approximated")
+    recorder.lost(value, "cache", because("cache_ttl", ttl=LONGEST_TTL), kind="approximated")
     return LONGEST_TTL

@@ -12,6 +12,7 @@ from interlingua.errors import ReadError, found
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
+from interlingua.model.reasons import because
 from interlingua.model.spelled_numbers import SpelledFloat
 
 T = TypeVar("T")
@@ -138,9 +139,9 @@ def report_error_word(
 ) -> None:
     """That an error is called by this word, where it says something else."""
     if kind_of(word, error.message) is not error.kind:
-        recorder.lost(error, "kind", f"said as {word}", kind="approximated")
+        recorder.lost(error, "kind", because("sent_as", value=word), kind="approximated")
     if error.code not in (None, word):
-        recorder.lost(error, "code", f"said as {word}", kind="approximated")
+        recorder.lost(error, "code", because("sent_as", value=word), kind="approximated")
 
 
 def unwritten_answer(response: Response, recorder: LossRecorder) -> None:
@@ -148,10 +149,10 @@ def unwritten_answer(response: Response, recorder: LossRecorder) -> None:
     message, metadata = response.message, response.message.metadata
     for field, held in (("content", message.content), ("name", message.name)):
         if held:
-            recorder.lost(message, field, "an error has no answer beside it")
+            recorder.lost(message, field, because("error_without_message"))
     if metadata.usage is not None:
-        recorder.lost(message, "metadata.usage", "an error has no usage", severity="info")
+        recorder.lost(message, "metadata.usage", because("error_without_usage"))
     if metadata.stop_reason is not StopReason.ERROR:
-        recorder.lost(message, "metadata.stop_reason", "an error is said", "approximated", "info")
+        recorder.lost(message, "metadata.stop_reason", because("error_is_stop"), "approximated")
     for other in response.alternatives:
-        recorder.lost(other, None, "an error has no answer beside it")
+        recorder.lost(other, None, because("error_without_message"))

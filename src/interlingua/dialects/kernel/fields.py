@@ -61,6 +61,7 @@ from interlingua.dialects.kernel.wire import WORDS, Wire
 from interlingua.dialects.kernel.words import TwoWay
 from interlingua.model.base import REQUIRED, _defaults, same
 from interlingua.model.losses import LossKind, Report, Severity
+from interlingua.model.reasons import because
 
 T = TypeVar("T")
 
@@ -149,7 +150,7 @@ def plain(
     def write(value: Any, recorder: LossRecorder) -> Any:
         item = getattr(value, attr)
         if fits is not None and not fits(item):
-            recorder.lost(value, attr, "out of range", kind="approximated")
+            recorder.lost(value, attr, because("out_of_range"), kind="approximated")
         return item
 
     test = fits or (bool if blank else _is_exact if kind is float else None)
@@ -182,7 +183,12 @@ def word(
         if wire_word is None:
             wire_word = near.get(meant)
             kind: LossKind = "dropped" if wire_word is None else "approximated"
-            recorder.lost(value, attr, reason or (wire_word and f"said as {wire_word}"), kind=kind)
+            recorder.lost(
+                value,
+                attr,
+                reason or (wire_word and because("sent_as", value=wire_word)),
+                kind=kind,
+            )
         return wire_word
 
     return Field(key, (attr,), read, write, few=True)
@@ -197,7 +203,7 @@ def one_of(
         item = getattr(value, attr)
         if item in words:
             return item
-        recorder.lost(value, attr, f"{recorder.dialect} has no such word" if words else None)
+        recorder.lost(value, attr, because("value_unsupported") if words else None)
         return None
 
     return plain(key, attr, kind, lenient=lenient)._replace(write=write, kind=None, few=True)
@@ -279,7 +285,7 @@ def lost(
     reason: str | None = None,
     *,
     kind: LossKind = "dropped",
-    severity: Severity = "warning",
+    severity: Severity | None = None,
 ) -> Field:
     """An attribute that the wire has no key for, where there is more to say than that."""
 

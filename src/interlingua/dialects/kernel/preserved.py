@@ -27,6 +27,7 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.base import Raw, Value
 from interlingua.model.blocks import UnknownBlock
+from interlingua.model.reasons import because
 
 T = TypeVar("T")
 
@@ -307,7 +308,7 @@ def write_unknown(block: UnknownBlock, recorder: LossRecorder) -> Wire | None:
     """What this dialect did not know goes home unchanged; what others did not has no place."""
     wire = block.raw.get(recorder.dialect)
     if type(wire) is not dict:
-        recorder.dropped(block, "another dialect's")
+        recorder.dropped(block, because("unknown_block"))
         return None
     if block.cache is not None or len(block.raw) > 1:
         recorder.unwritten(block, frozenset())

@@ -20,6 +20,7 @@ from interlingua.model.blocks import (
 from interlingua.model.exchange import Options, Request, Response, ToolChoice
 from interlingua.model.losses import LossKind, Report, Severity
 from interlingua.model.message import Message
+from interlingua.model.reasons import because, private
 from interlingua.model.tools import ToolDefinition
 
 T = TypeVar("T")
@@ -145,12 +146,10 @@ class LossRecorder(msgspec.Struct, eq=False):
             if dialect != self.dialect and isinstance(rest, dict):
                 for key in rest:
                     if key != "$form":
-                        asks = isinstance(value, _INSTRUCTIONS) or key in CONTENT
-                        severity: Severity = "warning" if asks and key not in NOTED else "info"
-                        reason = reason_of(dialect, key)
+                        reason = private(dialect, key, isinstance(value, _INSTRUCTIONS))
                         if _asks_for_compaction(key, rest[key]):
-                            severity, reason = "error", COMPACTION
-                        self.lost(value, f"{field}.{dialect}.{key}", reason, severity=severity)
+                            reason = because("compaction_requested")
+                        self.lost(value, f"{field}.{dialect}.{key}", reason)
 
     def lost(
         self,
@@ -170,8 +169,8 @@ class LossRecorder(msgspec.Struct, eq=False):
         self.report.add(
             kind,
             f"{path}.{field}" if field else path,
-            reason or f"{self.dialect} has no place for it",
-            severity or ("info" if field in _BOOKKEEPING else "warning"),
+            reason or (_NOTED if field in _BOOKKEEPING else _UNSUPPORTED),
+            severity,
             # A key that is private to another dialect is a note on the block, which arrives.
             None if field and field.startswith("raw.") else TYPE_OF.get(type(value)),
             message.id if message else None,
@@ -180,13 +179,13 @@ class LossRecorder(msgspec.Struct, eq=False):
 
     def filled(self, value: Any, field: str, filler: str) -> None:
         """Reports the filler written for an unset field that the wire requires."""
-        self.lost(value, field, f"needed here; said as {filler!r}", "approximated", "info")
+        self.lost(value, field, because("filled", value=filler), "approximated")
 
     def dropped(
         self,
         block: Block,
         reason: str | None = None,
-        severity: Severity = "warning",
+        severity: Severity | None = None,
         rule: str | None = None,
     ) -> None:
         """Reports a whole block as dropped, and logs it; an error later if it was critical."""
@@ -194,7 +193,7 @@ class LossRecorder(msgspec.Struct, eq=False):
         self.report.dropped_block(
             path,
             getattr(block, "type", "unknown"),  # plug-ins also pass other values
-            reason or f"{self.dialect} has no place for it",
+            reason or _UNSUPPORTED,
             severity,
             message.id if message else None,
             message.session_id if message else None,
@@ -225,6 +224,7 @@ class BlockWriters(dict[type[Any], W]):
         return self._otherwise
 
 
+_UNSUPPORTED, _NOTED = because("unsupported"), because("unsupported_note")
 _BOOKKEEPING = frozenset({"cache", "cache.ttl", "metadata", "service_tier", "user"})
 """Fields that change the price or what is recorded, and no answer."""
 _INSTRUCTIONS = (Request, Options, ToolDefinition)
@@ -361,59 +361,9 @@ def _all_paths(origin: Any) -> Paths:
 
 # -- what only one service has --------------------------------------------------------------------
 
-PRIVATE: dict[str, str] = {
-    "allowed_callers": "whose code may call the tool",
-    "caller": "whose code made the call",
-    "container": "the container that code and skills run in",
-    "context_management": "how the service is to cut or sum up the history",
-    "diagnostics": "why the prompt was not found in the cache",
-    "fallback_credit": "what the use of another model was paid for with",
-    "fallbacks": "the models to go on with where this one fails",
-    "guardrailConfig": "the guardrail that filters prompt and answer",
-    "guardrails": "the guardrails that filter prompt and answer",
-    "inference_geo": "where in the world the model runs",
-    "iterations": "the counts of each round that the answer took",
-    "max_tool_calls": "how many calls of hosted tools an answer may make",
-    "mcp_servers": "the MCP servers that the service talks to",
-    "modelArmorConfig": "the templates that filter prompt and answer",
-    "model_armor_config": "the templates that filter prompt and answer",
-    "models": "the models to go on with where this one fails",
-    "moderation": "how prompt and answer are moderated",
-    "provider": "which hosts may serve the request, and what they may do with it",
-    "safe_prompt": "the safety prompt in front of the conversation",
-    "safetySettings": "which harmful content is blocked",
-    "safety_mode": "which safety instructions the service adds",
-    "safety_settings": "which harmful content is blocked",
-    "speed": "how fast the answer is made",
-    "stop_details": "why the model refused, and the category of that",
-}
-"""Keys that only one service has, explained for readers of loss reports."""
-CONTENT = frozenset({"videoMetadata", "video_metadata", "mediaResolution", "media_resolution"})
-"""Keys of blocks that change how a model reads them."""
-NOTED = frozenset(
-    {
-        *("additionalModelResponseFieldPaths", "anthropic_version", "background", "cache_prompt"),
-        *("client_metadata", "debug", "eager_input_streaming", "include", "include_obfuscation"),
-        *("keep_alive", "labels", "performanceConfig", "prediction", "prompt_cache_key"),
-        *("prompt_cache_options", "prompt_cache_retention", "requestMetadata"),
-        *("safety_identifier", "session_id", "store", "stream_options", "trace"),
-        *("usage", "user"),
-    }
-)
-"""Keys of requests that change the price, the speed or what is recorded, and no answer."""
-
-
-COMPACTION = "the answer should be a compaction of the conversation, not its next turn"
-
 
 def _asks_for_compaction(key: str, value: Any) -> bool:
     """Whether a request without this key would be answered with something else entirely."""
     if key == "$asides" and isinstance(value, list):
         return any(isinstance(i, dict) and i.get("type") == "compaction_trigger" for i in value)
     return key == "compaction" and isinstance(value, dict)
-
-
-def reason_of(dialect: str, key: str) -> str:
-    """The loss reason for a key of `raw` that stays behind."""
-    words = PRIVATE.get(key)
-    return f"private to {dialect}" if words is None else f"private to {dialect}: {words}"

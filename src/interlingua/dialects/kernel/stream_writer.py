@@ -37,11 +37,12 @@ from interlingua.model.exchange import Response
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason
+from interlingua.model.reasons import because
 from interlingua.streams.frames import Frame
 
 FAILED = Message(Role.ASSISTANT, metadata=MessageMetadata(stop_reason=StopReason.ERROR))
 """What stands beside an error where there is no message."""
-NO_TURN = "the stream broke off before its turn came"
+NO_TURN = because("stream_cut")
 _QUIET = quiet("stream")
 
 
@@ -80,7 +81,7 @@ class StreamWriter:
             step = self.steps[type(event)]
         except KeyError:
             # an event of a type that writers do not know, as a later version may add
-            self.report.add("dropped", "$", f"{self.name} has no {event.type} event")
+            self.report.add("dropped", "$", because("event_unsupported", event=event.type))
             return []
         return step(event)
 

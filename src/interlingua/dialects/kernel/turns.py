@@ -23,6 +23,7 @@ from interlingua.model.base import Raw
 from interlingua.model.blocks import Block, ToolResultBlock, ToolUseBlock
 from interlingua.model.message import NO_METADATA, Changes, Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata
+from interlingua.model.reasons import because
 
 # -- flat lists of messages -----------------------------------------------------------------------
 
@@ -87,7 +88,7 @@ def write_results(
         if type(block) is ToolResultBlock:
             written.append(write(block))
         else:
-            recorder.dropped(block, "a tool's message holds results")
+            recorder.dropped(block, because("tool_message_results"))
     raw = message.metadata.provider_raw
     if raw is not None:
         recorder.unwritten_raw(message, raw, "metadata.provider_raw")
@@ -239,11 +240,11 @@ class Turns(msgspec.Struct):
     def fill(self, message: Message, role: str, parts: list[Wire]) -> bool:
         """Something to say where nothing is left; False where there is no need of a turn."""
         if not message.content or role == "system":
-            self.recorder.lost(message, None, "an empty turn is refused", severity="info")
+            self.recorder.lost(message, None, because("empty"))
             return False
         parts.append(dict(self.placeholder))
-        reason = "a placeholder stands for it"
-        self.recorder.lost(message, "content", reason, kind="downgraded", severity="info")
+        reason = because("empty_replaced")
+        self.recorder.lost(message, "content", reason, kind="downgraded")
         return True
 
 
@@ -253,13 +254,13 @@ def report_speaker(message: Message, recorder: LossRecorder) -> None:
     if message.name is not None:
         recorder.lost(message, "name")
     if role is _DEVELOPER:
-        recorder.lost(message, "role", "said as system", kind="downgraded")
+        recorder.lost(message, "role", because("instructions_one_level"), kind="downgraded")
     if role is not _USER and role is not _TOOL:
         return
     for block in message.content:
         if type(block) is not ToolResultBlock:
             if role is _TOOL:
-                reason = "said by the user"
-                recorder.lost(message, "role", reason, kind="downgraded", severity="info")
+                reason = because("sent_as_user")
+                recorder.lost(message, "role", reason, kind="downgraded")
         elif role is _USER and _is_result(block, recorder.dialect):
-            recorder.lost(message, "role", "results stand apart", kind="moved", severity="info")
+            recorder.lost(message, "role", because("results_apart"), kind="moved")

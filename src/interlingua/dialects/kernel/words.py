@@ -27,6 +27,7 @@ from interlingua.model.exchange import ErrorKind
 from interlingua.model.losses import LossKind, Severity
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageMetadata, StopReason
+from interlingua.model.reasons import because
 
 # -- data URLs ------------------------------------------------------------------------------------
 
@@ -179,7 +180,7 @@ class StopWords(NamedTuple):
             word = self.cut
         if read(word) is not reason:
             severity: Severity = "info" if reason is None else "warning"
-            approximation = f"said as {word}"
+            approximation = because("sent_as", value=word)
             recorder.lost(message, "metadata.stop_reason", approximation, "approximated", severity)
         return word
 
@@ -195,11 +196,11 @@ def compaction_as_text(block: CompactionBlock, recorder: LossRecorder) -> TextBl
     where there is nothing that anybody but its issuer could read."""
     if not block.text:
         if block.data is None:
-            recorder.dropped(block, "a compaction that failed says nothing", "info")
+            recorder.dropped(block, because("compaction_failed"))
         else:
-            recorder.dropped(block, "history that only its issuer can read", "error")
+            recorder.dropped(block, because("compaction_encrypted"))
         return None
-    recorder.lost(block, None, "compacted history is said as labelled text", kind="downgraded")
+    recorder.lost(block, None, because("compaction_as_text"), kind="downgraded")
     if block.raw is not None:
         recorder.unwritten_raw(block, block.raw)
     text = TextBlock(SUMMARY.format(block.text), cache=block.cache)
@@ -214,7 +215,7 @@ def write_unknown(
     said these fields."""
     part = block.raw.get(recorder.dialect)
     if type(part) is not dict:
-        recorder.dropped(block, "another dialect's")
+        recorder.dropped(block, because("unknown_block"))
         return None
     recorder.unwritten(block, written)
     return part
@@ -222,7 +223,7 @@ def write_unknown(
 
 def speech_as_text(block: AudioBlock, recorder: LossRecorder) -> TextBlock:
     """The transcript of a spoken answer, for a dialect whose answers are not spoken."""
-    reason = "answers have no sound here; its transcript is said as text"
+    reason = because("audio_as_transcript")
     recorder.lost(block, None, reason, kind="downgraded")
     if block.raw is not None:
         recorder.unwritten_raw(block, block.raw)
@@ -292,7 +293,7 @@ def placeholder(
     value: Message | ToolResultBlock, recorder: LossRecorder, kind: LossKind = "approximated"
 ) -> str:
     """The text of a message or result of which nothing can be said."""
-    reason = "nothing of it can be said; a placeholder stands in its place"
+    reason = because("message_replaced")
     recorder.lost(value, "content", reason, kind=kind)
     return PLACEHOLDER
 

@@ -68,6 +68,7 @@ from interlingua.model.blocks import (
 from interlingua.model.ids import is_synthetic_tool_id, synthetic_tool_id
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata
+from interlingua.model.reasons import because
 
 _WRITTEN_IMAGE = frozenset({"source", "media_type"})
 
@@ -90,13 +91,13 @@ def read_shown_image(data: Any) -> ImageBlock:
 def write_image(block: ImageBlock, recorder: LossRecorder) -> str | None:
     source = block.source
     if source.kind != "base64" or source.data is None:
-        recorder.dropped(block, "an image has to come with its data")
+        recorder.dropped(block, because("image_inline_only"))
         return None
     if (url := url_of(NAME, block)) is not None:
         recorder.unwritten(block, _WRITTEN_IMAGE)
         return url
     if block.media_type not in (None, IMAGE_STARTS.get(source.data[:4])):
-        recorder.lost(block, "media_type", "the data has to tell it", severity="info")
+        recorder.lost(block, "media_type", because("type_by_data"))
     recorder.unwritten(block, _WRITTEN_IMAGE)
     return source.data
 
@@ -104,7 +105,7 @@ def write_image(block: ImageBlock, recorder: LossRecorder) -> str | None:
 def write_shown_image(block: ImageBlock, recorder: LossRecorder) -> str | None:
     if "shown" in spelling_of(NAME, block.raw):
         return write_image(block, recorder)
-    recorder.dropped(block, "an answer shows no images")
+    recorder.dropped(block, because("answer_without_images"))
     return None
 
 
@@ -159,7 +160,7 @@ def _read_call(wire: Wire, origin: Any, ordinal: int, found: list[Diagnostic]) -
 
 def write_call(call: ToolUseBlock, recorder: LossRecorder) -> Wire | None:
     if call.executor != "client":
-        recorder.dropped(call, "the server runs no tools")
+        recorder.dropped(call, because("no_hosted_tools"))
         return None
     if call.raw is None and _is_usual(call):
         return {"id": call.id, "function": {"name": call.name, "arguments": call.input}}
@@ -176,7 +177,7 @@ _WRITTEN = frozenset({"text"})
 
 def write_text(block: model.TextBlock, recorder: LossRecorder) -> str | None:
     if not block.text:
-        recorder.dropped(block, "empty", "info")
+        recorder.dropped(block, because("empty"))
         return None
     if block.signature or block.citations or block.cache or block.raw or block.phase:
         recorder.unwritten(block, _WRITTEN)
@@ -185,14 +186,14 @@ def write_text(block: model.TextBlock, recorder: LossRecorder) -> str | None:
 
 def write_thinking(block: model.ThinkingBlock, recorder: LossRecorder) -> str | None:
     if not block.text:
-        recorder.dropped(block, "nothing of it can be read")
+        recorder.dropped(block, because("encrypted_foreign"))
         return None
     recorder.unwritten(block, _WRITTEN)
     return block.text
 
 
 def write_refusal(block: model.RefusalBlock, recorder: LossRecorder) -> str:
-    recorder.lost(block, None, "said as text", kind="downgraded")
+    recorder.lost(block, None, because("sent_as_text"), kind="downgraded")
     return block.text
 
 
@@ -206,7 +207,7 @@ def write_document(block: model.DocumentBlock, recorder: LossRecorder) -> str | 
     if text is None:
         recorder.dropped(block)
     else:
-        recorder.lost(block, None, "said as text", kind="downgraded")
+        recorder.lost(block, None, because("sent_as_text"), kind="downgraded")
     return text
 
 
@@ -379,7 +380,7 @@ def write_message(message: Message, recorder: LossRecorder, is_answer: bool = Fa
     out: Wire = {}
     (ANSWER if is_answer else MESSAGE).write(parts, out, raw_of(NAME, raw), QUIET)
     if role is _DEVELOPER and out.get("role") == "system":
-        recorder.lost(message, "role", "instructions have one level", kind="downgraded")
+        recorder.lost(message, "role", because("instructions_one_level"), kind="downgraded")
     return out if raw is None else restore_raw(out, message, raw, recorder, "metadata.provider_raw")
 
 
@@ -428,13 +429,13 @@ def write_parts(
         if rank == 0:
             thoughts.append(block)
         elif rank == 1 and ranked[1]:
-            reason = "joined to the text before it"
-            recorder.lost(block, None, reason, kind="approximated", severity="info")
+            reason = because("joined")
+            recorder.lost(block, None, reason, kind="approximated")
         ranked[rank].append(item)
     if len(thoughts) > 1:
-        reason = "a message has one thought; joined with the others"
+        reason = because("joined")
         for thought in thoughts:
-            recorder.lost(thought, None, reason, kind="approximated", severity="info")
+            recorder.lost(thought, None, reason, kind="approximated")
     text, thinking = JOINERS.get(role, JOINER).join(ranked[1]), "\n".join(ranked[0])
     return Parts(role, text or None, thinking or None, ranked[2] or None, ranked[3] or None)
 
@@ -449,8 +450,8 @@ def _report_moved(content: tuple[Block, ...], recorder: LossRecorder) -> None:
     for block in reversed(content):
         rank = _WRITERS.get(type(block), (1, None))[0]
         if rank > least:
-            reason = "a message has one text; all else stands beside it"
-            recorder.lost(block, None, reason, kind="moved", severity="info")
+            reason = because("order_fixed")
+            recorder.lost(block, None, reason, kind="moved")
         least = min(least, rank)
 
 
@@ -468,7 +469,7 @@ def _write_result(block: ToolResultBlock, calls: OpenCalls, recorder: LossRecord
     if block.is_error:
         parts.content = ERROR_MARK + (parts.content or "")
         if "marked" not in spelling_in(own_raw):
-            reason = "said by a mark before the text"
+            reason = because("error_marked")
             recorder.lost(block, "is_error", reason, kind="downgraded")
     if block.cache is not None:
         recorder.lost(block, "cache")

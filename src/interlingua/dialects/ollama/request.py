@@ -23,6 +23,7 @@ from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.ollama.messages import read_messages, write_messages
 from interlingua.dialects.ollama.tables import EFFORTS, MOST_LOGPROBS, NAME, NUMBERS
 from interlingua.model.exchange import Options, Reasoning, Request, ResponseFormat
+from interlingua.model.reasons import because
 from interlingua.model.tools import ToolDefinition
 
 # -- numbers --------------------------------------------------------------------------------------
@@ -35,7 +36,7 @@ def _is_whole(number: float) -> bool:
 def _write_top_k(options: Any, recorder: LossRecorder) -> int:
     """The server takes whole numbers only."""
     number: float = options.top_k
-    recorder.lost(options, "top_k", "out of range", kind="approximated")
+    recorder.lost(options, "top_k", because("out_of_range"), kind="approximated")
     return round(number)
 
 
@@ -56,7 +57,9 @@ def _write_format(options: Any, recorder: LossRecorder) -> Any:
         recorder.unwritten(response_format, frozenset({"kind", "schema"}))
         return response_format.schema
     if response_format.kind not in ("json", "text"):
-        recorder.lost(options, "response_format.kind", "it has no schema", kind="approximated")
+        recorder.lost(
+            options, "response_format.kind", because("json_without_schema"), kind="approximated"
+        )
     recorder.unwritten(response_format, frozenset({"kind"}))
     return "json" if response_format.kind in ("json", "json_schema") else None
 
@@ -78,22 +81,22 @@ def _write_think(options: Any, recorder: LossRecorder) -> bool | str:
     reasoning: Reasoning = options.reasoning
     think = _think(options, reasoning, recorder)
     if reasoning.budget_tokens is not None:
-        recorder.lost(options, "reasoning.budget_tokens", "thinking has no budget here")
+        recorder.lost(options, "reasoning.budget_tokens", because("no_thinking_budget"))
     if reasoning.mode not in (None, "on", "off"):
-        reason = "it thinks, or it does not"
+        reason = because("thinking_on_or_off")
         recorder.lost(options, "reasoning.mode", reason, kind="approximated")
     if reasoning.visible is not None and think is not True:
-        reason = "what a model thinks is shown whenever it does"
-        recorder.lost(options, "reasoning.visible", reason, severity="info")
+        reason = because("thinking_shown")
+        recorder.lost(options, "reasoning.visible", reason)
     elif reasoning.visible is False:
-        recorder.lost(options, "reasoning.visible", "thinking cannot be hidden")
+        recorder.lost(options, "reasoning.visible", because("thinking_not_hidden"))
     return think
 
 
 def _think(options: Options, reasoning: Reasoning, recorder: LossRecorder) -> bool | str:
     if reasoning.mode == "off":
         if reasoning.effort is not None:
-            recorder.lost(options, "reasoning.effort", "thinking is off")
+            recorder.lost(options, "reasoning.effort", because("thinking_off"))
         return False
     if reasoning.effort is None:
         return True
@@ -102,7 +105,9 @@ def _think(options: Options, reasoning: Reasoning, recorder: LossRecorder) -> bo
         recorder.lost(options, "reasoning.effort")
         return True
     if word != reasoning.effort:
-        recorder.lost(options, "reasoning.effort", f"said as {word}", kind="approximated")
+        recorder.lost(
+            options, "reasoning.effort", because("sent_as", value=word), kind="approximated"
+        )
     return word
 
 
@@ -118,7 +123,9 @@ def _read_logprobs(wire: Wire) -> Reading:
 def _write_logprobs(options: Any, recorder: LossRecorder) -> Wire:
     most: int = options.logprobs
     if most > MOST_LOGPROBS:
-        recorder.lost(options, "logprobs", f"said as {MOST_LOGPROBS}", kind="approximated")
+        recorder.lost(
+            options, "logprobs", because("sent_as", value=MOST_LOGPROBS), kind="approximated"
+        )
         most = MOST_LOGPROBS
     return {"logprobs": True, "top_logprobs": most} if most else {"logprobs": True}
 
@@ -159,7 +166,7 @@ def read_tool(wire: Any) -> ToolDefinition:
 
 
 def write_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
-    return write_function(tool, TOOL, recorder, "the server runs no tools")
+    return write_function(tool, TOOL, recorder, because("no_hosted_tools"))
 
 
 def read_request(wire: Wire, model: str | None = None, stream: bool | None = None) -> Request:

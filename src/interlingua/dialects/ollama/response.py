@@ -29,6 +29,7 @@ from interlingua.model.blocks import Block
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, StopReason, Usage
+from interlingua.model.reasons import because
 
 PROMPT, OUTPUT = "prompt_eval_count", "eval_count"
 
@@ -40,7 +41,7 @@ def _write_prompt(usage: Any, recorder: LossRecorder) -> int | None:
         if getattr(usage, name) is not None:
             recorder.lost(usage, name)
     if fresh is not None and fresh != prompt:
-        reason = "the whole prompt is said as one number"
+        reason = because("cached_included")
         recorder.lost(usage, "input_tokens", reason, kind="approximated")
     return None if fresh is None else prompt
 
@@ -84,7 +85,7 @@ def _read_text(value: Any) -> Reading:
 
 
 def _write_status(error: Any, recorder: LossRecorder) -> None:
-    recorder.lost(error, "status", "said by the HTTP status", severity="info")
+    recorder.lost(error, "status", because("status_in_http"))
 
 
 ERROR = Table(
@@ -117,7 +118,7 @@ def error_of(wire: Wire) -> ProviderError:
 def write_error(response: Response, error: ProviderError, recorder: LossRecorder) -> Wire:
     out = ERROR.write_value(error, recorder)
     if kind_of(error.message, out.get("status")) is not error.kind:
-        recorder.lost(error, "kind", "told by its words alone", kind="approximated")
+        recorder.lost(error, "kind", because("error_by_text"), kind="approximated")
     unwritten_answer(response, recorder)
     return restore_raw(out, response, response.raw, recorder)
 
@@ -219,7 +220,7 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
     if metadata.logprobs:
         out["logprobs"] = write_tokens(metadata, NAME)
     for other in response.alternatives:
-        recorder.lost(other, None, "there is one answer only")
+        recorder.lost(other, None, because("one_choice"))
     body = Body(metadata.response_model, metadata.status is not MessageStatus.PARTIAL)
     BODY.write(body, out, own_raw, QUIET)
     return out if response.raw is None else restore_raw(out, response, response.raw, recorder)

@@ -32,6 +32,7 @@ from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseB
 from interlingua.model.ids import is_synthetic_tool_id, synthetic_tool_id
 from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic
+from interlingua.model.reasons import because
 
 # -- calls, as tables -----------------------------------------------------------------------------
 
@@ -65,7 +66,7 @@ def _call(kind: str, *inner: Field, more: tuple[Field, ...] = (), silent: tuple[
     return Table(ToolUseBlock, *known, beside=_BESIDE, silent=(*_SILENT, *silent), blank=True)
 
 
-_AS_FUNCTION = fields.lost("call_type", "sent as a function call", kind="downgraded")
+_AS_FUNCTION = fields.lost("call_type", because("custom_call_as_function"), kind="downgraded")
 _CALLS = {
     "function": _call("function", _ARGUMENTS, more=(_AS_FUNCTION,), silent=()),
     "custom": _call("custom", _INPUT, silent=("call_type", "raw_arguments")),
@@ -307,7 +308,7 @@ def _write_result(block: ToolResultBlock, id: str, to: WriteContext) -> Wire:
     written = content.write_content(block.content, to.t.parts["tool"], to, spelling)
     if block.is_error:
         if not spelling.get("marked"):
-            to.recorder.lost(block, "is_error", "said by a mark before the text", "downgraded")
+            to.recorder.lost(block, "is_error", because("error_marked"), "downgraded")
         written = _marked(written, spelling)
     if written is not None:
         wire["content"] = written
@@ -350,7 +351,7 @@ def _write_result_cache(
     if last is None or "part" not in to.t.cache.positions or any(key in last for key in MARKS):
         to.recorder.lost(block, "cache")
         return
-    to.recorder.lost(block, "cache", "set on its last part", "moved", "info")
+    to.recorder.lost(block, "cache", because("cache_on_part"), "moved")
     content.write_cache(last, block, to, "part", spelling)
     wire["content"] = [*parts[:-1], last]
 
@@ -411,5 +412,5 @@ def pairs(
     calls = [block for block in blocks if type(block) is ToolUseBlock]
     found = [(call, results.pop(call.id, None)) for call in calls]
     for stray in results.values():
-        recorder.dropped(stray, "its call is not there")
+        recorder.dropped(stray, because("result_without_call_dropped"))
     return found

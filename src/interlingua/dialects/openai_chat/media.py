@@ -23,6 +23,7 @@ from interlingua.dialects.openai_chat.tables import (
 )
 from interlingua.model import blocks as model
 from interlingua.model.blocks import DocumentBlock, MediaBlock, Source
+from interlingua.model.reasons import because
 
 Fields = dict[str, Any]
 
@@ -138,7 +139,7 @@ def _write_image(block: model.ImageBlock, to: WriteContext, spelling: Wire) -> A
     held = held if type(held) is dict else {"url": held}
     if detail in (to.t.words["detail"] or ()) or spelling.get("detail") == detail:
         return {**held, "detail": detail}
-    to.recorder.lost(block, "detail", f"no detail is called {detail!r}")
+    to.recorder.lost(block, "detail", because("detail_unsupported", detail=detail))
     return held
 
 

@@ -36,6 +36,7 @@ from interlingua.model import blocks as model
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.message import EFFORTS, NO_METADATA, Changes, Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata
+from interlingua.model.reasons import because
 
 _ASSISTANT, _TOOL = Role.ASSISTANT, Role.TOOL
 _PLAIN_ROLES = {"system": Role.SYSTEM, "developer": Role.DEVELOPER, "user": Role.USER}
@@ -337,13 +338,13 @@ class AssistantWriter:
                 self._leave_out(block)
                 continue
             if order.index(position) < reached:
-                self.recorder.lost(block, None, "the wire has an order of its own", "moved", "info")
+                self.recorder.lost(block, None, because("order_fixed"), "moved")
             reached = max(order.index(position), reached)
             self.slots[position].append(block)
 
     def _leave_out(self, block: Block) -> None:
         if isinstance(block, _THOUGHTS) and not self.t.answer and self.t.host.replay == "calls":
-            self.recorder.dropped(block, "the host takes thinking back with calls only", "info")
+            self.recorder.dropped(block, because("thinking_with_calls"))
         else:
             self.recorder.dropped(block)
 
@@ -439,8 +440,8 @@ class AssistantWriter:
         for block in refusals:
             self.recorder.unwritten(block, frozenset({"text"}))
         for block in refusals[1:]:
-            reason = "joined with the refusal before it"
-            self.recorder.lost(block, None, reason, "approximated", "info")
+            reason = because("joined")
+            self.recorder.lost(block, None, reason, "approximated")
         return "".join([block.text for block in refusals])
 
     def images(self, blocks: list[Any]) -> list[Any]:
@@ -454,7 +455,7 @@ class AssistantWriter:
         if not self.t.answer and not spelling_in(own_raw).get("spoken"):
             if source.kind == "base64":
                 audio, own_raw = {"id": own_raw["id"]}, {}
-                self.recorder.lost(block, "source", "sent by its id", "approximated", "info")
+                self.recorder.lost(block, "source", because("sent_by_id"), "approximated")
             self.recorder.unwritten(block, frozenset({"source"}))
             return restore(audio, own_raw)
         if source.kind == "base64" and source.data:
@@ -685,7 +686,7 @@ def _write_any_turn(message: Message, word: str, to: WriteContext) -> Wire:
     t, recorder = to
     content, raw = message.content, message.metadata.provider_raw
     if word == "developer" and not t.host.developer:
-        recorder.lost(message, "role", "there is no such role; sent as system", "downgraded")
+        recorder.lost(message, "role", because("instructions_one_level"), "downgraded")
         word = "system"
     own_raw = raw_of(t.name, raw)
     wire: Wire = {"role": word}

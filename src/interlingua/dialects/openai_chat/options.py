@@ -17,6 +17,7 @@ from interlingua.dialects.openai_chat import tables
 from interlingua.dialects.openai_chat.tables import CHOICES, MARKS, NAMES, Tables, WriteContext
 from interlingua.dialects.openai_chat.text import read_marks, write_cache
 from interlingua.model.exchange import EFFORTS, Options, Reasoning, ToolChoice
+from interlingua.model.reasons import because
 
 # -- words, lists and numbers ---------------------------------------------------------------------
 
@@ -25,7 +26,7 @@ def _modalities(words: frozenset[str]) -> Field:
     def write(options: Any, recorder: LossRecorder) -> list[str] | None:
         known = [word for word in options.modalities if word in words]
         if len(known) < len(options.modalities):
-            recorder.lost(options, "modalities", "not all of them exist here", "approximated")
+            recorder.lost(options, "modalities", because("modalities_cut"), "approximated")
         return known if known or not options.modalities else None
 
     return kernel.strings("modalities", "modalities")._replace(write=write)
@@ -46,7 +47,7 @@ def _bias(floats: bool) -> Field:
         whole = {token: round(value) for token, value in bias.items()}
         if whole == bias or not floats:
             if whole != bias:
-                recorder.lost(options, "logit_bias", "sent in whole numbers", "approximated")
+                recorder.lost(options, "logit_bias", because("rounded"), "approximated")
             return whole
         return bias
 
@@ -254,7 +255,9 @@ def _write_reasoning(options: Options, to: WriteContext, spelling: Wire, wire: W
     if is_usual or spelled in ("object", "both"):
         wire["reasoning"] = _write_object(reasoning, spelling)
         if vague:
-            recorder.lost(options, "reasoning.mode", "it is on, or off", kind="approximated")
+            recorder.lost(
+                options, "reasoning.mode", because("thinking_on_or_off"), kind="approximated"
+            )
         if spelled == "both" and "effort" in wire["reasoning"]:
             wire["reasoning_effort"] = wire["reasoning"]["effort"]
         return
@@ -263,7 +266,7 @@ def _write_reasoning(options: Options, to: WriteContext, spelling: Wire, wire: W
         return
     switch, is_off = spelling.get("switch") or t.host.switch, reasoning.mode == "off"
     if reasoning.effort is None and not is_off and switch is None:
-        recorder.lost(options, "reasoning", "thinking is asked for by an effort only")
+        recorder.lost(options, "reasoning", because("thinking_by_effort"))
         return
     for name in ("budget_tokens", "visible"):
         if getattr(reasoning, name) is not None:
@@ -273,11 +276,13 @@ def _write_reasoning(options: Options, to: WriteContext, spelling: Wire, wire: W
     if is_off and switch is None:
         wire["reasoning_effort"] = "none"
         if reasoning.effort is not None:
-            recorder.lost(options, "reasoning.effort", "thinking is off")
+            recorder.lost(options, "reasoning.effort", because("thinking_off"))
     elif switch is not None and (is_off or not reasoning.effort or "switch" in spelling):
         wire[switch] = _write_switch(switch, not is_off, spelling)
     if vague:
-        reason = "it is on, or off" if reasoning.effort is None else "the effort says how much"
+        reason = (
+            because("thinking_on_or_off") if reasoning.effort is None else because("effort_decides")
+        )
         recorder.lost(options, "reasoning.mode", reason, kind="approximated")
 
 

@@ -36,6 +36,7 @@ from interlingua.dialects.openai_chat.text import read_marks, write_cache
 from interlingua.model.base import Raw
 from interlingua.model.exchange import Options, Request
 from interlingua.model.message import Message
+from interlingua.model.reasons import because
 from interlingua.model.tools import ToolDefinition
 
 # -- tools ----------------------------------------------------------------------------------------
@@ -153,7 +154,7 @@ def write_tool(tool: ToolDefinition, to: WriteContext) -> Wire | None:
         return _write_server_tool(tool, to)
     t, is_custom = to.t, tool.kind == "custom"
     if is_custom and not (t.custom_tools or spelling_of(t.name, tool.raw).get("stood")):
-        to.recorder.lost(tool, None, "there are no tools that take free text")
+        to.recorder.lost(tool, None, because("custom_tool_unsupported"))
         return None
     wire = {"type": tool.kind} if tool.raw is None else {}
     return _written(_table(tool.kind, t.deferred_tools), wire, tool, to)
@@ -167,7 +168,7 @@ def _written(table: Table, wire: Wire, tool: ToolDefinition, to: WriteContext) -
 def _write_server_tool(tool: ToolDefinition, to: WriteContext) -> Wire | None:
     own = to.t.server_tools is not None and tool.kind.startswith(to.t.server_tools)
     if tool.executor != "provider" or not (own or spelling_of(to.t.name, tool.raw).get("stood")):
-        to.recorder.lost(tool, None, "a tool that only its own service knows")
+        to.recorder.lost(tool, None, because("vendor_tool_unknown"))
         return None
     if tool.name != tool.kind:
         to.recorder.lost(tool, "name")
@@ -251,7 +252,7 @@ def _settle(wire: Wire, request: Request, host: Host, recorder: LossRecorder) ->
     rest = (request.raw or {}).get(recorder.dialect) or {}
     for word in sorted(LIMITS & rest.keys()):  # limits beside the one that was read
         if wire.get(word, wire.get(host.max_tokens)) != rest[word]:
-            recorder.lost(request, f"raw.{recorder.dialect}.{word}", "the host takes one limit")
+            recorder.lost(request, f"raw.{recorder.dialect}.{word}", because("one_limit"))
     if host.stream_usage and request.options.stream:
         wire["stream_options"] = {"include_usage": True, **(wire.get("stream_options") or {})}
 

@@ -34,6 +34,7 @@ from interlingua.model.blocks import Block, RefusalBlock, ToolResultBlock, ToolU
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, StopReason
+from interlingua.model.reasons import because
 
 _COMPLETE, _END_TURN, _TOOL_USE = MessageStatus.COMPLETE, StopReason.END_TURN, StopReason.TOOL_USE
 
@@ -68,7 +69,9 @@ def write_stop(message: Message, to: WriteContext, own_raw: Wire) -> str | None:
     reason, word = message.metadata.stop_reason, own_word(message.metadata, t.name)
     if reason is None:
         if not t.null_stop and not kernel.was_absent(own_raw, "finish_reason"):
-            recorder.lost(message, "metadata.stop_reason", "sent as 'stop'", "approximated")
+            recorder.lost(
+                message, "metadata.stop_reason", because("stop_reason_as_stop"), "approximated"
+            )
         return None if t.null_stop else "stop"
     stood = word is not None and (word in t.stops.words or spelling_in(own_raw).get("word") == word)
     if stood and read_stop(word, message.content) is reason:
@@ -78,7 +81,9 @@ def write_stop(message: Message, to: WriteContext, own_raw: Wire) -> str | None:
     if reason is StopReason.OTHER and lacks_stop_reason(message.metadata):
         nearest = "length"
     if read_stop(nearest, message.content) is not reason:
-        recorder.lost(message, "metadata.stop_reason", f"sent as {nearest!r}", "approximated")
+        recorder.lost(
+            message, "metadata.stop_reason", because("sent_as", value=nearest), "approximated"
+        )
     return nearest
 
 
@@ -307,7 +312,7 @@ def _write_choice(index: int, message: Message, to: WriteContext) -> Wire:
     if metadata.logprobs:
         choice["logprobs"] = {"content": write_tokens(metadata, to.t.name)}
     if index and metadata.usage is not None:
-        recorder.lost(message, "metadata.usage", "usage is said once for all choices")
+        recorder.lost(message, "metadata.usage", because("usage_once"))
     if metadata.status is not _COMPLETE:
         recorder.lost(message, "metadata.status", severity="info")
     return restore(choice, preserved, fillers) if preserved else {**fillers, **choice}

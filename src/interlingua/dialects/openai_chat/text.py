@@ -30,6 +30,7 @@ from interlingua.dialects.openai_chat.media import Fields, Part, part_of
 from interlingua.dialects.openai_chat.tables import MARKS, Tables, WriteContext
 from interlingua.model import blocks as model
 from interlingua.model.blocks import Block, Cache, Citation, DocumentBlock, TextBlock, UnknownBlock
+from interlingua.model.reasons import because
 
 Granted = frozenset[str]
 _MARKED_BY = frozenset(MARKS)
@@ -94,7 +95,7 @@ def write_cache(wire: Wire, value: Any, to: WriteContext, position: str, spellin
     else:
         ttl = marks.ttls.get(cache.ttl) if cache.ttl is not None else None
         if ttl != cache.ttl:
-            reason = f"no cache lives {cache.ttl} here"
+            reason = because("cache_ttl_unsupported", ttl=cache.ttl)
             to.recorder.lost(value, "cache.ttl", reason, "approximated")
         wire.update(marks.mark(ttl))
 
@@ -233,7 +234,7 @@ def write_unknown(block: UnknownBlock, to: WriteContext) -> list[Any]:
     """What this dialect did not know goes home unchanged."""
     own_raw = block.raw.get(to.t.name)
     if type(own_raw) is not dict:
-        to.recorder.dropped(block, "only its own dialect understands it")
+        to.recorder.dropped(block, because("unknown_block"))
         return []
     if block.cache is not None:
         to.recorder.lost(block, "cache")
@@ -249,7 +250,7 @@ def _write_other(block: Block, granted: Granted, to: WriteContext) -> list[Any]:
     if type(block) is not DocumentBlock or block.source.kind not in ("text", "blocks"):
         to.recorder.dropped(block)
         return []
-    to.recorder.lost(block, None, "a document of text is sent as text", "downgraded")
+    to.recorder.lost(block, None, because("document_as_text"), "downgraded")
     if block.source.kind == "text":
         return [{"type": "text", "text": block.source.data or ""}]
     return write_parts(block.source.content or (), granted, to)
@@ -438,9 +439,9 @@ def _write_answer(
         return parts
     texts = [block for block in blocks if type(block) is TextBlock]
     for block in texts[1:]:
-        to.recorder.lost(block, None, "joined with the text before it", "approximated", "info")
+        to.recorder.lost(block, None, because("joined"), "approximated")
     if len(texts) == 1 and not texts[0].text:
-        to.recorder.lost(texts[0], None, "empty content is no text", severity="info")
+        to.recorder.lost(texts[0], None, because("empty"))
     return "".join([part["text"] for part in parts])
 
 
@@ -560,8 +561,8 @@ def _write_range(citation: Citation, offset: int, recorder: LossRecorder) -> Wir
         return {}
     if start == 0 == end:
         for field in ("start", "end"):
-            reason = "0 to 0 says that there is no range"
-            recorder.lost(citation, field, reason, "approximated", "info")
+            reason = because("citation_no_range")
+            recorder.lost(citation, field, reason, "approximated")
     first = start if start is not None else end or 0
     last = end if end is not None else first
     return {"start_index": first + offset, "end_index": last + offset}

@@ -30,6 +30,7 @@ from interlingua.dialects.openai_chat.tables import MARKS, SERVER_CALL, Tables, 
 from interlingua.model import blocks as model
 from interlingua.model.base import Raw
 from interlingua.model.blocks import Block, RedactedThinkingBlock, ThinkingBlock, UnknownBlock
+from interlingua.model.reasons import because
 
 BLOCKS, KEY = "thinking_blocks", "reasoning_details"
 STRINGS = ("reasoning_content", "reasoning")
@@ -155,7 +156,7 @@ def _account(blocks: Sequence[Block], has_place: bool, recorder: LossRecorder) -
         if astuple(block)[1:] != _TEXT_ALONE:
             recorder.unwritten(block, _TEXT)
         if not first:
-            recorder.lost(block, None, "joined with the thinking before it", "approximated", "info")
+            recorder.lost(block, None, because("joined"), "approximated")
         first = False
 
 

@@ -61,6 +61,7 @@ from interlingua.model.blocks import (
     UnknownBlock,
 )
 from interlingua.model.ids import is_synthetic_tool_id, synthetic_tool_id
+from interlingua.model.reasons import because
 
 # -- hosted tools ---------------------------------------------------------------------------------
 
@@ -78,8 +79,8 @@ _SHOT = Table(ImageBlock, fields.constant("type", _NO_SHOT["type"]), silent=PICT
 def report_error_mark(block: ToolResultBlock, recorder: LossRecorder) -> None:
     """It is no loss where the wire itself had the mark."""
     if "mark" not in own_spelling(block.raw):
-        reason = "the wire has no flag for it; the text says it"
-        recorder.lost(block, "is_error", reason, kind="downgraded", severity="info")
+        reason = because("error_in_text")
+        recorder.lost(block, "is_error", reason, kind="downgraded")
 
 
 # -- what results consist of ----------------------------------------------------------------------
@@ -323,7 +324,7 @@ def read_generated(item: Wire) -> ImageBlock:
 def write_generated(block: ImageBlock, recorder: LossRecorder) -> Wire | None:
     """An image that a model made."""
     if block.source.kind != "base64":
-        recorder.dropped(block, "a generated image is sent with its data only")
+        recorder.dropped(block, because("image_inline_only"))
         return None
     item: Wire = {"type": "image_generation_call", "result": block.source.data or ""}
     word = IMAGE_FORMATS.write(block.media_type) if block.media_type is not None else None
@@ -429,7 +430,7 @@ def write_call(block: ToolUseBlock, recorder: LossRecorder) -> Wire | None:
     word = tables.CALL_TYPES.write(block.call_type) if block.call_type is not None else None
     if word is None:
         if block.executor != "client":
-            recorder.dropped(block, "tools that a provider runs do not cross vendors")
+            recorder.dropped(block, because("hosted_tool_foreign"))
             return None
         if block.call_type is not None:
             recorder.lost(block, "call_type")
@@ -476,7 +477,7 @@ def _write_input(item: Wire, block: ToolUseBlock, kind: CallKind, recorder: Loss
         if input or "bare" not in spelling:
             item[kind.inside] = input
     elif kind.name is None and (len(input) != 1 or type(input.get("input")) is not str):
-        recorder.lost(block, "input", "free text is all that a custom tool takes", "approximated")
+        recorder.lost(block, "input", because("custom_tool_text_only"), "approximated")
         item["input"] = to_text(input)
     else:
         for key, value in input.items():
@@ -604,7 +605,7 @@ def _write_mixed(
     if block.is_error:
         report_error_mark(block, recorder)
     elif content and type(content[0]) is TextBlock and content[0].text.startswith(ERROR_MARK):
-        reason = "its text begins like that of a failed result"
+        reason = because("result_looks_failed")
         recorder.lost(block, "is_error", reason, kind="approximated")
     if block.cache is None and is_string(content) and "list" not in spelling:
         text = (ERROR_MARK if block.is_error else "") + (content[0].text if content else "")
@@ -627,7 +628,7 @@ def _write_parts(block: ToolResultBlock, recorder: LossRecorder) -> list[Wire]:
             last = each
     carries = last is not None and type(last) is not UnknownBlock
     if carries and parts[-1].pop(BREAKPOINT, None) is not None:
-        recorder.lost(last, "cache", "a breakpoint after the last part is the result's")
+        recorder.lost(last, "cache", because("cache_not_here"))
     if block.is_error:
         if parts and parts[0].get("type") == "input_text" and parts[0]["text"]:
             parts[0]["text"] = ERROR_MARK + parts[0]["text"]
@@ -637,5 +638,5 @@ def _write_parts(block: ToolResultBlock, recorder: LossRecorder) -> list[Wire]:
         if parts and (carries or last is None):
             parts[-1][BREAKPOINT] = write_cache(block, recorder)
         else:
-            recorder.lost(block, "cache", "nothing is there to carry it")
+            recorder.lost(block, "cache", because("cache_not_here"))
     return parts

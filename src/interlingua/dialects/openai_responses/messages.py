@@ -52,6 +52,7 @@ from interlingua.model.blocks import (
 from interlingua.model.ids import synthetic_tool_id
 from interlingua.model.message import Changes, Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata
+from interlingua.model.reasons import because
 from interlingua.model.tools import ToolDefinition
 
 MODEL_MESSAGE = MessageMetadata(protocol=NAME)
@@ -505,8 +506,8 @@ class ItemWriter:
             if type(block) is ToolResultBlock:
                 self.result(block, by_model=False)
             elif type(block) is UnknownBlock and NAME in block.raw:
-                reason = "items that are not known are read as the model's"
-                self.recorder.lost(message, "role", reason, kind="approximated", severity="info")
+                reason = because("unknown_as_assistant")
+                self.recorder.lost(message, "role", reason, kind="approximated")
                 self.unknown(block)
             else:
                 self.recorder.dropped(block)
@@ -548,7 +549,7 @@ class ItemWriter:
             case RedactedThinkingBlock() if thinking.is_compaction(block):
                 self.put(thinking.write_compaction(block, self.recorder), block)
             case RedactedThinkingBlock():
-                self.recorder.dropped(block, "only its issuer can read it")
+                self.recorder.dropped(block, because("issuer_only"))
             case CompactionBlock():
                 self.compaction(block)
             case ToolResultBlock():
@@ -606,11 +607,11 @@ class ItemWriter:
         """A message of the model as plain text."""
         self.parts = None
         if not block.text:
-            self.recorder.dropped(block, "text that is empty is not sent", severity="info")
+            self.recorder.dropped(block, because("empty"))
             return
         self.recorder.unwritten(block, _STRING_FIELDS)
         if type(block) is RefusalBlock:
-            self.recorder.lost(block, None, "a refusal is sent as text", kind="downgraded")
+            self.recorder.lost(block, None, because("refusal_as_text"), kind="downgraded")
         item: Wire = {"role": "assistant", "content": block.text}
         if type(block) is TextBlock and block.phase is not None:
             item["phase"] = block.phase
@@ -690,7 +691,7 @@ class ItemWriter:
         if word not in OUTPUTS:
             foreign = not own(block.raw) or name is None
             if by_model and (call_type in calls.HOLDS_RESULT or foreign):
-                self.recorder.dropped(block, "tools that a provider runs do not cross vendors")
+                self.recorder.dropped(block, because("hosted_tool_foreign"))
                 return
             word = tables.OUTPUT_OF.get(call_type, "function_call_output")
         if spelling.get("by") == "item":
@@ -749,8 +750,8 @@ def put_logprobs(message: Message, recorder: LossRecorder) -> Message:
     tokens = write_tokens(message.metadata, NAME)
     texts = [block for block in message.content if type(block) is TextBlock]
     if not texts:
-        reason = "there is no text to tell them of"
-        recorder.lost(message, "metadata.logprobs", reason, severity="info")
+        reason = because("logprobs_without_text")
+        recorder.lost(message, "metadata.logprobs", reason)
         return message
     last = next((each for each in reversed(texts) if _count(each)), texts[0])
     content: list[Block] = []

@@ -28,6 +28,7 @@ from interlingua.model.base import Raw, same
 from interlingua.model.blocks import TextBlock
 from interlingua.model.exchange import Continues, Options, Request
 from interlingua.model.message import Message, Role
+from interlingua.model.reasons import because
 
 _NO_OPTIONS = Request().options
 
@@ -205,7 +206,7 @@ def _write_unplaced(request: Request, writer: ItemWriter, recorder: LossRecorder
     assert request.continues is not None
     if writer.by_number:
         for id in writer.references.values():
-            recorder.lost(request.continues, "items", f"the place of {id} in the history is gone")
+            recorder.lost(request.continues, "items", because("item_place_lost", id=id))
         return
     position = 0
     for id in request.continues.items:

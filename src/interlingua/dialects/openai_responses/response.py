@@ -26,6 +26,7 @@ from interlingua.model.blocks import Block, RefusalBlock, TextBlock, ToolUseBloc
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
+from interlingua.model.reasons import because
 
 BODIES = ErrorBodies(tables.NAME, first="code", other=tables.ERROR)
 _DEMANDED = {"id": "resp_0", "model": "", **FILLERS}
@@ -167,7 +168,7 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
     if error is not None and not (is_begun or "failed" in own_spelling(response.raw)):
         return BODIES.write_failure(response, error, recorder)
     for other in response.alternatives:
-        recorder.lost(other, None, f"{NAME} has one answer only")
+        recorder.lost(other, None, because("one_choice"))
     if error is not None and error_message not in (None, error.message):
         recorder.lost(message, "metadata.error_message")
     return _write(response, message, error, recorder)
@@ -217,8 +218,8 @@ def _write_ending(out: Wire, response: Response, message: Message, recorder: Los
     again = ending(status, reason, content)
     for name, read_again, expected in zip(("stop_reason", "status"), again, meant, strict=True):
         if read_again is not expected:
-            why = f"reads as {read_again and read_again.value}"
-            recorder.lost(message, f"metadata.{name}", why, kind="approximated", severity="info")
+            why = because("read_as_note", value=read_again and read_again.value)
+            recorder.lost(message, f"metadata.{name}", why, kind="approximated")
 
 
 def _own_words(response: Response, message: Message) -> list[tuple[str | None, str | None]]:
@@ -272,7 +273,7 @@ def write_failed(error: ProviderError, recorder: LossRecorder) -> Wire:
     out = BODIES.write(error, recorder)
     if not own_spelling(error.raw) and error.code not in tables.ERROR_CODES:
         if error.code is not None:
-            recorder.lost(error, "code", "no code that a failed response may have")
+            recorder.lost(error, "code", because("error_code_unsupported"))
         limited = error.kind is ErrorKind.RATE_LIMIT
         out["code"] = "rate_limit_exceeded" if limited else "server_error"
         report_error_kind(error, error_kind(error.message, None, out["code"]), recorder)

@@ -42,6 +42,7 @@ from interlingua.model.blocks import (
     VideoBlock,
 )
 from interlingua.model.ids import synthetic_tool_id
+from interlingua.model.reasons import because
 
 # -- what is kept of items and parts --------------------------------------------------------------
 
@@ -163,7 +164,7 @@ def write_cache(value: Any, recorder: LossRecorder) -> Wire:
         return {"mode": "explicit", "ttl": ttl}
     if ttl is not None:
         known = " and ".join(sorted(tables.CACHE_TTLS))
-        reason = f"lifetimes here are {known}; its own default is used"
+        reason = because("cache_ttl_default", known=known)
         recorder.lost(value, "cache", reason, kind="approximated")
     return {"mode": "explicit"}
 
@@ -234,7 +235,7 @@ def _write_citations(block: Any, recorder: LossRecorder) -> list[Wire]:
 
 _TEXT = plain("text", "text", str)
 _NOTES = Field("annotations", ("citations",), _read_citations, _write_citations, fill=lambda _: [])
-_NO_PHASE = lost("phase", "only a model's text has one")
+_NO_PHASE = lost("phase", because("phase_role"))
 _TEXTS = {
     (kind, by_model): Table(
         TextBlock,
@@ -341,10 +342,11 @@ def write_source(
     elif source.kind == "file_id" and source.provider not in tables.FOREIGN_FILES:
         key = "file_id"
         if source.provider not in (None, tables.FILE_PROVIDER):
-            reason = "the wire does not say whose file it is"
-            recorder.lost(block, "source.provider", reason, "approximated", "info")
+            reason = because("file_owner_implied")
+            recorder.lost(block, "source.provider", reason, "approximated")
     else:
-        recorder.dropped(block, _NO_SOURCE.get(source.kind, "").format(source.provider) or None)
+        code = _NO_SOURCE.get(source.kind)
+        recorder.dropped(block, None if code is None else because(code))
         return None
     if block.media_type is not None:
         recorder.lost(block, "media_type")
@@ -352,8 +354,8 @@ def write_source(
 
 
 _NO_SOURCE = {
-    "file_id": "the file is known to {} alone",
-    "file_ref": "a path in the workspace means nothing to the provider",
+    "file_id": "file_foreign",
+    "file_ref": "file_not_loaded",
 }
 
 
@@ -445,10 +447,10 @@ def _text_as_file(block: DocumentBlock, recorder: LossRecorder) -> Wire | None:
     elif all(type(each) is TextBlock for each in inner):
         text = "\n".join([each.text for each in inner if type(each) is TextBlock])
     else:
-        recorder.dropped(block, "a document of other blocks than text has no place")
+        recorder.dropped(block, because("document_text_only"))
         return None
-    reason = "said as a plain text file"
-    recorder.lost(block, "source", reason, kind="approximated", severity="info")
+    reason = because("text_file")
+    recorder.lost(block, "source", reason, kind="approximated")
     if block.media_type not in (None, "text/plain"):
         recorder.lost(block, "media_type")
     data = b64encode(text.encode("utf-8", "surrogatepass")).decode()
@@ -494,7 +496,7 @@ def write_part(block: Block, recorder: LossRecorder, by_model: bool = False) -> 
         case UnknownBlock() if NAME in block.raw:
             return {key: each for key, each in own(block.raw).items() if key != "$form"}
         case UnknownBlock():
-            recorder.dropped(block, "only the dialect that read it can write it")
+            recorder.dropped(block, because("unknown_block"))
         case ImageBlock() | AudioBlock() | VideoBlock() | DocumentBlock() | RefusalBlock():
             recorder.dropped(block)
         case ThinkingBlock() | RedactedThinkingBlock() | ToolUseBlock() | ToolResultBlock():

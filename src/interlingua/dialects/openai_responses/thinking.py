@@ -26,6 +26,7 @@ from interlingua.dialects.openai_responses.text import (
     written,
 )
 from interlingua.model.blocks import Block, CompactionBlock, RedactedThinkingBlock, ThinkingBlock
+from interlingua.model.reasons import because
 
 _LISTS = {
     key: Table(
@@ -126,7 +127,7 @@ def write_reasoning(
     begun = spelling.get("item")
     if seed is None and begun is None and first.id is None and last.signature is None:
         for part in parts:
-            recorder.dropped(part, "thinking goes back with its id or its signature only")
+            recorder.dropped(part, because("unsigned_thinking"))
         return None
     item: Wire = {"type": "reasoning"}
     gone = spelling.get("item_absent", ())

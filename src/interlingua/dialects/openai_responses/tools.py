@@ -37,6 +37,7 @@ from interlingua.model.blocks import Executor
 from interlingua.model.exchange import Compaction, Continues, Options, Reasoning, ToolChoice
 from interlingua.model.losses import LossKind
 from interlingua.model.message import EFFORTS, Changes, Message
+from interlingua.model.reasons import because
 from interlingua.model.tools import ToolDefinition
 
 # -- options --------------------------------------------------------------------------------------
@@ -84,15 +85,15 @@ def _write_reasoning(options: Any, recorder: LossRecorder) -> Wire | None:
     if reasoning.visible is not None:
         out["summary"] = tables.SUMMARY if reasoning.visible else None
     if not out:
-        recorder.lost(reasoning, None, "thinking is asked for by an effort only")
+        recorder.lost(reasoning, None, because("thinking_by_effort"))
         return None
     if reasoning.effort is not None and (off or "effort" not in out):
-        recorder.lost(reasoning, "effort", "thinking is off" if off else None)
+        recorder.lost(reasoning, "effort", because("thinking_off") if off else None)
     if reasoning.budget_tokens is not None:
         recorder.lost(reasoning, "budget_tokens")
     if reasoning.mode is not None and not off:
         kind: LossKind = "dropped" if reasoning.effort is None else "approximated"
-        recorder.lost(reasoning, "mode", "thinking is asked for by an effort only", kind=kind)
+        recorder.lost(reasoning, "mode", because("thinking_by_effort"), kind=kind)
     return out
 
 
@@ -326,8 +327,8 @@ def _write_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
     own_raw, spelling, keys = own(raw), own_spelling(raw), tables.TOOLS.get(kind, ())
     is_own = kind in tables.KINDS and raw is not None and NAME in raw
     if not (is_own or kind in tables.BARE_TOOLS or spelling.get("kind") == kind):
-        reason = "tools that a vendor defines do not cross vendors"
-        recorder.lost(tool, None, reason, severity="error")
+        reason = because("vendor_tool_foreign")
+        recorder.lost(tool, None, reason)
         return None
     is_untyped = kind == "function" and "type" in spelling.get("absent", ())
     wire: Wire = {} if is_untyped else {"type": kind}
@@ -515,7 +516,9 @@ class Pending:
         for name in self.names:
             tool = next((t for t in self.tools if t.name == name and id(t) not in brought), None)
             if tool is None:
-                self.recorder.lost(self.message, "changes.tools_added", f"no tool is called {name}")
+                self.recorder.lost(
+                    self.message, "changes.tools_added", because("tool_undeclared", name=name)
+                )
                 continue
             brought.add(id(tool))
             found.append(tool)

@@ -13,6 +13,7 @@ from interlingua.model.blocks import Block, ToolUseBlock
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, Usage
+from interlingua.model.reasons import because
 from interlingua.transcripts.ag_ui.messages import (
     END,
     EVENTS,
@@ -89,8 +90,8 @@ def read_file(path: Path) -> Transcript:
     if not thread.entries and thread.id is None:
         raise TranscriptError(path, "it contains no events and no messages")
     if thread.running is not None:
-        reason = f"the run {thread.running} does not end"
-        report.add("dropped", f"line {last}", reason, "warning")
+        reason = because("run_unfinished", run=thread.running)
+        report.add("dropped", f"line {last}", reason)
     return _transcript(thread, OriginFile(path, path.name, size), report)
 
 
@@ -165,9 +166,11 @@ class _Reading:
             message = Message(ROLES[role], content, name if isinstance(name, str) else None)
             self._add(_with_raw(message, wire), entry, wire)
         else:
-            reason = f"expected a role of AG-UI, found {found(wire.get('role'))}"
+            reason = because(
+                "unreadable", error=f"expected a role of AG-UI, found {found(wire.get('role'))}"
+            )
             where = wire.get("id") if isinstance(wire.get("id"), str) else "$"
-            self._report.add("dropped", str(where), reason, "error")
+            self._report.add("dropped", str(where), reason)
 
     def _think(self) -> None:
         """Thinking that no answer followed."""

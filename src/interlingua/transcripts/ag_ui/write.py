@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus, Usage
+from interlingua.model.reasons import because
 from interlingua.transcripts.ag_ui.messages import NAME, NAMES, Part, folded, write_message
 from interlingua.transcripts.ag_ui.read import read_entries
 from interlingua.transcripts.format import Draft
@@ -42,8 +43,8 @@ def write_file(transcript: Transcript, name: str) -> Draft:
         data = _lines(thread.events(0), variant_of(name) == "stream")
     beside = transcript.details.get("beside") if transcript.format == NAME else None
     if beside:
-        reason = f"{beside} events without message content are left out"
-        report.add("dropped", "$.details.beside", reason, "warning")
+        reason = because("events_left_out", count=beside)
+        report.add("dropped", "$.details.beside", reason)
     transcript.report_left_out(report)
     return Draft({name: data}, report)
 
@@ -159,7 +160,7 @@ def _around(
 
 
 def _report_dropped(report: Report, at: int, message: Message, what: str) -> None:
-    reason = f"AG-UI cannot represent {what}; it is kept as extra data"
+    reason = because("kept_as_extra", what=what)
     report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
 
 

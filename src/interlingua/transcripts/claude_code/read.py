@@ -20,6 +20,7 @@ from interlingua.model.blocks import TextBlock, ToolResultBlock
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
+from interlingua.model.reasons import because
 from interlingua.transcripts.files import TranscriptError, contents, opened
 from interlingua.transcripts.format import Sample
 from interlingua.transcripts.lines import (
@@ -382,7 +383,9 @@ class Session:
         try:
             return make(lines)
         except InterlinguaError as error:
-            self.report.add("dropped", f"line {lines[0].number}", str(error), "error")
+            self.report.add(
+                "dropped", f"line {lines[0].number}", because("unreadable", error=error)
+            )
             return []
 
     def _compactions(self, entries: list[Entry]) -> tuple[Compaction, ...]:
@@ -410,8 +413,8 @@ class Session:
         """What the client says to the model by itself stays in the file; the report counts it."""
         count = sum(1 for line in self.lines if line.value.get("rendered"))
         if count:
-            reason = f"{count} notes of the client to the model are left in the file"
-            self.report.add("dropped", "attachments", reason, "info")
+            reason = because("client_notes", count=count)
+            self.report.add("dropped", "attachments", reason)
 
     def title(self) -> str | None:
         for kind, key in TITLES.items():
@@ -583,7 +586,7 @@ def _helpers(path: Path, report: Report) -> tuple[tuple[SubAgent, ...], tuple[Or
                 opened(each).close()
                 files.append(OriginFile(each, name, each.stat().st_size))
         except (OSError, TranscriptError) as error:
-            report.add("dropped", name, str(error), "error")
+            report.add("dropped", name, because("unreadable", error=error))
     return tuple(helpers), tuple(files)
 
 

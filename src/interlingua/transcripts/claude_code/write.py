@@ -14,6 +14,7 @@ from interlingua.dialects.registry import dialect
 from interlingua.model.exchange import Request, Response
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
+from interlingua.model.reasons import because
 from interlingua.transcripts.claude_code.read import NAME, shown_as
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.lines import LineWriter, spelled
@@ -44,7 +45,7 @@ def write_file(transcript: Transcript, name: str) -> Draft:
         files |= _helper_files(helper, session, name.partition(".")[0], agent, number, report)
     if len(transcript.branches) > 1:
         left = len(transcript.branches) - 1
-        report.add("dropped", "$.branches", f"{left} other branches stay behind", "warning")
+        report.add("dropped", "$.branches", because("branches_left", count=left))
     return Draft(files, report)
 
 

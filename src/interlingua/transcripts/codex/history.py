@@ -20,6 +20,7 @@ from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolResult
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason, Usage
+from interlingua.model.reasons import because
 from interlingua.transcripts.lines import Entry, Line
 from interlingua.transcripts.notes import KEY, apply_note
 from interlingua.transcripts.transcript import is_summary, summary_message
@@ -292,7 +293,9 @@ class History:
         try:
             messages = read_items(items)
         except InterlinguaError as error:
-            self.report.add("dropped", f"line {lines[0].number}", str(error), "error")
+            self.report.add(
+                "dropped", f"line {lines[0].number}", because("unreadable", error=error)
+            )
             return
         for message in messages:
             self._put(lines, message, lines[0])

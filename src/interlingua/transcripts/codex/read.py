@@ -14,6 +14,7 @@ from interlingua.errors import InterlinguaError
 from interlingua.model.blocks import TextBlock
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
+from interlingua.model.reasons import because
 from interlingua.transcripts.codex.history import (
     MODEL_MADE,
     NAME,
@@ -127,8 +128,8 @@ class _Rollout:
         thread, end = str(about.get("thread_id")), about.get("end_byte_offset")
         found = [each for each in rollouts_of(thread, self.path) if each != self.path]
         if not found or depth >= _DEEPEST or not isinstance(end, int):
-            reason = f"the file of the parent thread {thread} is missing"
-            self.report.add("dropped", "line 1", reason, "error")
+            reason = because("parent_missing", thread=thread)
+            self.report.add("dropped", "line 1", reason)
             return None, 0
         return _Rollout(found[0], self.report, depth + 1), end
 
@@ -217,7 +218,7 @@ class _Rollout:
                     helper = _Rollout(path, Report(NAME))
                     helpers.append(SubAgent(helper.transcript(above, left), call))
                 except (OSError, TranscriptError) as error:
-                    self.report.add("dropped", path.name, str(error), "error")
+                    self.report.add("dropped", path.name, because("unreadable", error=error))
                     continue
                 if path.parent == self.path.parent:
                     files.append(helper.file.origin())

@@ -30,6 +30,7 @@ from interlingua.model.exchange import Request
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason, Usage
+from interlingua.model.reasons import because
 from interlingua.transcripts.files import TranscriptError, contents
 from interlingua.transcripts.format import Sample
 from interlingua.transcripts.lines import Entry, Line, LinesFile
@@ -292,7 +293,7 @@ class History:
                 case "session.snapshot_rewind":
                     self._rewind(data)
         except InterlinguaError as error:
-            self.report.add("dropped", f"line {line.number}", str(error), "error")
+            self.report.add("dropped", f"line {line.number}", because("unreadable", error=error))
 
     def _instruct(self, line: Line, message: Message) -> None:
         """The first prompt is written before the instructions that it is sent with."""
@@ -449,8 +450,8 @@ class _Session:
         elif agent in self.helpers:
             self.helpers[agent].take(line)
         elif kind in ("user.message", "assistant.message"):
-            reason = "a subagent that was never started sent a message"
-            self.report.add("dropped", f"line {line.number}", reason, "warning")
+            reason = because("subagent_unknown")
+            self.report.add("dropped", f"line {line.number}", reason)
 
     def transcript(self, file: OriginFile, files: tuple[OriginFile, ...]) -> Transcript:
         entries = self.own.entries

@@ -20,6 +20,7 @@ from interlingua.model.blocks import (
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import StopReason, Usage
+from interlingua.model.reasons import because
 from interlingua.transcripts.copilot.read import (
     ENDPOINTS,
     NAME,
@@ -191,7 +192,7 @@ def _report_unseen(transcript: Transcript, report: Report) -> None:
                 unseen.setdefault(at, "the pictures in it")
     for at, what in sorted(unseen.items()):
         name = transcript.messages[at].id
-        reason = f"Copilot does not send {what}"
+        reason = because("not_sent", what=what)
         report.add("dropped", f"$.messages[{at}]", reason, "warning", None, name)
 
 

@@ -24,6 +24,7 @@ from interlingua.model.blocks import (
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason, Usage
+from interlingua.model.reasons import because
 from interlingua.transcripts.files import TranscriptError, contents
 from interlingua.transcripts.format import Sample
 from interlingua.transcripts.lines import Entry, Line, LinesFile
@@ -291,7 +292,9 @@ class _Session:
             try:
                 made = self._messages(value, answered)
             except InterlinguaError as error:
-                self.report.add("dropped", f"line {record.line.number}", str(error), "error")
+                self.report.add(
+                    "dropped", f"line {record.line.number}", because("unreadable", error=error)
+                )
                 continue
             if type(notes) is dict:
                 shown = [(message, notes.get(str(at))) for at, message in enumerate(made)]

@@ -13,6 +13,7 @@ from interlingua.model.exchange import Request
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Usage
+from interlingua.model.reasons import because
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.gemini_cli.read import AGAIN, COMPACTED, DIALECT, NAME, read_record
 from interlingua.transcripts.lines import LineWriter, joined, session_uuid
@@ -52,7 +53,7 @@ def write_file(transcript: Transcript, name: str) -> Draft:
         ("subagents", len(transcript.subagents)),
     ):
         if count > 0:
-            report.add("dropped", f"$.{what}", f"{count} of them stay behind", "warning")
+            report.add("dropped", f"$.{what}", because("left_behind", count=count))
     return Draft({name: joined((about, *log.made))}, report)
 
 
@@ -241,4 +242,4 @@ def _report_signatures(retold: list[RetoldMessage], report: Report) -> None:
         for at, block in enumerate(each.message.content):
             if getattr(block, "signature", None) in signed - {None}:
                 path = f"$.messages[{each.at}].content[{at}].signature"
-                report.add("dropped", path, "Gemini CLI stores no signatures", "warning")
+                report.add("dropped", path, because("signatures_not_stored"))

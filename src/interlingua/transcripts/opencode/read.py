@@ -24,6 +24,7 @@ from interlingua.model.blocks import (
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason, Usage
+from interlingua.model.reasons import because
 from interlingua.transcripts.files import Database, TranscriptError, contents, opened
 from interlingua.transcripts.format import Sample
 from interlingua.transcripts.notes import KEY, apply_note
@@ -574,10 +575,10 @@ def _object(row: dict[str, Any], table: str, report: Report) -> dict[str, Any] |
     try:
         value = msgspec.json.decode(row["data"] or b"")
     except NOT_JSON as error:
-        problem = f"invalid JSON: {error}"
+        problem = because("invalid_json", error=error)
     else:
         if isinstance(value, dict):
             return value
-        problem = f"expected an object, found a {type(value).__name__}"
-    report.add("dropped", f"{table} {row['id']}", problem, "error")
+        problem = because("not_an_object", found=type(value).__name__)
+    report.add("dropped", f"{table} {row['id']}", problem)
     return None

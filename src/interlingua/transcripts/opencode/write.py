@@ -13,6 +13,7 @@ from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus, Usage
+from interlingua.model.reasons import because
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.notes import (
     KEY,
@@ -121,7 +122,7 @@ class _Export:
         if mark is None or not mark.preserved:
             return
         if mark.summary_last:
-            reason = "OpenCode puts a summary before the messages it keeps"
+            reason = because("summary_moved")
             report.add("moved", f"$.messages[{at}]", reason, "info", None, None)
         if not _is_tail(mark):
             for place in dict.fromkeys(

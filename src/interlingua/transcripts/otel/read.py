@@ -16,6 +16,7 @@ from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, Usage
+from interlingua.model.reasons import because
 from interlingua.transcripts.files import TranscriptError
 from interlingua.transcripts.format import Sample
 from interlingua.transcripts.notes import KEY, apply_note
@@ -260,7 +261,7 @@ def _entries(record: Record, name: str, report: Report) -> list[Wire]:
     """A list of objects: as JSON in a text, or as values of their own."""
     value = as_json(record.attributes.get(name))
     if value is not None and not isinstance(value, list):
-        report.add("dropped", f"{record.where}, {name}", "it is no list of messages", "error")
+        report.add("dropped", f"{record.where}, {name}", because("not_messages"))
         return []
     return [each for each in value or () if isinstance(each, dict)]
 
@@ -346,8 +347,8 @@ def read_file(path: Path) -> Transcript:
     """The first conversation of a file; that there are more is told."""
     first, *others = read_all_in(path)
     if others:
-        reason = f"{len(others)} more conversations follow the first; `read_all` reads them all"
-        first.report.add("dropped", "conversation 2", reason, "warning")
+        reason = because("more_conversations", count=len(others))
+        first.report.add("dropped", "conversation 2", reason)
     return first
 
 
@@ -358,7 +359,7 @@ def read_all_in(path: Path) -> Iterator[Transcript]:
     records = Records()
     for position in row_positions(file):
         if not records.take(position.value, position.where):
-            report.add("dropped", position.where, "it is no OTLP", "error")
+            report.add("dropped", position.where, because("not_otlp"))
     talks = _talks(records.join(), report)
     if not talks:
         raise TranscriptError(path, "it contains no readable model request")
@@ -403,8 +404,8 @@ class Talk:
         records = sorted((chat.record for chat in self.chats), key=lambda each: each.end)
         last = records[-1]
         if not messages:
-            reason = "this trace does not contain the message content"
-            report.add("dropped", last.where, reason, "warning")
+            reason = because("trace_without_content")
+            report.add("dropped", last.where, reason)
         return Transcript.of(
             NAME,
             messages,
@@ -539,7 +540,7 @@ def _entry(
     try:
         messages = read_message(entry, at)
     except InterlinguaError as error:
-        report.add("dropped", f"{where}, message {at}", str(error), "error")
+        report.add("dropped", f"{where}, message {at}", because("unreadable", error=error))
         return
     for message in messages:
         if message.role is Role.ASSISTANT:

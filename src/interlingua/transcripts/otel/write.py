@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason, Usage
+from interlingua.model.reasons import because
 from interlingua.model.spelled_numbers import spelled
 from interlingua.telemetry import provider_name
 from interlingua.transcripts.format import Draft
@@ -144,7 +145,7 @@ class _Trace:
         holders = [*self.apart[:1], *self.entries]
         for at, (message, each) in enumerate(zip(self.messages, shown, strict=False)):
             if each.content != message.content:
-                reason = "its parts cannot represent some of it; it is kept as extra data"
+                reason = because("kept_as_extra_part")
                 report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
             note = note_for(message, each)
             if note is not None:

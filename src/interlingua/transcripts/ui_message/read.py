@@ -16,6 +16,7 @@ from interlingua.model.blocks import Block, ThinkingBlock
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason, Usage
+from interlingua.model.reasons import because
 from interlingua.transcripts.files import TranscriptError, contents, lines_in, opened
 from interlingua.transcripts.format import Sample
 from interlingua.transcripts.lines import EventsFile, is_events
@@ -368,7 +369,7 @@ def _messages(listed: list[Any], report: Report) -> tuple[Message, ...]:
         try:
             found += with_notes(ui, before == "assistant")
         except InterlinguaError as error:
-            report.add("dropped", f"$[{number}]", str(error), "error")
+            report.add("dropped", f"$[{number}]", because("unreadable", error=error))
         else:
             before = ui["role"]
     return tuple(found)
@@ -401,10 +402,10 @@ def _read_stream(path: Path) -> Transcript:
     stream = fold(line.value for line in file.lines())
     messages = list(with_notes(stream.message))
     if not (stream.finished or stream.error is not None or stream.aborted):
-        reason = "the stream ends before its answer does"
+        reason = because("stream_incomplete")
         with opened(path) as opened_file:
             count = sum(1 for _ in lines_in(opened_file, path))
-        report.add("dropped", f"line {count}", reason, "error")
+        report.add("dropped", f"line {count}", reason)
     at = max((at for at, each in enumerate(messages) if each.role is Role.ASSISTANT), default=None)
     if at is not None:
         messages[at] = _ended(messages[at], stream)

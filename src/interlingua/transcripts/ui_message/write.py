@@ -23,6 +23,7 @@ from interlingua.model.blocks import (
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import StopReason
+from interlingua.model.reasons import because
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.lines import spelled as spelled_line
 from interlingua.transcripts.lines import stream_variant
@@ -65,7 +66,7 @@ def _stream(transcript: Transcript, report: Report) -> bytes:
     inside = set(own[0]) if own is not None else set()
     for at, message in enumerate(transcript.messages):
         if at not in inside:
-            reason = "a stream carries one answer; the others are left out"
+            reason = because("stream_one_answer")
             report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
     if own is None:
         return b""
@@ -155,7 +156,7 @@ class _Turn:
         metadata = {} if ui.get("metadata") is None else ui["metadata"]
         if isinstance(metadata, dict):
             return {**ui, "metadata": {**metadata, KEY: notes}}
-        reason = "its metadata is not an object, so extra data cannot be kept there"
+        reason = because("metadata_not_object")
         path = f"$.messages[{self.own[0][0]}].metadata"
         self.report.add("dropped", path, reason, "warning", None, self.first.id)
         return ui
@@ -221,7 +222,7 @@ class _Turn:
         return parts
 
     def _unanswered(self, at: int, call: ToolUseBlock) -> ToolResultBlock:
-        reason = "a call without a result is shown as failed"
+        reason = because("call_shown_failed")
         self.report.add("approximated", f"$.messages[{at}]", reason, "warning", "tool_use")
         return ToolResultBlock(call.id, (TextBlock(UNANSWERED),), True)
 
@@ -270,7 +271,7 @@ def _compare(report: Report, at: int, message: Message, shown: Message) -> None:
     if shown.content != tuple(map(_unspelled, message.content)):
         _report_dropped(report, at, message, "a UI message has no place for a part of it")
     elif shown.role is not message.role:
-        reason = "developer instructions become system instructions"
+        reason = because("developer_as_system")
         report.add("approximated", f"$.messages[{at}].role", reason, "info", None, message.id)
 
 
@@ -283,7 +284,7 @@ def _unspelled(block: Block) -> Block:
 
 
 def _report_dropped(report: Report, at: int, message: Message, reason: str) -> None:
-    reason = f"{reason}; it is kept beside" if "keep" not in reason else reason
+    reason = because("kept_beside", why=reason) if "keep" not in reason else reason
     report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
 
 

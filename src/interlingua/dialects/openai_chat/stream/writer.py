@@ -37,6 +37,7 @@ from interlingua.model.exchange import Response
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
+from interlingua.model.reasons import because
 from interlingua.streams.frames import Frame
 
 CONTENT, REASONING, REFUSAL = "content", "reasoning", "refusal"
@@ -52,9 +53,9 @@ _BARE = frozenset({"type", "format", "index", *_TEXTS})
 _STREAMED = THINKING | {"role", "refusal"}
 _CALL = frozenset({"id", "type", "function", "custom", "index"})
 _NO_REST = ("text", "thinking", "redacted_thinking", "refusal")
-_JOINED = "joined with the text before it"
-_NO_PARTS = "a stream says text without parts"
-_ONE_MESSAGE = "a stream has one message"
+_JOINED = because("joined")
+_NO_PARTS = because("stream_without_parts")
+_ONE_MESSAGE = because("stream_one_message")
 
 
 class ForeignWriter(stream_writer.ForeignWriter):
@@ -151,7 +152,7 @@ class ForeignWriter(stream_writer.ForeignWriter):
             return
         texts = [block for block in message.content if type(block) is TextBlock]
         for block in texts[1:]:
-            recorder.lost(block, None, _JOINED, "approximated", "info")
+            recorder.lost(block, None, _JOINED, "approximated")
         for block in texts:
             for key in content_of(self._t.name, block.raw):
                 recorder.lost(block, f"raw.{self._t.name}.{key}", _NO_PARTS)

@@ -38,6 +38,7 @@ from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
+from interlingua.model.reasons import because
 from interlingua.streams.frames import MANY, Frame, thin
 
 _BEGUN = MessageMetadata(stop_reason=StopReason.PAUSE, status=MessageStatus.PARTIAL)
@@ -47,7 +48,7 @@ _LISTS = {"message": "content", "reasoning": "summary"}
 """But for the list that its parts come into."""
 _PAIRED = ("function_call", "custom_tool_call")
 _VENDORS = frozenset({*t.CALLS, "mcp_call"})
-_TOO_LATE = "a stream says it at its start, when it was not known"
+_TOO_LATE = because("stream_too_late")
 _QUIET = quiet(NAME)
 
 
