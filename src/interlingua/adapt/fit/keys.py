@@ -81,6 +81,11 @@ _KEYS: dict[str, dict[str, tuple[str, ...]]] = {
         "tools.with_server": ("tools",),
     },
     "ollama": {
+        **dict.fromkeys(
+            [f"sampling.{name}" for name in (*_SAMPLING, "penalties", "repetition_penalty")],
+            ("options",),
+        ),
+        "sampling.logprobs": ("logprobs", "top_logprobs"),
         **dict.fromkeys([f"reasoning.{name}" for name in _REASONING], ("think",)),
         "tools.calls": ("tools",),
     },
