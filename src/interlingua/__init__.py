@@ -118,6 +118,7 @@ _MOVED = {
     "models": "profiles",
     "prices": "costs",
     "redaction": "transcripts.redaction",
+    "store.request_rows": "store.requests",
     "tasks": "agents.tasks",
     "transcripts.placing": "transcripts.sessions",
     "views.flat_extra": "views.flat",

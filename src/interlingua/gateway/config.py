@@ -102,14 +102,9 @@ class ConfigError(InterlinguaError):
         super().__init__("\n".join([f"{file}: {problem}" for problem in problems]))
 
 
-def usual_path() -> Path:
-    """The file that is read when none is named; it need not exist."""
-    return config.gateway_path()
-
-
 def load(path: Path | None = None) -> Settings:
     """The settings of a file; of the usual one, or the defaults, where none is named."""
-    file = path or usual_path()
+    file = path or config.gateway_path()
     try:
         data = file.read_bytes()
     except FileNotFoundError:

@@ -29,8 +29,11 @@ def rules_from_list(provider: str, entries: Iterable[Any], since: str) -> list[R
 
 def _rule(provider: str, entry: Entry, since: str) -> Rule | None:
     names, fields = LISTS[provider].read(entry)
-    groups = {group: _without_none(values) for group, values in fields.items()}
-    groups = {group: values for group, values in groups.items() if values}
+    known = {
+        group: {name: value for name, value in values.items() if value is not None}
+        for group, values in fields.items()
+    }
+    groups = {group: values for group, values in known.items() if values}
     if not names or not groups:
         return None
     table = {
@@ -43,10 +46,6 @@ def _rule(provider: str, entry: Entry, since: str) -> Rule | None:
         **groups,
     }
     return msgspec.convert(table, Rule)
-
-
-def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
 
 
 # -- Anthropic ------------------------------------------------------------------------------------

@@ -140,7 +140,8 @@ class Link:
     async def _live(self, ready: asyncio.Event) -> None:
         from mcp import Client
 
-        transport = _watched(transport_of(self.server), self._lost)
+        connect = _http if self.server.command is None else _stdio
+        transport = _watched(connect(self.server), self._lost)
         client = Client(
             transport,
             read_timeout_seconds=self.server.connect_timeout,
@@ -238,10 +239,6 @@ class _WatchedStream:
 async def _watched(transport: Any, lost: asyncio.Event) -> AsyncIterator[tuple[Any, Any]]:
     async with transport as (read, write):
         yield _WatchedStream(read, lost), write
-
-
-def transport_of(server: McpServer) -> contextlib.AbstractAsyncContextManager[tuple[Any, Any]]:
-    return _http(server) if server.command is None else _stdio(server)
 
 
 @contextlib.asynccontextmanager

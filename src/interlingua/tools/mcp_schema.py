@@ -271,14 +271,11 @@ def definition_of(
 def result_block(result: CallToolResult) -> ToolResultBlock:
     """An answer as a result. The dispatcher fills in which call it answers."""
     content = [_block(each) for each in result.content]
-    if result.structured_content is not None and not _has_text(content):
+    # Servers say structured content in text as well; then once is enough.
+    has_text = any(isinstance(block, TextBlock) for block in content)
+    if result.structured_content is not None and not has_text:
         content.append(TextBlock(json_text(result.structured_content)))
     return ToolResultBlock("", tuple(content), bool(result.is_error))
-
-
-def _has_text(content: list[ResultBlock]) -> bool:
-    """Servers say structured content in text as well; then once is enough."""
-    return any(isinstance(block, TextBlock) for block in content)
 
 
 def _block(content: Any) -> ResultBlock:

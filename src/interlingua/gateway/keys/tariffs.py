@@ -72,7 +72,8 @@ class Pricer:
         rates: Rates = next((hours for hours in period.hours if hours.holds(now)), period)
         cached = rates.input if rates.cached_read is None else rates.cached_read
         written = rates.input if rates.cache_write is None else rates.cache_write
-        figures = [_exact_rate(rate) for rate in (rates.input, cached, written, rates.output)]
+        all_rates = (rates.input, cached, written, rates.output)
+        figures = [int(EXACT.scaleb(rate, _DIGITS - 6)) for rate in all_rates]
         minute = at.replace(second=0, microsecond=0)
         known = _Known(minute, minute + timedelta(minutes=1), *figures)
         # Within a minute the hour does not change: prices begin and end at whole minutes.
@@ -80,10 +81,6 @@ class Pricer:
             self._known.clear()
         self._known[model] = known
         return known
-
-
-def _exact_rate(rate: Decimal) -> int:
-    return int(EXACT.scaleb(rate, _DIGITS - 6))
 
 
 MARGIN = 1.2

@@ -8,7 +8,7 @@ not; of them there is a digest, by which they are known again. Both ways are pur
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -102,12 +102,9 @@ def turn_of(message: Message, front: Dialect) -> Turn | None:
 
 
 def _spelled(message: Message) -> dict[str, Any] | None:
-    forms = {name: spelling_of(name, message.metadata.provider_raw) for name in _raws(message)}
+    raw = message.metadata.provider_raw
+    forms = {name: spelling_of(name, raw) for name in raw or ()}
     return {n: form["thinking"] for n, form in forms.items() if "thinking" in form} or None
-
-
-def _raws(message: Message) -> Iterable[str]:
-    return message.metadata.provider_raw or ()
 
 
 def _slot(block: Any, ids: Iterator[str]) -> Slot:

@@ -189,7 +189,7 @@ class TaskRuns:
         self.store = store
         self.turns = turns
         self.feeds = Feeds(store)
-        self.feeds.is_local = self._running_here
+        self.feeds.is_local = lambda id: id in self._running
         self.overview = Overview(store)
         self.asking = Questions(store, self.changed)
         self.task_tools = TaskTools(gateway.settings)
@@ -199,9 +199,6 @@ class TaskRuns:
 
     def __len__(self) -> int:
         return len(self._running)
-
-    def _running_here(self, id: str) -> bool:
-        return id in self._running
 
     def changed(self, id: str) -> None:
         """The store has something new of a task."""

@@ -75,7 +75,10 @@ class Adapter:
     ) -> Request:
         """The request under the ids that this provider knows; stored history is not touched."""
         renamed = self.ids.with_provider_ids(messages, self.provider)
-        offered = tuple([_offered(tool) for tool in tools])
+        # Side effects concern only us: leaving them out is no loss.
+        offered = tuple(
+            [tool.replace(side_effects=None, requires_workspace=False) for tool in tools]
+        )
         return Request(renamed, self.wire_name, offered, options or Options())
 
     def for_request(self, request: Request) -> Adapter:
@@ -164,11 +167,6 @@ class Adapter:
     ) -> int:
         """About how many tokens the prompt has, counted here and now."""
         return estimate_input_tokens(messages, tools, self.model, options)
-
-
-def _offered(tool: ToolDefinition) -> ToolDefinition:
-    """A tool as the model sees it. Side effects concern only us: leaving them out is no loss."""
-    return tool.replace(side_effects=None, requires_workspace=False)
 
 
 def _events(chunks: Iterable[bytes], incoming: AdapterStream) -> Iterator[Event]:
