@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.gateway.agents.model import Planting
-from tests.gateway.serving import ANTHROPIC, served
+from tests.gateway.serving import ANTHROPIC, Served, served
 
 CONFIG = """
 model = "{model}"
@@ -76,19 +76,17 @@ async def session(
             except TimeoutError:
                 process.kill()
                 output = await process.stdout.read() if process.stdout else b""
-            await here.stored()
-            _, rows, _ = await here.ask("GET", "/requests?limit=200")
+            return await tally(title, here, process.returncode, model, output)
+
+
+async def tally(title: str, here: Served, code: int | None, model: Planting, output: bytes) -> Run:
+    """What came of a session, by the model and by the request log."""
+    await here.stored()
+    _, rows, _ = await here.ask("GET", "/requests?limit=200")
     actions: dict[str, int] = {}
     for row in rows["requests"]:
         actions[row["action"]] = actions.get(row["action"], 0) + 1
     statuses = [row["status"] for row in rows["requests"]]
-    return Run(
-        title,
-        process.returncode,
-        model.summaries,
-        model.missing,
-        statuses,
-        actions,
-        here.service.sockets.served,
-        output.decode(),
-    )
+    sockets = here.service.sockets.served
+    facts = (model.summaries, model.missing, statuses, actions, sockets, output.decode())
+    return Run(title, code, *facts)

@@ -1,0 +1,56 @@
+"""Claude Code through compactions of its own (`/compact`), with a model of another vendor behind
+the gateway."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+from tests.gateway.agents.codex import Run, tally
+from tests.gateway.agents.model import Planting
+from tests.gateway.serving import OPENAI, served
+
+
+async def session(command: str, home: Path, *, compactions: int) -> Run:
+    home.mkdir(parents=True)
+    with Planting(rounds=0) as model:
+        model.configure(home)
+        async with served(home) as here:
+            output, code = b"", 0
+            for number in range(compactions):
+                model.rounds += 2
+                for words in ("Plant the facts.", "/compact"):
+                    arguments = ["-p", words, "--allowedTools", "Bash"]
+                    if number or words == "/compact":
+                        arguments.append("--continue")
+                    status, text = await _run(command, arguments, home, here.base)
+                    code, output = code or status, output + text
+            return await tally("claude code", here, code, model, output)
+
+
+async def _run(command: str, arguments: list[str], home: Path, base: str) -> tuple[int, bytes]:
+    process = await asyncio.create_subprocess_exec(
+        command,
+        *arguments,
+        cwd=home,
+        env={
+            **os.environ,
+            "HOME": str(home),
+            "CLAUDE_CONFIG_DIR": str(home / "claude"),
+            "ANTHROPIC_BASE_URL": base,
+            "ANTHROPIC_AUTH_TOKEN": "none",
+            "ANTHROPIC_MODEL": OPENAI,
+            "ANTHROPIC_DEFAULT_HAIKU_MODEL": OPENAI,
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        },
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    try:
+        output, _ = await asyncio.wait_for(process.communicate(), 120)
+    except TimeoutError:
+        process.kill()
+        return 1, b"timed out"
+    return process.returncode or 0, output
