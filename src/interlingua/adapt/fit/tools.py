@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -27,28 +27,20 @@ from interlingua.profiles.profile import Profile
 # -- the dialect ----------------------------------------------------------------------------------
 
 
-def dialect_for_tools(
-    profile: Profile, tools: Iterable[ToolDefinition], speaks: Collection[str], beside: bool = False
-) -> str | None:
-    """The dialect for requests with these tools, if it is a special one that its provider speaks:
-    newer models of OpenAI take functions in Responses only, and all have their provider's own tools
-    there."""
+def dialect_for_request(profile: Profile, request: Request, speaks: Collection[str]) -> str | None:
+    """The dialect for a request with tools, if it is a special one that its provider speaks: newer
+    models of OpenAI take functions in Responses only, and all have their provider's own tools
+    there, searches that are asked for beside the tools among them."""
     rules = profile.speaks
     if rules.tools_dialect is None and rules.server_dialect is None:
         return None
-    runs = {tool.executor for tool in tools}
-    if beside:
+    runs = {tool.executor for tool in request.tools}
+    if asks_beside(request):
         runs.add("provider")
     chosen = rules.tools_dialect if "client" in runs else None
     if chosen is None and "provider" in runs:
         chosen = rules.server_dialect
     return chosen if chosen != profile.dialect and chosen in speaks else None
-
-
-def dialect_for_request(profile: Profile, request: Request, speaks: Collection[str]) -> str | None:
-    """The same for a request: a search that is asked for beside the tools is one of the provider's
-    own too."""
-    return dialect_for_tools(profile, request.tools, speaks, asks_beside(request))
 
 
 # -- schemas --------------------------------------------------------------------------------------

@@ -85,12 +85,6 @@ class TextRules:
                 return False
         return True
 
-    def accepts(self, message: Message) -> bool:
-        """Whether what somebody other than a model said can stay as it is."""
-        if message.role in INSTRUCTS and any(map(self.is_foreign_directive, message.content)):
-            return False
-        return self.is_accepted(message)
-
     def without_blank_texts(self, message: Message) -> Message | None:
         """The message without texts that say nothing; a placeholder where all of it did, and None
         where instructions did."""
