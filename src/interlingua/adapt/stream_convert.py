@@ -78,12 +78,21 @@ class StreamConverter:
     def feed(self, data: bytes) -> bytes:
         """What there is to say after these bytes. Bytes that are no stream of the source raise
         `ReadError`; `fail` then gives the end of the stream."""
-        if self._shortcut is not None:
-            if (piece := self._shortcut(data)) is not None:
-                return piece
-            self._shortcut = None
+        shortcut = self._shortcut
+        if shortcut is not None and (piece := shortcut.one(data)) is not None:
+            return piece
         out: list[bytes] = []
+        at = 0 if shortcut is None else shortcut.run(data, 0, out)
+        while self._tries and 2 <= (end := data.find(b"\n\n", at) + 2) < len(data):
+            self._feed(data[at:end], out)
+            at = end if self._shortcut is None else self._shortcut.run(data, end, out)
+        if at < len(data):
+            self._feed(data[at:] if at else data, out)
+        return out[0] if len(out) == 1 else b"".join(out)
+
+    def _feed(self, data: bytes, out: list[bytes]) -> None:
         event: Event | None = None
+        self._shortcut = None
         decode, read, writer, encode, rewriter = self._ways
         for frame in decode(data):
             for event in read(frame):
@@ -100,7 +109,6 @@ class StreamConverter:
         if self._tries and type(event) in PIECES and not rewriter.held:  # type: ignore[union-attr]  # only at home there is none
             self._tries -= 1
             self._shortcut = shortcut_from(self._decoder, self._reader, writer, frame, event)
-        return out[0] if len(out) == 1 else b"".join(out)
 
     def feed_frame(self, frame: Frame) -> bytes:
         """The same for one frame, which somebody else decoded."""

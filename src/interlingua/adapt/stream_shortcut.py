@@ -6,16 +6,22 @@ with another text, in both dialects: only that text is read and written."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from interlingua.dialects.kernel.stream_reader import UNREADABLE, decode_text
 from interlingua.dialects.kernel.stream_writer import encode_text
 from interlingua.streams import sse
 from interlingua.streams.frames import MANY, Frame, thin
 
-Shortcut = Callable[[bytes], bytes | None]
-"""What is said for the bytes of one or several pieces; None for other bytes, which changes nothing.
-"""
+
+class Shortcut(NamedTuple):
+    """How pieces of one block are said; whatever is no such piece changes nothing."""
+
+    one: Callable[[bytes], bytes | None]
+    """What is said for bytes that are one piece; None for others."""
+    run: Callable[[bytes, int, list[bytes]], int]
+    """Says all pieces that stand one after the other in bytes, from a position on, and appends that
+    to a list; gives the position behind them."""
 
 
 def shortcut_from(
@@ -46,32 +52,42 @@ def _shortcut(
 ) -> Shortcut:
     opening, closing = before + b'"', b'"' + behind
     start, stop = len(before), -len(behind)
+    apart, said_apart = closing + opening, ends + starts
 
-    def text_in(data: bytes) -> str:
-        if data.startswith(opening) and data.endswith(closing):
-            return decode_text(data[start:stop])
-        return ""
-
-    def told(text: str) -> bytes:
+    def add(text: str) -> None:
         pieces = part.pieces
         pieces.append(text)
         if len(pieces) > MANY:
             thin(pieces)
         block.length += len(text)
+
+    def one(data: bytes) -> bytes | None:
+        if not (data.startswith(opening) and data.endswith(closing)):
+            return None
+        try:
+            text = decode_text(data[start:stop])
+        except UNREADABLE:
+            return None
+        if not text:
+            return None
+        add(text)
         return starts + encode_text(text) + ends
 
-    def tell(data: bytes) -> bytes | None:
+    def run(data: bytes, at: int, out: list[bytes]) -> int:
+        if not data.startswith(opening, at):
+            return at
+        found = data[at + len(opening) :].split(apart)
+        found[-1], ended, _ = found[-1].partition(closing)
+        if not ended:
+            found.pop()  # the rest of it is still to come
         try:
-            text = text_in(data)
-            return told(text) if text else None
+            texts = [decode_text(b'"' + text + b'"') for text in found]
         except UNREADABLE:
-            frames = data.split(b"\n\n")
-        if len(frames) < 3 or frames.pop():
-            return None
-        try:
-            texts = [text_in(frame + b"\n\n") for frame in frames]
-        except UNREADABLE:
-            return None
-        return b"".join(map(told, texts)) if all(texts) else None
+            return at
+        if not texts or not all(texts):
+            return at
+        add("".join(texts))
+        out.append(starts + said_apart.join(map(encode_text, texts)) + ends)
+        return at + sum(map(len, found)) + len(apart) * len(found)
 
-    return tell
+    return Shortcut(one, run)
