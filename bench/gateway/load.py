@@ -8,7 +8,11 @@ import sys
 import time
 from typing import Any
 
+from bench import workloads
 from bench.gateway.upstream import PAUSE
+
+HISTORY, TURNS = 100, 40
+"""Messages that an agent begins with, which are 300 KB, and the turns that it takes."""
 
 
 class Load:
@@ -25,11 +29,13 @@ class Load:
         pause: float = 0.0,
         each: int | None = None,
         patient: bool = False,
+        agents: bool = False,
     ) -> None:
         """For so many seconds, or until each connection has had `each` answers if that is sooner;
         `pause` is what upstream is to leave between two events of a stream. Who is patient waits
         for answers that come later, and counts the time that they take: of a slow one, most
-        answers are under way when the time is up."""
+        answers are under way when the time is up. `agents` send their whole history with each
+        turn, and two more messages."""
         self.port = port
         self.seconds = seconds
         self.each = each
@@ -50,16 +56,29 @@ class Load:
         }
         if stream:
             wire["stream"] = True
-        body = json.dumps(wire, separators=(",", ":")).encode()
-        head = (
+        self.head = (
             f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
-            f"authorization: Bearer {token}\r\ncontent-length: {len(body)}\r\n\r\n"
+            f"authorization: Bearer {token}\r\n"
         )
-        self.request = head.encode() + body
+        self.request = self.posted(json.dumps(wire, separators=(",", ":")).encode())
+        self.messages: list[bytes] = []
+        if agents:
+            whole = workloads.chat_request(workloads.transcript(HISTORY + 2 * TURNS))
+            self.messages = [workloads.encoded(each) for each in whole.pop("messages")]
+            self.rest = workloads.encoded({**whole, "model": model})[1:]
+
+    def posted(self, body: bytes) -> bytes:
+        return f"{self.head}content-length: {len(body)}\r\n\r\n".encode() + body
+
+    def turn(self, agent: int, number: int) -> bytes:
+        """A request of an agent: all that was said, and two messages more than the last time."""
+        system = workloads.encoded({"role": "system", "content": f"You are agent {agent}."})
+        count = HISTORY + 2 * (number % TURNS)
+        listed = b", ".join([system, *self.messages[1 : count + 2]])
+        return self.posted(b'{"messages": [' + listed + b"], " + self.rest)
 
     async def run(self, connections: int) -> dict[str, Any]:
         self.until = time.perf_counter() + self.seconds
-        self.open = connections
         for _ in range(connections):
             await Asking(self).connect()
         begun = time.perf_counter()
@@ -85,6 +104,8 @@ class Asking(asyncio.Protocol):
         self.since = 0.0
         self.left = load.each
         self.is_done = False
+        self.agent, self.asked = load.open, 0
+        load.open += 1
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport: Any = transport
@@ -107,8 +128,12 @@ class Asking(asyncio.Protocol):
             self.load.open -= 1
 
     def ask(self) -> None:
+        request = self.load.request
+        if self.load.messages:
+            request = self.load.turn(self.agent, self.asked)
+            self.asked += 1
         self.since = time.perf_counter()
-        self.transport.write(self.load.request)
+        self.transport.write(request)
 
     def data_received(self, data: bytes) -> None:
         self.held += data

@@ -12,16 +12,18 @@ from bench.gateway.standing import MODEL, Place, asked, bare, ours, upstream
 from bench.gateway.upstream import EVENTS
 from bench.measure import Row
 
-CONNECTIONS = 64
-REQUESTS, STREAMS, SAME = 2.0, 2.5, 1 / 0.7
-"""How many times as many the bare pass-through may do: we do at least half, 0.4 and 0.7 of it."""
+CONNECTIONS, AGENTS = 64, 8
+REQUESTS, STREAMS, SAME, TURNS = 1 / 0.67, 1 / 0.6, 1 / 0.8, 1 / 0.8
+"""How many times as many the bare pass-through may do: we do at least 0.67, 0.6 and 0.8 of it, and
+of the turns of agents, which send 300 KB each time, 0.8."""
 SLOWEST = 2.0
 """How many times as long the slowest of a hundred may take."""
-PACED, TOGETHER, EVENT = 3.0, 16, 0.005
+PACED, TOGETHER, EVENT = 1.4, 16, 0.005
 """How many times as much CPU an event may cost when it comes alone: so many streams at a time, so
 many seconds between two events of each."""
-MEMORY = 150.0
-"""Megabytes of the gateway, after all of it."""
+MEMORY = 75.0 + 64.0
+"""Megabytes of the gateway, after all of it: its own, and those of the conversations that it
+remembers."""
 
 
 class Way(NamedTuple):
@@ -30,6 +32,7 @@ class Way(NamedTuple):
     model: str
     stream: bool
     limit: float
+    agents: bool = False
 
 
 WAYS = (
@@ -37,6 +40,7 @@ WAYS = (
     Way("chat to anthropic, streams", "/v1/chat/completions", f"anthropic:{MODEL}", True, STREAMS),
     Way("same dialect", "/v1/messages", MODEL, False, SAME),
     Way("same dialect, streams", "/v1/messages", MODEL, True, SAME),
+    Way("agents' turns", "/v1/chat/completions", f"anthropic:{MODEL}", False, TURNS, agents=True),
 )
 BARE = Way("bare", "/v1/messages", MODEL, False, 1.0)
 
@@ -58,7 +62,7 @@ def rows(quick: bool) -> Iterator[Row]:
 def _compared(floor: Place, mine: Place, way: Way, rounds: int, seconds: float) -> Iterator[Row]:
     floors, own = [], []
     for _ in range(rounds):
-        floors.append(_asked(floor, BARE._replace(stream=way.stream), seconds))
+        floors.append(_asked(floor, BARE._replace(stream=way.stream, agents=way.agents), seconds))
         own.append(_asked(mine, way, seconds))
     pairs = list(zip(floors, own, strict=True))
     base = statistics.median(each["per_second"] for each in floors)
@@ -71,7 +75,7 @@ def _compared(floor: Place, mine: Place, way: Way, rounds: int, seconds: float) 
 
 def _asked(place: Place, way: Way, seconds: float) -> dict[str, Any]:
     told = {"path": way.path, "model": way.model, "stream": way.stream, "seconds": seconds}
-    return asked(place, CONNECTIONS, **told)
+    return asked(place, AGENTS if way.agents else CONNECTIONS, **told, agents=way.agents)
 
 
 def _paced(floor: Place, mine: Place, rounds: int) -> Row:

@@ -22,6 +22,7 @@ from interlingua.errors import InterlinguaError
 from interlingua.model.exchange import Request
 from interlingua.model.message import Message
 from interlingua.model.spelled_numbers import decode_usual
+from interlingua.profiles.estimate.estimator import Estimator
 
 _BLANKS = b" \t\n\r"
 _COMMA = ord(",")
@@ -168,6 +169,16 @@ class History:
         self.messages = messages
         self.facts: Facts | None = None
         self.written: OrderedDict[Any, WrittenTurns] = OrderedDict()
+        self._estimators: OrderedDict[str, Estimator] = OrderedDict()
+
+    def estimate(self, request: Request, model: str) -> int:
+        """As `estimate_input_tokens`, of a request with these messages or others."""
+        found = self._estimators.get(model)
+        if found is None:
+            found = self._estimators[model] = Estimator(model)
+            while len(self._estimators) > _MOST_TARGETS:
+                self._estimators.popitem(last=False)
+        return found.tokens(request.messages, request.tools, request.options)
 
     def grow(self, messages: tuple[Message, ...]) -> None:
         """The next request has these messages."""
@@ -222,6 +233,9 @@ class Conversation(History):
         the reader has to be told for the next one."""
         self.counts: list[int] = []
         self.states: list[Any] = []
+        self.checked = self.accepted = 0
+        """How many wire messages, and with them the rest of the body, have no duplicate keys; and
+        how many messages were found to be convertible."""
 
     @property
     def size(self) -> int:
@@ -255,12 +269,20 @@ class Conversation(History):
         new = Conversation(body[:stop], self.start, self.rest, self.empty)
         new.ends, new.counts, new.states = self.ends[:same], self.counts[:same], self.states[:same]
         new.messages = self.messages[: self.counts[same - 1]]
+        new.checked, new.accepted = min(self.checked, same), min(self.accepted, len(new.messages))
         new.read(pieces, [decode_usual(piece) for piece in pieces], read_more)
         if same == len(self.ends) and self.facts is not None:
             new.facts = self.facts.copy()
             new.facts.extend(new.messages[len(self.messages) :])
-        new.written = self.written
+        new.written, new._estimators = self.written, self._estimators
         return new
+
+    def unchecked(self, body: bytes) -> bytes:
+        """The part of its body that was not searched for duplicate keys."""
+        if not self.checked:
+            return body
+        start = self.ends[self.checked - 1]
+        return b"[" + body[start : len(body) - len(self.rest)].strip(_BLANKS)[1:] + b"]"
 
     def read(self, pieces: list[bytes], items: list[Any], read_more: ReadMore) -> None:
         """Reads further messages of the body, whose bytes are `pieces` of it."""

@@ -432,10 +432,15 @@ def betas_of(wire: Wire) -> list[str]:
     return list(found)
 
 
+_USUAL_PARTS = ("text", "tool_use", "thinking", "tool_result")
+
+
 def _betas(turn: Wire) -> list[str]:
     found = [BETAS[key] for key in ("output_config", "clear_at") if key in turn]
     content: Any = turn.get("content")
     for part in content if type(content) is list else ():
+        if type(part) is dict and part.get("type") in _USUAL_PARTS:
+            continue  # before all patterns: there are many of these
         match part:
             case {"type": "compaction"}:
                 found.append(BETAS["signed" if "signature" in part else "compaction"])

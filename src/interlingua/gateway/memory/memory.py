@@ -276,6 +276,7 @@ def _lookups(
     return keys
 
 
+@lru_cache(maxsize=4096)
 def call_key(place: MemoryScope, id: str) -> str:
     return digest(*place, "call", id)
 

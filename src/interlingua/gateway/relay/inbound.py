@@ -17,7 +17,13 @@ from interlingua.gateway.gateway import Gateway, Route
 from interlingua.gateway.memory.responses import ids_in, ids_named, keeps
 from interlingua.gateway.pools import Pool, response_key
 from interlingua.gateway.shared.fronts import Match, codec_of
-from interlingua.gateway.shared.sizes import Most, most_of, plainly, without_duplicate_keys
+from interlingua.gateway.shared.sizes import (
+    Most,
+    has_duplicate_keys,
+    most_of,
+    plainly,
+    without_duplicate_keys,
+)
 from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Principal, Refusal
 from interlingua.model.arguments import recover
 from interlingua.model.blocks import ToolUseBlock
@@ -181,9 +187,11 @@ def parse_inbound(
     if principal.metered:
         most = plainly(dialect, body)
         if most is None:
-            whole, body = body, without_duplicate_keys(body)
-            respelled = body is not whole
             request, conversation = _read(gateway, principal, match, body)
+            whole, body = body, _with_unique_keys(body, conversation)
+            respelled = body is not whole
+            if respelled:
+                request, conversation = read_request(match, body), None
     if request is None and route.common_dialect != dialect:
         request, conversation = _read(gateway, principal, match, body)
     fetches = principal.fetch_media
@@ -200,6 +208,17 @@ def parse_inbound(
         fetches_media=route.fetch_media if fetches is None else fetches,
         conversation=conversation,
     )
+
+
+def _with_unique_keys(body: bytes, conversation: Conversation | None) -> bytes:
+    """As `without_duplicate_keys`; of a conversation, only what is new has to be looked at."""
+    if conversation is None:
+        return without_duplicate_keys(body)
+    new = conversation.unchecked(body)
+    if has_duplicate_keys(new):
+        return without_duplicate_keys(body)
+    conversation.checked = len(conversation.ends)
+    return body
 
 
 def _read(
@@ -228,7 +247,9 @@ async def reserve(gateway: Gateway, exchange: Exchange, inbound: Inbound) -> Non
             request = inbound.request or read_request(inbound.match, inbound.body)
             body = b"" if inbound.ours else inbound.body
             retold = inbound.ours or inbound.route.common_dialect != dialect
-            most = most_of(request, targets, dialect, body, retold)
+            conversation = inbound.conversation if request is inbound.request else None
+            members = None if inbound.ours else inbound.members
+            most = most_of(request, targets, dialect, body, retold, conversation, members)
     exchange.outcome.reservation = await gateway.caps.reserve(exchange.arrival, most, targets)
 
 
@@ -279,12 +300,16 @@ def note_owner(
             pool.remember([response_key(tenant, id) for id in ids], target.label)
 
 
-def require_convertible(request: Request) -> None:
+def require_convertible(request: Request, conversation: Conversation | None = None) -> None:
     """`Refusal` with 400 if there are no messages, or if arguments of a call are not JSON: other
-    dialects need an object there, and an empty one would be a different call."""
+    dialects need an object there, and an empty one would be a different call. Those of a
+    `conversation` are looked at once."""
     if not request.messages and request.continues is None:
         raise Refusal(400, ErrorKind.INVALID_REQUEST, "the request has no messages")
-    for message in request.messages:
+    known = 0
+    if conversation is not None and conversation.messages is request.messages:
+        known, conversation.accepted = conversation.accepted, len(request.messages)
+    for message in request.messages[known:]:
         if message.role is not Role.ASSISTANT:
             continue
         for block in message.content:
@@ -292,5 +317,7 @@ def require_convertible(request: Request) -> None:
                 continue
             text = block.raw_arguments
             if text is not None and recover(text).mode == "invalid":
+                if conversation is not None:
+                    conversation.accepted = 0
                 why = f"the arguments of the call {block.id[:100]!r} are not valid JSON"
                 raise Refusal(400, ErrorKind.INVALID_REQUEST, why, "invalid_arguments")

@@ -231,7 +231,7 @@ async def translated(
     gateway: Gateway, arrival: Arrival, inbound: Inbound, target: Target, fetched: MediaCache
 ) -> Upward:
     request = inbound.request or read_request(inbound.match, inbound.body)
-    require_convertible(request)
+    require_convertible(request, inbound.conversation)
     recall = await gateway.memory.put_back(request, arrival, target)
     request, inlined = recall.request, None
     if inbound.fetches_media:

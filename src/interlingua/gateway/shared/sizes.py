@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import jiter
 import msgspec
 
+from interlingua.adapt.facts import OTHER
+from interlingua.adapt.remembered import Conversation
 from interlingua.client.targets import Target
 from interlingua.dialects.front import PlainRequest
 from interlingua.dialects.registry import dialect as dialect_of
@@ -43,20 +45,31 @@ _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _value = msgspec.json.Decoder().decode
 
 
-def unbounded(request: Request, dialect: str, body: bytes = b"") -> tuple[str, ...]:
+def unbounded(
+    request: Request,
+    dialect: str,
+    body: bytes = b"",
+    special: list[Block] | None = None,
+    members: Mapping[str, Any] | None = None,
+) -> tuple[str, ...]:
     """What the request asks for that cannot be limited, in words for people. `body` is what it was
-    read from, if it is at hand: members may have become fields."""
-    return tuple(dict.fromkeys(_found(request, dialect, body)))
+    read from, if it is at hand: members may have become fields. `special` are its blocks that are
+    media, or unknown, where they are known."""
+    special = _special(request) if special is None else special
+    members = _members(body) if body and members is None else members
+    return tuple(dict.fromkeys(_found(request, dialect, members, special)))
 
 
-def _found(request: Request, dialect: str, body: bytes) -> Iterator[str]:
+def _found(
+    request: Request, dialect: str, members: Mapping[str, Any] | None, special: list[Block]
+) -> Iterator[str]:
     raw = (request.raw or {}).get(dialect)
     front = dialect_of(dialect).front
     words = front.unbounded if front is not None else {}
     yield from _of_members(raw, words)
-    if body and words:
-        members = {name: value for name, value in _members(body).items() if name in words}
-        yield from _of_members({name: _value(value) for name, value in members.items()}, words)
+    if members and words:
+        known = {name: _value(value) for name, value in members.items() if name in words}
+        yield from _of_members(known, words)
     if front is not None and front.repeats_field is not None and front.repeats_field(raw):
         yield "a limit given twice"
     if request.continues is not None:
@@ -70,7 +83,7 @@ def _found(request: Request, dialect: str, body: bytes) -> Iterator[str]:
         yield "a service tier that may cost more"
     if any(kind != "text" for kind in options.modalities or ()):
         yield "output other than text"
-    if any(_is_unseen(block) for _, _, block in walk(request.messages)):
+    if any(_is_unseen(block) for block in special):
         yield "documents, audio or video given by reference"
 
 
@@ -111,6 +124,7 @@ WINDOW = 1_000_000
 PICTURE = 5_000
 """Tokens of a picture at most; providers make larger ones smaller."""
 _MEDIA = (AudioBlock, DocumentBlock, ImageBlock, VideoBlock)
+_SPECIAL = (*_MEDIA, UnknownBlock)
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
@@ -156,12 +170,17 @@ def most_of(
     dialect: str,
     body: bytes = b"",
     retold: bool = True,
+    conversation: Conversation | None = None,
+    members: Mapping[str, Any] | None = None,
 ) -> Most:
     """What a request asks for that was read from `body`, or has more in it than that. One that is
-    `retold` may be given a higher limit, so that its budget for thinking has room in it."""
+    `retold` may be given a higher limit, so that its budget for thinking has room in it. With the
+    `conversation` that it is a turn of, only what is new in it is looked at; `members` are those
+    of the body, where they are at hand."""
     options = request.options
-    found = unbounded(request, dialect, body)
-    tokens = _input(request, targets[0].model, body)
+    special = _special(request, conversation)
+    found = unbounded(request, dialect, body, special, members)
+    tokens = _input(request, targets[0].model, body, special, conversation)
     if found:
         tokens = max(tokens, *[window(target.model) for target in targets])
     thinking = options.reasoning.budget_tokens if options.reasoning is not None else None
@@ -182,26 +201,45 @@ def _output(request: Request, dialect: str) -> int | None:
     return int(max(counts)) if counts and len(counts) == len(limits) else None
 
 
-def _input(request: Request, model: str, body: bytes) -> int:
-    media = [block for _, _, block in walk(request.messages) if isinstance(block, _MEDIA)]
+def _special(request: Request, conversation: Conversation | None = None) -> list[Block]:
+    """Blocks that are media, or unknown."""
+    if conversation is not None and not conversation.facts_for(request).content & OTHER:
+        return []
+    return [block for _, _, block in walk(request.messages) if isinstance(block, _SPECIAL)]
+
+
+def _input(
+    request: Request,
+    model: str,
+    body: bytes,
+    special: list[Block],
+    conversation: Conversation | None,
+) -> int:
+    media = [block for block in special if isinstance(block, _MEDIA)]
     if 0 < len(body) <= SHORT and not media:
         return len(body) // 2
-    tokens = estimate_input_tokens(request.messages, request.tools, model, request.options)
+    if conversation is not None:
+        tokens = conversation.estimate(request, model)
+    else:
+        tokens = estimate_input_tokens(request.messages, request.tools, model, request.options)
     named = [each for each in media if each.source.kind not in INLINE]
     tokens += PICTURE * sum(isinstance(each, ImageBlock) for each in named)
     return max(tokens, len(body) // 2) if len(body) <= SHORT else tokens
 
 
-def without_duplicate_keys(body: bytes) -> bytes:
-    """The body with one member of each name, the one that is read here. A provider may go by the
-    first where we go by the last."""
+def has_duplicate_keys(body: bytes) -> bool:
+    """Whether an object of a body has two members of one name."""
     try:
         jiter.from_json(body, catch_duplicate_keys=True)
     except ValueError as error:
-        if "duplicate key" not in str(error):
-            return body  # whoever reads it says what is wrong with it
-        return msgspec.json.encode(msgspec.json.decode(body))
-    return body
+        return "duplicate key" in str(error)
+    return False
+
+
+def without_duplicate_keys(body: bytes) -> bytes:
+    """The body with one member of each name, the one that is read here. A provider may go by the
+    first where we go by the last."""
+    return msgspec.json.encode(msgspec.json.decode(body)) if has_duplicate_keys(body) else body
 
 
 @lru_cache(maxsize=1000)

@@ -95,6 +95,9 @@ def estimate_input_tokens(
     return max(1, round(tokens)) if messages or tokens else 0
 
 
+_ROOM = 1000
+
+
 class Estimator:
     """Estimates prompts for one model, and remembers what each piece of text came to: a history
     that grows costs what is new. What is remembered is known by the object that holds it, so that
@@ -123,6 +126,8 @@ class Estimator:
         history, instructs, sums = self._last
         if len(messages) < len(history) or not all(map(is_, messages, history)):
             history, instructs, sums = (), False, (0.0, 0)
+            if len(self._known) > _ROOM + 8 * len(messages):
+                self._known.clear()  # most of it is of histories that are no more
         new = messages[len(history) :]
         counted.instructions = int(instructs or any(each.role in _INSTRUCT for each in new))
         sums = self._add(new, *sums)

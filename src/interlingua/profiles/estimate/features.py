@@ -8,7 +8,9 @@ weighs is data; see `weights`.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from string import ascii_letters, digits, punctuation
 from typing import Any
 
 import msgspec
@@ -28,18 +30,32 @@ from interlingua.model.message import Message, Role
 from interlingua.model.spelled_numbers import spelled
 from interlingua.model.tools import ToolDefinition
 
+# Ideographs, kana, hangul: no spaces between words.
+_DENSE = r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
+_LETTERS = r"[^\W\d_]+"
 _PIECES = re.compile(
-    r"(?P<word>[A-Z]*[a-z]+|[A-Z]+)"
-    r"|(?P<number>[0-9]+)"
-    r"|(?P<line>\s*\n\s*)"
-    r"|(?P<space>[ \t\r\f\v]+)"
-    r"|(?P<mark>[!-/:-@\[-`{-~]+)"
-    # Ideographs, kana, hangul: no spaces between words.
-    r"|(?P<dense>[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+)"
-    r"|(?P<letter>[^\W\d_]+)"
-    r"|(?P<other>.)",
+    r"[A-Z]*[a-z]+|[A-Z]+"  # words
+    r"|[0-9]+"
+    r"|\s*\n\s*"  # lines
+    r"|[ \t\r\f\v]+"  # blanks
+    r"|[!-/:-@\[-`{-~]+"  # marks
+    rf"|{_DENSE}|{_LETTERS}|.",
     re.DOTALL,
 )
+_KINDS = dict.fromkeys(ascii_letters, "word") | dict.fromkeys(digits, "number")
+_KINDS |= dict.fromkeys(" \t\r\f\v", "space") | dict.fromkeys(punctuation, "mark")
+"""What a piece is, by its first character; where it is not here, `_kind_of` looks at all of it."""
+_is_dense, _is_letters = re.compile(_DENSE).match, re.compile(_LETTERS).match
+
+
+def _kind_of(piece: str) -> str:
+    if "\n" in piece:
+        return "line"
+    if _is_dense(piece):
+        return "dense"
+    return "letter" if _is_letters(piece) else "other"
+
+
 _USUAL = 6
 """Words up to so many letters are mostly one token."""
 
@@ -63,27 +79,27 @@ class Pieces(msgspec.Struct):
     others: int = 0
 
     def add(self, text: str) -> None:
-        for match in _PIECES.finditer(text):
-            length = match.end() - match.start()
-            match match.lastgroup:
-                case "word":
-                    self.words += 1
-                    self.tails += max(0, length - _USUAL)
-                case "number":
-                    self.numbers += -(-length // 3)
-                case "line":
-                    self.lines += 1
-                case "space":
-                    self.spaces += length - 1
-                case "mark":
-                    self.marks += 1
-                    self.mark_tails += length - 1
-                case "dense":
-                    self.dense += length
-                case "letter":
-                    self.letters += length
-                case _:
-                    self.others += 1
+        for piece, count in Counter(_PIECES.findall(text)).items():
+            length, kind = len(piece), _KINDS.get(piece[0]) or _kind_of(piece)
+            if kind == "word":
+                self.words += count
+                if length > _USUAL:
+                    self.tails += (length - _USUAL) * count
+            elif kind == "number":
+                self.numbers += -(-length // 3) * count
+            elif kind == "line" or (kind == "space" and "\n" in piece):
+                self.lines += count
+            elif kind == "space":
+                self.spaces += (length - 1) * count
+            elif kind == "mark":
+                self.marks += count
+                self.mark_tails += (length - 1) * count
+            elif kind == "dense":
+                self.dense += length * count
+            elif kind == "letter":
+                self.letters += length * count
+            else:
+                self.others += count
 
     def weigh(self, weights: Mapping[str, float]) -> float:
         return sum([float(getattr(self, name)) * weight for name, weight in weights.items()])
