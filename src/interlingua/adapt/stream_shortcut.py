@@ -5,8 +5,7 @@ with another text, in both dialects: only that text is read and written."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from interlingua.dialects.kernel.stream_reader import UNREADABLE, decode_text
 from interlingua.dialects.kernel.stream_writer import encode_text
@@ -14,14 +13,59 @@ from interlingua.streams import sse
 from interlingua.streams.frames import MANY, Frame, thin
 
 
-class Shortcut(NamedTuple):
+class Shortcut:
     """How pieces of one block are said; whatever is no such piece changes nothing."""
 
-    one: Callable[[bytes], bytes | None]
-    """What is said for bytes that are one piece; None for others."""
-    run: Callable[[bytes, int, list[bytes]], int]
-    """Says all pieces that stand one after the other in bytes, from a position on, and appends that
-    to a list; gives the position behind them."""
+    def __init__(
+        self, part: Any, block: Any, read: tuple[bytes, bytes], written: tuple[bytes, bytes]
+    ) -> None:
+        """`part` and `block` are what is being read and written; the bytes of both wires stand
+        before and behind the JSON of a piece."""
+        self._part, self._block = part, block
+        self._before, self._behind = written
+        self._opening, self._closing = read[0] + b'"', b'"' + read[1]
+        self._start, self._stop = len(read[0]), -len(read[1])
+
+    def one(self, data: bytes) -> bytes | None:
+        """What is said for bytes that are one piece; None for others."""
+        if not (data.startswith(self._opening) and data.endswith(self._closing)):
+            return None
+        try:
+            text = decode_text(data[self._start : self._stop])
+        except UNREADABLE:
+            return None
+        if not text:
+            return None
+        self._add(text)
+        return self._before + encode_text(text) + self._behind
+
+    def run(self, data: bytes, at: int, out: list[bytes]) -> int:
+        """Says all pieces that stand one after the other in bytes, from a position on, and appends
+        that to a list; gives the position behind them."""
+        opening, closing = self._opening, self._closing
+        if not data.startswith(opening, at):
+            return at
+        found = data[at + len(opening) :].split(closing + opening)
+        found[-1], ended, _ = found[-1].partition(closing)
+        if not ended:
+            found.pop()  # the rest of it is still to come
+        try:
+            texts = [decode_text(b'"' + text + b'"') for text in found]
+        except UNREADABLE:
+            return at
+        if not texts or not all(texts):
+            return at
+        self._add("".join(texts))
+        between = self._behind + self._before
+        out.append(self._before + between.join(map(encode_text, texts)) + self._behind)
+        return at + sum(map(len, found)) + (len(opening) + len(closing)) * len(found)
+
+    def _add(self, text: str) -> None:
+        pieces = self._part.pieces
+        pieces.append(text)
+        if len(pieces) > MANY:
+            thin(pieces)
+        self._block.length += len(text)
 
 
 def shortcut_from(
@@ -40,54 +84,8 @@ def shortcut_from(
         return None
     before, behind = f"{head}{around[0]}".encode(), f"{around[1]}\n\n".encode()
     starts, _, ends = sse.encode(Frame(block.name, _MARK.join(block.cuts))).partition(_MARK_BYTES)
-    return _shortcut(part, block, before, behind, starts, ends)
+    return Shortcut(part, block, (before, behind), (starts, ends))
 
 
 _MARK = "\ufffc a piece \ufffc"
 _MARK_BYTES = _MARK.encode()
-
-
-def _shortcut(
-    part: Any, block: Any, before: bytes, behind: bytes, starts: bytes, ends: bytes
-) -> Shortcut:
-    opening, closing = before + b'"', b'"' + behind
-    start, stop = len(before), -len(behind)
-    apart, said_apart = closing + opening, ends + starts
-
-    def add(text: str) -> None:
-        pieces = part.pieces
-        pieces.append(text)
-        if len(pieces) > MANY:
-            thin(pieces)
-        block.length += len(text)
-
-    def one(data: bytes) -> bytes | None:
-        if not (data.startswith(opening) and data.endswith(closing)):
-            return None
-        try:
-            text = decode_text(data[start:stop])
-        except UNREADABLE:
-            return None
-        if not text:
-            return None
-        add(text)
-        return starts + encode_text(text) + ends
-
-    def run(data: bytes, at: int, out: list[bytes]) -> int:
-        if not data.startswith(opening, at):
-            return at
-        found = data[at + len(opening) :].split(apart)
-        found[-1], ended, _ = found[-1].partition(closing)
-        if not ended:
-            found.pop()  # the rest of it is still to come
-        try:
-            texts = [decode_text(b'"' + text + b'"') for text in found]
-        except UNREADABLE:
-            return at
-        if not texts or not all(texts):
-            return at
-        add("".join(texts))
-        out.append(starts + said_apart.join(map(encode_text, texts)) + ends)
-        return at + sum(map(len, found)) + len(apart) * len(found)
-
-    return Shortcut(one, run)

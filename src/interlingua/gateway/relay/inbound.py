@@ -183,15 +183,11 @@ def parse_inbound(
         route = gateway.allow(arrival, route).placed(envelope.members, principal.tenant)
     exchange.decision = Decision(route.targets[0])
     request = most = conversation = None
-    respelled, dialect = False, match.front.dialect
+    whole, dialect = body, match.front.dialect
     if principal.metered:
         most = plainly(dialect, body)
         if most is None:
-            request, conversation = _read(gateway, principal, match, body)
-            whole, body = body, _with_unique_keys(body, conversation)
-            respelled = body is not whole
-            if respelled:
-                request, conversation = read_request(match, body), None
+            body, request, conversation = _read_unique(gateway, principal, match, body)
     if request is None and route.common_dialect != dialect:
         request, conversation = _read(gateway, principal, match, body)
     fetches = principal.fetch_media
@@ -204,10 +200,21 @@ def parse_inbound(
         route,
         request,
         most=most,
-        respelled=respelled,
+        respelled=body is not whole,
         fetches_media=route.fetch_media if fetches is None else fetches,
         conversation=conversation,
     )
+
+
+def _read_unique(
+    gateway: Gateway, principal: Principal, match: Match, body: bytes
+) -> tuple[bytes, Request, Conversation | None]:
+    """A body without duplicate keys, and as `_read`."""
+    request, conversation = _read(gateway, principal, match, body)
+    unique = _with_unique_keys(body, conversation)
+    if unique is not body:
+        request, conversation = read_request(match, unique), None
+    return unique, request, conversation
 
 
 def _with_unique_keys(body: bytes, conversation: Conversation | None) -> bytes:
