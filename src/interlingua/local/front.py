@@ -33,7 +33,7 @@ from interlingua.adapt.history.retell import retell
 from interlingua.dialects.record import Dialect
 from interlingua.dialects.registry import dialect as find_dialect
 from interlingua.errors import InterlinguaError
-from interlingua.local import mend
+from interlingua.local import fixes
 from interlingua.local.model import NAME
 from interlingua.model.arguments import to_text
 from interlingua.model.base import JsonObject
@@ -319,22 +319,22 @@ class Handler(BaseHTTPRequestHandler):
             self._ask_otherwise(dialect, request)
         else:
             plain = without_tools(msgspec.json.decode(body))
-            wire = mend.request_body(dialect.name, plain, request)
+            wire = fixes.request_body(dialect.name, plain, request)
             self._hand_through(dialect, request, wire, stream=bool(request.options.stream))
 
     def _hand_through(self, dialect: Dialect, request: Request, wire: Any, stream: bool) -> None:
         with self._ask(self.path, wire) as answer:
             if answer.status != 200:
-                self._respond(dialect, mend.failure(answer.status, answer.read()), stream=False)
+                self._respond(dialect, fixes.failure(answer.status, answer.read()), stream=False)
             elif not stream:
                 found = msgspec.json.decode(answer.read())
-                self._send(200, mend.response_body(dialect.name, found, request))
+                self._send(200, fixes.response_body(dialect.name, found, request))
             else:
                 self._begin_stream()
-                decoder, frames = sse.Decoder(), mend.Frames(dialect.name, request)
+                decoder, frames = sse.Decoder(), fixes.Frames(dialect.name, request)
                 while piece := answer.read1(65536):
                     for frame in decoder.feed(piece):
-                        self._piece(sse.encode(frames.mended(frame)))
+                        self._piece(sse.encode(frames.fixed(frame)))
                 self._piece(b"")
 
     def _ask_otherwise(self, dialect: Dialect, request: Request) -> None:
@@ -346,11 +346,11 @@ class Handler(BaseHTTPRequestHandler):
         adapted = adapted.replace(options=options)
         if dialect is not chat:
             adapted = retell(adapted, chat.name).value
-        wire = mend.request_body(chat.name, chat.write_request(adapted).wire, request)
+        wire = fixes.request_body(chat.name, chat.write_request(adapted).wire, request)
         with self._ask("/v1/chat/completions", wire) as answer:
             body = answer.read()
         if answer.status != 200:
-            self._respond(dialect, mend.failure(answer.status, body), stream=False)
+            self._respond(dialect, fixes.failure(answer.status, body), stream=False)
             return
         response = chat.read_response(body)
         response = as_call(response) if forced else response
@@ -430,7 +430,7 @@ class Handler(BaseHTTPRequestHandler):
         self._fail(chat, ErrorKind.INVALID_REQUEST, f"nothing at {self.path[:100]}", 404)
 
     def _fail(self, dialect: Dialect, kind: ErrorKind, text: str, status: int) -> None:
-        self._respond(dialect, mend.failed(kind, text, status), stream=False)
+        self._respond(dialect, fixes.failed(kind, text, status), stream=False)
 
     def _send(self, status: int, body: Any) -> None:
         data = msgspec.json.encode(body)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua.local import mend
+from interlingua.local import fixes
 from interlingua.local.model import CONTEXT, USUAL_OUTPUT
 
 
@@ -20,9 +20,9 @@ def request(**options: Any) -> il.Request:
 def test_only_greedy_turns_do_without_the_cache(temperature: float | None, cached: bool) -> None:
     wire = {"model": "m"}
     for dialect in ("openai-chat", "openai-responses"):
-        body = mend.request_body(dialect, wire, request(temperature=temperature))
+        body = fixes.request_body(dialect, wire, request(temperature=temperature))
         assert body == {"model": "m", "cache_prompt": cached}
-    assert mend.request_body("anthropic", wire, request(temperature=temperature)) == wire
+    assert fixes.request_body("anthropic", wire, request(temperature=temperature)) == wire
     assert wire == {"model": "m"}
 
 
@@ -31,12 +31,12 @@ def test_nothing_is_held_against_what_json_repeats(dialect: str) -> None:
     shape = il.ResponseFormat("json_schema", "it", {"type": "object"})
     asked = request(response_format=shape)
     wire = il.dialect(dialect).write_request(asked).wire
-    assert mend.request_body(dialect, wire, asked)["frequency_penalty"] == 0.0
+    assert fixes.request_body(dialect, wire, asked)["frequency_penalty"] == 0.0
     assert (
-        mend.request_body(dialect, {**wire, "frequency_penalty": 0.5}, asked)["frequency_penalty"]
+        fixes.request_body(dialect, {**wire, "frequency_penalty": 0.5}, asked)["frequency_penalty"]
         == 0.5
     ), "whoever asks for it gets it"
-    assert "frequency_penalty" not in mend.request_body(dialect, {"model": "m"}, request())
+    assert "frequency_penalty" not in fixes.request_body(dialect, {"model": "m"}, request())
 
 
 @pytest.mark.parametrize(
@@ -58,24 +58,24 @@ def test_a_responses_answer_without_room_is_incomplete(
         "usage": {"input_tokens": given, "output_tokens": made},
     }
     asked = request(max_output_tokens=limit)
-    mended = mend.response_body("openai-responses", body, asked)
-    assert (mended["status"] == "incomplete") is cut
-    assert (mended is body) is not cut
-    frames = mend.Frames("openai-responses", asked)
+    fixed = fixes.response_body("openai-responses", body, asked)
+    assert (fixed["status"] == "incomplete") is cut
+    assert (fixed is body) is not cut
+    frames = fixes.Frames("openai-responses", asked)
     data = json.dumps({"type": "response.completed", "response": body})
-    last = frames.mended(il.Frame("response.completed", data))
+    last = frames.fixed(il.Frame("response.completed", data))
     assert last.event == ("response.incomplete" if cut else "response.completed")
 
 
 def test_frames_of_responses_get_their_places() -> None:
-    frames = mend.Frames("openai-responses", request())
+    frames = fixes.Frames("openai-responses", request())
     sent: list[dict[str, Any]] = [
         {"type": "response.created", "response": {}},
         {"type": "response.output_item.added", "item": {"id": "a"}},
         {"type": "response.output_text.delta", "item_id": "a", "delta": "x"},
         {"type": "response.output_item.added", "item": {"id": "b"}},
     ]
-    told = [json.loads(frames.mended(il.Frame(f["type"], json.dumps(f))).data) for f in sent]
+    told = [json.loads(frames.fixed(il.Frame(f["type"], json.dumps(f))).data) for f in sent]
     assert [each["sequence_number"] for each in told] == [0, 1, 2, 3]
     assert [each.get("output_index") for each in told] == [None, 0, 0, 1]
     assert [each.get("content_index") for each in told] == [None, None, 0, None]
@@ -83,13 +83,13 @@ def test_frames_of_responses_get_their_places() -> None:
 
 @pytest.mark.parametrize("dialect", ["openai-chat", "anthropic"])
 def test_other_frames_pass_as_they_are(dialect: str) -> None:
-    frames = mend.Frames(dialect, request())
+    frames = fixes.Frames(dialect, request())
     for frame in (il.Frame(None, "[DONE]"), il.Frame("message_delta", '{"delta":{}}')):
-        assert frames.mended(frame) is frame
+        assert frames.fixed(frame) is frame
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"error": 3}', b'{"error": {}}'])
 def test_an_unreadable_complaint_is_a_server_error(body: bytes) -> None:
-    error = mend.failure(502, body).error
+    error = fixes.failure(502, body).error
     assert error is not None
     assert (error.kind, error.status) == ("server_error", 500)

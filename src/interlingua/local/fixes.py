@@ -1,6 +1,6 @@
 """Where llama.cpp's three dialects say less than the providers they imitate.
 
-Each mend is a pure function on one JSON body or one frame of a stream. What is mended, and how it
+Each fix is a pure function on one JSON body or one frame of a stream. What is fixed, and how it
 was found: docs/decisions/0013-local-model.md.
 """
 
@@ -55,8 +55,8 @@ _REQUESTS: dict[str, Callable[[Wire, Request], Wire]] = {
 
 def response_body(dialect: str, body: Wire, request: Request) -> Wire:
     """An answer without a stream."""
-    mend = _RESPONSES.get(dialect)
-    return body if mend is None else mend(body, request)
+    fix = _RESPONSES.get(dialect)
+    return body if fix is None else fix(body, request)
 
 
 def _cut_short(body: Wire, request: Request) -> Wire:
@@ -80,15 +80,13 @@ class Frames:
     dialect belongs, and its number."""
 
     def __init__(self, dialect: str, request: Request) -> None:
-        self._mend = {"openai-responses": self._of_responses, "anthropic": _of_messages}.get(
-            dialect
-        )
+        self._fix = {"openai-responses": self._of_responses, "anthropic": _of_messages}.get(dialect)
         self._request = request
         self._number = -1
         self._items: dict[str, int] = {}
 
-    def mended(self, frame: Frame) -> Frame:
-        return frame if self._mend is None else self._mend(frame)
+    def fixed(self, frame: Frame) -> Frame:
+        return frame if self._fix is None else self._fix(frame)
 
     def _of_responses(self, frame: Frame) -> Frame:
         data = msgspec.json.decode(frame.data)
