@@ -11,6 +11,9 @@ from typing import NamedTuple
 from interlingua.store.quotas import Quotas
 from interlingua.store.statements import Op, Step, now
 
+MOST_OF_ALL = 4 * 1024**3
+"""Bytes of all objects of a store; the oldest go first."""
+
 
 class ObjectList(NamedTuple):
     """A list of objects: whose it is, what they are, and what they belong to."""
@@ -64,7 +67,7 @@ class Objects(Quotas):
         """Removes a whole list."""
         yield Step(self._gateway.remove_objects, tuple(place))
 
-    def forget_objects(self, most_of_all: int) -> Op[None]:
+    def forget_objects(self, most_of_all: int = MOST_OF_ALL) -> Op[None]:
         """Deletes expired objects, and the oldest beyond this number of bytes."""
         yield Step(self._gateway.forget_expired_objects, (now(),))
         yield Step(self._gateway.forget_oldest_objects, (most_of_all,))

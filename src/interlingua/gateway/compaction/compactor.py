@@ -42,8 +42,9 @@ from interlingua.sessions.compact import prompt
 
 logger = logging.getLogger(__name__)
 
-ASKS = re.compile(rb'"compaction(_trigger)?"|"context_management"|"' + PREFIX.encode())
-"""In every body that concerns us; texts cannot look like that, since their quotes are escaped."""
+MARK = b'"compaction'
+"""In every body with a compaction or a trigger; not in texts, whose quotes are escaped."""
+_MEMBERS = frozenset({"compaction", "context_management"})
 _OURS = re.compile(rb'"(' + PREFIX.encode() + b"|" + OWN_ID.encode() + b")")
 HAS = {
     RESPONSES.dialect: frozenset({"openai", "azure"}),
@@ -102,7 +103,8 @@ class Compactor:
     async def handle(self, exchange: Exchange, inbound: Inbound, client: Client) -> Inbound | None:
         """The request as it goes on, in which nothing is left to do; None if it is answered."""
         form, action = FORMS.get(inbound.front.dialect), inbound.match.action
-        if form is None:
+        asks = MARK in inbound.body or not _MEMBERS.isdisjoint(inbound.envelope.members)
+        if form is None or not (asks or action == "compact"):
             return inbound
         native = has_compaction(inbound.route.targets[0], form.front.dialect)
         if native and not _OURS.search(inbound.body):

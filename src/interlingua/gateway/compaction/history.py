@@ -25,8 +25,6 @@ logger = logging.getLogger(__name__)
 DAYS = 30
 LONGEST = 32 * 1024 * 1024
 """Bytes of one history; a longer one is not stored."""
-MOST_OF_ALL = 1024 * 1024 * 1024
-_TIDY_EVERY = 64
 _KEY = "compaction"
 
 
@@ -37,7 +35,6 @@ class Compactions:
         self._store = store
         self._seconds = days * 86400
         self._seal: Seal | None = None
-        self._count = 0
 
     async def seal(self) -> Seal:
         if self._seal is None:
@@ -64,9 +61,6 @@ class Compactions:
         try:
             row = ObjectRow(sealed.id, 0, body)
             await self._store.put_objects(_place(principal), [row], self._seconds)
-            self._count += 1
-            if self._count % _TIDY_EVERY == 0:
-                await self._store.forget_objects(MOST_OF_ALL)
         except StoreError as error:
             logger.error("compacted_history_not_stored", extra={"why": error.reason})
 

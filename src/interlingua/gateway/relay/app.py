@@ -79,7 +79,7 @@ class _Client(msgspec.Struct, eq=False):
 class Preparation(Protocol):
     """Does what has to be done to some requests before they take their usual way."""
 
-    def concerns(self, body: bytes) -> bool:
+    def concerns(self, inbound: Inbound) -> bool:
         """Whether there may be something to do."""
 
     async def handle(self, exchange: Exchange, inbound: Inbound, client: Any) -> Inbound | None:
@@ -180,7 +180,7 @@ class App:
             if await client.is_replayed(gateway.idempotency, exchange, headers[KEY], body):
                 return
         preparation = self._preparation
-        if preparation is not None and (found.action == "compact" or preparation.concerns(body)):
+        if preparation is not None and (found.action == "compact" or preparation.concerns(inbound)):
             direct = None
             prepared = await self._prepared(preparation, exchange, inbound, client)
             if prepared is None:

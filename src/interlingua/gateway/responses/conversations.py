@@ -34,7 +34,6 @@ MOST_NEW = 20
 MOST_ITEMS = 10_000
 LONGEST = 16 * 1024 * 1024
 """Bytes of the items that are added at a time."""
-MOST_OF_ALL = 4 * 1024 * 1024 * 1024
 _ENDS = frozenset({"response.completed", "response.incomplete"})
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
@@ -59,7 +58,6 @@ class Conversations:
     def __init__(self, store: AsyncStore) -> None:
         self._store = store
         self._ids = Ulids()
-        self._count = 0
 
     # What is stored
 
@@ -71,9 +69,6 @@ class Conversations:
             "metadata": metadata or {},
         }
         await self.put(principal, wire)
-        self._count += 1
-        if self._count % 64 == 0:
-            await self._store.forget_objects(MOST_OF_ALL)
         return wire
 
     async def put(self, principal: Principal, wire: Wire) -> None:

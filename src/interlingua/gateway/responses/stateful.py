@@ -3,10 +3,10 @@ the items of its conversation, is compacted."""
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from interlingua.gateway.compaction.compactor import ASKS, Compactor
+from interlingua.gateway.compaction.compactor import MARK, Compactor
+from interlingua.gateway.compaction.forms import FORMS
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.inbound import Inbound
 from interlingua.gateway.responses.background import Background
@@ -14,7 +14,7 @@ from interlingua.gateway.responses.conversations import Conversations
 from interlingua.gateway.shared.fronts import RESPONSES
 from interlingua.gateway.shared.state import Exchange, Principal
 
-_ALL = re.compile(ASKS.pattern + rb'|"background"|"conversation"')
+_MEMBERS = frozenset({"background", "compaction", "context_management", "conversation"})
 _FALSE = frozenset({b"false", b"null"})
 
 
@@ -31,9 +31,11 @@ class Preparation:
         self._conversations = conversations
         self._background = background
 
-    def concerns(self, body: bytes) -> bool:
-        """Whether there may be something to do. No text looks like that: its quotes are escaped."""
-        return _ALL.search(body) is not None
+    def concerns(self, inbound: Inbound) -> bool:
+        """Whether there may be something to do."""
+        if not _MEMBERS.isdisjoint(inbound.envelope.members):
+            return True
+        return inbound.front.dialect in FORMS and inbound.body.rfind(MARK) >= 0  # a fast search
 
     async def with_conversation(self, body: bytes, principal: Principal) -> bytes:
         """The body of a request with the items of its conversation."""
@@ -53,6 +55,4 @@ class Preparation:
                 return None
             if "conversation" in members:
                 inbound = await self._conversations.handle(self._gateway, exchange, inbound, client)
-        if inbound.match.action == "compact" or ASKS.search(inbound.body) is not None:
-            return await self._compactor.handle(exchange, inbound, client)
-        return inbound
+        return await self._compactor.handle(exchange, inbound, client)

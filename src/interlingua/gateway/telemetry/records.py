@@ -408,6 +408,7 @@ class Sweeper:
         while not (some := await self._store.sweep(before, NO_SESSION)).is_nothing:
             swept = swept.plus(some)
             await asyncio.sleep(PAUSE)
+        await self._store.forget_objects()
         event = swept_event(swept, before)
         if event is not None:
             self._emit("trace.swept", event)
