@@ -4,6 +4,7 @@ behind the gateway."""
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -14,7 +15,7 @@ import openai
 import pytest
 
 import interlingua as il
-from interlingua.gateway.settings import RouteSettings
+from interlingua.gateway.settings import Limits, RouteSettings
 from tests.agents.chat.provider import DIALECTS
 from tests.gateway.responses.running import asynchronous
 from tests.gateway.serving import (
@@ -290,6 +291,77 @@ async def test_a_provider_that_compacts_is_left_alone(tmp_path: Path, provider: 
         moved = await ai.responses.create(model=OPENAI, input=[item, *asks("What now?")])
         assert seen(moved.output_text) == FACTS[:4]
         assert "ilc1." not in str(provider.requests[-1])
+
+
+@asynchronous
+async def test_a_stored_response_is_compacted_by_its_id(
+    tmp_path: Path, provider: Summarizer
+) -> None:
+    token = key(tmp_path, keep_content=True).token
+    async with served(tmp_path) as here, openai_client(here, token) as ai:
+        first = await ai.responses.create(model=ANTHROPIC, input=f"Remember {FACTS[0]}.")
+        again = {"model": ANTHROPIC, "previous_response_id": first.id}
+        done = await ai.responses.compact(**again)
+        assert [item.type for item in done.output] == ["message", "compaction"]
+        assert FACTS[0] in str(provider.requests[-1])
+        trigger = [{"type": "compaction_trigger"}]
+        response = await ai.responses.create(**again, input=trigger)
+        assert [item.type for item in response.output] == ["compaction"]
+        assert response.previous_response_id == first.id
+        for output in (done.output[-1], response.output[0]):
+            asked = [output.to_dict(), *asks("What now?")]
+            next = await ai.responses.create(model=ANTHROPIC, input=asked)
+            assert seen(next.output_text) == FACTS[:1]
+
+
+@asynchronous
+async def test_a_vendors_own_block_travels_and_comes_home_unchanged(
+    tmp_path: Path, provider: Summarizer
+) -> None:
+    block = {
+        "type": "compaction",
+        "content": f"Remember {FACTS[0]}.",
+        "encrypted_content": "b3BhcXVl",
+        "signature": "c2lnbmVk",
+    }
+    messages = [{"role": "user", "content": [block]}, *asks("What now?")]
+    async with served(tmp_path) as here, claude(here) as ai:
+        for model in (ANTHROPIC, OPENAI, ANTHROPIC):
+            answer = await ai.beta.messages.create(model=model, max_tokens=50, messages=messages)
+            assert seen(answer.content[0].text) == FACTS[:1]
+    home, abroad, again = provider.requests
+    assert home["messages"] == again["messages"] == messages
+    assert "b3BhcXVl" not in str(abroad)
+
+
+class Slow(Summarizer):
+    """A model that takes its time for a summary, and may fail in the end."""
+
+    fails = False
+
+    def answer(self, handler: BaseHTTPRequestHandler, dialect: str, wire: dict[str, Any]) -> None:
+        time.sleep(0.5)
+        if self.fails:
+            self._fail(handler, dialect)
+        else:
+            super().answer(handler, dialect, wire)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@asynchronous
+async def test_a_stream_that_waits_for_its_summary_is_alive(tmp_path: Path, fails: bool) -> None:
+    limits = Limits(first_event=0.1, keep_alive=0.1)
+    with Slow() as provider:
+        provider.fails = fails
+        provider.configure(tmp_path)
+        async with served(tmp_path, settings_in(tmp_path, limits=limits)) as here:
+            items = [*said(), {"type": "compaction_trigger"}]
+            body = {"model": ANTHROPIC, "input": items, "stream": True}
+            status, text, _ = await here.ask("POST", "/v1/responses", body)
+            assert status == 200
+            assert text.startswith(": keep-alive")
+            assert ("no such luck" in text) is fails
+            assert ("response.completed" in text) is not fails
 
 
 class Small(Summarizer):

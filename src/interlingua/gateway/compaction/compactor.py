@@ -3,16 +3,18 @@ where the model's own service does not, and left alone where it does."""
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
 from msgspec.structs import replace
 
 from interlingua.client.targets import Target
+from interlingua.dialects.front import Front
 from interlingua.gateway.compaction import answers
 from interlingua.gateway.compaction.clearing import cleared
 from interlingua.gateway.compaction.forms import (
@@ -30,12 +32,13 @@ from interlingua.gateway.compaction.native import relay_compaction
 from interlingua.gateway.compaction.seal import PREFIX, Sealed, SealError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.inbound import JSON, HttpAnswer, Inbound, parse_inbound, reserve
+from interlingua.gateway.relay.stream import error_frames
 from interlingua.gateway.relay.whole import relay
 from interlingua.gateway.shared.fronts import ANTHROPIC, RESPONSES, Match, Send, codec_of
 from interlingua.gateway.shared.sizes import window
 from interlingua.gateway.shared.state import Exchange, Refusal
 from interlingua.model.blocks import SUMMARY
-from interlingua.model.exchange import ErrorKind
+from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.model.metadata import Usage
 from interlingua.profiles.estimate.estimator import estimate_input_tokens
 from interlingua.sessions.compact import prompt
@@ -118,7 +121,7 @@ class Compactor:
             return work.rewritten()
         ask = form.ask(work.as_sent, action)
         if ask is not None and ask.is_explicit:
-            await _send(client.send, await work.answer(ask))
+            await self._deliver(exchange, inbound, work.answer(ask), client.send)
             return None
         work.clear()
         if ask is not None and await work.shorten(ask) and ask.pause:
@@ -126,6 +129,33 @@ class Compactor:
             return None
         client.send = work.sender(client.send)
         return work.rewritten()
+
+    async def _deliver(
+        self,
+        exchange: Exchange,
+        inbound: Inbound,
+        making: Coroutine[Any, Any, HttpAnswer],
+        send: Send,
+    ) -> None:
+        """Sends the answer; a client that waits for a stream gets signs of life until then."""
+        limits, front = self._gateway.settings.limits, inbound.front
+        streams = exchange.arrival.stream and inbound.match.action != "compact"
+        task = asyncio.ensure_future(making)
+        try:
+            await asyncio.wait({task}, timeout=limits.first_event if streams else None)
+            if task.done():
+                await _send(send, task.result())
+                return
+            exchange.outcome.status = 200
+            kind = (b"content-type", front.stream_type.encode())
+            await send({"type": "http.response.start", "status": 200, "headers": [kind]})
+            while not task.done():
+                alive = {"type": "http.response.body", "body": front.keep_alive, "more_body": True}
+                await send(alive)
+                await asyncio.wait({task}, timeout=limits.keep_alive)
+            await send({"type": "http.response.body", "body": _late(front, task)})
+        finally:
+            task.cancel()
 
     async def shorten(self, exchange: Exchange, inbound: Inbound, client: Client) -> Inbound | None:
         """The same request, compacted because the model does not take it; once."""
@@ -161,7 +191,7 @@ class _Work:
         self._principal = exchange.arrival.principal
         self.as_sent: Wire = _decode(inbound.body)
         self._wire = form.plain(self.as_sent, inbound.match.action)
-        self._entries = form.entries(self._wire)
+        self._entries = self._whole = form.entries(self._wire)
         self._changes: dict[str, Any] = {}
         """Members of the answer."""
         self._shown: Wire | None = None
@@ -185,6 +215,7 @@ class _Work:
             except SealError:
                 raise self._unopened() from None
 
+        self._whole = self._entries
         self._entries = self._form.opened(self._entries, opened).entries
         self._wire = self._form.with_entries(self._wire, self._entries)
 
@@ -270,7 +301,7 @@ class _Work:
         """The user's messages, then the compaction."""
         users = [
             {"id": f"msg_{self._gateway.ids.new()}", "status": "completed", **entry}
-            for entry in self._form.entries(self._form.plain(self.as_sent, "compact"))
+            for entry in self._whole
             if self._form.is_question(entry)
         ]
         created = int(self._exchange.arrival.at.timestamp())
@@ -407,6 +438,18 @@ class _Work:
             message = "the model wrote no summary; the conversation is unchanged, try again"
             raise Refusal(502, ErrorKind.SERVER_ERROR, message, "compaction_unavailable")
         return Summary(text, usage, inbound.route.targets[0].model)
+
+
+def _late(front: Front, task: asyncio.Future[HttpAnswer]) -> bytes:
+    """The rest of a stream that has begun: the answer, or the error in its place."""
+    try:
+        answer = task.result()
+    except Refusal as refusal:
+        return error_frames(front, refusal.error)
+    if answer.status == 200:
+        return answer.body
+    error = codec_of(front.dialect).read_response(answer.body).error
+    return error_frames(front, error or ProviderError(ErrorKind.OTHER, "no summary"))
 
 
 def _typed(entry: Wire) -> Wire:
