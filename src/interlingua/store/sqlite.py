@@ -184,7 +184,11 @@ class SqliteFile:
 
         A commit may have to move the log into the database. After a large one that takes as long
         as the writing itself, and the next transaction does it, or `tidy`."""
-        with self._held_writer() as db:
+        if not self._lock.acquire(timeout=self.timeout):
+            raise BusyError(self.where, "another thread is writing; nothing was written")
+        try:
+            self._require_same_file()
+            db = self._writer
             if self._log_is_long:
                 self._move_log()
             if large:
@@ -202,6 +206,8 @@ class SqliteFile:
                     if db.in_transaction():  # a full disk may have ended it already
                         db.execute("ROLLBACK")
                 raise
+        finally:
+            self._lock.release()
 
     def _move_log(self) -> None:
         self._log_is_long = False
