@@ -110,6 +110,7 @@ class WrittenTurns:
             report(self._recorder, *args, **named)
         turns.extend(before.turns[: mark.turns])
         writer.role, self.reused = mark.role, mark.turns
+        writer.skip(self.messages[:start])
         return start
 
     def latest_start(self, messages: tuple[Message, ...]) -> int:

@@ -16,8 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from interlingua.dialects.gemini import calls as _calls
 from interlingua.dialects.gemini import parts as _parts
 from interlingua.dialects.gemini import tables
@@ -44,7 +42,7 @@ from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import SYSTEM_MARK, placeholder, report_beside, snake_case
 from interlingua.model import blocks as model
 from interlingua.model.base import Raw
-from interlingua.model.blocks import Block, TextBlock, UnknownBlock
+from interlingua.model.blocks import Block, TextBlock, ToolUseBlock, UnknownBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.reasons import because
 
@@ -254,14 +252,6 @@ def read_system(system: Any) -> Message:
 # -- writing contents -----------------------------------------------------------------------------
 
 
-class _Draft(msgspec.Struct):
-    """A content that may still grow; `mine` is what was kept of it."""
-
-    word: str | None
-    own_raw: Wire
-    parts: list[Wire] = []
-
-
 def finish_content(role: str | None, parts: list[Wire], own_raw: Wire) -> Wire:
     content: Wire = {} if role is None else {"role": role}
     if not own_raw:
@@ -278,36 +268,75 @@ def write_messages(messages: tuple[Message, ...], recorder: LossRecorder) -> tup
     first = leading(messages, NAME)
     turn = Turn(recorder)
     system = _write_system(messages[:first], turn) if first else None
-    drafts: list[_Draft] = []
-    for message in messages[first:]:
-        _write_message(message, turn, drafts)
-    return system, [finish_content(each.word, each.parts, each.own_raw) for each in drafts]
+    writer = _Contents(turn)
+    if (memory := recorder.memory) is not None:
+        memory.write(messages[first:], writer.wires, writer)
+    else:
+        for message in messages[first:]:
+            writer.add(message)
+    writer.finish()
+    return system, writer.wires
 
 
-def _write_message(message: Message, turn: Turn, drafts: list[_Draft]) -> None:
-    """Add a message to the last content if that is of the same role, else begin one."""
-    turn.model = message.role is Role.ASSISTANT
-    word: str | None = MODEL if turn.model else USER
-    own_raw, raw = NOTHING, message.metadata.provider_raw
-    if raw is not None or message.name is not None or message.changes is not None:
-        own_raw = report_message(message, turn.recorder)
-        if message.changes is not None and not message.content:
+class _Contents:
+    """The contents so far; the last one may still grow."""
+
+    def __init__(self, turn: Turn) -> None:
+        self.wires: list[Wire] = []
+        self.role: str | None = None
+        """The word of the last content, if it has parts; empty where it has none for its role."""
+        self._turn = turn
+        self._parts: list[Wire] = []
+        self._spelled: list[Wire] = []
+        """For each content that remembers how it was spelled, that; None for the others."""
+
+    def skip(self, messages: tuple[Message, ...]) -> None:
+        """Messages that were written before: results may name their calls."""
+        for message in messages:
+            if message.role is Role.ASSISTANT:
+                for block in message.content:
+                    if type(block) is ToolUseBlock:
+                        self._turn.names[block.id] = block.name
+
+    def add(self, message: Message) -> None:
+        """Add a message to the last content if that is of the same role, else begin one."""
+        turn = self._turn
+        turn.model = message.role is Role.ASSISTANT
+        word: str | None = MODEL if turn.model else USER
+        own_raw, raw = NOTHING, message.metadata.provider_raw
+        if raw is not None or message.name is not None or message.changes is not None:
+            own_raw = report_message(message, turn.recorder)
+            if message.changes is not None and not message.content:
+                return
+            word = spelled_role(MODEL if turn.model else USER, own_raw)
+        if message.role is Role.SYSTEM or message.role is Role.DEVELOPER:
+            message = _marked(message, turn.recorder)
+        elif not (turn.model or message.role is Role.USER or message.role is Role.TOOL):
+            raise KeyError(message.role)  # as a table would; the caller names the dialect
+        if not message.content and not was_absent(own_raw, "parts"):
             return
-        word = spelled_role(MODEL if turn.model else USER, own_raw)
-    if message.role is Role.SYSTEM or message.role is Role.DEVELOPER:
-        message = _marked(message, turn.recorder)
-    elif not (turn.model or message.role is Role.USER or message.role is Role.TOOL):
-        raise KeyError(message.role)  # as a table would; the caller names the dialect
-    if not message.content and not was_absent(own_raw, "parts"):
-        return
-    last = drafts[-1] if drafts else None
-    if last is None or last.word != word or "apart" in spelling_in(own_raw) or not last.parts:
-        last = _Draft(word, own_raw)
-        drafts.append(last)
-    elif own_raw:
-        last.own_raw = {**last.own_raw, **content_of(NAME, raw)}
-    if not write_parts(message, turn, last.parts) and message.content:
-        last.parts.append({"text": placeholder(message, turn.recorder)})
+        if self.role is None or self.role != (word or "") or "apart" in spelling_in(own_raw):
+            self._begin(word, own_raw)
+        elif own_raw:
+            self._spelled[-1] = {**self._spelled[-1], **content_of(NAME, raw)}
+        if not write_parts(message, turn, self._parts) and message.content:
+            self._parts.append({"text": placeholder(message, turn.recorder)})
+        self.role = (word or "") if self._parts else None
+
+    def _begin(self, word: str | None, own_raw: Wire) -> None:
+        self._parts = []
+        self._spelled.append(own_raw)
+        self.wires.append(
+            {"parts": self._parts} if word is None else {"role": word, "parts": self._parts}
+        )
+
+    def finish(self) -> None:
+        """Spells the contents that remember how they were spelled."""
+        for wire, own_raw in zip(reversed(self.wires), reversed(self._spelled), strict=False):
+            if own_raw:
+                content = finish_content(wire.get("role"), wire["parts"], own_raw)
+                wire.clear()
+                wire.update(content)
 
 
 def spelled_role(role: str, own_raw: Wire) -> str | None:

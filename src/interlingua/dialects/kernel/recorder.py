@@ -44,6 +44,8 @@ class MessageWriter(Protocol):
 
     def add(self, message: Message) -> None: ...
 
+    def skip(self, messages: tuple[Message, ...]) -> None: ...
+
 
 class LossRecorder(msgspec.Struct, eq=False):
     """Collects the losses of one conversion.

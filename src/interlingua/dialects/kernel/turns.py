@@ -225,6 +225,9 @@ class Turns(msgspec.Struct):
     """Of the last turn, if it may be joined; `parts` is its content."""
     parts: list[Wire] = []
 
+    def skip(self, messages: tuple[Message, ...]) -> None:
+        """Nothing of messages that were written before matters to others."""
+
     def join(self, role: str, parts: list[Wire], apart: bool = False) -> None:
         if role == self.role and not apart:
             self.parts.extend(parts)

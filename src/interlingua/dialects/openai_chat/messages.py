@@ -652,6 +652,9 @@ class _Writer:
         self.wires: list[Wire] = []
         self._to = to
 
+    def skip(self, messages: tuple[Message, ...]) -> None:
+        """Nothing of them matters to others."""
+
     def add(self, message: Message) -> None:
         role, to = message.role, self._to
         if role is _ASSISTANT:
