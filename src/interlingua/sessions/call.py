@@ -64,7 +64,9 @@ def started(
     history = core.history or (yield from core.load())
     yield from turn.held()
     turn.calling = True
-    messages = tuple(sendable(history, core.turn_adapter(turn.model, profile).dialect.name))
+    messages = tuple(history)
+    if core.is_compacted():
+        messages = tuple(sendable(history, core.turn_adapter(turn.model, profile).dialect.name))
     call = CallCore(turn, messages, options or turn.options, clock, profile, stream)
     turn.calls += 1
     started = LlmCallStarted(

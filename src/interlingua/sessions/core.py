@@ -14,7 +14,12 @@ from interlingua.adapt.remembered import History
 from interlingua.adapt.target import ProfileChoice
 from interlingua.costs.cost import total
 from interlingua.events.payloads import SessionCreated, SessionEnded, SessionResumed
-from interlingua.model.blocks import CompactionBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from interlingua.model.blocks import (
+    CompactionBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from interlingua.model.exchange import Options, Request
 from interlingua.model.ids import Ulids
 from interlingua.model.message import Message, Role, with_provenance
@@ -150,6 +155,8 @@ class Core:
         self.last_turn: LastTurn | None = None
         self._facts = (0, Facts())
         """What was found in so many messages."""
+        self._compacted = (0, False)
+        """Whether so many messages have a compaction among them."""
         self.sent = History()
         """What the last request was written as: the next one begins with its messages."""
         self._lookup: ModelLookup | None = None
@@ -197,7 +204,7 @@ class Core:
     def _forget(self) -> None:
         """The history is another than was looked at."""
         self._facts, self._estimated = (0, Facts()), (None, 0, 0)
-        self.sent = History()
+        self.sent, self._compacted = History(), (0, False)
 
     def search(self, words: str, limit: int) -> Effects[list[SearchHit]]:
         hits: list[SearchHit]
@@ -220,6 +227,17 @@ class Core:
             known |= facts_of(history[count:])
             self._facts = (len(history), known)
         return known
+
+    def is_compacted(self) -> bool:
+        """Whether the history has a compaction, which may stand for others of its messages."""
+        history = self.history or []
+        count, found = self._compacted
+        if count < len(history) and not found:
+            found = any(
+                type(block) is CompactionBlock for each in history[count:] for block in each.content
+            )
+        self._compacted = (len(history), found)
+        return found
 
     def estimate(self, model: str, request: Request) -> int:
         """About how many tokens a request with the whole history has."""
@@ -296,7 +314,7 @@ class Core:
             for index in range(len(self.history) - 1, -1, -1):
                 if self.history[index].id == message.id:
                     self.history[index] = message
-                    if index < max(self._facts[0], self._estimated[1]):
+                    if index < max(self._facts[0], self._estimated[1], self._compacted[0]):
                         self._forget()
                     break
         return message

@@ -409,11 +409,16 @@ class HistoryRewriter:
         """Whether a rule says that the model insists on signatures, whatever its name is."""
         return self.profile is not None and self.profile.tools.call_signature == "required"
 
+    @cached_property
+    def call_sentinel(self) -> str | None:
+        """What stands for a signature that the target insists on; None where it does not."""
+        if self.traits.call_signature is None or self.answering:
+            return None
+        return self.traits.call_signature(None if self.signs() else self.recipient.model)
+
     def signed(self, message: Message) -> Message:
         """A provider that insists on a signature of its own calls gets the documented stand-in."""
-        if self.traits.call_signature is None or self.answering:
-            return message
-        sentinel = self.traits.call_signature(None if self.signs() else self.recipient.model)
+        sentinel = self.call_sentinel
         if sentinel is None or self.recipient.is_from_same_model(message):
             return message
         for index, block in enumerate(message.content):
