@@ -129,7 +129,7 @@ def as_message(value: Any) -> Message:
     if isinstance(value, Mapping) and "role" in value:
         messages = _read([value])
         if len(messages) != 1:
-            raise TypeError(f"one message is taken here, and this is {len(messages)}")
+            raise TypeError(f"expected one message, found {len(messages)}")
         return messages[0]
     return Message.user(value)
 

@@ -71,7 +71,7 @@ def gateway_store(file: Path) -> str | None:
         return None
     except (OSError, ValueError, RecursionError) as error:
         raise InterlinguaError(
-            f"{file} may name the store, but cannot be read: {error}. Mend it, or pass --store."
+            f"{file} may name the store, but cannot be read: {error}. Fix it, or pass --store."
         ) from None
     return store if isinstance(store, str) and store else None
 

@@ -21,7 +21,7 @@ def test_check_takes_streams_and_messages_alone(data: bytes) -> None:
 def test_check_says_that_a_stream_was_cut() -> None:
     done = run("check", stdin=CUT)
     assert done.exit_code == 1
-    assert "its end: stream ended before the message was complete" in done.stdout
+    assert "incomplete: stream ended before the message was complete" in done.stdout
 
 
 def test_check_takes_lines_as_they_come() -> None:

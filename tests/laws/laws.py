@@ -59,7 +59,7 @@ def home(dialect: Dialect, kind: str, wire: Any, model: str | None = None) -> li
     value = read(dialect, kind, wire, model)
     written = write(dialect, value)
     problems = [f"written: {found}"] if (found := difference(wire, written.wire)) else []
-    problems += [f"reported at home: {loss}" for loss in written.report.entries]
+    problems += [f"loss without conversion: {loss}" for loss in written.report.entries]
     stored = codec.loads(codec.dumps(value), type(value), strict=True)
     found = difference(wire, write(dialect, stored).wire)
     return problems + ([f"through storage: {found}"] if found else [])

@@ -79,7 +79,7 @@ def home(dialect: Dialect, frames: Sequence[Frame]) -> list[str]:
         writer = dialect.stream_writer()
         back = [frame for event in told for frame in writer.feed(event)] + writer.close()
         problems += _differences(word, frames, back)
-        problems += [f"{word}: reported at home: {loss}" for loss in writer.report.entries]
+        problems += [f"{word}: loss without conversion: {loss}" for loss in writer.report.entries]
     return problems
 
 

@@ -289,7 +289,7 @@ def detect_stream(data: bytes) -> str | None:
     try:
         frames = decoder.feed(data)
     except ReadError as error:
-        raise DetectError(f"no stream that we know: {error}") from None
+        raise DetectError(f"not a known stream: {error}") from None
     for frame in frames:
         try:
             found = dialect_of_frame(msgspec.json.decode(frame.data))
@@ -298,7 +298,7 @@ def detect_stream(data: bytes) -> str | None:
         if found is not None:
             return found
     if len(data) > ENOUGH:
-        raise DetectError("no frame of this stream tells its dialect")
+        raise DetectError("no frame of this stream shows its format")
     return None
 
 

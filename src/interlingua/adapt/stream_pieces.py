@@ -123,5 +123,5 @@ def _dialect_of(wire: dict[str, Any]) -> str:
 
     found = "bedrock" if "messageStart" in wire else dialect_of_frame(wire)
     if found is None:
-        raise DetectError("no frame of a stream that we know: name its format as the source")
+        raise DetectError("not a frame of a known stream: pass its format as source")
     return found

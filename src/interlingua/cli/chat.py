@@ -133,11 +133,13 @@ def _piped() -> str:
         return ""
     data = sys.stdin.buffer.read(MOST_PIPED + 1)
     if len(data) > MOST_PIPED:
-        raise click.UsageError(f"what is piped in has more than {MOST_PIPED} bytes")
+        raise click.UsageError(f"standard input is larger than {MOST_PIPED} bytes")
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise click.UsageError("what is piped in is no text in UTF-8: --attach it") from None
+        raise click.UsageError(
+            "standard input is not UTF-8 text; send it as a file with --attach"
+        ) from None
 
 
 def _require_dialect(name: str | None) -> None:
@@ -298,7 +300,7 @@ class Talk:
         """Let a turn that another program has under way come to its end, and say so."""
         if not await self.is_busy():
             return
-        say("Another program has a turn of this session under way; waiting for its end (Ctrl-C).")
+        say("Another program is running a turn of this session; waiting (Ctrl-C stops).")
         while await self.is_busy():
             await asyncio.sleep(LOOK)
         await self.session.reload()
@@ -356,7 +358,7 @@ async def opened_talk(
             where = store.where
         else:
             store = await _passing_store(stack)
-            where = "nothing is kept"
+            where = "not stored"
             if row is not None:
                 await _copied(chat_options, row, store)
         client = await stack.enter_async_context(setup.client())

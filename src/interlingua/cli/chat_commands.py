@@ -116,7 +116,7 @@ def show_history(messages: Sequence[Message]) -> None:
         flag = status_text(message.metadata.status)
         rows.append([str(number), message.role.value, flag, one_line(text, LONGEST)])
     if not rows:
-        say("Nothing was said yet.")
+        say("There are no messages yet.")
         return
     columns = [Column("", right=True), Column("role", "cyan"), Column("", "yellow")]
     show_table([*columns, Column("text", shrink=True)], rows)
@@ -149,8 +149,8 @@ def show_tools(talk: Talk) -> None:
         problem = f": {status.problem}" if status.problem else ""
         say(one_line(f"server {status.name} is {status.state}{problem}", 200), "dim")
     if talk.servers is None:
-        say(f"Servers of {servers_path()} would be here too.", "dim")
-    say("Everything but reading asks you first.", "dim")
+        say(f"MCP servers are configured in {servers_path()}.", "dim")
+    say("You are asked before anything but reading.", "dim")
 
 
 def show_rules(talk: Talk, screen: Screen, word: str) -> None:
@@ -163,10 +163,10 @@ def show_rules(talk: Talk, screen: Screen, word: str) -> None:
     for problem in rules.problems:
         screen.error(f"{rules.path}: {problem}")
     if not rules.path.exists():
-        screen.line(one_line(f"There are no rules: {rules.path} is not there.", 300))
+        screen.line(one_line(f"There are no rules: {rules.path} does not exist.", 300))
         return
     if rules.problems:
-        screen.line("The last good rules stay in force.")
+        screen.line("The last valid rules stay active.")
     scope = policy.scope(talk.session.row.workspace_path)
     facts = [f"version {policy.version or 'none'}"]
     facts.append(f"default {scope.default or policy.everywhere.default or 'none'}")
@@ -197,19 +197,21 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
-    "model": Command("/model X [--dialect D]", "go on with another model, after its plan"),
-    "models": Command("/models [PART]", "models that can be asked from here"),
+    "model": Command(
+        "/model X [--dialect D]", "switch to another model, after showing what changes"
+    ),
+    "models": Command("/models [PART]", "models that are available here"),
     "cost": Command("/cost", "what this session used and cost, by model"),
     "history": Command("/history", "the messages of this session, numbered"),
     "tree": Command("/tree", "the forks of this conversation"),
-    "fork": Command("/fork [N]", "go on in a copy, of the first N messages or of all"),
-    "undo": Command("/undo", "go back before the last turn, in a copy: nothing is deleted"),
-    "retry": Command("/retry", "ask again where a turn failed or was broken off"),
+    "fork": Command("/fork [N]", "continue in a copy of the first N messages, or of all"),
+    "undo": Command("/undo", "undo the last turn, in a copy; nothing is deleted"),
+    "retry": Command("/retry", "retry a turn that failed or was interrupted"),
     "rate": Command("/rate up|down", "rate the last answer; routing can learn from it"),
     "attach": Command("/attach PATH…", "send files with the next message"),
     "rename": Command("/rename NAME", "give this session another name"),
     "export": Command("/export [html|json|md] [FILE]", "write this session to a file; --to FORMAT"),
-    "losses": Command("/losses", "all that the last request could not say"),
+    "losses": Command("/losses", "show all losses of the last request"),
     "tools": Command("/tools", "what the model may use"),
     "rules": Command("/rules [check|show|reload]", "the rules that choose models"),
     "help": Command("/help", "this list"),
@@ -218,9 +220,11 @@ COMMANDS: dict[str, Command] = {
 MORE_HELP = (
     Command("/model -", "back to the model that the session began with"),
     Command("/model show", "how the model of the last turn was chosen"),
-    Command("@model TEXT", "ask another model, this once; \\@ is an at sign and no order"),
-    Command("\\ or Alt-Enter", "at the end of a line: it goes on"),
-    Command("Ctrl-C", "stop the answer and keep what arrived; at the prompt, clear the line"),
+    Command("@model TEXT", "ask another model once; \\@ is a plain @"),
+    Command("\\ or Alt-Enter", "at the end of a line: continue on the next line"),
+    Command(
+        "Ctrl-C", "stop the answer (the part that arrived is stored); at the prompt, clear the line"
+    ),
 )
 
 
@@ -240,7 +244,7 @@ class Commands:
         if word in ("exit", "q"):
             word = "quit"
         if word not in COMMANDS:
-            raise CommandError(f"no command is called /{word}; /help lists them")
+            raise CommandError(f"unknown command /{word}; /help lists all")
         try:
             words = shlex.split(rest)
         except ValueError as error:
@@ -266,7 +270,7 @@ class Commands:
 
     def _present(self) -> str:
         model = self.talk.model
-        return one_line(f"{model}, spoken to in {self.talk.dialects.get(model) or 'its usual way'}")
+        return one_line(f"{model}, dialect {self.talk.dialects.get(model) or 'default'}")
 
     async def _change(self, name: str, dialect: str | None) -> None:
         """Show the plan, ask where something would be lost, then change."""
@@ -289,7 +293,7 @@ class Commands:
                 talk.dialects.pop(model, None)
                 if before is not None:
                     talk.dialects[model] = before
-        screen.line(self._present() if done else f"The model stays {talk.model}.")
+        screen.line(self._present() if done else f"The model is still {talk.model}.")
 
     def _tell(self, plan: SwapPlan) -> None:
         lines = plan.text.split("\n")
@@ -305,7 +309,7 @@ class Commands:
             self.screen.warn(problem)
         if not _matters(plan) and problem is None:
             return True
-        return await self.yes(f"Go on with {plan.model} all the same?")
+        return await self.yes(f"Continue with {plan.model} anyway?")
 
     async def _models(self, words: list[str]) -> None:
         show_models(self.talk, words[0] if words else "")
@@ -336,7 +340,7 @@ class Commands:
         from interlingua.agents.chat.files import attached
 
         if not words:
-            self.screen.line(", ".join(self.attached) or "No files wait.")
+            self.screen.line(", ".join(self.attached) or "No files are attached.")
             return
         attached((*self.attached, *words))  # says now what is wrong with them
         self.attached += words
@@ -374,13 +378,13 @@ class Commands:
     async def _undo(self, words: list[str]) -> None:
         id, taken_back = await fork_before_last_turn(self.talk.session)
         await self._move(id)
-        self.screen.note(f"taken back: {taken_back.text}")
+        self.screen.note(f"undone: {taken_back.text}")
 
     async def _move(self, id: str) -> None:
         old = self.talk.session.id
         await self.talk.move(id)
         count = plural(self.talk.session.row.message_count, "message")
-        self.screen.note(f"now in {short(id)} with {count}; {short(old)} stays as it is")
+        self.screen.note(f"now in {short(id)} with {count}; {short(old)} is unchanged")
 
     async def _tree(self, words: list[str]) -> None:
         members = await family(self.talk.store, self.talk.session.id)
@@ -426,7 +430,7 @@ def _require_dialect(name: str, model: str, talk: Talk) -> None:
     provider = talk.setup.providers.get(model.partition(":")[0])
     dialects = list(provider.dialects) if provider is not None else []
     if name not in dialects:
-        raise CommandError(f"{model} is not spoken to in {name!r}, but in {', '.join(dialects)}")
+        raise CommandError(f"{model} does not support {name!r}, only {', '.join(dialects)}")
 
 
 BY_ENDING = {
@@ -460,7 +464,7 @@ async def export(
     known = targets()
     if target not in known:
         raise InterlinguaError(unknown("format", target, known))
-    if path is not None and path.exists() and not await yes(f"Write over {path}?"):
+    if path is not None and path.exists() and not await yes(f"Overwrite {path}?"):
         return
     data, report = await asyncio.to_thread(_written, talk, target)
     if path is None:

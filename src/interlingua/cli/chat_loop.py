@@ -155,7 +155,12 @@ def _consent(question: Confirmation) -> bool:
             terminal.flush()
             return terminal.readline().strip().lower() in ("y", "yes")
     except OSError:
-        print(one_line(f"{question.tool.name}: there is nobody to ask"), file=sys.stderr)
+        print(
+            one_line(
+                f"{question.tool.name}: it needs confirmation, and there is no terminal to ask on"
+            ),
+            file=sys.stderr,
+        )
         return False
 
 
@@ -218,7 +223,7 @@ def _tell_model(screen: Screen, meant: str, decision: Any) -> None:
     if winner is None or winner.candidate_model == meant:
         return
     passed = [f"{s.candidate_model}: {s.reason}" for s in decision.chain if s.validation_failure]
-    because = f"; passed over {'; '.join(passed)}" if passed else ""
+    because = f"; skipped {'; '.join(passed)}" if passed else ""
     screen.note(f"{winner.candidate_model} answers ({winner.reason}{because})")
 
 
@@ -315,7 +320,7 @@ class ChatLoop:
                 who = ">" if message.role is Role.USER else "<"
                 self.screen.line(f"{who} {one_line(message.text, SHOWN_AGAIN)}", "2")
         if await self.talk.is_busy():
-            self.screen.warn("Another program has a turn of this session under way.")
+            self.screen.warn("Another program is running a turn of this session.")
         elif messages and _is_broken_off(messages[-1]):
             self.screen.warn("The last turn was interrupted; /retry continues it.")
 
@@ -340,7 +345,7 @@ class ChatLoop:
         except ConflictError:
             await self.talk.session.reload()
             self.screen.warn(
-                "Somebody else went on in this session; it was read again. Say it again."
+                "Another program changed this session; it was reloaded. Send your message again."
             )
         except InterlinguaError as error:
             self.screen.error(str(error))
@@ -498,7 +503,7 @@ class Words(Completer):
 
 
 def names_of(talk: Talk) -> list[str]:
-    """Names of models that can be asked from here, the short ones first."""
+    """Names of models that are available here, the short ones first."""
     known = talk.setup.router.config().names
     usable = talk.setup.usable()
     short = [alias for alias, model in known.aliases.items() if model in set(usable)]

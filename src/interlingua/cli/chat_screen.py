@@ -275,7 +275,7 @@ class Screen:
         if new:
             counts = Counter(each.kind for each in new)
             head = ", ".join(f"{count} {kind}" for kind, count in counts.items())
-            text = f"not said to {report.target}: {head}; {new[0]}"
+            text = f"losses for {report.target}: {head}; {new[0]}"
             self.line(one_line(text, self._width()), YELLOW)
 
     def mark_shown(self, report: Report) -> list[Loss]:

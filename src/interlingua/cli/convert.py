@@ -237,7 +237,7 @@ def _tell_url(done: Written) -> None:
     """The model, where it is no part of the body."""
     wire = done.wire
     if done.model and isinstance(wire, dict) and ("contents" in wire or "inferenceConfig" in wire):
-        click.echo(shown(f"the model is no part of the body: {done.model}"), err=True)
+        click.echo(shown(f"the model goes into the URL, not the body: {done.model}"), err=True)
 
 
 def _another_way(input: Input) -> Convert | None:
@@ -270,7 +270,7 @@ def _stream(input: Input, put: Put, options: ConvertOptions) -> int:
     from interlingua.cli.documents import recording
 
     if options.kind not in (None, "stream"):
-        raise click.UsageError(f"{input.name} is a stream, and no {options.kind}: --kind stream")
+        raise click.UsageError(f"{input.name} is a stream, not a {options.kind}: use --kind stream")
     if options.lines or options.envelope:
         raise click.UsageError("--lines and --envelope are not for streams")
     if options.target not in dialects():

@@ -224,7 +224,7 @@ def _problem(line: bytes, error: InterlinguaError) -> str:
     from interlingua.cli.formats import flaw_in
 
     if isinstance(error, DetectError):
-        return f"{error}; say which with --from"
+        return f"{error}; name the format with --from"
     flaw = flaw_in(line) if isinstance(error, ReadError) else None
     if flaw is None:
         return str(error)

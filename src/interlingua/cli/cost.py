@@ -432,13 +432,15 @@ def _show_repriced(result: Result, table: PriceTable, dry_run: bool) -> None:
         rows = [_repriced_row(model, change) for model, change in changes]
         show_table(columns, rows, bars if any(bars) else None, _repriced_row("total", whole))
     for problem, count in result.problems.most_common():
-        say(cell(f"kept as it was, {plural(count, 'message')}: {problem}"), "red")
+        say(cell(f"unchanged, {plural(count, 'message')}: {problem}"), "red")
     verb = "would change" if dry_run else "changed"
     text = f"{plural(whole.messages, 'message')} {verb}, {result.same:,} already as in"
     click.echo(f"{text} {cell(table.version)}", err=True)
     if result.missed:
         text = plural(result.missed, "message")
-        click.echo(f"{text} changed by others meanwhile and left alone: run it again", err=True)
+        click.echo(
+            f"{text} changed by another program meanwhile and skipped: run it again", err=True
+        )
 
 
 def _repriced_row(name: str, change: Change) -> list[str]:

@@ -87,9 +87,8 @@ def _show(name: str, written: Written) -> None:
     losses = written.report.losses
     counts = Counter(loss.kind for loss in losses)
     lost = ", ".join(f"{count} {kind}" for kind, count in counts.items())
-    click.echo(
-        f"\n{name}: {dialect(name).title}, {len(written.json()):,} bytes for {written.model}"
-    )
+    model = f" for {written.model}" if written.model else ""
+    click.echo(f"\n{name}: {dialect(name).title}, {len(written.json()):,} bytes{model}")
     click.echo(f"  {_line(_call(written.wire, dialect(name).traits.messages))}")
     click.echo(f"  lost: {lost or 'nothing'}")
     for loss in losses:

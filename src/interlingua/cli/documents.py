@@ -115,8 +115,8 @@ def _recognized(name: str, chunks: Iterator[bytes]) -> tuple[str, Iterator[bytes
         found = detect_stream(seen)
         if found is not None:
             return found, chain((seen,), chunks)
-    problem = "it ended before its dialect could be told"
-    raise DetectError(f"{name} is no stream that we know: {problem}; say which with --from")
+    problem = "it ended before its format could be detected"
+    raise DetectError(f"{name} is not a known stream: {problem}; name the format with --from")
 
 
 def _as_events(chunks: Iterator[bytes]) -> Iterator[bytes]:

@@ -62,7 +62,7 @@ PACKINGS = (
     Packing("ZIP", b"PK\x03\x04", advice="unpack it first: unzip -p FILE | interlingua …"),
     Packing("UTF-16", b"\xff\xfe", advice="make it UTF-8 first: iconv -f utf-16 -t utf-8 FILE"),
     Packing("UTF-16", b"\xfe\xff", advice="make it UTF-8 first: iconv -f utf-16 -t utf-8 FILE"),
-    Packing("Parquet", b"PAR1", advice="name the file and say where its rows go with -o"),
+    Packing("Parquet", b"PAR1", advice="pass the file by name, and an output with -o"),
     Packing("SQLite", b"SQLite format 3\0", advice="`interlingua transcripts` reads some of them"),
     Packing("PDF", b"%PDF-"),
     Packing("PNG", b"\x89PNG"),
@@ -193,7 +193,7 @@ def opened(file: str) -> Iterator[Input]:
     """The file of this name, or standard input, unpacked where it is packed."""
     if file == STDIN:
         if sys.stdin.isatty():
-            sys.stderr.write("reading what you type, until Ctrl-D\n")
+            sys.stderr.write("reading from the terminal; end with Ctrl-D\n")
         yield _unpacked(Input("standard input", sys.stdin.buffer))
         return
     path = Path(file)
@@ -291,7 +291,7 @@ def written(file: str | None) -> Iterator[Put]:
 
     target = path.resolve()
     if not target.parent.is_dir():
-        raise click.FileError(file, f"there is no folder {target.parent}")
+        raise click.FileError(file, f"folder {target.parent} does not exist")
     with NamedTemporaryFile(dir=target.parent, prefix=f".{path.name}.", delete=False) as made:
         try:
             yield made.write

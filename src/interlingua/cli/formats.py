@@ -38,7 +38,7 @@ def guessed(data: bytes, kind: str | None) -> tuple[str, str]:
     try:
         found = detect(data, kind)  # type: ignore[arg-type]  # one of the two words, by the option
     except DetectError as error:
-        raise DetectError(f"{error}; say which with --from") from None
+        raise DetectError(f"{error}; name the format with --from") from None
     return found.dialect, found.kind
 
 

@@ -100,7 +100,7 @@ def _continuable() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        complain("interrupted; what was imported stays, and the same command adds the rest")
+        complain("interrupted; what was imported is stored, and the same command imports the rest")
         sys.exit(INTERRUPTED)
 
 

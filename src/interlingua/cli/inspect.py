@@ -241,14 +241,14 @@ def check(data: bytes, source: str, kind: str) -> list[str]:
         raise click.UsageError(f"it is {source}, and {NO_LAWS}")
     problems = []
     if (twice := codec.duplicate_key(data)) is not None:
-        problems.append(f"a key twice: {twice}")
+        problems.append(f"duplicate key: {twice}")
     value = formats.read(data, source, kind)
     if isinstance(wire := codec.parse(data, source), list) and kind == "request":
         wire = {traits_of(source).messages: wire}  # they came alone
     problems += _home(value, source, wire)
     stored = codec.loads(codec.dumps(value), type(value), strict=True)
     found = difference(wire, _write(stored, source).wire)
-    problems += [f"home, through storage: {found}"] if found else []
+    problems += [f"changed by storing: {found}"] if found else []
     problems += [f"odd: {violation}" for violation in validate(value)]
     return problems
 
@@ -263,12 +263,12 @@ def check_stream(source: str, chunks: Iterator[bytes]) -> list[str]:
     pieces = (data[at : at + 1] for at in range(len(data)))
     problems = []
     if list(frames_of(Recording(source, pieces))) != frames:
-        problems.append("cut into single bytes, it has other frames")
+        problems.append("read byte by byte, it has different frames")
     events = list(events_of(source, iter(frames)))
     problems += _frames_home(source, frames, events)
     response = fold(events)
     if response.error is not None:
-        problems.append(f"its end: {response.error.message}")
+        problems.append(f"incomplete: {response.error.message}")
     return problems + [f"odd: {violation}" for violation in validate(response)]
 
 
@@ -277,9 +277,9 @@ def _frames_home(source: str, frames: list[Frame], events: list[Event]) -> list[
     back = [frame for event in events for frame in writer.feed(event)] + writer.close()
     for number, (one, other) in enumerate(zip(frames, back, strict=False), 1):
         if found := difference(_parsed(one), _parsed(other)):
-            return [f"home, frame {number}: {found}"]
+            return [f"changed in frame {number}: {found}"]
     if len(frames) != len(back):
-        return [f"home: {len(frames)} frames come back as {len(back)}"]
+        return [f"changed: {len(frames)} frames come back as {len(back)}"]
     return []
 
 
@@ -294,8 +294,8 @@ def _parsed(frame: Frame) -> Any:
 def _home(value: Request | Response, source: str, wire: Any) -> list[str]:
     written = _write(value, source)
     found = difference(wire, written.wire)
-    problems = [f"home: {found}"] if found else []
-    return problems + [f"reported at home: {loss}" for loss in written.report.entries]
+    problems = [f"changed: {found}"] if found else []
+    return problems + [f"loss without conversion: {loss}" for loss in written.report.entries]
 
 
 def _write(value: Request | Response, source: str) -> Any:

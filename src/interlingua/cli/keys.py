@@ -410,7 +410,9 @@ def issue(
         click.echo(
             f"Its sessions and tasks belong in {shown(issued.key.workspace_path)}.", err=True
         )
-        click.echo("--workspace names another folder; `--workspace .` is for none.", err=True)
+        click.echo(
+            "choose another folder with --workspace, or none with `--workspace .`.", err=True
+        )
 
 
 def _show_token(issued: NewKey, as_json: bool) -> None:
@@ -419,7 +421,7 @@ def _show_token(issued: NewKey, as_json: bool) -> None:
         return
     say(issued.token)
     click.echo(
-        f"This is the token of {issued.key.id}. It is shown this once: keep it now.", err=True
+        f"This is the token of {issued.key.id}. It cannot be shown again: store it now.", err=True
     )
 
 

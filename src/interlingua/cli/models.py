@@ -368,7 +368,7 @@ def _tell(path: Path, problems: list[Problem]) -> None:
 def show(file: Path | None, as_json: bool) -> None:
     path = file or config.rules_path()
     if file is None and not path.exists():
-        click.echo(cell(f"There are no rules: {path} is not there."), err=True)
+        click.echo(cell(f"There are no rules: {path} does not exist."), err=True)
         return
     policy_file = PolicyFile(path)
     policy = policy_file.read().policy

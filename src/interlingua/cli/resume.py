@@ -246,12 +246,12 @@ def _check(plan: Plan, untested: bool, run: bool) -> None:
 def _tell(plan: Plan) -> None:
     """What is about to happen, for people."""
     if not plan.files:
-        click.echo(f"It is a session of {plan.format.title} already.", err=True)
+        click.echo(f"It is already a {plan.format.title} session.", err=True)
         return
     click.echo(f"{plan.format.title}: {cell(str(plan.path))}", err=True)
     _tell_losses(plan.report)
     if plan.folder and not Path(plan.folder).is_dir():
-        complain(cell(f"the folder {plan.folder} is not there: --folder names another"))
+        complain(cell(f"folder {plan.folder} does not exist; choose another with --folder"))
 
 
 def _tell_losses(report: Report) -> None:

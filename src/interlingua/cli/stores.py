@@ -38,7 +38,7 @@ def opened(address: str | None, make: bool = False) -> Store:
     if address is not None and not make:
         path = address.removeprefix("sqlite:///")
         if "://" not in path and not Path(path).exists():
-            raise StoreError(path, "there is no such file", "io")
+            raise StoreError(path, "no such file", "io")
     store = open_store(address)
     context = click.get_current_context(silent=True)
     if context is not None and (file := context.meta.get(STORE_SOURCE)):

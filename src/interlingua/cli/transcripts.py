@@ -77,7 +77,7 @@ def lines_of(transcript: Transcript, first: int, full: bool, tools: bool) -> Ite
     compacted = {each.at for each in transcript.compactions}
     for at, message in enumerate(transcript.messages[first:], first):
         if at in compacted:
-            yield from ("", click.style("── what is above is summarised here ──", dim=True))
+            yield from ("", click.style("── summary of the messages above ──", dim=True))
         if message.content and all(id(block) in folded for block in message.content):
             continue
         yield from _message(at + 1, message, full, None if tools else results)
@@ -501,7 +501,7 @@ def convert(
     complain_of_losses(transcript.report)
     made, hiding = _made(transcript, target, output, patterns if redact else None, model)
     if output is None and len(made.files) > 1:
-        problem = f"it is {len(made.files)} files with its helpers: --output names the first"
+        problem = f"it has sub-agents, {len(made.files)} files in all: name the first with -o"
         raise click.UsageError(problem)
     if output is not None:
         write_files(made.files, output)

@@ -143,7 +143,7 @@ def _functions(tools: Tools) -> ToolRegistry:
 
 
 _NOBODY = (
-    "nobody is there to run the tools: give Python functions as tools, or a dispatcher (a"
+    "nothing runs the tools: pass Python functions as tools, or a dispatcher (a"
     " Dispatcher, a function of the call, or a function for each tool by name)"
 )
 
@@ -192,7 +192,7 @@ class _ToolRunner:
             return f"There is no tool {call.name!r}; there are: {known}."
         text = call.raw_arguments
         if text is not None and call.call_type != "custom" and recover(text).mode != "strict":
-            return "The arguments were no valid JSON object; the tool was not run."
+            return "The arguments were not a valid JSON object; the tool did not run."
         if self._registry is not None:
             try:
                 self._registry.validate_input(call.name, call.input)

@@ -48,7 +48,7 @@ async def listed_rules(
     """What a provider says of its models today."""
     if provider.key not in LISTS:
         known = ", ".join(sorted(LISTS))
-        problem = f"its list of models says no more than their names; these say more: {known}"
+        problem = f"its model list has only names; these have more: {known}"
         raise RefreshError(provider.key, problem)
     own = transport or HttpTransport()
     try:

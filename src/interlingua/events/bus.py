@@ -200,7 +200,7 @@ class Bus:
 
     def _flush(self) -> concurrent.futures.Future[None]:
         if self._task is None and self._thread is None:
-            raise BusError("the bus is not started: nobody takes its events")
+            raise BusError("the bus is not started: no subscriber receives its events")
         return self._queue.put_flush().future
 
     async def close(self, timeout: float = CLOSE_TIMEOUT) -> None:

@@ -269,7 +269,7 @@ def check_event(
         raise EventError(str(type), "the catalogue has no such type")
     for name, id in ids.items():
         if (id is not None or name == "session_id") and (not isinstance(id, str) or not id):
-            raise EventError(known.name, f"{name} is no text, or an empty one")
+            raise EventError(known.name, f"{name}: expected text that is not empty")
     level, who = known.floor, known.actor
     if sensitivity is not None:
         level = _member(known, Sensitivity, sensitivity)

@@ -357,7 +357,7 @@ def check(settings: Settings) -> list[Problem]:
                 problems.append(Problem(place, str(error)))
                 continue
             if found.dialect.name not in found.provider.dialects:
-                text = f"{found.provider.key} does not speak {found.dialect.name}"
+                text = f"{found.provider.key} does not support {found.dialect.name}"
                 problems.append(Problem(place, text))
     return problems
 

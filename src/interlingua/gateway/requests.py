@@ -131,7 +131,7 @@ async def _live(
     cursor = feed.cursor_of(request, "a request")
     after = after if cursor is None else cursor
     if after > last:
-        raise ApiError(410, "cursor_expired", "there is no request of this number")
+        raise ApiError(410, "cursor_expired", "no request has this number")
     pieces = _until_store_fails(service.watching.read(filter, after))
     return feed.event_stream(service, principal, pieces)
 

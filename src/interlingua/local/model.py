@@ -187,7 +187,7 @@ def present(folder: Path | None = None) -> Path | None:
     if named:
         path = Path(named).expanduser()
         if not path.is_file():
-            raise WeightsError(f"local model: {VARIABLE} names {path}, which is no file")
+            raise WeightsError(f"local model: {VARIABLE} names {path}, which is not a file")
         return path
     places = [(folder or local_folder()) / FILE]
     installed = find_spec(PACKAGE.replace("-", "_"))

@@ -239,7 +239,7 @@ def _malformed(
         return salvage.read_error(error, what=what)
     if isinstance(error, UnicodeEncodeError) or _has_lone_surrogate(data):
         return ReadError(what, path, "Unicode text", "a lone surrogate")
-    return ReadError(what, path, found=str(error))
+    return ReadError(what, path, "valid JSON", str(error).removeprefix("JSON is malformed: "))
 
 
 def _has_lone_surrogate(data: bytes | str) -> bool:

@@ -44,7 +44,7 @@ class AmbiguousModelError(UnknownModelError):
 
     def __init__(self, model: str, near: list[str]) -> None:
         super().__init__(model, None, near)
-        self.args = (f"several providers have {model!r}: say which, {' or '.join(near)}",)
+        self.args = (f"several providers have {model!r}; choose one: {' or '.join(near)}",)
 
 
 class ModelName(NamedTuple):

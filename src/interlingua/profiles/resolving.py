@@ -33,7 +33,7 @@ HOSTS = frozenset({"azure", "bedrock", "groq", "ollama", "openrouter", "vertex"}
 _MARK = re.compile("[:/]")
 _TAG = re.compile(r"latest|\d+(\.\d+)?b\b.*")
 """As Ollama has them: a size, or the newest."""
-_NEW = "; a model that is newer than our lists is asked for as <provider>:<name>"
+_NEW = "; write a newer model as <provider>:<name>"
 
 HOST = "bedrock"
 """Who names the vendor in a model's name."""

@@ -119,7 +119,7 @@ def speaks(provider: Provider, dialect: str, model: str) -> bool:
 def _paths(provider: Provider, dialect: str) -> Paths:
     if dialect not in provider.dialects:
         supported = ", ".join(provider.dialects)
-        raise ProviderSetupError(provider.key, f"does not speak {dialect!r}, but {supported}")
+        raise ProviderSetupError(provider.key, f"does not support {dialect!r}, only {supported}")
     return provider.dialects[dialect]
 
 

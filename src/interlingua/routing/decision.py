@@ -38,7 +38,7 @@ class AmbiguousAliasError(UnknownAliasError, AmbiguousModelError):
 
     def __init__(self, name: str, near: list[str], hint: str = "") -> None:
         UnknownAliasError.__init__(self, name, near)
-        text = f"several providers have {_short(name)!r}: say which, {' or '.join(near)}{hint}"
+        text = f"several providers have {_short(name)!r}; choose one: {' or '.join(near)}{hint}"
         self.args = (text,)
 
 

@@ -202,7 +202,7 @@ class PolicyReader:
                 self._add(path, f"no model or alias is called {value!r}")
             return model
         if not is_model_id(value):
-            self._add(path, f"{value!r} is no alias of this file and no <provider>:<name>")
+            self._add(path, f"{value!r} is neither an alias in this file nor <provider>:<name>")
         return value
 
     def _check_configured(self, model: str, path: str) -> None:

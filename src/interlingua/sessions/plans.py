@@ -45,7 +45,7 @@ class SwapPlan:
             return self.refusal.text
         lines = [f"{self.model}: about {self.input_tokens:,} tokens of history{_money(self)}."]
         if self.critical:
-            lines.append("Something that must not be left out has no place there.")
+            lines.append("Something critical cannot be represented there.")
         lines.append(str(self.report) if self.report else "Nothing of the history is lost.")
         return "\n".join(lines)
 

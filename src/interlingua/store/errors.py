@@ -108,7 +108,7 @@ class InvalidError(StoreError):
 def of_value(where: str, error: UnicodeError | OverflowError) -> StoreError:
     """For a value that no database can hold, or that none of ours has written."""
     if isinstance(error, UnicodeDecodeError):
-        return StoreError(where, "a stored text is no UTF-8", "corrupt")
+        return StoreError(where, "a stored text is not UTF-8", "corrupt")
     if isinstance(error, UnicodeError):
         return StoreError(where, "a value has a lone surrogate, which is no Unicode text")
     return StoreError(where, "a number is too large to be stored")

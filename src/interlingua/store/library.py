@@ -24,10 +24,10 @@ _REASONS: dict[int, tuple[Reason, str]] = {
     8: ("read_only", "the file cannot be written to"),
     10: ("io", "reading or writing the file failed"),
     11: ("corrupt", "the file is damaged"),
-    13: ("full", "no room is left on the disk"),
+    13: ("full", "the disk is full"),
     14: ("io", "the file cannot be opened"),
     23: ("read_only", "no permission to use the file"),
-    26: ("corrupt", "the file is no SQLite database"),
+    26: ("corrupt", "the file is not a SQLite database"),
 }
 """SQLite's primary result codes (sqlite.org/rescode.html) that have a name of ours."""
 _NO_SHARED_MEMORY = 4874
@@ -104,7 +104,7 @@ def library() -> Library:
         other = None
     if other is None or is_affected(other.version):
         found = ".".join(map(str, own.version))
-        what = f"a SQLite store (this Python's SQLite {found} can lose commits; a sound one)"
+        what = f"a SQLite store (SQLite {found} of this Python can lose commits)"
         raise MissingExtraError(what, "store")
     return other
 
@@ -120,7 +120,7 @@ def as_ours(where: str, code: int, text: str) -> StoreError:
     if primary in _BUSY:
         return BusyError(where, "another program holds the database; nothing was written")
     if primary == _CONSTRAINT:
-        return ConflictError(where, f"an id is taken already, or names nothing ({text})")
+        return ConflictError(where, f"an id already exists, or refers to nothing ({text})")
     reason, problem = _REASONS.get(primary, ("other", "SQLite refused"))
     if code == _NO_SHARED_MEMORY:
         reason, problem = _REASONS[13]

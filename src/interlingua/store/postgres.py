@@ -64,7 +64,7 @@ _BUSY = (
     _pg.TooManyConnections,
 )
 _REASONS: tuple[tuple[type[psycopg.Error], Reason, str], ...] = (
-    (_pg.DiskFull, "full", "no room is left on the server's disk"),
+    (_pg.DiskFull, "full", "the server's disk is full"),
     (_pg.ReadOnlySqlTransaction, "read_only", "the database can only be read"),
     (_pg.InsufficientPrivilege, "read_only", "no permission"),
     (_pg.DataCorrupted, "corrupt", "the database is damaged"),
@@ -144,7 +144,7 @@ def as_ours(where: str, error: Exception) -> StoreError:
         return BusyError(where, f"the server is busy ({kind}); nothing was written")
     if isinstance(error, psycopg.IntegrityError):
         table = f" in {error.diag.table_name}" if error.diag.table_name else ""
-        return ConflictError(where, f"an id is taken already, or names nothing{table} ({kind})")
+        return ConflictError(where, f"an id already exists, or refers to nothing{table} ({kind})")
     for found, reason, problem in _REASONS:
         if isinstance(error, found):
             return StoreError(where, problem, reason)

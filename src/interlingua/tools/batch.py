@@ -395,7 +395,7 @@ class Batch:
         """What the answer was, and why the call fails unless it was yes."""
         name, confirm = call.name, self._dispatcher.confirm
         if confirm is None:
-            text = f"{name} needs confirmation, and there is nobody to ask."
+            text = f"{name} needs confirmation, and no one can be asked."
             return "denied", CallError(text, "permission_denied")
         try:
             yes = await ask(confirm, question, self._dispatcher.threads, self._asking, on_ask)

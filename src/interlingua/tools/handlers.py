@@ -59,7 +59,7 @@ def handler_problem(handler: object) -> str | None:
     if not callable(handler):
         return f"expected a function, found a {type(handler).__name__}"
     if _arguments(handler) == 0:
-        return "a handler takes the input, and the run after it if it wants to"
+        return "a handler takes the input, and optionally the run as a second parameter"
     return None
 
 

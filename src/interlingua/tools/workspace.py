@@ -171,7 +171,7 @@ def _refused(shown: str, problem: OSError) -> WorkspaceError:
     if problem.errno == errno.ENOTDIR:
         return WorkspaceError(shown, "a folder of it is a file or a link", "link")
     if problem.errno == errno.ENOENT:
-        return WorkspaceError(shown, "there is no such file", "not_found")
+        return WorkspaceError(shown, "no such file", "not_found")
     if problem.errno in (errno.EISDIR, errno.ENXIO):
         return WorkspaceError(shown, "not a regular file", "not_a_file")
     if problem.errno == errno.ENAMETOOLONG:

@@ -66,7 +66,7 @@ function askForKey(event) {
     h(
       "form",
       { class: "key", onsubmit: useKey },
-      h("h1", {}, "A key, please"),
+      h("h1", {}, "API key required"),
       h("p", { role: "alert" }, event.detail),
       h("label", { class: "field" }, h("span", {}, "Key"), input),
       h("p", { class: "quiet" }, "It stays in this tab, until the tab is closed."),

@@ -85,7 +85,7 @@ export class Conversation {
     const { name, args, text: result, error } = event;
     const call = event.tool_call ?? {};
     const failed = done && error != null;
-    const state = done ? (failed ? "failed" : "done") : "under way";
+    const state = done ? (failed ? "failed" : "done") : "running";
     const input = args ?? call.function?.arguments;
     const before = this.articles.get(`tool ${call.id}`)?.input;
     const parts = [

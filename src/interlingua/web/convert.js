@@ -101,7 +101,7 @@ export async function convertView(element) {
 }
 
 export function choice(names, chosen) {
-  const option = (name) => h("option", { value: name }, name || "find out");
+  const option = (name) => h("option", { value: name }, name || "auto-detect");
   const made = h("select", {}, names.map(option));
   made.value = chosen;
   return made;

@@ -15,7 +15,7 @@ export function exportPanel(row, link) {
   const patterns = h("textarea", { rows: 2, spellcheck: "false", class: "code", placeholder: "ticket = ACME-\\d+" });
   const wrong = h("p", { role: "alert", class: "wrong" });
   const state = h("p", { role: "status", class: "quiet" });
-  const list = h("ul", { "aria-label": "Taken out", class: "losses" });
+  const list = h("ul", { "aria-label": "Redacted", class: "losses" });
   let unredacted = new Set();
 
   const options = () => ({ patterns: patternsOf(patterns.value), keep: [...unredacted] });
@@ -34,7 +34,7 @@ export function exportPanel(row, link) {
     const { findings } = await ask("POST", `${path}/redaction`, options());
     fill(list, findings.map((each) => finding(each, link, unredacted)));
     const count = findings.reduce((all, each) => all + each.count, 0);
-    return count ? `Taken out: ${findings.length}. Places: ${count}.` : "Nothing was found.";
+    return count ? `Redacted: ${findings.length}. Places: ${count}.` : "Nothing was found.";
   });
   const download = work("Writing", async () => {
     const body = { ...options(), format: format.value, redact: redact.checked };

@@ -81,7 +81,7 @@ function soon(work) {
 function line(task, open) {
   const name = task.name || task.cwd;
   const states = [
-    task.waiting ? "waits for you" : task.interrupted ? "interrupted" : task.status,
+    task.waiting ? "needs approval" : task.interrupted ? "interrupted" : task.status,
     task.queued ? `${task.queued} queued` : null,
   ];
   return h(
@@ -130,7 +130,7 @@ function title(words) {
 
 function newTask(pane) {
   const folder = h("input", { type: "text", autocomplete: "off", placeholder: "the gateway's own folder" });
-  const model = h("input", { type: "text", autocomplete: "off", list: "models", placeholder: "as the rules say" });
+  const model = h("input", { type: "text", autocomplete: "off", list: "models", placeholder: "default" });
   const known = h("datalist", { id: "models" });
   const send = async (message) => {
     const body = { message, name: title(message.content) };

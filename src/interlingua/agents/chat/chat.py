@@ -451,7 +451,7 @@ async def fork_before_last_turn(session: AsyncSession) -> tuple[str, Message]:
     messages = await session.messages()
     at = next((n for n in range(len(messages) - 1, -1, -1) if messages[n].role is Role.USER), None)
     if at is None:
-        raise SessionError(f"session {session.id} has no turn to take back")
+        raise SessionError(f"session {session.id} has no turn to undo")
     parent = await session.store.session(session.id)
     if at == 0:
         row = await _empty_fork(session.store, parent)

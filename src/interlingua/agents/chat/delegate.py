@@ -108,7 +108,7 @@ class Delegation:
         """Run a worker to its end. What ends it before that is the error of the call."""
         planner = run.caller
         if not isinstance(planner, AsyncChat) or planner.dispatcher is None or planner.turn is None:
-            raise DelegateError("only a model in a AsyncChat or an Agent can delegate")
+            raise DelegateError("only a model in a chat or an agent can delegate")
         planner.take_worker(self.workers)
         model = self._model(planner, planner.turn, input.get("model"))
         budget = self._budget(planner, model, input.get("budget_usd"))

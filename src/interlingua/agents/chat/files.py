@@ -166,7 +166,7 @@ def read_file(input: dict[str, Any], run: ToolRun) -> str:
     try:
         text = _workspace(run).read(input["path"]).decode()
     except UnicodeDecodeError:
-        raise WorkspaceError(input["path"], "it is no text in UTF-8", "unreadable") from None
+        raise WorkspaceError(input["path"], "it is not UTF-8 text", "unreadable") from None
     first = int(input.get("first_line", 1))
     lines = text.splitlines(keepends=True)
     rest = "".join(lines[first - 1 :])
@@ -221,7 +221,7 @@ def _opened(workspace: Workspace, names: list[str], shown: str) -> int:
         except OSError:
             if _is_link(name, outer):
                 raise WorkspaceError(shown, "the path contains a symbolic link", "link") from None
-            raise WorkspaceError(shown, "there is no such folder", "not_found") from None
+            raise WorkspaceError(shown, "no such folder", "not_found") from None
         finally:
             os.close(outer)
     return folder

@@ -153,7 +153,7 @@ class TaskBusyError(TaskError):
     """Another process or thread runs this task."""
 
     def __init__(self, id: str) -> None:
-        super().__init__(f"task {id} is run by somebody else")
+        super().__init__(f"task {id} is run by another program")
 
 
 class NothingToDoError(TaskError):

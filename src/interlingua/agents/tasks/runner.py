@@ -292,7 +292,7 @@ def error_words(error: Exception) -> tuple[str, str]:
         case RoutingError():
             return "routing_failed", str(error)[:2000]
         case ConflictError():
-            return "conflict", "somebody else has changed the conversation"
+            return "conflict", "another program has changed the conversation"
         case StoreError():
             return "store_unavailable", f"the store is unavailable ({error.reason})"
         case InterlinguaError():

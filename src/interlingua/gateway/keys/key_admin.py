@@ -179,7 +179,7 @@ def _sound(terms: Terms) -> Terms:
     _cap("daily", terms.daily_cap_usd)
     _cap("monthly", terms.monthly_cap_usd)
     if terms.expires_at is not None and terms.expires_at <= _now():
-        raise TermsError("a key that has expired already opens nothing")
+        raise TermsError("the expiry time is in the past")
     if terms.allowed_models is None:
         return terms
     return msgspec.structs.replace(terms, allowed_models=_models(terms.allowed_models))

@@ -47,7 +47,7 @@ class NoKeysError(InterlinguaError):
     def __init__(self, host: str) -> None:
         self.host = host
         super().__init__(
-            f"no keys are defined, so {host or 'every address'} would be open to anybody; make one"
+            f"no keys are defined, so {host or 'every address'} would be open to anyone; make one"
             " with `interlingua keys issue`, or listen on 127.0.0.1"
         )
 

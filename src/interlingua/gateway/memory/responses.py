@@ -391,7 +391,7 @@ async def show_interaction(
     """An interaction of Google's API. What is kept here is whole, so that there is no stream to go
     on with."""
     if request.query_params.get("stream") == "true":
-        text = "An interaction that is kept here is complete; ask for it without a stream."
+        text = "A stored interaction is complete; request it without streaming."
         raise ApiError(400, "invalid_request", text)
     return await _show(service, request, principal, INTERACTIONS)
 

@@ -275,7 +275,7 @@ _PLAIN: tuple[tuple[Kinds, int, str, str | None], ...] = (
     (ProviderSetupError, 503, "provider_not_set_up", None),
     (TurnError, 409, "turn_in_flight", None),
     ((SessionError, ReadError), 400, "invalid_content", None),
-    (ConflictError, 409, "conflict", "changed by someone else in the meantime; read it again"),
+    (ConflictError, 409, "conflict", "changed by another program in the meantime; read it again"),
 )
 """Kinds of errors, and what they are answered with; None: their own words."""
 

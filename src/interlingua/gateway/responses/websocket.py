@@ -182,7 +182,7 @@ class Socket:
             await self._refuse(lane, text, "unsupported_parameter", "background")
             return
         if len(self._under_way) >= MOST_WAITING:
-            text = f"this socket has {MOST_WAITING} responses under way; wait for one of them"
+            text = f"this socket has {MOST_WAITING} responses in progress; wait for one to end"
             await self._refuse(lane, text, "too_many_responses", status=429)
             return
         before = self._lanes.get(lane)

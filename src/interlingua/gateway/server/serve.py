@@ -159,8 +159,8 @@ class Welcome:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
-        yield f"interlingua gateway on {self.place}  (Ctrl-C stops it)"
-        yield f"  answers with {self.model} where a request names no model; keeps its books in"
+        yield f"interlingua gateway on {self.place}  (stop with Ctrl-C)"
+        yield f"  default model: {self.model}; store:"
         yield f"  {self.store}"
         if self.keys_elsewhere:
             yield ""
@@ -182,7 +182,7 @@ class Welcome:
         for name, variables in self.sdks().items():
             yield f"  {name:<13} {_assigned(variables)}"
         yield ""
-        yield "Coding agents, which want a larger model than local (more in docs/gateway.md):"
+        yield "Coding agents (they need a larger model than local; see docs/gateway.md):"
         for command, variables in self.agents().items():
             yield f"  {_assigned(variables)} {command}"
         yield ""

@@ -210,7 +210,7 @@ class Turns:
         try:
             running.task.result()
         except ConflictError:
-            raise BusyError(f"somebody else goes on in session {session.id}") from None
+            raise BusyError(f"another program is running a turn of session {session.id}") from None
         raise InterlinguaError("the turn did not start")
 
     async def _hold(

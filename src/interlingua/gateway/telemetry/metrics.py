@@ -99,7 +99,9 @@ class Metrics:
         self.upstream_errors = counter(
             "interlingua_upstream_errors", "Failures of providers", ("provider", "kind")
         )
-        self.trace_dropped = counter("interlingua_trace_dropped", "Rows dropped for want of room")
+        self.trace_dropped = counter(
+            "interlingua_trace_dropped", "Rows dropped because the queue was full"
+        )
         self.trace_rejected = counter("interlingua_trace_rejected", "Rows that the store refused")
         self.in_flight = Gauge(
             "interlingua_in_flight", "Requests in flight", registry=registry,
