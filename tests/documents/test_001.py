@@ -12,6 +12,7 @@ from interlingua.views.parts import (
     ContentKind,
     ContentPart,
     ImageData,
+    PartsMessage,
     ThinkingData,
     ToolCallData,
     ToolResultData,
@@ -147,3 +148,16 @@ def test_every_kind_goes_there_and_back() -> None:
         "tool_result",
     ]
     assert il.convert(canonical, "canonical", "parts").wire == messages
+
+
+@requirement("S001-1", "S001-10", "S001-13", "S001-16")
+def test_messages_are_read_back_in_the_words_of_the_document() -> None:
+    image = ContentPart(kind=ContentKind.IMAGE, image=ImageData(url="https://example.com/a.jpg"))
+    said = PartsMessage.of(il.Message.user([ContentPart(ContentKind.TEXT, "Look."), image]))
+    assert (said.role, said.text) == ("USER", "Look.")
+    assert [part.kind for part in said.content] == [ContentKind.TEXT, ContentKind.IMAGE]
+    assert said.content[1].image is not None
+    assert said.content[1].image.url == "https://example.com/a.jpg"
+    result = PartsMessage.of(il.Message.tool_result(tool_call_id="call_1", content="4"))
+    assert result.tool_call_id == "call_1"
+    assert result.content[0].tool_result == ToolResultData("call_1", "4", False)

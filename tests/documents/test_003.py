@@ -145,3 +145,16 @@ def test_each_word_for_the_end_has_ours(word: str, stop: str) -> None:
 @pytest.mark.parametrize("text", ['{"path": "no', '{"path": "notes.md", "n": 1', "{", ""])
 def test_arguments_of_a_stream_that_broke_off_are_still_an_object(text: str) -> None:
     assert isinstance(il.recover(text).input, dict)
+
+
+@requirement("S003-20", "S003-21")
+def test_text_and_tool_calls_are_read_in_the_words_of_the_document() -> None:
+    answer = camel.CamelMessage(camel.read_context(CONTEXT).messages[2])
+    assert answer.Text() == "Let me look."
+    calls = answer.ToolCalls()
+    assert [call["name"] for call in calls] == ["look"]
+    calls[0]["arguments"]["size"] = 3  # a copy
+    assert answer.ToolCalls()[0]["arguments"] == {"size": 2}
+    assert (answer["stopReason"], dict(answer)["role"]) == ("toolUse", "assistant")
+    nothing = camel.CamelMessage(None)
+    assert (nothing.Text(), nothing.ToolCalls(), len(nothing)) == ("", [], 0)

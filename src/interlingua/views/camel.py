@@ -7,6 +7,7 @@ assistant's messages have their maker, stop reason and cost.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from datetime import datetime
 from decimal import Decimal
 from math import isfinite
@@ -672,3 +673,35 @@ def _account_for_prompt(message: Message, account: Account, joined: bool, later:
 
 
 VIEW = View(NAME, read, write, read_context, write_context)
+
+
+class CamelMessage(Mapping[str, Any]):
+    """A message in the words of this view: its JSON by key, `Text()` and `ToolCalls()`."""
+
+    def __init__(self, message: Message | None) -> None:
+        self._plain: dict[str, Any] = {}
+        if message is not None:
+            self._plain = write([message]).wire["messages"][0]
+
+    def __getitem__(self, key: str) -> Any:
+        return self._plain[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._plain)
+
+    def __len__(self) -> int:
+        return len(self._plain)
+
+    def Text(self) -> str:  # noqa: N802 - the document's own name
+        """The text blocks in order; empty for no message."""
+        return "".join(block["text"] for block in self._blocks("text"))
+
+    def ToolCalls(self) -> list[dict[str, Any]]:  # noqa: N802 - as above
+        """Copies of the calls in order."""
+        return deepcopy(self._blocks("toolCall"))
+
+    def _blocks(self, type: str) -> list[dict[str, Any]]:
+        content = self._plain.get("content", [])
+        if isinstance(content, str):
+            return [{"type": "text", "text": content}] if type == "text" else []
+        return [block for block in content if block["type"] == type]

@@ -144,6 +144,26 @@ class ContentPart:
         return {**out, "kind": str(self.kind)}
 
 
+@dataclass(frozen=True)
+class PartsMessage:
+    """A message in the words of this view: its `role`, parts as `content`, and `tool_call_id`."""
+
+    role: str
+    content: list[ContentPart]
+    tool_call_id: str | None = None
+
+    @classmethod
+    def of(cls, message: Message) -> PartsMessage:
+        """The message in these words; `LossError` for a block that no part can hold."""
+        parts = [ContentPart.of(block) for block in message.content]
+        return cls(message.role.name, parts, message.tool_call_id)
+
+    @property
+    def text(self) -> str:
+        """The TEXT parts together."""
+        return "".join(part.text or "" for part in self.content if part.kind is ContentKind.TEXT)
+
+
 _MEDIA_FIELDS = ("image", "audio", "document")
 _DATA: dict[str, type[Any]] = {
     "image": ImageData,
