@@ -153,7 +153,8 @@ def test_every_kind_goes_there_and_back() -> None:
 @requirement("S001-1", "S001-10", "S001-16")
 def test_messages_are_read_back_in_the_words_of_the_document() -> None:
     image = ContentPart(kind=ContentKind.IMAGE, image=ImageData(url="https://example.com/a.jpg"))
-    said = PartsMessage.of(il.Message.user([ContentPart(ContentKind.TEXT, "Look."), image]))
+    text = ContentPart(kind=ContentKind.TEXT, text="Look.")
+    said = PartsMessage.of(il.Message.user([text, image]))
     assert (said.role, said.text) == ("USER", "Look.")
     assert [part.kind for part in said.content] == [ContentKind.TEXT, ContentKind.IMAGE]
     assert said.content[1].image is not None
