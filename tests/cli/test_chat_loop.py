@@ -46,24 +46,24 @@ def test_a_conversation_with_a_change_of_model_and_its_plan(
         assert "Hm, let me think.\n\nThought.\n\n" in shown.wait("100 in, 20 out")
         assert "\x1b[2mHm, let me think." in shown.styled(), "thoughts are dim"
         shown.type(f"/model {OPENAI}")
-        plan = shown.wait("all the same? [y/N]")
+        plan = shown.wait("anyway? [y/N]")
         assert f"{OPENAI}: about" in plan
         assert "dropped thinking" in plan
         shown.type("n")
-        shown.wait(f"The model stays {ANTHROPIC}.")
+        shown.wait(f"The model is still {ANTHROPIC}.")
         shown.type(f"/model {OPENAI}")
-        shown.wait("all the same? [y/N]", 2)
+        shown.wait("anyway? [y/N]", 2)
         shown.type("y")
         shown.wait("gpt-4.1>")
         shown.type("hello")
         seen = shown.wait("Answer 2 to: hello")
-        assert "not said to" not in seen, "the plan has told it"
+        assert "losses for" not in seen, "the plan has told it"
         shown.type("/losses")
         shown.wait("openai-chat: 1 dropped", 3)
         shown.type("/model show")
         assert f"Model of the last turn: {OPENAI}" in shown.wait("manual_sticky")
         shown.type("/model -")
-        shown.wait(f"{ANTHROPIC}, spoken to in anthropic")
+        shown.wait(f"{ANTHROPIC}, dialect anthropic")
         shown.type("/cost")
         costs = shown.wait("prices of")
         assert re.search(rf"{ANTHROPIC} +1 +100 +0 +20 +\$0\.0006", costs)
@@ -87,7 +87,7 @@ def test_a_model_that_cannot_take_the_images_is_refused(
         shown.type("what is it?")
         shown.wait("100 in")
         shown.type("/model local")
-        seen = shown.wait(f"The model stays {ANTHROPIC}.")
+        seen = shown.wait(f"The model is still {ANTHROPIC}.")
         assert "Cannot switch to local:smollm2-135m-instruct" in seen
         assert "contains an image" in seen
     kinds = [part["type"] for part in provider.requests[0]["messages"][0]["content"]]
@@ -126,10 +126,10 @@ def test_ctrl_c_keeps_the_partial_answer_and_hangs_up(
         assert re.search(r"2 +assistant +stopped +w0", shown.wait("role"))
         shown.type(f"/model {OPENAI}")
         plan = shown.wait("gpt-4.1>")
-        assert "all the same?" not in plan, "nobody misses what was stopped"
+        assert "anyway?" not in plan, "nobody misses what was stopped"
         assert "error" not in plan
         shown.type(f"/model {ANTHROPIC}")
-        shown.wait(f"{ANTHROPIC}, spoken to in anthropic")
+        shown.wait(f"{ANTHROPIC}, dialect anthropic")
         shown.press("h", "a", "l", "f", "C-c")
         shown.type("whole")
         shown.wait("Answer 2 to: whole")
@@ -173,8 +173,8 @@ def test_forks_undo_and_the_tree_they_make(provider: Provider, home: Path, store
             shown.type(word)
             shown.wait("100 in", number)
         shown.type("/undo")
-        shown.wait(f"{id[:10]} stays as it is")
-        shown.wait("taken back: two")
+        shown.wait(f"{id[:10]} is unchanged")
+        shown.wait("undone: two")
         shown.type("three")
         shown.wait("Answer 3 to: three")
         shown.type("/fork 1")
@@ -206,7 +206,7 @@ def test_a_session_is_renamed_and_exported(provider: Provider, home: Path, store
         shown.type("/export out.json --to openai-chat")
         shown.wait("bytes in out.json")
         shown.type("/export out.json")
-        shown.wait("Write over out.json? [y/N]")
+        shown.wait("Overwrite out.json? [y/N]")
         shown.type("n")
         shown.type("/export out.txt --to nothing")
         shown.wait("unknown format 'nothing'")
@@ -256,7 +256,7 @@ def test_lines_go_on_and_commands_are_completed(provider: Provider, home: Path) 
         shown.press("Enter")
         shown.wait("role")
         shown.type("/nothing")
-        shown.wait("no command is called /nothing")
+        shown.wait("unknown command /nothing")
         shown.type("/help")
         shown.wait("Ctrl-C")
     sent = provider.requests[0]["messages"][0]["content"][0]["text"]
@@ -298,7 +298,7 @@ def test_two_terminals_in_one_session_do_not_overwrite_each_other(
         shown.wait("100 in")
         assert chat(home, "-c", "from elsewhere").returncode == 0
         shown.type("two")
-        shown.wait("Say it again")
+        shown.wait("Send your message again")
         shown.type("two")
         shown.wait("Answer 3 to: two")
     texts = [message.text for message in store.messages(id)]

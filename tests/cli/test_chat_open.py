@@ -42,4 +42,4 @@ def test_a_chat_waits_for_the_turn_of_another_program_and_leaves_its_answer_alon
         messages = asyncio.run(chat(session.id, call))
     assert messages[-1].metadata.status is MessageStatus.COMPLETE
     assert messages[-1].text == "OnceOnce"
-    assert [text[:38] for text in said] == ["Another program has a turn of this ses"]
+    assert [text[:38] for text in said] == ["Another program is running a turn of t"]

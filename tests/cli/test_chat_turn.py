@@ -80,7 +80,7 @@ def test_the_model_is_changed_in_the_middle_and_what_is_lost_is_told(
     chat(home, "-m", ANTHROPIC, "think")
     done = chat(home, "-c", "-m", OPENAI, "and now?")
     assert done.stdout == "Answer 2 to: and now?\n"
-    assert "not said to openai-chat: 1 dropped" in done.stderr
+    assert "losses for openai-chat: 1 dropped" in done.stderr
     models = [m.metadata.model for m in store.messages(store.sessions()[0].id)]
     assert models == [None, ANTHROPIC, None, OPENAI]
     again = chat(home, "-c", "once more")

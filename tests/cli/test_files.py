@@ -115,4 +115,4 @@ def test_the_output_may_be_the_input_and_stays_where_nothing_can_be_read(tmp_pat
 def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     done = run("convert", "-t", "gemini", "-o", tmp_path / "no" / "a.json", stdin=as_bytes(PLAIN))
     assert done.exit_code == 1
-    assert "there is no folder" in done.stderr
+    assert "does not exist" in done.stderr

@@ -18,7 +18,7 @@ def test_a_key_is_issued_and_its_token_alone_goes_to_standard_output(store: Stor
     result = run("keys", "issue", "laptop", "--workspace", "/w")
     token = result.stdout.strip()
     assert re.fullmatch(r"gw_[A-Za-z0-9_-]{43}", token)
-    assert "shown this once" in result.stderr
+    assert "cannot be shown again" in result.stderr
     (key,) = store.keys()
     assert key.secret_hash == hash_of(token)
     assert (key.name, key.workspace_path) == ("laptop", "/w")

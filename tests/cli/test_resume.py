@@ -163,8 +163,8 @@ def test_a_hostile_folder_is_one_word_of_one_line(tmp_path: Path, folder: str, s
     result = run("resume", path, "--in", "claude-code", "--home", tmp_path, "--yes")
     assert result.stdout.startswith(f"{step} && claude --resume "), result.stderr
     assert result.stdout.count("\n") == 1
-    (told,) = [line for line in result.stderr.splitlines() if "the folder" in line]
-    assert "is not there: --folder names another" in told
+    (told,) = [line for line in result.stderr.splitlines() if line.startswith("folder ")]
+    assert "does not exist; choose another with --folder" in told
     assert told.isprintable()
 
 

@@ -200,7 +200,7 @@ def test_a_session_whose_ids_are_taken_is_not_imported_in_part(
     file.write_text(ok("export", id).replace(f'"{id}"', '"OTHER"'), encoding="utf-8")
     result = run("import", file)
     assert result.exit_code == 1
-    assert "taken" in result.stderr
+    assert "already exists" in result.stderr
     assert [row.id for row in store.sessions()] == [id]
     assert told_counts(result.stderr) == (0, 0, 1)
 

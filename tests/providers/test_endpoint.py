@@ -164,7 +164,7 @@ def test_what_is_missing_is_named() -> None:
         endpoint("azure:m")
     with pytest.raises(UnknownProviderError, match="near: anthropic"):
         provider("antropic")
-    with pytest.raises(ProviderSetupError, match="does not speak 'gemini', but openai-chat"):
+    with pytest.raises(ProviderSetupError, match="does not support 'gemini', only openai-chat"):
         endpoint("openai:m", dialect="gemini")
     with pytest.raises(ProviderSetupError, match="no endpoint to count tokens"):
         endpoint("groq:m", "count_tokens")
