@@ -101,7 +101,7 @@ def test_losses_are_told_in_one_line_and_once() -> None:
     report.add("dropped", "$.messages[1]", "no place for it")
     for _ in range(2):
         screen.losses(report)
-    line = "losses for openai-chat: 1 dropped; warning: dropped at $.messages[1]: no place for it\n"
+    line = "losses for openai-chat: 1 dropped; warning: $.messages[1]: dropped: no place for it\n"
     assert err.getvalue() == line
 
 
