@@ -3,9 +3,11 @@ behind the gateway."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Iterator
+from decimal import Decimal
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -332,6 +334,53 @@ async def test_a_vendors_own_block_travels_and_comes_home_unchanged(
     home, abroad, again = provider.requests
     assert home["messages"] == again["messages"] == messages
     assert "b3BhcXVl" not in str(abroad)
+
+
+@asynchronous
+async def test_a_summary_counts_against_the_caps_of_its_key(
+    tmp_path: Path, provider: Summarizer
+) -> None:
+    token = key(tmp_path, daily_cap_usd=Decimal(5)).token
+    poor = key(tmp_path, "poor", daily_cap_usd=Decimal("0.000001")).token
+    items = [*said(), {"type": "compaction_trigger"}]
+    management = [{"type": "compaction", "compact_threshold": 200}]
+    async with served(tmp_path) as here, openai_client(here, token) as ai:
+        await ai.responses.create(model=ANTHROPIC, input=items)
+        both = {"model": ANTHROPIC, "context_management": management}
+        await ai.responses.create(**both, input=[*said(), *asks("What now?")])
+        await here.stored()
+        _, rows, _ = await here.ask("GET", "/requests", token=token)
+        paid = [row["usage"]["cost_usd"] for row in rows["requests"] if row["usage"]]
+        assert len(paid) == 3
+        async with openai_client(here, poor) as ai:
+            with pytest.raises(openai.RateLimitError):
+                await ai.responses.create(model=ANTHROPIC, input=items)
+    assert len(provider.requests) == 3
+
+
+@asynchronous
+async def test_a_trigger_over_websocket(tmp_path: Path, provider: Summarizer) -> None:
+    async with (
+        served(tmp_path) as here,
+        openai_client(here) as ai,
+        ai.responses.connect() as connection,
+    ):
+        kinds: list[str] = []
+        output: list[Any] = []
+        for items in ([*said(), {"type": "compaction_trigger"}], asks("What now?")):
+            await connection.response.create(
+                model=ANTHROPIC, input=[*output, *items], store=False, stream_id="lane"
+            )
+            async with asyncio.timeout(20):
+                while not kinds or kinds[-1] != "response.completed":
+                    event = await connection.recv()
+                    assert event.stream_id == "lane"
+                    kinds.append(event.type)
+            output = [item.to_dict() for item in event.response.output]
+            last = event.response.output_text
+            kinds.append("")
+        assert "response.compaction.compacting" in kinds
+        assert seen(last) == FACTS[:4]
 
 
 class Slow(Summarizer):
