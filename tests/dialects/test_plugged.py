@@ -140,7 +140,7 @@ def test_it_has_a_page_and_a_place_in_the_matrix(toy: il.Dialect) -> None:
     matrix = describe.matrix()
     assert "## From `toy`" in matrix
     others = [name for name in il.dialects() if name not in ("openai-chat", "toy")]
-    assert f"| said | {' | '.join(others)} | toy |" in matrix
+    assert f"| feature | {' | '.join(others)} | toy |" in matrix
 
 
 def test_a_broken_one_is_named_and_breaks_nothing(

@@ -229,7 +229,7 @@ def unreported(case: Case, path: Path, target: str) -> Iterator[str]:
         if KEY in json.dumps(said.wire):  # schemas, arguments and results arrive with all keys
             continue
         if not is_reported(laws.read(home, case.kind, wire, case.model), said.report):
-            yield f"{case.kind} {shape(path)} <- {value!r}: {target} does not report.entries it"
+            yield f"{case.kind} {shape(path)} <- {value!r}: {target} does not report it"
 
 
 def all_unreported(cases: Iterator[Case], target: str) -> list[str]:

@@ -171,7 +171,8 @@ def _read_management(value: Any) -> Reading:
         return NOT_OURS
     trigger = found[0].get("trigger")
     threshold = trigger.get("value") if type(trigger) is dict else None
-    if (trigger is not None and type(threshold) is not int) or type(threshold) is bool:
+    usual = trigger is None or trigger == {"type": "input_tokens", "value": threshold}
+    if not usual or type(threshold) not in (int, type(None)):
         return NOT_OURS
     instructions, pause = found[0].get("instructions"), found[0].get("pause_after_compaction")
     compaction = Compaction(

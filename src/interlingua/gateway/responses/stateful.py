@@ -8,9 +8,10 @@ from typing import Any
 from interlingua.gateway.compaction.compactor import MARK, Compactor
 from interlingua.gateway.compaction.forms import FORMS
 from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.memory.responses import keeps
 from interlingua.gateway.relay.inbound import Inbound
 from interlingua.gateway.responses.background import Background
-from interlingua.gateway.responses.conversations import Conversations
+from interlingua.gateway.responses.conversations import Conversations, may_store
 from interlingua.gateway.shared.fronts import RESPONSES
 from interlingua.gateway.shared.state import Exchange, Principal
 
@@ -46,11 +47,19 @@ class Preparation:
         """The request with a compacted conversation; None where that is impossible."""
         return await self._compactor.shorten(exchange, inbound, client)
 
+    def _runs_here(self, exchange: Exchange, inbound: Inbound) -> bool:
+        """Whether the gateway runs a response in the background itself: not if it may store nothing
+        and the provider does it."""
+        at_provider = keeps(inbound.route.targets[0], RESPONSES.dialect)
+        return may_store(exchange.arrival.principal) or not at_provider
+
     async def handle(self, exchange: Exchange, inbound: Inbound, client: Any) -> Inbound | None:
         """The request as it goes on; None if it is answered by `client.send`."""
         if inbound.front is RESPONSES and inbound.match.action == "generate":
             members = inbound.envelope.members
-            if bytes(members.get("background", b"null")) not in _FALSE:
+            if bytes(members.get("background", b"null")) not in _FALSE and self._runs_here(
+                exchange, inbound
+            ):
                 await self._background.start(exchange, inbound, client.send)
                 return None
             if "conversation" in members:
