@@ -36,7 +36,7 @@ def test_a_request_crosses_with_all_that_can_be_said() -> None:
     assert result.wire["messages"][1]["content"][0]["name"] == "look"
     assert result.wire["messages"][2]["content"][0]["tool_use_id"] == "c1"
     lost = [loss.path for loss in result.report.entries]
-    assert lost == ["$.options.seed", "$.options.max_output_tokens"]
+    assert lost == ["$.model", "$.options.seed", "$.options.max_output_tokens"]
 
 
 @pytest.mark.parametrize("target", il.dialects())

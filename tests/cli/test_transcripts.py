@@ -349,7 +349,7 @@ def test_losses_of_an_export_are_told_and_may_be_fatal(store: Store, tmp_path: P
     result = run("sessions", "export", "last", "--to", "openai-chat", "--model", "gpt-5")
     assert result.exit_code == 0
     assert json.loads(result.stdout)["model"] == "gpt-5"
-    assert "dropped thinking at $.messages[2].content[0]" in result.stderr
+    assert "$.messages[2].content[0]: thinking dropped" in result.stderr
     assert run("export", "last", "--to", "openai-chat", "--strict").exit_code == 3
     assert run("export", "last", "--to", "anthropic", "--strict").exit_code == 0
 

@@ -35,7 +35,7 @@ def test_a_plan_tells_what_is_lost_and_what_it_costs_and_changes_nothing(
     assert plan.present_cost_usd is not None
     assert plan.present_cost_usd > plan.cost_usd
     assert "openai:gpt-5" in plan.text
-    assert "dropped thinking" in plan.text
+    assert "thinking dropped" in plan.text
     assert dumped(session) == before
     assert types(store, session) == events
     assert session.model == SONNET

@@ -102,7 +102,7 @@ def test_the_newest_of_several_threads_is_read_and_the_others_are_told(tmp_path:
     path = log(tmp_path, threads=3)
     newest = transcripts.read(path)
     assert newest.id == "t2"
-    assert "2 older threads" in str(newest.report.entries[0])
+    assert "2 more conversations" in str(newest.report.entries[0])
     assert [each.id for each in transcripts.read_all(path)] == ["t0", "t1", "t2"]
 
 

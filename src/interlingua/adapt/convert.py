@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from interlingua.adapt.history.retell import require_instructions, retell
+from interlingua.adapt.places import Source
 from interlingua.adapt.request import adapt, write
 from interlingua.adapt.target import (
     Instructions,
@@ -152,33 +153,31 @@ def _request(
     host: str | None,
 ) -> Written:
     """A request; without a kind, a response if the body is one."""
-    name = None if model is None else split_model(model)[1]
+    name, body = model and split_model(model)[1], data
     if type(data) is bytes or type(data) is str:
         try:
             body = decode_usual(data)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             if (spelled := parse_spelled(data)) is not None:
-                written = _request(
-                    spelled, reader, writer, kind, model, stream, profile, instructions, host
-                )
-                return _with_text(written)
+                how = (kind, model, stream, profile, instructions, host)
+                return _with_text(_request(spelled, reader, writer, *how))
             body = parse(data, f"{reader.name} request")
-        usual = type(body) is dict and reader.traits.messages in body
-        if kind is None and not usual and _is_response(body, reader):
-            return _response(data, reader, writer, model)
-        request = reader.read_parsed(body, name, stream)
-    else:
-        if kind is None and _is_response(data, reader):
-            return _response(data, reader, writer, model)
-        request = reader.read_request(data, name, stream)
+    usual = type(body) is dict and reader.traits.messages in body
+    if kind is None and not usual and _is_response(body, reader):
+        return _response(data, reader, writer, model)
+    read = reader.read_request if body is data else reader.read_parsed
+    request = read(body, name, stream)
     if name is not None and request.model != name:
         request = request.replace(model=name)
     if reader is writer and host is None:
+        profile = False
         if instructions == "place":
             return writer.write_request(request)
-        profile = False
     target = conversion_target(writer, model, request.model, profile, instructions, host)
-    return write(adapt(request, target, reader.name))
+    written = write(adapt(request, target, reader.name))
+    if written.report.entries:
+        written.report.source = Source(data, reader.name, reader.read_request, (name, stream))
+    return written
 
 
 def _is_response(body: Any, reader: Dialect) -> bool:
@@ -204,7 +203,10 @@ def _response(data: Any, reader: Dialect, writer: Dialect, model: str | None) ->
     if reader is writer:
         return writer.write_response(response)
     adapted = retell(response, writer, name, source=reader.name)
-    return writer.write_response(adapted.value, adapted.recorder)
+    written = writer.write_response(adapted.value, adapted.recorder)
+    if written.report.entries:
+        written.report.source = Source(data, reader.name, reader.read_response)
+    return written
 
 
 def with_model(response: Response, model: str) -> Response:
@@ -244,6 +246,8 @@ def _between(
     parsed = parse_spelled(data) if kind == "request" else None
     value = formats.read(data if parsed is None else parsed, source, kind, name, stream)
     written = formats.write(value, target, source, model, profile, instructions, host)
+    if written.report.entries and source != formats.CANONICAL:
+        written.report.source = Source(data, source, formats.read, (source, kind, name, stream))
     return written if parsed is None else _with_text(written)
 
 

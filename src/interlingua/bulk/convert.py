@@ -256,6 +256,7 @@ def converted(row: Row, job: Job) -> Converted:
         profile = _taken(job.model, job.target)
         written = formats.write(_request_of(value), job.target, source, job.model, profile)
         written.report.entries.extend(_unsupported(value))
+    written.report.source = None  # finding the places of all losses would take longer than the rest
     return Converted(written.json(), written.model, written.report.losses, written.report.notes)
 
 

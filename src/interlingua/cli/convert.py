@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from interlingua.adapt.places import Source
 from interlingua.adapt.target import Instructions, split_model
 from interlingua.cli import formats
 from interlingua.cli.documents import Body, known, named, shape_of
@@ -227,6 +228,8 @@ def _one(input: Input, put: Put, options: ConvertOptions) -> int:
         profile = profile_here(options.model, options.target)
         how = (options.model, profile, options.instructions, options.host)
         done = formats.write(value, options.target, source, *how)
+        how_read = (source, kind, options.model)
+        done.report.source = Source(body.data, source, formats.read, how_read)
     put(formats.to_bytes(done.wire, options.is_pretty()) + b"\n")
     code = options.exit_code(done.report)
     _tell_url(done)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -91,6 +91,12 @@ class Loss(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"{self.severity}: {where}: {self.kind}{what}: {self.reason}"
 
 
+class Locator(Protocol):
+    """Finds the places in a source body that entries of a report are about."""
+
+    def places(self, entries: Sequence[Loss]) -> list[tuple[str, ...]]: ...
+
+
 class Report(msgspec.Struct, eq=False):
     """What one conversion could not represent in `target`, a dialect or a view.
 
@@ -101,15 +107,29 @@ class Report(msgspec.Struct, eq=False):
     target: str
     entries: list[Loss] = []
     """Losses and notes, in the order in which they were found."""
+    source: Locator | None = None
+    """Finds the places in the source, once somebody asks for them."""
+
+    def located(self) -> list[Loss]:
+        """The entries with their places in the source."""
+        if self.source is not None and self.entries:
+            source, self.source = self.source, None
+            places = source.places(self.entries)
+            self.entries[:] = [
+                msgspec.structs.replace(entry, at=at) if at else entry
+                for entry, at in zip(self.entries, places, strict=True)
+            ]
+        return self.entries
 
     @property
     def losses(self) -> list[Loss]:
         # Written out, since it is asked for with every request: a call for each entry costs more.
-        return [e for e in self.entries if e.severity != "info" and e.code not in NOTES]
+        entries = self.entries if self.source is None else self.located()
+        return [e for e in entries if e.severity != "info" and e.code not in NOTES]
 
     @property
     def notes(self) -> list[Loss]:
-        return [entry for entry in self.entries if entry.is_note]
+        return [entry for entry in self.located() if entry.is_note]
 
     def add(
         self,
@@ -128,7 +148,10 @@ class Report(msgspec.Struct, eq=False):
             code, text = reason.completed(self.target, path, block_type)
             severity = severity or reason.severity
         self.entries.append(
-            Loss(kind, path, text, severity or _USUAL, block_type, message_id, rule, code)
+            Loss(
+                *(kind, path, text, severity or _USUAL, block_type, message_id, rule, code),
+                at=() if path[:1] == "$" else (path,),  # a line of a file is its own place
+            )
         )
 
     def dropped_block(
@@ -157,7 +180,9 @@ class Report(msgspec.Struct, eq=False):
             logger.warning("block_dropped", extra=extra)
 
     def extend(self, other: Report) -> None:
-        self.entries.extend(other.entries)
+        if other.entries:
+            self.located()
+            self.entries.extend(other.located())
 
     def of_history(self) -> Report:
         """Losses and notes in the messages only, without those in `$.options`."""
@@ -180,10 +205,10 @@ class Report(msgspec.Struct, eq=False):
         return cls(plain["target"], msgspec.convert(entries, list[Loss]))
 
     def __bool__(self) -> bool:
-        return bool(self.entries) and bool(self.losses)
+        return any(not entry.is_note for entry in self.entries)
 
     def __len__(self) -> int:
-        return len(self.losses)
+        return sum(not entry.is_note for entry in self.entries)
 
     def __iter__(self) -> Iterator[Loss]:
         return iter(self.losses)

@@ -41,12 +41,14 @@ class Reason(str):
     def completed(self, target: str, path: str, block_type: str | None) -> tuple[str, str]:
         """The code and the whole sentence for what stands at a path."""
         name = path.rpartition(".")[2]
-        if name.endswith("]"):
+        if name.endswith("]") and path[:1] == "$":
             name = name.partition("[")[0]
             name = _ITEMS.get(name) or name.removesuffix("s")
             name = block_type or "block" if name == "content" else name
         elif name == "$":
             name = "conversation"
+        elif path[:1] != "$":
+            name = "record"  # a line of a file
         code = self.code
         if code.startswith("unsupported"):
             code = f"{name}_unsupported" if _NAME.fullmatch(name) else "field_unsupported"
