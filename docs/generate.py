@@ -9,13 +9,14 @@ import interlingua as il
 from interlingua.dialects import describe
 from interlingua.profiles.reading import compiled_rules
 from interlingua.transcripts import format_of, formats
-from tools import event_pages, layers
+from tools import event_pages, layers, losses_page
 from tools import models_page as models
 from tools import transcript_pages as transcripts
 
 ARCHITECTURE = Path(__file__).with_name("ARCHITECTURE.md")
 FOLDER = Path(__file__).with_name("dialects")
 EVENTS = Path(__file__).with_name("events.md")
+LOSSES = Path(__file__).with_name("losses.md")
 MODELS = Path(__file__).with_name("models.md")
 TRANSCRIPTS = Path(__file__).with_name("transcripts")
 TRANSCRIPTS_MATRIX = Path(__file__).with_name("transcripts-matrix.md")
@@ -33,6 +34,7 @@ def main() -> None:
         page.write_text(transcripts.page(page.read_text(encoding="utf-8"), format), "utf-8")
     ARCHITECTURE.write_text(layers.page(ARCHITECTURE.read_text("utf-8")), "utf-8")
     EVENTS.write_text(event_pages.page(EVENTS.read_text(encoding="utf-8")), encoding="utf-8")
+    LOSSES.write_text(losses_page.page(LOSSES.read_text("utf-8")), "utf-8")
     MODELS.write_text(models.page(MODELS.read_text(encoding="utf-8")), encoding="utf-8")
     stub.PLACE.write_text(stub.stub(), encoding="utf-8")
     RULES.with_suffix(".json").write_bytes(compiled_rules(RULES.read_bytes()))

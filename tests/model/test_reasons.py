@@ -12,6 +12,7 @@ import pytest
 import interlingua as il
 from interlingua.model.losses import Report
 from interlingua.model.reasons import REASONS, because
+from tools import losses_page
 
 SOURCE = Path(il.__file__).parent
 REPORTING = {"lost", "lost_at", "dropped", "drop", "drop_block", "dropped_block", "loss_of"}
@@ -76,6 +77,12 @@ def test_a_loss_names_what_happened_and_why() -> None:
     (seed,) = [loss for loss in report.losses if loss.code == "seed_unsupported"]
     assert seed.reason == "seed dropped: Anthropic has no equivalent"
     assert seed.severity == "warning"
+
+
+def test_the_page_of_losses_lists_them() -> None:
+    page = SOURCE.parents[1] / "docs" / "losses.md"
+    text = page.read_text(encoding="utf-8")
+    assert losses_page.page(text) == text, "run make docs"
 
 
 def test_other_packages_may_pass_a_text() -> None:
