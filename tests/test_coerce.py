@@ -363,3 +363,11 @@ def test_plan_takes_what_a_client_takes() -> None:
 def test_validate_says_what_it_takes(value: Any) -> None:
     with pytest.raises(TypeError, match=r"validate takes il\.Message"):
         il.validate(value)
+
+
+def test_parts_that_nobody_has_are_refused() -> None:
+    for part in ({"kind": "text", "text": "hi"}, {"txt": "hi"}, {}):
+        with pytest.raises(TypeError, match="a part of content is a dict with a type; found"):
+            as_conversation([{"role": "user", "content": [part]}])
+    (message,) = as_conversation([{"role": "user", "content": [{"type": "text", "text": "hi"}]}])  # type: ignore[misc]
+    assert message.text == "hi"

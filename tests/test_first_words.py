@@ -105,7 +105,7 @@ def test_side_effects_are_asked_about(confirm: Any, result: str) -> None:
 
 def test_tools_that_nobody_can_run_say_so() -> None:
     tool = il.ToolDefinition("look", "Looks.", {"type": "object"}, il.SideEffects.READ, False)
-    with pytest.raises(TypeError, match="give Python functions as tools, or a dispatcher"):
+    with pytest.raises(TypeError, match="pass Python functions as tools, or a dispatcher"):
         asked(lambda client: client.run("sonnet", "hi", [tool]), says(text="ho"))
 
 

@@ -41,6 +41,11 @@ _MESSAGES = (
     "messages are text, il.Message, a dict with role and content, a list of those, or il.Request"
 )
 _PLAIN_KEYS = {"role", "content", "name"}
+BEDROCK_PARTS = (
+    *("text", "image", "document", "video", "audio", "toolUse", "toolResult", "cachePoint"),
+    *("guardContent", "reasoningContent", "citationsContent", "searchResult"),
+)
+"""Parts without a type: each has one of these keys, and no `kind`."""
 _ROLES = {*Role, "model", "function"}
 _REQUESTS = ("messages", "contents", "input")
 """Where a whole request of some provider has its messages."""
@@ -182,6 +187,8 @@ def _read(dicts: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
         from interlingua.model import codec
 
         return tuple([codec.convert(dict(each), Message) for each in dicts])
+    for each in dicts:
+        _require_types(each)
     is_gemini = any("parts" in each for each in dicts)
     return _request({"contents" if is_gemini else "messages": list(dicts)}).messages
 
@@ -194,6 +201,18 @@ def _require_role(message: Mapping[str, Any]) -> None:
     if role not in _ROLES:
         known = ", ".join(Role)
         raise TypeError(f"a message's role is one of {known}; found {role!r}")
+
+
+def _require_types(message: Mapping[str, Any]) -> None:
+    """Refuse content that no provider and no view has: it would be sent half-made."""
+    content = message.get("content")
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, Mapping) and ("kind" in part or not part.keys() & _PART_KEYS):
+            keys = ", ".join(map(str, part)) or "nothing"
+            raise TypeError(f"a part of content is a dict with a type; found one with {keys}")
+
+
+_PART_KEYS = {"type", *BEDROCK_PARTS}
 
 
 def _is_plain(message: Mapping[str, Any]) -> bool:

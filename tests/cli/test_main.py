@@ -17,6 +17,7 @@ from interlingua.cli.main import COMMANDS, command_of, shown
 from interlingua.model.base import same
 from interlingua.views import VIEWS
 from tests.cli.running import forked
+from tests.cli.running import run as run_here
 
 SOURCE = Path(__file__).parents[2] / "src"
 FLAT = [{"role": "user", "content": "h\u00e9llo"}]
@@ -180,3 +181,17 @@ def test_the_page_of_commands_has_each_with_its_options(name: str) -> None:
     for option in [option for part in (command, *parts) for option in part.params]:
         for word in option.opts:
             assert not word.startswith("--") or f"`{word}" in page or f" {word}" in page, word
+
+
+def test_an_unknown_command_is_answered_with_the_nearest_one() -> None:
+    for arguments, near in ((["conver"], "convert"), (["sessions", "lst"], "list")):
+        done = run_here(*arguments)
+        assert done.exit_code == 2
+        assert f"did you mean {near!r}?" in done.stderr
+    assert "--help lists all of them" in run_here("xyzzy").stderr
+
+
+def test_help_is_in_groups() -> None:
+    text = run_here("--help").stdout
+    for title in ("Convert:", "Talk to models:", "Sessions and agents:", "Spending:", "Gateway:"):
+        assert f"\n{title}\n" in text

@@ -195,7 +195,7 @@ def test_arguments_that_had_to_be_repaired_are_not_run() -> None:
     run = asyncio.run(main())
     assert ran == []
     assert results(run)[0][1]
-    assert "no valid JSON" in results(run)[0][2]
+    assert "not a valid JSON" in results(run)[0][2]
 
 
 @pytest.mark.parametrize(

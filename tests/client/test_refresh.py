@@ -134,7 +134,7 @@ def test_a_provider_that_is_not_there_or_says_only_names_is_an_error() -> None:
         pass
     with pytest.raises(RefreshError, match="request failed"):
         asyncio.run(listed_rules(provider("ollama"), {"OLLAMA_HOST": url}))
-    with pytest.raises(RefreshError, match="no more than their names"):
+    with pytest.raises(RefreshError, match="has only names"):
         asyncio.run(listed_rules(provider("openai"), {}))
 
 

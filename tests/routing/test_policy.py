@@ -154,7 +154,7 @@ def test_all_faults_of_a_file_are_listed_not_only_the_first() -> None:
 
 def test_without_a_registry_models_are_checked_for_their_form() -> None:
     assert problems(rule("use = 'x:y'\nwhen = {}"), None) == []
-    assert "no <provider>:<name>" in problems(rule("use = 'sonnet'\nwhen = {}"), None)[0]
+    assert "nor <provider>:<name>" in problems(rule("use = 'sonnet'\nwhen = {}"), None)[0]
     with_alias = "schema_version = 1\naliases.sonnet = 'x:y'\n[[rules]]\nuse = 'sonnet'\nwhen = {}"
     assert problems(with_alias, None) == []
 

@@ -238,10 +238,8 @@ def _show_matrix(as_json: bool) -> None:
         for number, one in zip(numbers, names, strict=True)
     ]
     show_table(columns, rows)
-    click.echo("\nThe share of features that arrive unchanged in the format with the number above.")
-    click.echo(
-        "interlingua dialects --from FORMAT --to FORMAT lists what changes and what is lost."
-    )
+    click.echo("\nThe share of features that arrive unchanged in the format of that number.")
+    click.echo("`interlingua dialects --from X --to Y` lists what changes and what is lost.")
 
 
 def _share(fates: dict[str, list[str]] | None) -> str:

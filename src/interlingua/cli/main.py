@@ -113,6 +113,12 @@ def command_of(name: str) -> click.Command:
     return command
 
 
+def require_command(context: click.Context, args: list[str], names: Sequence[str]) -> None:
+    """Refuse an unknown command with the nearest name."""
+    if args and args[0] not in names and not args[0].startswith("-"):
+        context.fail(unknown("command", args[0], names, listed=False))
+
+
 def write_groups(formatter: Any) -> None:
     """The commands in groups, their descriptions in one column."""
     longest = max(map(len, COMMANDS))
@@ -126,9 +132,8 @@ def commands() -> click.Group:
     import click
 
     from interlingua import __version__
-    from interlingua.cli.options import Group
 
-    class Commands(Group):
+    class Commands(click.Group):
         """Knows all names, and loads a command's module on demand."""
 
         def list_commands(self, context: click.Context) -> list[str]:
@@ -136,6 +141,10 @@ def commands() -> click.Group:
 
         def get_command(self, context: click.Context, name: str) -> click.Command | None:
             return command_of(name) if name in COMMANDS else None
+
+        def resolve_command(self, context: click.Context, args: list[str]) -> Any:
+            require_command(context, args, list(COMMANDS))
+            return super().resolve_command(context, args)
 
         def format_commands(self, context: click.Context, formatter: Any) -> None:
             write_groups(formatter)

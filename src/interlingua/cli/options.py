@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from interlingua import config
-from interlingua.cli.main import unknown
+from interlingua.cli.main import require_command
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -59,9 +59,7 @@ class Group(click.Group):
     def resolve_command(
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        names = self.list_commands(context)
-        if args and args[0] not in names and not args[0].startswith("-"):
-            context.fail(unknown("command", args[0], names, listed=False))
+        require_command(context, args, self.list_commands(context))
         return super().resolve_command(context, args)
 
 

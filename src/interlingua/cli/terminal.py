@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 GAP = "  "
 LONGEST_BAR = 24
+SHORT_BAR = 8
+WIDE = 100
+"""Columns of a terminal from which on bars are long."""
 
 
 class Column(NamedTuple):
@@ -129,7 +132,8 @@ def _rich_table(
             column.title, justify=justify, style=column.style, no_wrap=not column.shrink
         )
     if bars is not None:
-        table.add_column("", style="magenta", min_width=4, max_width=LONGEST_BAR)
+        longest = LONGEST_BAR if screen.width >= WIDE else SHORT_BAR
+        table.add_column("", style="magenta", min_width=4, max_width=longest)
     most = float(max(bars or [Decimal(0)])) or 1.0
     for number, row in enumerate(rows):
         cells: list[Any] = [
