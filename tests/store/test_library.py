@@ -93,7 +93,7 @@ def test_pythons_own_library_runs_the_whole_store(tmp_path: Path) -> None:
         assert len(store.messages(store.fork(session).id)) == 2
         other = library().connect(sys.argv[1], "other", 0)
         other.execute("BEGIN IMMEDIATE")
-        for wrong, message in ((BusyError, "holds"), (ConflictError, "taken")):
+        for wrong, message in ((BusyError, "holds"), (ConflictError, "already exists")):
             try:
                 store.append(session, [added[0]])
                 raise SystemExit("no error")
