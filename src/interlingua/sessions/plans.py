@@ -68,6 +68,8 @@ def trial_write(
     """What saying all of this would lose, and whether that is forbidden."""
     with planning():
         try:
+            if options is not None and options.stream is None:
+                options = options.replace(stream=True)  # a limit that is filled in is no loss then
             report = adapter.to_wire(_going_on(messages), tools, options).report
             return report.of_history() if options is None else report, False
         except LossError as refused:
