@@ -45,7 +45,7 @@ def told(report: Any, *ends: str) -> list[tuple[str, str, str]]:
     """Kind, severity and place of the losses whose path ends like this, or has it inside."""
     return [
         (loss.kind, loss.severity, loss.path)
-        for loss in report.entries
+        for loss in report
         if any(end in loss.path for end in ends)
     ]
 

@@ -92,9 +92,9 @@ def test_adapters_clients_sessions_and_plans_hoist_as_convert_does(
         session = il.Session.create(store, model=model, instructions="hoist")
         assert session.adapter().instructions == "hoist"
         assert turns(session.adapter().to_wire(_history()).wire) == turns(hoisted)
-    kinds = [loss.kind for loss in il.plan(_history(), dialect, name, instructions="hoist")]
-    assert "moved" in kinds
-    assert "moved" not in [loss.kind for loss in il.plan(_history(), dialect, name)]
+    plan = il.plan(_history(), dialect, name, instructions="hoist")
+    assert "moved" in [entry.kind for entry in plan.entries]
+    assert "moved" not in [entry.kind for entry in il.plan(_history(), dialect, name).entries]
 
 
 @requirement("S000-16")

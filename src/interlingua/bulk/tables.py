@@ -8,6 +8,7 @@ from typing import Any
 
 from interlingua.bulk import arrow  # says which extra is missing
 from interlingua.bulk.arrow.schema import LOSSES, is_conversations
+from interlingua.bulk.arrow.write import loss_row
 from interlingua.bulk.convert import Converted, Row
 from interlingua.errors import InterlinguaError, ReadError
 from interlingua.model.losses import Loss
@@ -106,7 +107,7 @@ def wire_batch(rows: list[Converted]) -> pa.RecordBatch:
 
 
 def _plain(loss: Loss) -> dict[str, Any]:
-    return {name: getattr(loss, name) for name in loss.__struct_fields__}
+    return dict(zip(loss.__struct_fields__, loss_row(loss), strict=True))
 
 
 def write(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:

@@ -76,7 +76,7 @@ class Place(NamedTuple):
         if reply.headers["x-interlingua-losses"] == "0":
             return []
         report = self.ask("GET", f"/losses/{reply.headers['x-request-id']}").json()
-        return list(report["losses"])
+        return [*report["losses"], *report["notes"]]
 
 
 @pytest.fixture(scope="module")

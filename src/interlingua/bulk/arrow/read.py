@@ -65,7 +65,13 @@ def losses_of(batches: Batches) -> Iterator[list[Loss]]:
         lists = _settled(batch, "losses")
         cells = iter(zip(*_struct_cells(lists.flatten(), schema.LOSS_FIELDS), strict=True))
         for count in _lengths(lists):
-            yield [Loss(*row) for row in islice(cells, count)]
+            yield [_loss(*row) for row in islice(cells, count)]
+
+
+def _loss(*row: Any) -> Loss:
+    code, at = row[-2:]
+    places = tuple(at.splitlines()) if at else ()
+    return Loss(*row[:-2], code=code or "", at=places)  # type: ignore[misc]  # seven of them
 
 
 def _each(batches: Batches) -> Iterator[pa.RecordBatch]:

@@ -82,7 +82,10 @@ TOOL_FIELDS: tuple[pa.Field, ...] = (
 
 LOSS_FIELDS: tuple[pa.Field, ...] = tuple(
     _text(name)
-    for name in ("kind", "path", "reason", "severity", "block_type", "message_id", "rule")
+    for name in (
+        *("kind", "path", "reason", "severity", "block_type", "message_id", "rule"),
+        *("code", "at"),  # several places are several lines
+    )
 )
 LOSSES = pa.field("losses", pa.list_(pa.struct(LOSS_FIELDS)))
 """The column of losses, here and in every engine."""

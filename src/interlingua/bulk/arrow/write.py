@@ -275,7 +275,7 @@ class _Conversations:
         return len(self._conversations)
 
     def add(self, row: ConversationRow, losses: _Losses) -> None:
-        lost = [_loss_row(loss) for loss in chain(row.losses, losses)]
+        lost = [loss_row(loss) for loss in chain(row.losses, losses)]
         blocks = [
             BLOCK_ROWS[type(each)](each) for message in row.messages for each in message.content
         ]
@@ -380,10 +380,11 @@ def _tool_row(tool: ToolDefinition) -> Row:
     return (tool.name, tool.description, schema, parts.TOOL.write(tool))
 
 
-def _loss_row(loss: Loss) -> Row:
+def loss_row(loss: Loss) -> Row:
     return (
         *(loss.kind, loss.path, loss.reason, loss.severity),
         *(loss.block_type, loss.message_id, loss.rule),
+        *(loss.code or None, "\n".join(loss.at) or None),
     )
 
 
