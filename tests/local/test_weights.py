@@ -136,7 +136,7 @@ def test_a_named_file_is_used_as_it_is(
 ) -> None:
     own = tmp_path / "own.gguf"
     monkeypatch.setenv(module.VARIABLE, str(own))
-    with pytest.raises(local.WeightsError, match=r"own\.gguf, which is no file"):
+    with pytest.raises(local.WeightsError, match=r"own\.gguf, which is not a file"):
         local.weights_path(tmp_path)
     own.write_bytes(b"anything")
     assert local.weights_path(tmp_path) == own

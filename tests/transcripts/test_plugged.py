@@ -78,8 +78,7 @@ def test_formats_have_the_same_shape(name: str) -> None:
     assert found.title
     assert found.tested[-10:].count("-") == 2, "the day when it was last tested"
     package = SOURCE / plugs._OWN[name]
-    if package.is_dir():
-        modules = {each.stem for each in package.glob("*.py")}
+    if modules := {each.stem for each in package.glob("*.py")}:
         assert modules >= {"read", "write"}
     else:
         assert package.with_suffix(".py").is_file()

@@ -164,7 +164,7 @@ def _export_view(page: Any, room: Room) -> None:
     _session_view(page, room)
     page.get_by_text("Export", exact=True).click()
     page.get_by_role("button", name="Show what is taken out").click()
-    page.get_by_role("list", name="Taken out").get_by_role("listitem").first.wait_for()
+    page.get_by_role("list", name="Redacted").get_by_role("listitem").first.wait_for()
     page.locator(".export").evaluate("each => each.scrollIntoView()")
 
 

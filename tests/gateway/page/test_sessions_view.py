@@ -269,11 +269,11 @@ def test_what_is_taken_out_is_shown_before_it_is_exported(page: Any, place: Plac
     page.get_by_text("Export", exact=True).click()
     page.get_by_label("Own patterns").fill("ticket = ACME-\\d+")
     page.get_by_role("button", name="Show what is taken out").click()
-    taken = page.get_by_role("list", name="Taken out")
+    taken = page.get_by_role("list", name="Redacted")
     for kind in ("openai-key", "email", "ip-address", "home-folder", "ticket"):
         expect(taken.get_by_label(f"[redacted:{kind}:1]")).to_be_checked()
     expect(taken).to_contain_text("my key is [redacted:openai-key:1], ticket")
-    assert KEY not in page.get_by_role("list", name="Taken out").inner_text()
+    assert KEY not in page.get_by_role("list", name="Redacted").inner_text()
     taken.get_by_label("[redacted:email:1]").uncheck()
     name, path = export(page, "markdown")
     text = path.read_text()
