@@ -34,22 +34,24 @@ venv: $(DEV)
 
 # The stamps are older than pyproject.toml when an install has to be done again.
 $(DEV): pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv --without-pip $(VENV)
-	$(call INSTALL,.[dev])
-	touch $(RUN) $(DEV)
+	@echo "Installing what development needs into $(VENV) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv --without-pip $(VENV)
+	@$(call INSTALL,.[dev])
+	@touch $(RUN) $(DEV)
 
 # The runtime alone; a dev install includes it, and touches this stamp too.
 $(RUN): pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv --without-pip $(VENV)
-	$(call INSTALL,$(RUNTIME))
-	touch $(RUN)
+	@echo "Installing interlingua into $(VENV) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv --without-pip $(VENV)
+	@$(call INSTALL,$(RUNTIME))
+	@touch $(RUN)
 
 # A demonstration, then the gateway, until Ctrl-C.
 run: $(RUN)
-	$(BIN)/interlingua demo
+	@$(BIN)/interlingua demo
 	@echo
 	@echo "The gateway starts now; Ctrl-C stops it, and make run PORT=8401 takes another port."
-	$(BIN)/interlingua serve $(if $(PORT),--port $(PORT))
+	@$(BIN)/interlingua serve $(if $(PORT),--port $(PORT))
 
 # Format, lint, types and tests, in groups beside each other; docs/testing.md says what else there is.
 test: $(DEV) $(BROWSER)
