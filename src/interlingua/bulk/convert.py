@@ -55,6 +55,8 @@ class Job(msgspec.Struct, frozen=True):
     source: str = "auto"
     kind: str | None = None
     model: str | None = None
+    places: bool = False
+    """Whether to find the places of losses in each row, which takes longer than to convert it."""
 
 
 class BadRow(msgspec.Struct, frozen=True):
@@ -251,12 +253,13 @@ def converted(row: Row, job: Job) -> Converted:
         )
         if batch is not None:
             batch.account(written.report)
+        if batch is not None or not job.places:
+            written.report.source = None
     else:
         value, source = value_of(row, job)
         profile = _taken(job.model, job.target)
         written = formats.write(_request_of(value), job.target, source, job.model, profile)
         written.report.entries.extend(_unsupported(value))
-    written.report.source = None  # finding the places of all losses would take longer than the rest
     return Converted(written.json(), written.model, written.report.losses, written.report.notes)
 
 

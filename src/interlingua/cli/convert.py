@@ -53,11 +53,15 @@ class ConvertOptions(NamedTuple):
     def is_pretty(self) -> bool:
         return sys.stdout.isatty() if self.pretty is None else self.pretty
 
-    def exit_code(self, report: Report) -> int:
-        """Writes the report; gives the exit code."""
+    def exit_code(self, report: Report, name: str = "", body: Body | None = None) -> int:
+        """Writes the report, with the lines of a body that has a name; gives the exit code."""
         if self.report_file:
             Path(self.report_file).write_bytes(report.to_json() + b"\n")
         if report or any(note.severity != "info" for note in report.notes):
+            if body is not None:
+                from interlingua.cli.lines import report_with_lines
+
+                report = report_with_lines(report, name, body)
             click.echo(shown(str(report)), err=True)
         return 3 if self.strict and report else 0
 
@@ -231,7 +235,7 @@ def _one(input: Input, put: Put, options: ConvertOptions) -> int:
         how_read = (source, kind, options.model)
         done.report.source = Source(body.data, source, formats.read, how_read)
     put(formats.to_bytes(done.wire, options.is_pretty()) + b"\n")
-    code = options.exit_code(done.report)
+    code = options.exit_code(done.report, input.name, body)
     _tell_url(done)
     return code
 

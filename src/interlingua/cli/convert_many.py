@@ -256,8 +256,10 @@ def convert_lines(input: Input, put: Put, options: ConvertOptions) -> int:
     kind = options.kind
     if kind is None and options.source != formats.AUTO:
         kind = formats.kind_of(input.first_line(), options.source)
-    conversion = Job(options.host or options.target, options.source, kind, options.model)
-    job = LinesJob(conversion, options.envelope, options.report_file is not None)
+    has_report = options.report_file is not None
+    target = options.host or options.target
+    conversion = Job(target, options.source, kind, options.model, has_report)
+    job = LinesJob(conversion, options.envelope, has_report)
     if input.shape() == "json":  # over several lines
         return _run(input, put, options, job, BytesIO(_on_one_line(input)))
     return _run(input, put, options, job, input.file(), input.path)

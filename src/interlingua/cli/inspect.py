@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from interlingua.cli import formats
-from interlingua.cli.documents import bodies, known, named, shape_of
+from interlingua.cli.documents import Body, bodies, known, named, shape_of
 from interlingua.cli.files import Input, all_files, opened
 from interlingua.cli.main import put, shown
 from interlingua.cli.options import input_options
@@ -87,6 +87,8 @@ class InspectedConversation(NamedTuple):
     value: Request | Response
     line: int | None = None
     file: str | None = None
+    odd: tuple[str, ...] = ()
+    """The rules that it breaks, in words."""
 
 
 def _all(
@@ -101,9 +103,9 @@ def _all(
         try:
             with named(input, body):
                 name, which = known(input, body, source, kind)
-                yield InspectedConversation(
-                    name, which, formats.read(body.data, name, which), body.line
-                )
+                value = formats.read(body.data, name, which)
+                odd = _odd(value, input.name, body, name, which)
+                yield InspectedConversation(name, which, value, body.line, odd=tuple(odd))
         except InterlinguaError as error:
             if body.line is None:
                 raise
@@ -115,9 +117,20 @@ def _folded(input: Input, source: str) -> InspectedConversation:
     from interlingua.streams.fold import fold
 
     recorded = recording(input, source)
-    return InspectedConversation(
-        recorded.source, "stream", fold(events_of(recorded.source, frames_of(recorded)))
-    )
+    value = fold(events_of(recorded.source, frames_of(recorded)))
+    odd = tuple([f"odd: {violation}" for violation in validate(value)])
+    return InspectedConversation(recorded.source, "stream", value, odd=odd)
+
+
+def _odd(value: Request | Response, file: str, body: Body, source: str, kind: str) -> list[str]:
+    """The rules that a conversation breaks, with their places in the file."""
+    found = validate(value)
+    if not found:
+        return []
+    from interlingua.adapt.places import Source
+    from interlingua.cli.lines import odd_lines
+
+    return odd_lines(found, file, body, Source(body.data, source, formats.read, (source, kind)))
 
 
 def _tell(found: InspectedConversation, full: bool) -> None:
@@ -130,8 +143,8 @@ def _tell(found: InspectedConversation, full: bool) -> None:
         _show(message, number, full)
     if isinstance(value, Response) and value.error is not None:
         click.echo(f"error: {shown(value.error.message)}")
-    for violation in validate(value):
-        click.echo(f"odd: {shown(str(violation))}")
+    for problem in found.odd:
+        click.echo(shown(problem))
 
 
 def _head(value: Request | Response) -> str:
@@ -185,11 +198,11 @@ def check_command(files: tuple[str, ...], source: str, kind: str | None, lines: 
     count = failed = 0
     with progress("checking", len(names), len(names) == 1, "files") as done:
         for name in names:
-            for place, problems in _checked_file(name, source, kind, lines, len(names) > 1):
+            for problems in _checked_file(name, source, kind, lines, len(names) > 1):
                 count += 1
                 failed += bool(problems)
                 for problem in problems:
-                    click.echo(f"{place}{shown(problem)}")
+                    click.echo(shown(problem))
             done(1)
     click.echo(f"{count - failed} of {count} come back unchanged", err=True)
     sys.exit(1 if failed else 0)
@@ -200,57 +213,65 @@ NO_LAWS = f"check works for these formats only: {', '.join(dialects())}"
 
 def _checked_file(
     name: str, source: str, kind: str | None, lines: bool, among_others: bool
-) -> Iterator[tuple[str, list[str]]]:
-    """What is wrong in a file; if it is one of several, with its name."""
+) -> Iterator[list[str]]:
+    """What is wrong with each conversation of a file; if it is one of several, with its name."""
     try:
         with opened(name) as input:
-            for place, problems in _checked(input, source, kind, lines):
-                if among_others:
-                    place = f"{shown(name)}, {place}" if place else f"{shown(name)}: "
-                yield place, problems
+            for line, problems in _checked(input, source, kind, lines):
+                parts = [name if among_others else "", f"line {line}" if line else ""]
+                place = ", ".join(part for part in parts if part)
+                # Some begin with their place already.
+                start = "" if not place else f"{place}: "
+                own = (f"{input.name}:", f"{input.name} ")
+                yield [each if each.startswith(own) else f"{start}{each}" for each in problems]
     except (InterlinguaError, click.UsageError) as error:
         if not among_others:
             raise
-        yield "", [str(error) if str(error).startswith(name) else f"{name}: {error}"]
+        yield [str(error) if str(error).startswith(name) else f"{name}: {error}"]
 
 
 def _checked(
     input: Input, source: str, kind: str | None, lines: bool
-) -> Iterator[tuple[str, list[str]]]:
-    """What is wrong with each conversation of a file, and where it is."""
+) -> Iterator[tuple[int | None, list[str]]]:
+    """What is wrong with each conversation of a file, and the line that it is on."""
     shape = "stream" if kind == "stream" else shape_of(input, lines)
     if shape == "stream":
         from interlingua.cli.documents import recording
 
-        yield "", check_stream(*recording(input, source))
+        yield None, check_stream(*recording(input, source))
         return
     for body in bodies(input, shape == "lines"):
-        place = "" if body.line is None else f"line {body.line}: "
         try:
             with named(input, body):
-                yield place, check(body.data, *known(input, body, source, kind))
+                yield body.line, check(input.name, body, *known(input, body, source, kind))
         except InterlinguaError as error:
             if body.line is None:
                 raise
-            yield place, [str(error)]
+            yield body.line, [str(error)]
 
 
-def check(data: bytes, source: str, kind: str) -> list[str]:
+def check(name: str, body: Body, source: str, kind: str) -> list[str]:
     """What is wrong: the first difference on the way home, as a JSON pointer, and the like."""
     if source not in dialects():
         raise click.UsageError(f"it is {source}, and {NO_LAWS}")
+    from interlingua.cli.lines import changed_line
+
+    data = body.data
     problems = []
     if (twice := codec.duplicate_key(data)) is not None:
         problems.append(f"duplicate key: {twice}")
     value = formats.read(data, source, kind)
-    if isinstance(wire := codec.parse(data, source), list) and kind == "request":
-        wire = {traits_of(source).messages: wire}  # they came alone
-    problems += _home(value, source, wire)
+    wire = codec.parse(data, source)
+    if is_alone := isinstance(wire, list) and kind == "request":
+        wire = {traits_of(source).messages: wire}
+    written = _write(value, source)
+    if found := difference(wire, written.wire):
+        problems.append(changed_line("changed", found, name, body, is_alone))
+    problems += [f"loss without conversion: {loss}" for loss in written.report.entries]
     stored = codec.loads(codec.dumps(value), type(value), strict=True)
-    found = difference(wire, _write(stored, source).wire)
-    problems += [f"changed by storing: {found}"] if found else []
-    problems += [f"odd: {violation}" for violation in validate(value)]
-    return problems
+    if found := difference(wire, _write(stored, source).wire):
+        problems.append(changed_line("changed by storing", found, name, body, is_alone))
+    return problems + _odd(value, name, body, source, kind)
 
 
 def check_stream(source: str, chunks: Iterator[bytes]) -> list[str]:
@@ -289,13 +310,6 @@ def _parsed(frame: Frame) -> Any:
         return codec.parse(frame.data, "frame")
     except InterlinguaError:
         return frame.data
-
-
-def _home(value: Request | Response, source: str, wire: Any) -> list[str]:
-    written = _write(value, source)
-    found = difference(wire, written.wire)
-    problems = [f"changed: {found}"] if found else []
-    return problems + [f"loss without conversion: {loss}" for loss in written.report.entries]
 
 
 def _write(value: Request | Response, source: str) -> Any:
