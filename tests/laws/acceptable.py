@@ -283,9 +283,14 @@ def _responses_response(wire: Any) -> list[str]:
 
 def _anthropic_response(wire: Any) -> list[str]:
     from anthropic.types import Message
+    from anthropic.types.beta import BetaMessage
     from anthropic.types.shared import ErrorResponse
 
-    return _validates(ErrorResponse if wire.get("type") == "error" else Message, wire)
+    if wire.get("type") == "error":
+        return _validates(ErrorResponse, wire)
+    # compacted history is part of an answer only if a beta was asked for
+    is_beta = any(part.get("type") == "compaction" for part in wire["content"])
+    return _validates(BetaMessage if is_beta else Message, wire)
 
 
 def _gemini_response(wire: Any) -> list[str]:

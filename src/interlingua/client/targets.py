@@ -17,6 +17,7 @@ import msgspec
 from interlingua.adapt.converter import write_remembered
 from interlingua.adapt.fit.answers import AnswerAdapter
 from interlingua.adapt.fit.tools import dialect_for_request
+from interlingua.adapt.history.compacted import is_from
 from interlingua.adapt.history.retell import require_instructions
 from interlingua.adapt.remembered import Conversation
 from interlingua.adapt.request import adapt, write
@@ -28,8 +29,10 @@ from interlingua.dialects.anthropic.tables import BETA_HEADER as HEADER
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.record import Written
 from interlingua.errors import InterlinguaError
+from interlingua.model.blocks import CompactionBlock
 from interlingua.model.exchange import Request
 from interlingua.model.losses import Report
+from interlingua.model.message import Role
 from interlingua.profiles.capabilities import known_models
 from interlingua.profiles.names import model_name
 from interlingua.profiles.overlay import ProfileSource
@@ -144,16 +147,14 @@ class Targets:
 
     def for_request(self, target: Target, request: Request) -> Target:
         """The same model, in the dialect that this request needs."""
-        if (
-            not target.dialect_is_default
-            or target.profile is None
-            or not (request.tools or request.raw)
-        ):
+        if not target.dialect_is_default or target.profile is None:
             return target
+        other = _compacting_dialect(target, request)
         rules = target.profile.speaks
-        if rules.tools_dialect is None and rules.server_dialect is None:
-            return target
-        other = dialect_for_request(target.profile, request, target.provider.dialects)
+        if other is None and (request.tools or request.raw):
+            if rules.tools_dialect is None and rules.server_dialect is None:
+                return target
+            other = dialect_for_request(target.profile, request, target.provider.dialects)
         if other is None:
             return target
         found = self.find(target.model, other)
@@ -282,6 +283,25 @@ class Targets:
             if not callable(key):
                 self._credentials[which] = known
         return known
+
+
+COMPACTING = {"openai": "openai-responses", "azure": "openai-responses"}
+"""Providers that compact a conversation, in a dialect that need not be their usual one."""
+
+
+def _compacting_dialect(target: Target, request: Request) -> str | None:
+    """The dialect for a request that asks for compaction, or returns what its provider made."""
+    dialect = COMPACTING.get(target.provider.key)
+    if dialect is None or dialect == target.dialect.name or dialect not in target.provider.dialects:
+        return None
+    if request.options.compaction is not None or any(
+        type(block) is CompactionBlock and is_from(block, dialect)
+        for message in request.messages
+        if message.role is Role.ASSISTANT
+        for block in message.content
+    ):
+        return dialect
+    return None
 
 
 def _with_betas(http: HttpRequest, betas: list[str]) -> HttpRequest:

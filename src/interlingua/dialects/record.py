@@ -135,6 +135,8 @@ class Traits(NamedTuple):
     """In its streams nothing can be added to a block that has ended."""
     compactions: bool = False
     """Takes its own compacted history back."""
+    shows_summaries: bool = False
+    """Compacted history shows its summary to the client; without one it counts as failed."""
     changes: frozenset[str] = frozenset()
     """What of `Changes` an instruction in mid-conversation can say."""
     changes_inside: bool = False

@@ -170,6 +170,10 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "compaction_as_text": ("warning", "sent as labelled text: {to} has no compacted history"),
     "compaction_encrypted": ("error", "dropped: only its issuer can read this history"),
     "compaction_failed": ("info", "dropped: a compaction that failed has no content"),
+    "compaction_packed": (
+        "info",
+        "sent with a placeholder for the summary: only its issuer can read this history",
+    ),
     "compaction_requested": (
         "error",
         "dropped: the answer should be a compaction of the conversation, not its next turn",

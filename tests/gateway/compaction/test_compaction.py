@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import anthropic
 import openai
@@ -18,6 +18,7 @@ import pytest
 
 import interlingua as il
 from interlingua.gateway.settings import Limits, RouteSettings
+from interlingua.model.events import MessageComplete
 from tests.agents.chat.provider import DIALECTS
 from tests.gateway.responses.running import asynchronous
 from tests.gateway.serving import (
@@ -183,9 +184,10 @@ async def test_openai_threshold(tmp_path: Path, provider: Summarizer, stream: bo
 @pytest.mark.parametrize("stream", [False, True])
 @asynchronous
 async def test_anthropic_threshold(tmp_path: Path, provider: Summarizer, stream: bool) -> None:
-    edit = {
+    edit: dict[str, Any] = {
         "type": "compact_20260112",
         "trigger": {"type": "input_tokens", "value": 200},
+        "instructions": "Sum up, and answer with the summary alone.",  # OpenAI takes none itself
     }
     messages = [*said(), *asks("What now?")]
     async with served(tmp_path) as here, claude(here) as ai:
@@ -211,6 +213,74 @@ async def test_anthropic_threshold(tmp_path: Path, provider: Summarizer, stream:
         paused = await ai.beta.messages.create(**ask, messages=[*said(), *asks("Now?")])
         assert paused.stop_reason == "compaction"
         assert [block.type for block in paused.content] == ["compaction"]
+
+
+class Native(Summarizer):
+    """A model whose Responses API compacts every conversation that it may."""
+
+    item: ClassVar = {"id": "cmp_7", "type": "compaction", "encrypted_content": "b3BhcXVl+/="}
+
+    def _events(self, words: str, request: il.Request) -> Iterator[Any]:
+        (end,) = [e for e in super()._events(words, request) if type(e) is MessageComplete]
+        if request.options.compaction is not None:
+            wire = {"object": "response", "status": "completed", "output": [self.item]}
+            own = il.dialect("openai-responses").read_response(wire).message.content
+            message = end.response.message
+            message = message.replace(content=(*own, *message.content))
+            end = MessageComplete(end.response.replace(message=message))
+        yield from il.unfold(end.response)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@asynchronous
+async def test_openai_compacts_for_a_client_of_anthropic(tmp_path: Path, stream: bool) -> None:
+    edit: Any = {"type": "compact_20260112", "trigger": {"type": "input_tokens", "value": 200}}
+    messages: list[Any] = [*said(), *asks("What now?")]
+    ask: Any = {"model": OPENAI, "max_tokens": 100}
+    with Native() as provider:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as here, claude(here) as ai:
+            both = {**ask, "messages": messages, "context_management": {"edits": [edit]}}
+            if stream:
+                async with ai.beta.messages.stream(**both) as events:
+                    answer: Any = await events.get_final_message()
+            else:
+                answer = await ai.beta.messages.create(**both)
+            (sent,) = provider.requests
+            management = [{"type": "compaction", "compact_threshold": 200}]
+            assert sent["context_management"] == management
+            assert [block.type for block in answer.content] == ["compaction", "text"]
+            assert "encrypted; only OpenAI" in answer.content[0].content
+            content = [block.to_dict() for block in answer.content]
+            messages += [{"role": "assistant", "content": content}, *asks("And now?")]
+            await ai.beta.messages.create(**ask, messages=messages)
+            back = [e for e in provider.requests[-1]["input"] if e.get("type") == "compaction"]
+            assert back == [provider.item]
+            raw = await ai.beta.messages.with_raw_response.create(
+                model=ANTHROPIC, max_tokens=100, messages=messages
+            )
+            moved = provider.requests[-1]["messages"]
+            assert "encrypted" not in str(moved)
+            assert all(fact in str(moved) for fact in FACTS[:4])
+            assert int(raw.headers["x-interlingua-losses"]) > 0
+            content[0]["encrypted_content"] += "!"
+            with pytest.raises(anthropic.BadRequestError, match="cannot be opened"):
+                await ai.beta.messages.create(**ask, messages=messages)
+
+
+@asynchronous
+async def test_a_provider_is_asked_to_compact_what_was_compacted_here(
+    tmp_path: Path, provider: Summarizer
+) -> None:
+    async with served(tmp_path) as here, openai_client(here) as ai:
+        done = await ai.responses.compact(model=ANTHROPIC, input=said())
+        trigger = {"type": "compaction_trigger"}
+        item = done.output[-1].to_dict()
+        await ai.responses.create(model=OPENAI, input=[item, *asks("What now?"), trigger])
+        assert provider.requests[-1]["input"][-1] == trigger
+        management: Any = [{"type": "compaction", "compact_threshold": 200}]
+        await ai.responses.create(model=OPENAI, input=[item], context_management=management)
+        assert provider.requests[-1]["context_management"] == management
 
 
 @pytest.mark.parametrize("stream", [False, True])

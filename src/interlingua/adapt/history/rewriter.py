@@ -35,6 +35,7 @@ from interlingua.adapt.facts import (
 )
 from interlingua.adapt.history.calls import media_behind_results, paired, with_legal_ids
 from interlingua.adapt.history.changes import settle
+from interlingua.adapt.history.compacted import pack, unpack
 from interlingua.adapt.history.issuers import UNVERIFIED, Recipient
 from interlingua.adapt.history.request_parts import (
     RESPONSES,
@@ -59,6 +60,7 @@ from interlingua.dialects.kernel.words import (
     speech_as_text,
 )
 from interlingua.dialects.record import Dialect, Traits
+from interlingua.dialects.registry import is_dialect, traits_of
 from interlingua.model.blocks import (
     AudioBlock,
     Block,
@@ -388,9 +390,22 @@ class HistoryRewriter:
     def compaction(self, block: CompactionBlock, message: Message) -> Block | None:
         """Compacted history goes back to the service that made it; others are told what can be read
         of it, and so is everybody of a summary that somebody else wrote."""
+        packed = None if self.answering else unpack(block.data)
+        if packed is not None:
+            self.recorder.alias(packed.block, block)
+            if packed.issuer == self.recipient.dialect.name:
+                return packed.block
+            return compaction_as_text(packed.block, self.recorder)
         issued = block.signature or block.data or message.metadata.protocol or self.recipient.source
         if self.traits.compactions and issued and self.recipient.can_read(message, block):
             return block
+        issuer = message.metadata.protocol or self.recipient.source
+        if self.answering and self.traits.shows_summaries and _is_encrypted(block, issuer):
+            assert issuer is not None
+            self.recorder.lost(block, None, because("compaction_packed"), kind="approximated")
+            new = pack(block, issuer)
+            self.recorder.alias(new, block)
+            return new
         return compaction_as_text(block, self.recorder)
 
     def unsigned(self, block: Any) -> Any:
@@ -501,3 +516,9 @@ def is_plain(block: Block) -> bool:
     if kind is TextBlock:
         return block.signature is None  # type: ignore[union-attr]  # by its kind
     return kind is ToolUseBlock and block.signature is None and block.executor == "client"  # type: ignore[union-attr]  # by its kind
+
+
+def _is_encrypted(block: CompactionBlock, issuer: str | None) -> bool:
+    """Whether only its issuer can read it, who is known."""
+    is_known = issuer is not None and is_dialect(issuer) and traits_of(issuer).compactions
+    return is_known and block.data is not None and not block.text

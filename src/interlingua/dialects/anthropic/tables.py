@@ -32,6 +32,7 @@ TRAITS = Traits(
     text_behind_calls=False,
     closes_blocks=True,
     compactions=True,
+    shows_summaries=True,
     changes=frozenset({"tools_added", "tools_removed", "effort", "clear_at"}),
     defers_added=True,
     needs_limit=True,

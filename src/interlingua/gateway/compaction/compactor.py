@@ -13,11 +13,13 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 from msgspec.structs import replace
 
-from interlingua.client.targets import Target
+from interlingua.adapt.history.compacted import PREFIX as PACKED
+from interlingua.client.targets import COMPACTING, Target
 from interlingua.dialects.front import Front
 from interlingua.gateway.compaction import answers
 from interlingua.gateway.compaction.clearing import cleared
 from interlingua.gateway.compaction.forms import (
+    COMPACT_EDIT,
     FORMS,
     OWN_ID,
     Ask,
@@ -48,7 +50,7 @@ logger = logging.getLogger(__name__)
 MARK = b'"compaction'
 """In every body with a compaction or a trigger; not in texts, whose quotes are escaped."""
 _MEMBERS = frozenset({"compaction", "context_management"})
-_OURS = re.compile(rb'"(' + PREFIX.encode() + b"|" + OWN_ID.encode() + b")")
+_OURS = re.compile(rb'"(' + "|".join((PREFIX, OWN_ID, PACKED)).encode() + b")")
 HAS = {
     RESPONSES.dialect: frozenset({"openai", "azure"}),
     ANTHROPIC.dialect: frozenset({"anthropic", "azure", "bedrock", "vertex"}),
@@ -98,6 +100,15 @@ def has_compaction(target: Target, front: str) -> bool:
     return is_claude or target.provider.key in HAS.get(front, ())
 
 
+def has_twin(target: Target, form: Form, ask: Ask) -> bool:
+    """Whether the service behind has the same in its own API. OpenAI's takes neither instructions
+    nor a pause."""
+    dialect = COMPACTING.get(target.provider.key)
+    reaches = target.dialect_is_default or target.dialect.name == dialect
+    plain = form.front is ANTHROPIC and not ask.pause and ask.instructions is None
+    return plain and reaches and dialect in target.provider.dialects
+
+
 class Compactor:
     def __init__(self, gateway: Gateway, compactions: Compactions) -> None:
         self._gateway = gateway
@@ -118,13 +129,15 @@ class Compactor:
         work = _Work(self._gateway, self._compactions, exchange, inbound, form)
         await work.open()
         if native and action != "compact":
-            return work.rewritten()
+            return work.as_native()
         ask = form.ask(work.as_sent, action)
         if ask is not None and ask.is_explicit:
             await self._deliver(exchange, inbound, work.answer(ask), client.send)
             return None
         work.clear()
-        if ask is not None and await work.shorten(ask) and ask.pause:
+        if ask is not None and has_twin(inbound.route.targets[0], form, ask):
+            work.pass_on(ask)
+        elif ask is not None and await work.shorten(ask) and ask.pause:
             await _send(client.send, work.paused(ask))
             return None
         client.send = work.sender(client.send)
@@ -215,6 +228,8 @@ class _Work:
             except SealError:
                 raise self._unopened() from None
 
+        if not self._form.is_intact(self._entries):
+            raise self._unopened()
         self._whole = self._entries
         self._entries = self._form.opened(self._entries, opened).entries
         self._wire = self._form.with_entries(self._wire, self._entries)
@@ -244,6 +259,21 @@ class _Work:
         self._wire = self._form.with_entries(self._wire, self._entries)
         del self._wire["context_management"]
         self._changes["context_management"] = {"applied_edits": applied}
+
+    def pass_on(self, ask: Ask) -> None:
+        """Leaves the compaction to the service behind, at the client's threshold."""
+        trigger = {"type": "input_tokens", "value": ask.threshold}
+        self._wire["context_management"] = {"edits": [{"type": COMPACT_EDIT, "trigger": trigger}]}
+
+    def as_native(self) -> Inbound:
+        """The request for a service that compacts itself; history that another service encrypted
+        is taken out by conversion, which reports it."""
+        asked = {name: self.as_sent[name] for name in _MEMBERS & self.as_sent.keys()}
+        last = self._form.entries(self.as_sent)[-1:]
+        entries = [*self._entries, *[e for e in last if e.get("type") == "compaction_trigger"]]
+        self._wire = self._form.with_entries({**self._wire, **asked}, entries)
+        packed = f'"{PACKED}'.encode() in self._inbound.body
+        return self.rewritten()._replace(ours=packed)
 
     def rewritten(self) -> Inbound:
         inbound = self._inbound

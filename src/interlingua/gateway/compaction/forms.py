@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
+from interlingua.adapt.history.compacted import PREFIX as PACKED
+from interlingua.adapt.history.compacted import unpack
 from interlingua.gateway.compaction.seal import PREFIX, Sealed
 from interlingua.gateway.shared.fronts import ANTHROPIC, RESPONSES
 from interlingua.gateway.shared.state import Refusal
@@ -116,6 +118,10 @@ class ResponsesForm:
         new |= {"max_output_tokens": limit, "stream": False, "store": False}
         return self.with_entries(new, [*entries, self.message(prompt)])
 
+    def is_intact(self, entries: Sequence[Wire]) -> bool:
+        """Whether all history that another service encrypted is as it was packed."""
+        return True  # it is never packed for clients of this API
+
     def opened(self, entries: Sequence[Wire], open: Opener) -> Opened:
         out: list[Wire] = []
         found = 0
@@ -207,6 +213,10 @@ class MessagesForm:
             new["tool_choice"] = {"type": "none"}
         new |= {"max_tokens": limit, "stream": False}
         return self.with_entries(new, [*entries, self.message(prompt)])
+
+    def is_intact(self, entries: Sequence[Wire]) -> bool:
+        data = [block.get("encrypted_content") for entry in entries for block in _blocks(entry)]
+        return all(unpack(each) for each in data if str(each).startswith(PACKED))
 
     def opened(self, entries: Sequence[Wire], open: Opener) -> Opened:
         out: list[Wire] = []

@@ -116,7 +116,8 @@ class Inbound(NamedTuple):
     request: Request | None
     """None where the body goes on as it is."""
     ours: bool = False
-    """Whether the conversation is stored here, so that the body cannot be passed through."""
+    """Whether the conversation is stored or was changed here, so that the body cannot be passed
+    through."""
     most: Most | None = None
     """What a plain request asks for at most, where that has to be known."""
     respelled: bool = False
