@@ -8,6 +8,7 @@ leaving keys out, one by one, and reading again."""
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from typing import Any
@@ -49,14 +50,21 @@ class Source(msgspec.Struct):
     read: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
     """What the reader takes beside the body."""
+    seconds: float | None = None
+    """How long to search at most; what was not found by then has no place."""
 
     def places(self, entries: Sequence[Loss]) -> list[tuple[str, ...]]:
         """The places of each entry; none where nothing in the body corresponds to it."""
         body = self.body
         if isinstance(body, (bytes, str)):
             body = msgspec.json.decode(body)
-        search = _Search(body, self.name, lambda body: self.read(body, *self.arguments))
-        return [search.places(entry) for entry in entries]
+        read: Reader = lambda body: self.read(body, *self.arguments)  # noqa: E731
+        search = _Search(body, self.name, read, self.seconds)
+        found = []
+        for entry in entries:
+            places = search.places(entry)
+            found.append(() if search.is_late else places)
+        return found
 
 
 def step(key: str | int) -> str:
@@ -80,11 +88,13 @@ def value_at(body: Any, path: Steps) -> Any:
 
 
 class _Search:
-    def __init__(self, body: Any, name: str, read: Reader) -> None:
+    def __init__(self, body: Any, name: str, read: Reader, seconds: float | None) -> None:
         self.body = body
         self.name = name
         self.reader = read
         self.reads = 0
+        self.until = None if seconds is None else time.monotonic() + seconds
+        self.is_late = False
         self.inner = False
         """Whether marks are inside the one member of an object, where it has no other."""
         self.known: dict[tuple[Any, ...], Inside | None] = {}
@@ -94,7 +104,9 @@ class _Search:
 
     def read(self, body: Any) -> Any:
         """The canonical value; None where the body cannot be read."""
-        if self.reads >= MOST_READS:
+        if self.until is not None and time.monotonic() > self.until:
+            self.is_late = True
+        if self.is_late or self.reads >= MOST_READS:
             return None
         self.reads += 1
         try:

@@ -23,6 +23,7 @@ from starlette.routing import Route
 
 from interlingua.adapt import formats
 from interlingua.adapt.convert import Kind, convert
+from interlingua.adapt.places import Source
 from interlingua.dialects.record import Written
 from interlingua.errors import DetectError, InterlinguaError, MissingExtraError
 from interlingua.gateway.sessions.api import own_sessions, session_row, summary
@@ -114,6 +115,8 @@ def _file(name: str) -> Response:
 
 
 MOST_BYTES = 4 * 1024 * 1024
+MOST_SECONDS = 1.0
+"""Spent on the places of losses."""
 
 
 class NewConversion(msgspec.Struct, forbid_unknown_fields=True):
@@ -151,6 +154,8 @@ def _converted(body: NewConversion) -> dict[str, Any]:
     source, kind, evidence, others = _known(body)
     with planning():
         written = convert(body.text, source, body.target, kind, body.model)
+    if isinstance(written.report.source, Source):
+        written.report.source.seconds = MOST_SECONDS
     return {
         "source": source,
         "kind": kind,

@@ -33,7 +33,7 @@ def test_a_body_is_recognised_and_said_in_another_form(tmp_path: Path) -> None:
     expected = il.convert(CHAT, "openai-chat", "anthropic")
     assert json.loads(told["text"]) == expected.wire
     assert told["losses"] == json.loads(expected.report.to_json())["losses"]
-    assert [loss["path"] for loss in told["losses"] if "seed" in loss["path"]]
+    assert [loss["at"] for loss in told["losses"] if "seed" in loss["path"]] == [["$.seed"]]
 
 
 def test_numbers_stay_as_they_were_said(tmp_path: Path) -> None:

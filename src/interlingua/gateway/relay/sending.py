@@ -32,12 +32,22 @@ from interlingua.gateway.relay.inbound import (
     repeats_field,
     require_convertible,
 )
-from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Recall, Refusal
+from interlingua.gateway.shared.state import (
+    Arrival,
+    Decision,
+    Exchange,
+    Recall,
+    Refusal,
+    ReportSource,
+)
 from interlingua.model.exchange import ErrorKind, Request
 from interlingua.model.losses import Report
 from interlingua.store.errors import StoreError
 
 logger = logging.getLogger(__name__)
+
+LARGEST_SOURCE = 1024 * 1024
+"""Bytes of a body in which places of losses are searched for, at most."""
 T = TypeVar("T")
 
 
@@ -172,7 +182,8 @@ async def prepare(
             prepared = untouched(gateway, arrival, inbound, target)
     if prepared is None:
         prepared, recall = await translated(gateway, arrival, inbound, target, fetched)
-    exchange.decision = Decision(prepared.target, prepared.report)
+    source = _source(inbound, prepared.report, recall) if prepared.report.entries else None
+    exchange.decision = Decision(prepared.target, prepared.report, source)
     if arrival.principal.refuse_losses and prepared.report:
         text = f"this key rejects lossy translations: {prepared.report.losses[0]}"
         raise Refusal(400, ErrorKind.INVALID_REQUEST, text, "lossy_request")
@@ -182,6 +193,17 @@ async def prepare(
     if gateway.trace.spans is not None or b"traceparent" in inbound.headers:
         extra |= gateway.trace.headers(exchange, inbound.headers)
     return Upward(prepared.with_headers(extra) if extra else prepared, recall)
+
+
+def _source(inbound: Inbound, report: Report, recall: Recall | None) -> ReportSource | None:
+    """Where the places of the losses can be found; a stored history is not in the body."""
+    if inbound.ours or len(inbound.body) > LARGEST_SOURCE:
+        return None
+    match, count = inbound.match, len(report.entries)
+    is_same = recall is None or recall.request.messages is recall.prompt
+    return ReportSource(
+        inbound.body, inbound.front.dialect, match.model, match.stream, count, is_same
+    )
 
 
 def _may_need_fitting(inbound: Inbound, target: Target) -> bool:

@@ -90,12 +90,26 @@ class Arrival(msgspec.Struct, frozen=True):
         return (time.perf_counter() - self.began) * 1000
 
 
+class ReportSource(msgspec.Struct, frozen=True):
+    """The body that the first `count` entries of a report are about, until their places in it were
+    found behind the answer."""
+
+    body: bytes
+    dialect: str
+    model: str | None
+    stream: bool | None
+    count: int
+    has_messages: bool = True
+    """Whether the messages were converted as the body has them."""
+
+
 class Decision(msgspec.Struct, frozen=True):
     """The decision for one attempt: the target, and the losses of converting the request for it."""
 
     target: Target | None = None
     report: Report | None = None
     """Losses of converting the answer are added to it."""
+    source: ReportSource | None = None
 
 
 UNDECIDED = Decision()

@@ -22,6 +22,7 @@ from interlingua.events.payloads import Payload, TraceSwept
 from interlingua.gateway.keys.keys import Emit
 from interlingua.gateway.settings import Retention
 from interlingua.gateway.shared.state import Exchange, Principal
+from interlingua.gateway.telemetry.places import Places
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.losses import Loss
 from interlingua.model.metadata import StopReason, Usage
@@ -71,12 +72,12 @@ def of_exchange(exchange: Exchange, at: float) -> StoredReport:
 
 def _shortened(loss: Loss) -> Loss:
     """A path or a reason may quote a name that a client or a provider made up."""
-    texts = (loss.path, loss.reason, loss.block_type, loss.message_id)
+    texts = (loss.path, loss.reason, loss.block_type, loss.message_id, *loss.at)
     if all(text is None or (len(text) <= LONGEST_TEXT and _is_unicode(text)) for text in texts):
         return loss
-    path, reason, block_type, message_id = [text and _storable(text) for text in texts]
+    path, reason, block_type, message_id, *at = [text and _storable(text) for text in texts]
     return msgspec.structs.replace(
-        loss, path=path, reason=reason, block_type=block_type, message_id=message_id
+        loss, path=path, reason=reason, block_type=block_type, message_id=message_id, at=tuple(at)
     )
 
 
@@ -107,6 +108,7 @@ class Losses:
         self._reports: OrderedDict[str, StoredReport] = OrderedDict()
         self._count = 0
         """Losses of all reports."""
+        self.places = Places()
 
     def __len__(self) -> int:
         return len(self._reports)
@@ -124,8 +126,15 @@ class Losses:
             old = reports.popitem(last=False)[1]
             self._count -= len(old.losses) + len(old.notes)
 
+    async def locate(self, request_id: str) -> None:
+        """Find the places of a report's losses in its request, unless that is done."""
+        exchange = await self.places.find(request_id)
+        if exchange is not None and (old := self._reports.get(request_id)) is not None:
+            self._reports[request_id] = of_exchange(exchange, old.at)
+
     async def find(self, request_id: str, principal: Principal) -> StoredReport | None:
         """The report, if there is one and it is this caller's; another tenant's looks like none."""
+        await self.locate(request_id)
         report = self._reports.get(request_id) or await self._stored(request_id)
         if report is None or report.tenant != principal.tenant:
             return None
@@ -146,6 +155,7 @@ class Losses:
                     str(stored.get("target")),
                     int(stored.get("count", len(found))),
                     found,
+                    msgspec.convert(stored.get("notes", []), tuple[Loss, ...]),
                 )
         return None
 

@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from interlingua.costs.table import PriceTable
 from interlingua.errors import InterlinguaError, MissingExtraError
 from interlingua.events.payloads import Payload
@@ -196,6 +198,7 @@ class Tracer:
         self._rows: deque[Record] = deque()
         self._task: asyncio.Task[None] | None = None
         self._writing = asyncio.Lock()
+        self._digesting = asyncio.Lock()
         self._closed = False
         self._providers = DegradedProviders()
         self._failing_since: float | None = None
@@ -211,11 +214,16 @@ class Tracer:
 
     def finished(self, exchange: Exchange) -> None:
         report = exchange.decision.report
-        if self.losses is not None and report is not None and report.entries and report.losses:
+        has_losses = report is not None and bool(report.entries and report.losses)
+        if self.losses is not None and has_losses:
             self.losses.keep(exchange)
         if len(self._notes) >= self._capacity or self._closed:
             self._drop(1)
             return
+        if self.losses is not None and has_losses:
+            self.losses.places.add(exchange)
+        elif exchange.decision.source is not None:
+            exchange.decision = replace(exchange.decision, source=None)
         self._notes.append(Note(exchange, (time.perf_counter() - exchange.arrival.began) * 1000))
         if self._task is None:
             self._wake()
@@ -294,8 +302,15 @@ class Tracer:
             await asyncio.to_thread(self.spans.close)
 
     async def _digest(self) -> None:
+        async with self._digesting:
+            await self._digest_all()
+
+    async def _digest_all(self) -> None:
         done = 0
         while self._notes:
+            if self.losses is not None and len(self.losses.places):
+                # It still waits if this is cancelled.
+                await self.losses.locate(self._notes[0].exchange.arrival.id)
             note = self._notes.popleft()
             try:
                 self._tell(note)
