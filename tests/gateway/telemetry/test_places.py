@@ -118,6 +118,20 @@ def test_a_search_ends_in_time() -> None:
     assert source.places([Loss("dropped", "$.options.seed", "")]) == [()]
 
 
+def test_a_body_that_cannot_be_searched_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> None:
+        tracer = Tracer(losses=Losses())
+        broken, whole = lossy("req_1", b'{"seed": NaN'), lossy("req_2")
+        tracer.finished(broken)
+        tracer.finished(whole)
+        await tracer.flush()
+        assert (at_of(broken)[0], at_of(whole)[0]) == ((), ("$.seed",))
+        await tracer.close()
+
+    asyncio.run(run())
+    assert [record.message for record in caplog.records] == ["places_failed"]
+
+
 def test_a_cancelled_search_loses_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> None:
         tracer = Tracer(losses=Losses())

@@ -4,6 +4,7 @@ only paths are stored."""
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 
@@ -13,6 +14,8 @@ from interlingua.adapt.places import Source
 from interlingua.dialects.registry import dialect
 from interlingua.gateway.shared.state import Exchange, ReportSource
 from interlingua.model.losses import Loss
+
+logger = logging.getLogger(__name__)
 
 MOST_BYTES = 16 * 1024 * 1024
 """Bodies that wait at a time; what comes on top gets no places."""
@@ -66,7 +69,11 @@ class Places:
         self._since = began
         if report is not None and source is not None and self._credit > 0:
             entries = report.entries[: source.count]
-            report.entries[: source.count] = await asyncio.to_thread(_located, source, entries)
+            try:
+                found = await asyncio.to_thread(_located, source, entries)
+                report.entries[: source.count] = found
+            except Exception as error:  # the trace goes on without places
+                logger.error("places_failed", extra={"why": type(error).__name__})
             self._credit -= self._clock() - began
 
     def _forget(self, exchange: Exchange) -> None:
