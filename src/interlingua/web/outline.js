@@ -1,7 +1,7 @@
-// Losses at their places: the branches of a request that a loss speaks of, and nothing else of it.
+// Losses at their places in the body that the client sent, or in its canonical form.
 
 import { h } from "./dom.js";
-import { byRule } from "./lossline.js";
+import { byRule, grade } from "./lossline.js";
 
 /** The parts of a path like `$.messages[2].content[0]`. */
 export function parts(path) {
@@ -23,7 +23,7 @@ class Branch {
 /** The losses as a tree of the places where they are. */
 export function outline(losses) {
   const whole = new Branch();
-  for (const loss of losses) whole.at(parts(loss.path)).here.push(loss);
+  for (const loss of losses) whole.at(parts(loss.at?.[0] ?? loss.path)).here.push(loss);
   return h(
     "ul",
     { "aria-label": "Losses", class: "outline" },
@@ -39,12 +39,14 @@ function branches(branch) {
   });
 }
 
-function oneLoss({ kind, path, reason, severity = "warning", block_type: block, rule }) {
+function oneLoss(loss) {
+  const { path, at = [], reason, severity = "warning", rule } = loss;
   return h(
     "li",
-    { class: `loss ${severity}`, "data-path": path },
-    h("strong", {}, `${severity}: ${kind}${block ? ` ${block}` : ""}`),
+    { class: `loss ${severity}`, "data-path": path, title: path },
+    grade(loss),
     `: ${reason}`,
     byRule(rule, reason),
+    at.length > 1 ? [" (also at ", h("code", {}, at.slice(1).join(", ")), ")"] : null,
   );
 }

@@ -125,7 +125,11 @@ def test_a_body_is_shown_in_another_form_with_its_losses(page: Any, place: Place
     expect(page.get_by_text("This is a request of openai-chat")).to_be_visible()
     losses = page.get_by_role("list", name="Losses").get_by_role("listitem")
     expect(losses.filter(has_text="frequency_penalty")).to_have_count(1)
-    losses.get_by_role("button", name="$.options.frequency_penalty").click()
+    penalty = page.get_by_role("button", name="$.frequency_penalty", exact=True)
+    expect(losses.filter(has=penalty)).to_have_text(
+        "$.frequency_penalty warning: frequency_penalty dropped: Anthropic has no equivalent"
+    )
+    penalty.click()
     mark = page.get_by_role("region", name="Canonical form").locator("mark", has_text="penalty")
     expect(mark).to_be_focused()
     expect(mark).to_contain_text("0.5  ← dropped")
