@@ -225,6 +225,7 @@ def _compaction(management: Any, options: dict[str, Any]) -> None:
     edits = management.get("edits") or ()
     found = [edit for edit in edits if edit.get("type") == "compact_20260112"]
     if len(found) == 1:
+        options["compaction"] = True
         put(options, "compaction.threshold", (found[0].get("trigger") or {}).get("value"))
         put(options, "compaction.instructions", found[0].get("instructions"))
         put(options, "compaction.pause", found[0].get("pause_after_compaction"))

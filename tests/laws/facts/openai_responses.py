@@ -287,6 +287,7 @@ def _options(wire: Any) -> dict[str, Any]:
     elif "summary" in reasoning:
         options["reasoning.visible"] = False
     for entry in wire.get("context_management") or ():
+        options["compaction"] = True
         put(options, "compaction.threshold", entry.get("compact_threshold"))
     text = wire.get("text") or {}
     put(options, "verbosity", text.get("verbosity"))
