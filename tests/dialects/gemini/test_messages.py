@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import interlingua as il
 from interlingua.adapt.history.retell import retell
 from interlingua.dialects.gemini import DIALECT
 from interlingua.dialects.kernel.words import PLACEHOLDER, SYSTEM_MARK
@@ -119,3 +120,9 @@ def test_a_message_of_which_nothing_can_be_said_leaves_a_placeholder() -> None:
 
 def test_a_name_has_no_place() -> None:
     assert losses(write(Message.user("Hi", name="ada"))[1]) == [("dropped", "$.messages[0].name")]
+
+
+def test_a_content_without_a_role_is_another_than_one_with_an_empty_role() -> None:
+    wire = {"contents": [{"parts": [{"text": "b"}]}, {"role": "", "parts": [{"text": "c"}]}]}
+    gemini = il.dialect("gemini")
+    assert gemini.write_request(gemini.read_request(wire)).wire == wire

@@ -91,3 +91,11 @@ def test_a_wrong_shape_is_an_error_with_its_place(wire: Any, path: str) -> None:
         DIALECT.read_request(wire)
     assert caught.value.path == path
     assert caught.value.what == "gemini request"
+
+
+@pytest.mark.parametrize(
+    "entry", [{"codeExecution": None, "newer": 1}, {"newer": 1, "newest": False}, {"newer": "x"}]
+)
+def test_an_entry_of_unknown_words_alone_goes_home(entry: dict[str, Any]) -> None:
+    wire = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}], "tools": [entry]}
+    assert DIALECT.write_request(DIALECT.read_request(wire)).wire == wire

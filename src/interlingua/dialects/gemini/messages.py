@@ -278,13 +278,17 @@ def write_messages(messages: tuple[Message, ...], recorder: LossRecorder) -> tup
     return system, writer.wires
 
 
+_WORDLESS = "\0"
+
+
 class _Contents:
     """The contents so far; the last one may still grow."""
 
     def __init__(self, turn: Turn) -> None:
         self.wires: list[Wire] = []
         self.role: str | None = None
-        """The word of the last content, if it has parts; empty where it has none for its role."""
+        """The word of the last content, if it has parts; `_WORDLESS` where it has none for its
+        role, which is another content than one whose word is empty."""
         self._turn = turn
         self._parts: list[Wire] = []
         self._spelled: list[Wire] = []
@@ -315,13 +319,14 @@ class _Contents:
             raise KeyError(message.role)  # as a table would; the caller names the dialect
         if not message.content and not was_absent(own_raw, "parts"):
             return
-        if self.role is None or self.role != (word or "") or "apart" in spelling_in(own_raw):
+        role = _WORDLESS if word is None else word
+        if self.role is None or self.role != role or "apart" in spelling_in(own_raw):
             self._begin(word, own_raw)
         elif own_raw:
             self._spelled[-1] = {**self._spelled[-1], **content_of(NAME, raw)}
         if not write_parts(message, turn, self._parts) and message.content:
             self._parts.append({"text": placeholder(message, turn.recorder)})
-        self.role = (word or "") if self._parts else None
+        self.role = role if self._parts else None
 
     def _begin(self, word: str | None, own_raw: Wire) -> None:
         self._parts = []

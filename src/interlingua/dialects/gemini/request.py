@@ -254,16 +254,16 @@ def _read_entry(entry: Any) -> list[ToolDefinition]:
             raise ShapeError(f".{kind}", "an object", value)
         else:
             others.append(_built_in(kind, value))
-    found = functions + others
+    found, rest = functions + others, preserved.rest
     if not found:
-        return [_built_in(kind, value) for kind, value in preserved.rest.items()]
+        found, rest = [_built_in(kind, value) for kind, value in rest.items()], {}
     for index in range(max(len(functions), 1), len(found)):
         found[index] = _noted(found[index], "with", True)
-    if preserved.spelling:
+    if preserved.spelling and found:
         found[0] = _noted(found[0], "entry", preserved.spelling)
-    if preserved.rest:
+    if rest:
         own_raw = raw_of(NAME, found[0].raw)
-        found[0] = found[0].replace(raw={NAME: {**own_raw, _BESIDE: preserved.rest}})
+        found[0] = found[0].replace(raw={NAME: {**own_raw, _BESIDE: rest}})
     return found
 
 
