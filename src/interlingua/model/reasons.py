@@ -6,6 +6,7 @@ other modules name a code, and `Report.add` completes the sentence."""
 from __future__ import annotations
 
 import re
+from functools import cache, lru_cache
 from typing import Any, Final, Literal
 
 Severity = Literal["info", "warning", "error"]
@@ -52,14 +53,28 @@ class Reason(str):
         code = self.code
         if code.startswith("unsupported"):
             code = f"{name}_unsupported" if _NAME.fullmatch(name) else "field_unsupported"
-        text = self.replace("{to}", TITLES.get(target, target)).replace("{model}", "the model")
-        return code, f"{name} {text}"
+        return code, f"{name} {_filled(self, target)}"
+
+
+@lru_cache(2048)
+def _filled(text: str, target: str) -> str:
+    return text.replace("{to}", TITLES.get(target, target)).replace("{model}", "the model")
 
 
 def because(code: str, **facts: Any) -> Reason:
     """The reason with this code; `facts` complete its sentence."""
+    if not facts:
+        return _plain(code)
     severity, text = REASONS[code]
-    reason = Reason(text.format(**facts, to="{to}", model="{model}") if facts else text)
+    reason = Reason(text.format(**facts, to="{to}", model="{model}"))
+    reason.code, reason.severity = code, severity
+    return reason
+
+
+@cache
+def _plain(code: str) -> Reason:
+    severity, text = REASONS[code]
+    reason = Reason(text)
     reason.code, reason.severity = code, severity
     return reason
 

@@ -6,6 +6,7 @@ its own; every change is in the report, at its place in the value that was given
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
@@ -82,6 +83,12 @@ def _of_messages(messages: Message | list[Message] | tuple[Message, ...]) -> Req
     return Request((messages,) if isinstance(messages, Message) else tuple(messages))
 
 
+@lru_cache(1024)
+def _unverified(target: str, path: str, message_id: str | None) -> Loss:
+    """The loss of a signature, which every answer that thinks may have."""
+    return loss_of(target, "dropped", path, UNVERIFIED, None, "thinking", message_id)
+
+
 def _plain_answer(response: Response, recipient: Recipient) -> Adapted | None:
     """The usual answer, said without looking for what it does not have: text, calls whose ids fit,
     and thinking, of which a signature may have to go. None for all others."""
@@ -116,8 +123,6 @@ def _plain_answer(response: Response, recipient: Recipient) -> Adapted | None:
         for index in signed:
             blocks[index] = replace(blocks[index], signature=None)
             path = f"$.message.content[{index}].signature"
-            losses.append(
-                loss_of(to.name, "dropped", path, UNVERIFIED, None, "thinking", message.id)
-            )
+            losses.append(_unverified(to.name, path, message.id))
         response = replace(response, message=replace(message, content=tuple(blocks)))
     return Adapted(response, LossRecorder(to.name, response, Report(to.name, losses)))
