@@ -194,6 +194,8 @@ def options(value: Any) -> dict[str, Any]:
         for field in inner.__struct_fields__ if inner is not None else ():
             if getattr(inner, field) is not None:
                 found[f"{name}.{field}"] = getattr(inner, field)
+    if value.compaction is not None:
+        found["compaction"] = True
     if value.reasoning is not None and not any(name.startswith("reasoning.") for name in found):
         found["reasoning.mode"] = "adaptive"
     if value.tool_choice is not None:
