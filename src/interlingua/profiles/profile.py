@@ -96,7 +96,7 @@ class Rule(ProfileFields, frozen=True, kw_only=True, rename={"dialects": "in"}):
     note: str | None = None
 
     def __str__(self) -> str:
-        return f"rule {self.id}, {self.sure}"
+        return f"rule {self.id}"
 
     def matches(self, model: NameParts, provider: str | None, dialect: str | None) -> bool:
         return (

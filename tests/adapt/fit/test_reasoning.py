@@ -94,7 +94,7 @@ def test_the_reason_names_the_model_what_was_done_and_the_rule() -> None:
     (loss,) = [loss for loss in done.report.entries if loss.rule == "claude-4.6"]
     assert str(loss) == (
         "warning: $.options.reasoning.effort: "
-        "effort set to high: claude-opus-4-6 has no effort xhigh (rule claude-4.6, seen)"
+        "effort set to high: claude-opus-4-6 has no effort xhigh (rule claude-4.6)"
     )
 
 
