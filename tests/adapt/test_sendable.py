@@ -1,10 +1,10 @@
-"""What is converted can be sent: Anthropic's own SDK takes it, as it is."""
+"""What is converted can be sent: the vendors' own SDKs take it, as it is."""
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
@@ -12,9 +12,26 @@ import pytest
 
 import interlingua as il
 
-anthropic = pytest.importorskip("anthropic")
-
 BODY = {"model": "gpt-5", "messages": [{"role": "user", "content": "What is the capital?"}]}
+TOOL = {
+    **{"name": "look", "description": "Look it up."},
+    "parameters": {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]},
+}
+CALL = {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": '{"q":"a"}'}}
+LONGER = {
+    "model": "gpt-5",
+    "messages": [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "What is the capital?"},
+        {"role": "assistant", "content": None, "tool_calls": [CALL]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "Ulaanbaatar"},
+    ],
+    "tools": [{"type": "function", "function": TOOL}],
+    "temperature": 0.5,
+    "max_tokens": 50,
+    "stop": ["END"],
+    "top_p": 0.9,
+}
 ANSWER = {
     **{"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-6"},
     **{"content": [], "stop_reason": "end_turn", "stop_sequence": None},
@@ -25,8 +42,10 @@ ANSWER = {
 class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["content-length"]))
-        self.server.asked.append(json.loads(body))  # type: ignore[attr-defined]  # set below
-        answer = json.dumps(ANSWER).encode()
+        server: Any = self.server
+        server.asked.append(json.loads(body))
+        server.paths.append(self.path)
+        answer = json.dumps(server.answer).encode()
         self.send_response(200)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(answer)))
@@ -40,7 +59,8 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def server() -> Iterator[Any]:
     server: Any = HTTPServer(("127.0.0.1", 0), Handler)
-    server.asked = []
+    server.asked, server.paths, server.answer = [], [], ANSWER
+    server.address = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     yield server
@@ -51,12 +71,118 @@ def server() -> Iterator[Any]:
 
 @pytest.mark.parametrize("model", ["claude-sonnet-4-6", "claude-opus-4-8", "claude-haiku-4-5"])
 def test_a_request_without_a_limit_is_sent_by_the_sdk(server: Any, model: str) -> None:
+    anthropic = pytest.importorskip("anthropic")
     written = il.convert(BODY, to="anthropic", model=model)
-    address = f"http://127.0.0.1:{server.server_port}"
-    client = anthropic.Anthropic(base_url=address, api_key="k", max_retries=0)
+    client = anthropic.Anthropic(base_url=server.address, api_key="k", max_retries=0)
     client.messages.create(**written.wire)
     assert server.asked == [written.wire]
     assert written.wire["model"] == model
+
+
+def _openai_chat(address: str, written: il.Written) -> None:
+    openai = pytest.importorskip("openai")
+    client = openai.OpenAI(base_url=address, api_key="k", max_retries=0)
+    client.chat.completions.create(**written.wire)
+
+
+def _openai_responses(address: str, written: il.Written) -> None:
+    openai = pytest.importorskip("openai")
+    client = openai.OpenAI(base_url=address, api_key="k", max_retries=0)
+    client.responses.create(**written.wire)
+
+
+def _gemini(address: str, written: il.Written) -> None:
+    """The SDK has the members of `generationConfig` and its neighbours in one `config`."""
+    genai = pytest.importorskip("google.genai")
+    client = genai.Client(api_key="k", http_options={"base_url": address})
+    wire = dict(written.wire)
+    contents, generation = wire.pop("contents"), wire.pop("generationConfig", {})
+    config = {**wire, **generation}
+    client.models.generate_content(model=written.model, contents=contents, config=config)
+
+
+def _cohere(address: str, written: il.Written) -> None:
+    cohere = pytest.importorskip("cohere")
+    cohere.ClientV2("k", base_url=address).chat(**written.wire)
+
+
+def _ollama(address: str, written: il.Written) -> None:
+    ollama = pytest.importorskip("ollama")
+    ollama.Client(host=address).chat(**written.wire)
+
+
+def _bedrock(address: str, written: il.Written) -> None:
+    session = pytest.importorskip("botocore.session").get_session()
+    session.set_credentials("k", "s")
+    client = session.create_client("bedrock-runtime", region_name="us-east-1", endpoint_url=address)
+    client.converse(modelId=written.model, **written.wire)
+
+
+def _as_gemini_sends(wire: dict[str, Any]) -> dict[str, Any]:
+    """The SDK spells this member in its own way, which the API takes as well."""
+    text = json.dumps(wire).replace('"parametersJsonSchema"', '"parameters_json_schema"')
+    sent: dict[str, Any] = json.loads(text)
+    return sent
+
+
+def _as_ollama_sends(wire: dict[str, Any]) -> dict[str, Any]:
+    """The SDK always has a list of tools, leaves out empty texts, and knows no ids of calls."""
+
+    def as_sent(value: Any) -> Any:
+        if isinstance(value, list):
+            return [as_sent(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        return {
+            key: as_sent(item)
+            for key, item in value.items()
+            if key not in ("id", "tool_call_id") and item != ""
+        }
+
+    return {"tools": [], **wire, "messages": as_sent(wire["messages"])}
+
+
+CHANGED_BY_SDK: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "gemini": _as_gemini_sends,
+    "cohere": lambda wire: {**wire, "stream": False},
+    "ollama": _as_ollama_sends,
+}
+"""What SDKs do to a body by themselves; the others send it as it is."""
+
+Send = Callable[[str, il.Written], None]
+_CHAT_ANSWER = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": []}
+SENDERS: dict[str, tuple[Send, str, dict[str, Any]]] = {
+    "openai-chat": (_openai_chat, "gpt-4.1", _CHAT_ANSWER),
+    "openai-responses": (_openai_responses, "gpt-4.1", {"id": "r", "output": []}),
+    "gemini": (_gemini, "gemini-2.5-pro", {"candidates": []}),
+    "cohere": (
+        _cohere,
+        "command-a-03-2025",
+        {"id": "1", "finish_reason": "COMPLETE", "message": {"role": "assistant", "content": []}},
+    ),
+    "ollama": (_ollama, "llama3.2", {"message": {"role": "assistant", "content": "a"}}),
+    "bedrock": (
+        _bedrock,
+        "amazon.nova-pro-v1:0",
+        {"output": {"message": {"role": "assistant", "content": []}}, "stopReason": "end_turn"},
+    ),
+}
+
+
+@pytest.mark.parametrize("body", [BODY, LONGER], ids=["short", "longer"])
+@pytest.mark.parametrize("target", SENDERS)
+def test_the_sdk_of_each_vendor_sends_what_was_converted(
+    server: Any, target: str, body: dict[str, Any]
+) -> None:
+    send, model, server.answer = SENDERS[target]
+    source = "anthropic" if target == "openai-chat" else "openai-chat"
+    if source == "anthropic":
+        body = il.convert(body, to="anthropic", model="claude-sonnet-4-6").wire
+    written = il.convert(body, source, target, model=model)
+    send(server.address, written)
+    (asked,) = server.asked
+    assert asked == CHANGED_BY_SDK.get(target, dict)(written.wire)
+    assert asked.get("model") == model or model in server.paths[0].replace("%3A", ":")
 
 
 def test_a_model_that_the_target_does_not_serve_is_named_first() -> None:
