@@ -39,8 +39,8 @@ def test_a_request_that_is_known_better_is_another_arrival() -> None:
 
 
 def test_an_exchange_is_given_another_arrival_or_decision_in_few_places() -> None:
-    """The request's own way, compaction, which makes requests of its own, and the meter of
-    sessions: who else wants to know asks for a part."""
+    """The request's own way, compaction, which makes requests of its own, the meter of sessions,
+    and the trace, which adds places to the report: who else wants to know asks for a part."""
     places: set[str] = set()
     for path in HOME.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -50,4 +50,5 @@ def test_an_exchange_is_given_another_arrival_or_decision_in_few_places() -> Non
                 places.add(path.relative_to(HOME).as_posix())
     relay = {f"relay/{name}.py" for name in ("app", "counting", "inbound", "sending")}
     own = {"compaction/compactor.py", "compaction/native.py", "sessions/metered_client.py"}
-    assert places == relay | own | {"responses/websocket.py"}
+    trace = {"telemetry/places.py", "telemetry/trace.py"}
+    assert places == relay | own | trace | {"responses/websocket.py"}
