@@ -527,6 +527,100 @@ async def test_a_route_compacts_what_is_too_long(tmp_path: Path, stream: bool) -
                 assert seen(response.output_text) == FACTS
 
 
+class Cut(Summarizer):
+    """A model of Anthropic whose answers to long conversations are cut, as its window is full."""
+
+    most = 9_000
+
+    def answer(self, handler: BaseHTTPRequestHandler, dialect: str, wire: dict[str, Any]) -> None:
+        if dialect != "anthropic" or len(json.dumps(wire)) <= self.most:
+            super().answer(handler, dialect, wire)
+            return
+        self.requests.append(wire)
+        usage = {"input_tokens": 9, "output_tokens": 1}
+        end = {"stop_reason": "model_context_window_exceeded", "stop_sequence": None}
+        message = {"id": "msg_c", "type": "message", "role": "assistant", "model": wire["model"]}
+        message |= {"content": [{"type": "text", "text": "Cut: "}], "usage": usage, **end}
+        body, kind = json.dumps(message).encode(), "application/json"
+        if wire.get("stream"):
+            start = {**message, "content": [], "stop_reason": None}
+            frames = [
+                {"type": "message_start", "message": start},
+                {"type": "message_delta", "delta": end, "usage": usage},
+                {"type": "message_stop"},
+            ]
+            lines = [f"event: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in frames]
+            body, kind = "".join(lines).encode(), "text/event-stream"
+        handler.send_response(200)
+        handler.send_header("content-type", kind)
+        handler.send_header("content-length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+
+async def text_by(front: str, here: Served, model: str, history: list[Any], stream: bool) -> str:
+    """What a client of an API hears, by its SDK."""
+    async with openai_client(here) as ai, claude(here) as anthropic_ai:
+        if front == "responses":
+            answer = await ai.responses.create(model=model, input=history, stream=stream)
+            whole = [event async for event in answer][-1].response if stream else answer
+            return str(whole.output_text)
+        if front == "chat":
+            answer = await ai.chat.completions.create(model=model, messages=history, stream=stream)
+            if not stream:
+                return str(answer.choices[0].message.content)
+            parts = [choice.delta.content or "" async for c in answer for choice in c.choices]
+            return "".join(parts)
+        ask: Any = {"model": model, "max_tokens": 100, "messages": history}
+        if stream:
+            async with anthropic_ai.beta.messages.stream(**ask) as events:
+                message: Any = await events.get_final_message()
+        else:
+            message = await anthropic_ai.beta.messages.create(**ask)
+        return "".join([block.text for block in message.content if block.type == "text"])
+
+
+@pytest.mark.parametrize("kind", [Small, Cut])
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("front", ["responses", "messages", "chat"])
+@asynchronous
+async def test_what_fills_the_window_is_compacted_or_moved(
+    tmp_path: Path, front: str, stream: bool, kind: type[Summarizer]
+) -> None:
+    history = [*said(8), *said(8), *said(8), *asks("What now?")]
+    if front != "messages":
+        history = [{"role": "system", "content": "Be brief."}, *history]
+    routes = {
+        "plain": RouteSettings(ANTHROPIC),
+        "short": RouteSettings(ANTHROPIC, overflow="compact"),
+        "large": RouteSettings(ANTHROPIC, overflow=OPENAI),
+    }
+    with kind() as provider:
+        provider.configure(tmp_path)
+        async with served(tmp_path, settings_in(tmp_path, routes=routes)) as here:
+            if kind is Cut:
+                assert seen(await text_by(front, here, "plain", history, stream)) == []
+            for name in ("short", "large"):
+                assert seen(await text_by(front, here, name, history, stream)) == FACTS
+                assert (LONG in str(provider.requests[-1])) is (name == "large")
+                assert ("Be brief." in str(provider.requests[-1])) is (front != "messages")
+
+
+@asynchronous
+async def test_an_answer_that_is_cut_is_better_than_none(tmp_path: Path) -> None:
+    history = [*said(8), *said(8), *said(8), *asks("What now?")]
+    routes = {
+        "short": RouteSettings(ANTHROPIC, overflow="compact"),
+        "large": RouteSettings(ANTHROPIC, overflow="anthropic:claude-opus-4-6"),
+    }
+    with Cut() as provider:
+        provider.most = 0
+        provider.configure(tmp_path)
+        async with served(tmp_path, settings_in(tmp_path, routes=routes)) as here:
+            for name in routes:
+                assert await text_by("messages", here, name, history, False) == "Cut: "
+
+
 @asynchronous
 async def test_old_results_and_thinking_are_cleared(tmp_path: Path, provider: Summarizer) -> None:
     messages: list[dict[str, Any]] = []

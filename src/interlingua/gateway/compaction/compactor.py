@@ -21,7 +21,9 @@ from interlingua.gateway.compaction.clearing import cleared
 from interlingua.gateway.compaction.forms import (
     COMPACT_EDIT,
     FORMS,
+    INSTRUCTING,
     OWN_ID,
+    SHORTENED,
     Ask,
     Form,
     Wire,
@@ -36,7 +38,14 @@ from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.inbound import JSON, HttpAnswer, Inbound, parse_inbound, reserve
 from interlingua.gateway.relay.stream import error_frames
 from interlingua.gateway.relay.whole import relay
-from interlingua.gateway.shared.fronts import ANTHROPIC, RESPONSES, Match, Send, codec_of
+from interlingua.gateway.shared.fronts import (
+    ANTHROPIC,
+    RESPONSES,
+    Match,
+    Send,
+    codec_of,
+    error_body,
+)
 from interlingua.gateway.shared.sizes import window
 from interlingua.gateway.shared.state import Exchange, Refusal
 from interlingua.model.blocks import SUMMARY
@@ -172,7 +181,7 @@ class Compactor:
 
     async def shorten(self, exchange: Exchange, inbound: Inbound, client: Client) -> Inbound | None:
         """The same request, compacted because the model does not take it; once."""
-        form = FORMS.get(inbound.front.dialect)
+        form = SHORTENED.get(inbound.front.dialect)
         if form is None:
             return None
         work = _Work(self._gateway, self._compactions, exchange, inbound, form)
@@ -358,9 +367,12 @@ class _Work:
         except SummaryError:
             logger.warning("compaction_failed", extra={"request": self._exchange.arrival.id})
             return False
-        await self._seal(ask, summary, self._entries, tail, replaces=True)
+        instructions = [each for each in before if each.get("role") in INSTRUCTING]
+        if self._form.front.dialect in FORMS:
+            await self._seal(ask, summary, self._entries, tail, replaces=True)
+        self._replaced = len(self._entries) - len(tail) - len(instructions)
         message = self._form.message(SUMMARY.format(summary.text))
-        self._entries = [message, *tail]
+        self._entries = [*instructions, message, *tail]
         self._wire = self._form.with_entries(self._wire, self._entries)
         return True
 
@@ -375,11 +387,12 @@ class _Work:
 
     def sender(self, send: Send) -> Send:
         """Sends an answer with what was done to the conversation."""
-        if self._shown is None and not self._changes:
-            return send
+        prefixed, headers = send, self._headers() if self._replaced else []
         dialect, changes = self._form.front.dialect, self._changes
-        prefixed = answers.PrefixedSend(send, dialect, self._shown, self._usage, changes)
-        headers = [] if self._shown is None else self._headers()
+        if self._shown is not None or changes:
+            prefixed = answers.PrefixedSend(send, dialect, self._shown, self._usage, changes)
+        if prefixed is send and not headers:
+            return send
 
         async def with_headers(message: Any) -> None:
             if message["type"] == "http.response.start":
@@ -459,6 +472,10 @@ class _Work:
         return self._heard(answer, inbound, is_overflow)
 
     def _heard(self, answer: HttpAnswer, inbound: Inbound, is_overflow: bool) -> Summary:
+        if answer.status == 200 and is_overflow:  # the summary is cut
+            message = "the model's context window is too small for the summary"
+            error = ProviderError(ErrorKind.SERVER_ERROR, message, "compaction_unavailable")
+            answer = HttpAnswer(502, [JSON], error_body(self._form.front, error))
         if answer.status != 200:
             raise SummaryError(answer, is_overflow)
         response = codec_of(self._form.front.dialect).read_response(answer.body)

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 from interlingua.adapt.history.compacted import PREFIX as PACKED
 from interlingua.adapt.history.compacted import unpack
 from interlingua.gateway.compaction.seal import PREFIX, Sealed
-from interlingua.gateway.shared.fronts import ANTHROPIC, RESPONSES
+from interlingua.gateway.shared.fronts import ANTHROPIC, CHAT, RESPONSES
 from interlingua.gateway.shared.state import Refusal
 from interlingua.model.blocks import SUMMARY
 from interlingua.model.exchange import ErrorKind, ProviderError
@@ -259,8 +259,61 @@ class MessagesForm:
             raise refused(ANTHROPIC.dialect, "compaction_block_misplaced", text)
 
 
-Form = ResponsesForm | MessagesForm
+class ChatForm:
+    """OpenAI's Chat Completions: it has no compactions, so that only what is too long is shortened,
+    each time anew."""
+
+    front = CHAT
+    _DROPPED = (
+        *("stream_options", "n", "response_format", "reasoning_effort", "logprobs"),
+        *("top_logprobs", "max_tokens", "prediction", "stop", "store"),
+    )
+
+    def entries(self, wire: Wire) -> list[Wire]:
+        return [each for each in wire.get("messages") or () if isinstance(each, dict)]
+
+    def ask(self, wire: Wire, action: str) -> Ask | None:
+        return None
+
+    def plain(self, wire: Wire, action: str) -> Wire:
+        return dict(wire)
+
+    def with_entries(self, wire: Wire, entries: Sequence[Wire]) -> Wire:
+        return {**wire, "messages": list(entries)}
+
+    def message(self, text: str) -> Wire:
+        return {"role": "user", "content": text}
+
+    def is_question(self, entry: Wire) -> bool:
+        return entry.get("role") == "user"
+
+    def last_round(self, entries: Sequence[Wire]) -> int:
+        index = len(entries)
+        while index and entries[index - 1].get("role") == "tool":
+            index -= 1
+        return index if index == len(entries) else max(index - 1, 0)
+
+    def summary_request(self, wire: Wire, entries: Sequence[Wire], prompt: str, limit: int) -> Wire:
+        new = {name: value for name, value in wire.items() if name not in self._DROPPED}
+        if new.get("tools"):
+            new["tool_choice"] = "none"
+        new |= {"max_completion_tokens": limit, "stream": False}
+        return self.with_entries(new, [*entries, self.message(prompt)])
+
+    def is_intact(self, entries: Sequence[Wire]) -> bool:
+        return True
+
+    def opened(self, entries: Sequence[Wire], open: Opener) -> Opened:
+        return Opened(list(entries), 0)
+
+
+Form = ResponsesForm | MessagesForm | ChatForm
 FORMS: dict[str, Form] = {form.front.dialect: form for form in (ResponsesForm(), MessagesForm())}
+"""Those whose clients ask for compaction."""
+SHORTENED: dict[str, Form] = {**FORMS, CHAT.dialect: ChatForm()}
+"""Those whose conversations can be shortened where they are too long."""
+INSTRUCTING = frozenset({"system", "developer"})
+"""The roles of entries that no summary replaces."""
 
 
 def is_ours(sealed: Any, id: Any = None) -> bool:

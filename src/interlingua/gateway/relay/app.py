@@ -261,6 +261,8 @@ class App:
                 shorter = await self._shorter(exchange, inbound, client)
                 if shorter is not None:
                     direct, answer = None, await relay(self.gateway, exchange, shorter)
+            if answer.status == 200:
+                exchange.outcome.error = None  # one that was cut is an answer as well
             if exchange.arrival.principal.capped:
                 await self.gateway.caps.settle(exchange)
             if direct is None or not direct.answer(*answer):

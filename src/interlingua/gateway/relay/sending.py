@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, TypeVar
@@ -40,7 +41,7 @@ from interlingua.gateway.shared.state import (
     Refusal,
     ReportSource,
 )
-from interlingua.model.exchange import ErrorKind, Request
+from interlingua.model.exchange import ErrorKind, ProviderError, Request
 from interlingua.model.losses import Report
 from interlingua.store.errors import StoreError
 
@@ -295,6 +296,27 @@ def untouched(gateway: Gateway, arrival: Arrival, inbound: Inbound, target: Targ
     address = gateway.targets.address(target, {}, "request", arrival.stream)
     http = HttpRequest(address.url, address.headers, body, address.secrets)
     return Prepared(target, http, Report(target.dialect.name))
+
+
+_CUT = re.compile(rb'"stop_?[rR]eason" ?: ?"model_context_window_exceeded"')
+_CONTENT = re.compile(b"content_?[bB]lock")
+_CUTTING = frozenset({"anthropic", "bedrock"})
+"""The dialects in which an answer may end because the model's window is full."""
+CUT = ProviderError(ErrorKind.CONTEXT_OVERFLOW, "the answer ended where the context window is full")
+
+
+def may_be_cut(inbound: Inbound, target: Target) -> bool:
+    """Whether something else is to be tried if the answer is cut by the model's window."""
+    return inbound.route.settings.overflow is not None and target.dialect.name in _CUTTING
+
+
+def is_cut(body: bytes) -> bool:
+    return _CUT.search(body) is not None
+
+
+def has_content(frames: bytes) -> bool:
+    """Whether a stream of such a dialect has come to its content."""
+    return _CONTENT.search(frames) is not None
 
 
 def asks_usage(inbound: Inbound) -> bool:

@@ -23,8 +23,12 @@ from interlingua.gateway.pools import Pool
 from interlingua.gateway.relay.inbound import HttpAnswer, Inbound, note_owner
 from interlingua.gateway.relay.passthrough import BROKEN_OFF, ModelRenamer, Passthrough, TextCounter
 from interlingua.gateway.relay.sending import (
+    CUT,
     asks_usage,
+    has_content,
+    is_cut,
     is_wrapped,
+    may_be_cut,
     prepare,
     send,
     try_targets,
@@ -307,7 +311,7 @@ async def open_stream(
         exchange.outcome.upstream_id = opened.request_id
         outgoing = outgoing_of(exchange, inbound, prepared, opened.secrets)
         try:
-            first = await _first(opened, outgoing)
+            first = await _first(opened, outgoing, may_be_cut(inbound, prepared.target))
             if outgoing.error is not None:
                 exchange.outcome.error = outgoing.error.kind
             pool = inbound.route.pool
@@ -328,14 +332,20 @@ async def open_stream(
     return stream
 
 
-async def _first(opened: OpenReply, outgoing: TranslatedStream | PassthroughStream) -> bytes:
-    """The first bytes for the client. An error that comes before all else is no stream."""
-    first = b""
-    while not first:
+async def _first(
+    opened: OpenReply, outgoing: TranslatedStream | PassthroughStream, may_be_cut: bool
+) -> bytes:
+    """The first bytes for the client. An error that comes before all else is no stream, and nor is
+    one that is cut before its content."""
+    first = frames = b""
+    while not first or (may_be_cut and not has_content(frames)):
         chunk = await opened.reply.chunk()
-        first = outgoing.feed(chunk) if chunk else outgoing.close()
+        first += outgoing.feed(chunk) if chunk else outgoing.close()
         if outgoing.error is not None and not outgoing.began:
             raise opened.refusal(outgoing.error)
+        frames += chunk if may_be_cut else b""
+        if may_be_cut and is_cut(frames) and not has_content(frames):
+            raise opened.refusal(CUT)
         if not chunk:
             break
     return first

@@ -16,7 +16,7 @@ from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.headers import ATTEMPTS, answer_headers
 from interlingua.gateway.relay.inbound import JSON, HttpAnswer, Inbound, note_owner, patched
 from interlingua.gateway.relay.passthrough import peek_usage
-from interlingua.gateway.relay.sending import prepare, send, try_targets
+from interlingua.gateway.relay.sending import CUT, is_cut, may_be_cut, prepare, send, try_targets
 from interlingua.gateway.shared.fronts import STATUSES, codec_of, error_body, front_of
 from interlingua.gateway.shared.state import Arrival, Exchange, Recall
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
@@ -30,6 +30,7 @@ async def relay(gateway: Gateway, exchange: Exchange, inbound: Inbound) -> HttpA
     """The answer, in the client's dialect."""
     raw: list[HttpAnswer] = []
     fetched: MediaCache = {}
+    cut: list[HttpAnswer] = []
 
     async def once(model: str, clock: Clock) -> HttpAnswer:
         raw.clear()
@@ -38,12 +39,18 @@ async def relay(gateway: Gateway, exchange: Exchange, inbound: Inbound) -> HttpA
         opened = await send(gateway, exchange, inbound, prepared, clock, False, raw)
         body = await opened.body(gateway.settings.limits.answer)
         exchange.outcome.upstream_id = opened.request_id
-        return await answer_of(gateway, exchange, inbound, opened, body, recall)
+        answer = await answer_of(gateway, exchange, inbound, opened, body, recall)
+        if may_be_cut(inbound, prepared.target) and is_cut(body):
+            cut.append(answer)
+            raise opened.refusal(CUT)
+        return answer
 
     try:
         answer = await try_targets(gateway, exchange, inbound, once)
     except CallError as error:
-        return error_answer(exchange, inbound, error, raw)
+        if not cut:
+            return error_answer(exchange, inbound, error, raw)
+        answer, exchange.outcome.error = cut[0], CUT.kind  # better than none
     outcome = exchange.outcome
     outcome.status = answer.status
     if len(outcome.tries) > 1:
