@@ -195,7 +195,10 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     ),
     "compaction_whole": ("info", "dropped: a summary of {to} stands for everything before it"),
     "content_unsupported": ("warning", "dropped: messages of {to} cannot hold it"),
+    "context_cleared": ("info", "cleared by the gateway as the request asks: {count} {what}"),
+    "context_compacted": ("info", "compacted by the gateway: a summary replaced {count} of them"),
     "context_edit": ("warning", "left in the file: it is an edit of the model's context"),
+    "context_edit_unknown": ("warning", "dropped: the gateway does not know this edit"),
     "continues_foreign": (
         "error",
         "dropped: only the provider that stores the history knows it; send the messages themselves",

@@ -622,6 +622,31 @@ async def test_an_answer_that_is_cut_is_better_than_none(tmp_path: Path) -> None
 
 
 @asynchronous
+async def test_what_the_gateway_did_is_in_the_report(tmp_path: Path, provider: Summarizer) -> None:
+    thinking = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+    turn = {"role": "assistant", "content": [thinking, {"type": "text", "text": "Hello."}]}
+    history = [*said(), *asks("Hi."), turn, *asks("Again."), turn, *asks("What now?")]
+    compact: Any = {"type": "compact_20260112", "trigger": {"type": "input_tokens", "value": 200}}
+    compact["instructions"] = "Sum up, and answer with the summary alone."
+    clear = {"type": "clear_thinking_20251015", "keep": {"type": "thinking_turns", "value": 1}}
+    edits = [clear, {"type": "clear_dreams_20270101"}, compact]
+    async with served(tmp_path) as here, claude(here) as ai:
+        raw = await ai.beta.messages.with_raw_response.create(
+            model=OPENAI,
+            max_tokens=100,
+            messages=history,
+            context_management={"edits": edits},
+        )
+        await here.stored()
+        _, report, _ = await here.ask("GET", f"/losses/{raw.headers['x-request-id']}")
+    assert "context_edit_unknown" in [each["code"] for each in report["losses"]]
+    notes = {each["code"]: each["reason"] for each in report["notes"]}
+    replaced = raw.headers["x-interlingua-compacted"]
+    assert f"a summary replaced {replaced} of them" in notes["context_compacted"]
+    assert "1 turns of thinking" in notes["context_cleared"]
+
+
+@asynchronous
 async def test_old_results_and_thinking_are_cleared(tmp_path: Path, provider: Summarizer) -> None:
     messages: list[dict[str, Any]] = []
     for number in range(6):

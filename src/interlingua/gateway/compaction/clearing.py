@@ -9,6 +9,8 @@ from typing import Any
 import msgspec
 
 from interlingua.gateway.compaction.forms import Wire
+from interlingua.model.losses import Report
+from interlingua.model.reasons import because
 
 TOOL_USES, THINKING = "clear_tool_uses_20250919", "clear_thinking_20251015"
 CLEARED = "[cleared to save context]"
@@ -36,6 +38,20 @@ def cleared(
             tokens -= done["cleared_input_tokens"]
             applied.append(done)
     return out, applied
+
+
+def note_edits(report: Report, edits: Sequence[Wire], applied: Sequence[Wire]) -> None:
+    """Reports what was cleared, and the edits that are not known here."""
+    for index, edit in enumerate(edits):
+        if edit.get("type") not in (TOOL_USES, THINKING):
+            path = f"$.context_management.edits[{index}]"
+            report.add("dropped", path, because("context_edit_unknown"))
+    for done in applied:
+        is_tools = done["type"] == TOOL_USES
+        count = done["cleared_tool_uses" if is_tools else "cleared_thinking_turns"]
+        what = "uses of tools" if is_tools else "turns of thinking"
+        reason = because("context_cleared", count=count, what=what)
+        report.add("approximated", "$.messages", reason)
 
 
 def _without_results(

@@ -17,7 +17,7 @@ from interlingua.adapt.history.compacted import PREFIX as PACKED
 from interlingua.client.targets import COMPACTING, Target
 from interlingua.dialects.front import Front
 from interlingua.gateway.compaction import answers
-from interlingua.gateway.compaction.clearing import cleared
+from interlingua.gateway.compaction.clearing import cleared, note_edits
 from interlingua.gateway.compaction.forms import (
     COMPACT_EDIT,
     FORMS,
@@ -47,10 +47,12 @@ from interlingua.gateway.shared.fronts import (
     error_body,
 )
 from interlingua.gateway.shared.sizes import window
-from interlingua.gateway.shared.state import Exchange, Refusal
+from interlingua.gateway.shared.state import Decision, Exchange, Refusal
 from interlingua.model.blocks import SUMMARY
 from interlingua.model.exchange import ErrorKind, ProviderError
+from interlingua.model.losses import Report
 from interlingua.model.metadata import Usage
+from interlingua.model.reasons import because
 from interlingua.profiles.estimate.estimator import estimate_input_tokens
 from interlingua.sessions.compact import prompt
 
@@ -219,6 +221,8 @@ class _Work:
         self._shown: Wire | None = None
         self._usage = Usage()
         self._replaced = 0
+        self._edits: list[Wire] = []
+        self._applied: list[Wire] = []
         self._sealed = ""
         self._summary = ""
 
@@ -265,6 +269,7 @@ class _Work:
             return
         tokens = len(self._inbound.body) // _BYTES_PER_TOKEN
         self._entries, applied = cleared(self._entries, edits, tokens)
+        self._edits, self._applied = edits, applied
         self._wire = self._form.with_entries(self._wire, self._entries)
         del self._wire["context_management"]
         self._changes["context_management"] = {"applied_edits": applied}
@@ -288,7 +293,21 @@ class _Work:
         inbound = self._inbound
         body = _encode(self._wire)
         match = inbound.match
-        return parse_inbound(self._gateway, self._exchange, match, body, inbound.headers)
+        new = parse_inbound(self._gateway, self._exchange, match, body, inbound.headers)
+        return new._replace(changes=self._changed()) if self._is_changed else new
+
+    @property
+    def _is_changed(self) -> bool:
+        return bool(self._replaced or self._edits)
+
+    def _changed(self) -> Report:
+        """What was done to the conversation, for the report of losses."""
+        report = Report(self._form.front.dialect)
+        if self._replaced:
+            reason = because("context_compacted", count=self._replaced)
+            report.add("approximated", "$.messages", reason)
+        note_edits(report, self._edits, self._applied)
+        return report
 
     # A compaction on demand
 
@@ -318,6 +337,7 @@ class _Work:
     def _written(self, ask: Ask) -> HttpAnswer:
         assert self._shown is not None
         self._exchange.outcome.status = 200
+        self._exchange.decision = Decision(self._exchange.decision.target, self._changed())
         arrival, id = self._exchange.arrival, f"{self._gateway.ids.new()}"
         model = arrival.client_model
         if self._form.front is ANTHROPIC:

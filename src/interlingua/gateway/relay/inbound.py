@@ -28,6 +28,7 @@ from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Princi
 from interlingua.model.arguments import recover
 from interlingua.model.blocks import ToolUseBlock
 from interlingua.model.exchange import ErrorKind, Request, Response
+from interlingua.model.losses import Report
 from interlingua.model.message import Role
 
 _LIMITED = re.compile(rb'"(model|n|max_tokens|max_completion_tokens|max_output_tokens)"\s*:')
@@ -129,6 +130,8 @@ class Inbound(NamedTuple):
     route, else the settings."""
     conversation: Conversation | None = None
     """What is remembered of the turns before this one."""
+    changes: Report | None = None
+    """What the gateway did to the conversation."""
 
     @property
     def members(self) -> dict[str, msgspec.Raw] | None:

@@ -184,6 +184,8 @@ async def prepare(
     if prepared is None:
         prepared, recall = await translated(gateway, arrival, inbound, target, fetched)
     source = _source(inbound, prepared.report, recall) if prepared.report.entries else None
+    if inbound.changes is not None:
+        prepared.report.extend(inbound.changes)
     exchange.decision = Decision(prepared.target, prepared.report, source)
     if arrival.principal.refuse_losses and prepared.report:
         text = f"this key rejects lossy translations: {prepared.report.losses[0]}"
@@ -198,7 +200,7 @@ async def prepare(
 
 def _source(inbound: Inbound, report: Report, recall: Recall | None) -> ReportSource | None:
     """Where the places of the losses can be found; a stored history is not in the body."""
-    if inbound.ours or len(inbound.body) > LARGEST_SOURCE:
+    if inbound.ours or inbound.changes is not None or len(inbound.body) > LARGEST_SOURCE:
         return None
     match, count = inbound.match, len(report.entries)
     is_same = recall is None or recall.request.messages is recall.prompt
