@@ -676,3 +676,70 @@ async def test_old_results_and_thinking_are_cleared(tmp_path: Path, provider: Su
         assert answer.context_management is not None
         (applied,) = answer.context_management.applied_edits
         assert applied.to_dict()["cleared_tool_uses"] == 4
+
+
+@pytest.mark.parametrize(
+    ("keep", "left"),
+    [
+        (None, 1),
+        ({"type": "thinking_turns", "value": 1}, 1),
+        ({"type": "thinking_turns", "value": 3}, 3),
+        ({"type": "thinking_turns", "value": 9}, 4),
+        ({"type": "all"}, 4),
+        ("all", 4),
+    ],
+)
+@asynchronous
+async def test_thinking_of_earlier_turns_is_cleared(
+    tmp_path: Path, provider: Summarizer, keep: Any, left: int
+) -> None:
+    messages: list[Any] = []
+    for number in range(4):
+        thinking = {"type": "thinking", "thinking": f"Hm {number}. {LONG}", "signature": "c2ln"}
+        text = {"type": "text", "text": f"Answer {number}."}
+        messages += [*asks(f"Ask {number}."), {"role": "assistant", "content": [thinking, text]}]
+    edit: dict[str, Any] = {"type": "clear_thinking_20251015"}
+    edit |= {} if keep is None else {"keep": keep}
+    async with served(tmp_path) as here, claude(here) as ai:
+        answer = await ai.beta.messages.create(
+            model=OPENAI,
+            max_tokens=100,
+            messages=[*messages, *asks("Now?")],
+            context_management={"edits": [edit]},
+        )
+        sent = str(provider.requests[-1])
+    assert all(f"Answer {number}." in sent for number in range(4))
+    assert answer.context_management is not None
+    applied = [each.to_dict() for each in answer.context_management.applied_edits]
+    assert [each["cleared_thinking_turns"] for each in applied] == ([4 - left] if left < 4 else [])
+    assert all(each["cleared_input_tokens"] >= (4 - left) * len(LONG) // 4 for each in applied)
+
+
+@asynchronous
+async def test_another_store_refuses_a_compaction(tmp_path: Path, provider: Summarizer) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    for home in (one, other):
+        provider.configure(home)
+    async with served(one) as here, openai_client(here) as ai, claude(here) as anthropic_ai:
+        done = await ai.responses.compact(model=ANTHROPIC, input=said())
+        item: Any = done.output[-1].to_dict()
+        summed = await anthropic_ai.beta.messages.create(
+            model=OPENAI, max_tokens=100, messages=said(), compaction={"type": "summarize"}
+        )
+        block = summed.content[0].to_dict()
+    count = len(provider.requests)
+    async with served(other) as here, openai_client(here) as ai, claude(here) as anthropic_ai:
+        with pytest.raises(openai.BadRequestError) as refused:
+            await ai.responses.create(model=ANTHROPIC, input=[item, *asks("What now?")])
+        assert refused.value.code == "invalid_encrypted_content"
+        first = {"role": "user", "content": [block]}
+        with pytest.raises(anthropic.BadRequestError, match="another key or store") as error:
+            await anthropic_ai.beta.messages.create(
+                model=OPENAI, max_tokens=100, messages=[first, *asks("What now?")]
+            )
+        body: Any = error.value.body
+        assert body["error"]["details"]["error_code"] == "compaction_signature_invalid"
+    assert len(provider.requests) == count
+    async with served(one) as here, openai_client(here) as ai:
+        again = await ai.responses.create(model=ANTHROPIC, input=[item, *asks("What now?")])
+        assert seen(again.output_text) == FACTS[:4]
