@@ -41,6 +41,13 @@ def admin(gateway: Served, home: Path, work: Callable[[Store], object]) -> None:
     gateway.service.gateway.keys.forget()  # type: ignore[attr-defined]  # the real keys
 
 
+async def asked_once(provider: Upstream) -> None:
+    """The run has called its model: what is revoked before that asks nobody at all."""
+    async with asyncio.timeout(PATIENCE):
+        while not provider.requests:
+            await asyncio.sleep(0.01)
+
+
 async def idle(gateway: Served, id: str, token: str) -> None:
     async with asyncio.timeout(PATIENCE):
         while (await shown(gateway, id, token))["status"] != "idle":
@@ -73,6 +80,7 @@ def test_a_run_ends_at_the_next_call_of_a_key_that_lost_its_rights(
         one, two = two_keys(tmp_path)
         async with served(tmp_path) as gateway:
             id = (await new(gateway, tmp_path, "slow", one.token))["id"]
+            await asked_once(provider)
             waiting = await say(gateway, id, "next", one.token)
             admin(gateway, tmp_path, lambda store: lose(store, one.key.id))
             await idle(gateway, id, two.token)
@@ -95,6 +103,7 @@ def test_a_key_that_lost_its_rights_takes_no_provider_from_others(
         one, two = two_keys(tmp_path)
         async with served(tmp_path) as gateway:
             id = (await new(gateway, tmp_path, "slow", one.token))["id"]
+            await asked_once(provider)
             await say(gateway, id, "next", one.token)
             admin(gateway, tmp_path, lambda store: lose(store, one.key.id))
             await idle(gateway, id, two.token)
@@ -128,6 +137,7 @@ def test_another_key_of_the_user_stops_the_task_of_a_revoked_one(tmp_path: Path)
         one, two = two_keys(tmp_path)
         async with served(tmp_path) as gateway:
             id = (await new(gateway, tmp_path, "slow", one.token))["id"]
+            await asked_once(provider)
             admin(gateway, tmp_path, lambda store: revoke(store, one.key.id))
             path = f"/task/{id}/cancel"
             assert (await gateway.ask("POST", path, token=one.token))[0] == 401
@@ -284,6 +294,7 @@ def test_a_queued_message_is_answered_with_the_rights_of_the_key_that_sent_it(
         one, two = two_keys(tmp_path, allowed_models=(OPENAI,))
         async with served(tmp_path) as gateway:
             id = (await new(gateway, tmp_path, "slow", one.token))["id"]
+            await asked_once(provider)
             await say(gateway, id, "next", two.token)
             await idle(gateway, id, one.token)
             assert len(provider.requests) == 1, "the second key may not use this model"
@@ -302,6 +313,7 @@ def test_a_queued_message_of_a_valid_key_outlives_the_key_that_started_the_run(
         one, two = two_keys(tmp_path)
         async with served(tmp_path) as gateway:
             id = (await new(gateway, tmp_path, "slow", one.token))["id"]
+            await asked_once(provider)
             await say(gateway, id, "next", two.token)
             admin(gateway, tmp_path, lambda store: revoke(store, one.key.id))
             await idle(gateway, id, two.token)
@@ -317,6 +329,7 @@ def test_a_queued_message_of_a_revoked_key_is_taken_out_of_the_queue(tmp_path: P
         one, two = two_keys(tmp_path)
         async with served(tmp_path) as gateway:
             id = (await new(gateway, tmp_path, "slow", one.token))["id"]
+            await asked_once(provider)
             await say(gateway, id, "next", two.token)
             admin(gateway, tmp_path, lambda store: revoke(store, two.key.id))
             await idle(gateway, id, one.token)
