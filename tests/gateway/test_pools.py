@@ -22,6 +22,7 @@ from interlingua.gateway.settings import (
     PoolMember,
     ProviderSettings,
     RouteSettings,
+    Settings,
     Strategy,
 )
 from tests.agents.chat.provider import KEY
@@ -378,3 +379,47 @@ def test_retries_are_those_of_the_route(tmp_path: Path) -> None:
 
     with Keyed() as provider:
         asyncio.run(work(provider))
+
+
+@pytest.mark.usefixtures("keys")
+def test_routes_with_keys_of_their_own_use_them_though_their_labels_are_the_same(
+    tmp_path: Path,
+) -> None:
+    async def work(provider: Keyed) -> None:
+        provider.configure(tmp_path)
+        routes = {
+            name: RouteSettings(OPENAI, models=(PoolMember(OPENAI, key=f"env:POOL_{key}"),))
+            for name, key in (("one", "A"), ("two", "B"))
+        }
+        async with served(tmp_path, settings_in(tmp_path, routes=routes)) as gateway:
+            for name in ("one", "two", "one", "two"):
+                wire = asked("hi", name)
+                assert (await gateway.ask("POST", "/v1/chat/completions", wire))[0] == 200
+        assert provider.tokens() == {"key-a": 2, "key-b": 2}
+
+    with Keyed() as provider:
+        asyncio.run(work(provider))
+
+
+def test_what_is_remembered_of_a_deployment_is_bounded() -> None:
+    clock = Time()
+    found = pool(1, 1, clock=clock)
+    for _ in range(500):
+        found.begin(f"{OPENAI}#1")
+        found.finished(f"{OPENAI}#1", 10)
+        clock.now += 1
+    assert len(found._health[f"{OPENAI}#1"].used) <= 60
+
+
+def test_names_that_clients_make_up_are_not_remembered_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from interlingua.gateway import gateway as module
+    from interlingua.gateway.shared.fronts import CHAT
+
+    monkeypatch.setattr(module, "MOST_ROUTES", 10)
+    providers = {"openai": ProviderSettings(("env:A", "env:B"))}
+    found = module.Gateway(Settings(providers=providers), targets=Targets(environ={}))
+    for number in range(50):
+        assert found.route(f"openai:made-up-{number}", CHAT).pool is not None
+    assert len(found._pools) == len(found._routes) == 10

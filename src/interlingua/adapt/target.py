@@ -90,6 +90,12 @@ class Target(WireTarget, frozen=True, eq=False, kw_only=True):
         """The model, and the deployment where there are several."""
         return f"{self.model}#{self.deployment}" if self.deployment else self.model
 
+    @property
+    def own_access(self) -> tuple[Any, ...]:
+        """What tells this deployment's key and address from those of others, whatever its label."""
+        provider = self.provider
+        return (self.deployment, provider.auth, provider.base_url) if self.deployment else ()
+
     def deployed(self, deployment: str, provider: Provider) -> Target:
         """The same model at another key or address of its provider."""
         return msgspec.structs.replace(self, deployment=deployment, provider=provider)

@@ -115,8 +115,8 @@ class Targets:
         """Providers whose server may have to be started before it is asked."""
         self._started: dict[str, tuple[str, Secret | None]] = {}
         self._found: dict[tuple[str, str | None, bool], Target] = {}
-        self._ready: dict[tuple[str, str, str, Kind, bool], HttpRequest] = {}
-        self._credentials: dict[tuple[str, str], Credentials] = {}
+        self._ready: dict[tuple[str, tuple[Any, ...], str, Kind, bool], HttpRequest] = {}
+        self._credentials: dict[tuple[str, tuple[Any, ...]], Credentials] = {}
 
     def find(
         self, model: str, dialect: str | None = None, *, dialect_is_default: bool = False
@@ -236,7 +236,7 @@ class Targets:
     ) -> HttpRequest:
         """The request for a wire, with who is asking on it."""
         provider, body = target.provider, encode(wire) if body is None else body
-        which = (target.model, target.deployment, target.dialect.name, kind, stream)
+        which = (target.model, target.own_access, target.dialect.name, kind, stream)
         known_request = self._ready.get(which)
         if known_request is not None:
             return HttpRequest(
@@ -273,7 +273,7 @@ class Targets:
         )
 
     def _credentials_of(self, target: Target) -> Credentials:
-        provider, which = target.provider, (target.provider.key, target.deployment)
+        provider, which = target.provider, (target.provider.key, target.own_access)
         known = self._credentials.get(which)
         if known is None:
             key = None if target.deployment else self._keys.get(provider.key)

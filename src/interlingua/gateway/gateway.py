@@ -58,6 +58,8 @@ from interlingua.providers.endpoint import speaks
 
 MOST_ASKERS = 1000
 """Tenants whose way to the providers is cached."""
+MOST_ROUTES = 10_000
+"""Names of models whose route is cached: clients may ask for any."""
 LONGEST_NAME = 1000
 """Of a model: names go into headers, addresses and a table of names that were seen."""
 
@@ -212,7 +214,7 @@ class Gateway:
             except (InterlinguaError, ValueError) as error:
                 text = f"model {name[:200]!r}: {error}"
                 raise Refusal(404, ErrorKind.INVALID_REQUEST, text, "model_not_found") from None
-            if len(self._routes) < 10_000:
+            if len(self._routes) < MOST_ROUTES:
                 self._routes[name, front.dialect] = known
         return known
 
@@ -235,7 +237,9 @@ class Gateway:
         limited = any(each.rpm or each.tpm for each in members)
         spread = None
         if len(members) > 1 or limited:
-            state = self._pools.setdefault(name, PoolState())
+            state = self._pools.get(name) or PoolState()
+            if len(self._pools) < MOST_ROUTES:
+                self._pools[name] = state
             spread = Pool(members, settings.strategy, settings.sticky, state)
         return Route.to(targets, settings.passthrough, fetches, spread, settings)
 

@@ -53,9 +53,16 @@ class Health(msgspec.Struct, eq=False):
 
     def tokens(self, now: float) -> int:
         """Tokens of the last minute."""
+        self._forget(now)
+        return sum(count for _, count in self.used)
+
+    def use(self, now: float, tokens: int) -> None:
+        self._forget(now)
+        self.used.append((now, tokens))
+
+    def _forget(self, now: float) -> None:
         while self.used and self.used[0][0] <= now - WINDOW:
             self.used.popleft()
-        return sum(count for _, count in self.used)
 
 
 class PoolState:
@@ -78,6 +85,13 @@ class Member(msgspec.Struct, frozen=True, eq=False):
     @property
     def label(self) -> str:
         return self.target.label
+
+    @property
+    def owner(self) -> str:
+        """Who its limits are counted for: the same key and address in every route."""
+        provider = self.target.provider
+        variables = [name for auth in provider.auth for name in auth.env]
+        return f"deployment:{self.target.model} {','.join(variables)} {provider.base_url or ''}"
 
 
 class Pool:
@@ -170,7 +184,7 @@ class Pool:
         health = self._health[label]
         health.in_flight -= 1
         if tokens:
-            health.used.append((self._clock(), tokens))
+            health.use(self._clock(), tokens)
 
 
 def _score(key: str, member: Member) -> float:

@@ -140,7 +140,7 @@ async def _take(
     reached."""
     if member.rpm is None and member.tpm is None:
         return None
-    id, owner = f"dep_{gateway.ids.new()}", f"deployment:{member.label}"
+    id, owner = f"dep_{gateway.ids.new()}", member.owner
     tokens = len(inbound.body) // BYTES_A_TOKEN
     try:
         if await gateway.caps.take(id, owner, tokens, member.rpm, member.tpm):
