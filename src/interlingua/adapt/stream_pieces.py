@@ -13,6 +13,7 @@ from interlingua.streams.frames import Frame
 
 if TYPE_CHECKING:
     from interlingua.adapt.stream_convert import StreamConverter
+    from interlingua.adapt.stream_places import StreamSource
 
 TAKEN = "il.stream_convert takes bytes, text, lines, dicts and chunks of an SDK"
 _NAMED = (b"event:", b"id:", b"retry:", b":")
@@ -30,6 +31,7 @@ class Pieces:
         self._has_lines: bool | None = None
         """Whether the pieces are lines without their ends; None while that is not known."""
         self._undecided: list[bytes] = []
+        self._frames: StreamSource | None = None
         if source is not None:
             self._begin(source)
 
@@ -40,7 +42,7 @@ class Pieces:
 
     def feed(self, piece: Any) -> bytes:
         if type(piece) is bytes and self._has_lines is False and self._converter is not None:
-            return self._converter.feed(piece)
+            return self._feed_raw(piece)
         if isinstance(piece, (bytes, bytearray, memoryview, str)):
             return self._feed_bytes(piece.encode() if isinstance(piece, str) else bytes(piece))
         wire = dumped(piece) if is_sdk_object(piece) else piece
@@ -48,12 +50,16 @@ class Pieces:
             raise TypeError(f"{TAKEN}; found a {type(piece).__name__}")
         if self._converter is None:
             self._begin(_dialect_of(wire))
-        return self.converter.feed_frame(frame_of(wire, self.converter.source))
+        frame = frame_of(wire, self.converter.source)
+        self._frames.add(frame)  # type: ignore[union-attr]  # made with the converter
+        return self.converter.feed_frame(frame)
 
     def close(self) -> bytes:
         """The end of the stream."""
         data = self._decide(len(self._undecided) > 1) if self._has_lines is None else b""
-        return self._feed_raw(data) + self.converter.close()
+        last = self._feed_raw(data) + self.converter.close()
+        self.converter.report.source = self._frames
+        return last
 
     def _feed_bytes(self, data: bytes) -> bytes:
         if self._has_lines is None:
@@ -69,19 +75,25 @@ class Pieces:
 
     def _feed_raw(self, data: bytes) -> bytes:
         if self._converter is not None:
-            return self._converter.feed(data) if data else b""
+            if not data:
+                return b""
+            self._frames.add(data)  # type: ignore[union-attr]  # made with the converter
+            return self._converter.feed(data)
         from interlingua.adapt.stream_convert import detect_stream
 
         self._waiting += data
         if (found := detect_stream(self._waiting)) is None:
             return b""
         waiting, self._waiting = self._waiting, b""
-        return self._begin(found).feed(waiting)
+        self._begin(found)
+        return self._feed_raw(waiting)
 
     def _begin(self, source: str) -> StreamConverter:
         from interlingua.adapt.stream_convert import StreamConverter
+        from interlingua.adapt.stream_places import StreamSource
 
         self._converter = StreamConverter(source, self._target, self._model)
+        self._frames = StreamSource(self._converter.source)
         return self._converter
 
 

@@ -274,6 +274,7 @@ def _lines(input: Input, put: Put, options: ConvertOptions) -> int:
 def _stream(input: Input, put: Put, options: ConvertOptions) -> int:
     """Converts a recorded stream piece by piece as it arrives."""
     from interlingua.adapt.stream_convert import StreamConverter
+    from interlingua.adapt.stream_places import StreamSource
     from interlingua.cli.documents import recording
 
     if options.kind not in (None, "stream"):
@@ -287,14 +288,17 @@ def _stream(input: Input, put: Put, options: ConvertOptions) -> int:
         click.echo(f"read as {source} stream", err=True)
     end = _End(options.model)
     converter = StreamConverter(source, options.target, options.model, end.watch)
+    frames = StreamSource(source)
     try:
         for chunk in chunks:
+            frames.add(chunk)
             put(converter.feed(chunk))
         end.is_near = True
         put(converter.close())
     except ReadError as error:
         put(converter.fail(error))
         raise
+    converter.report.source = frames
     code = options.exit_code(converter.report)
     if end.cut is not None:
         click.echo(shown(f"interlingua: {input.name} was cut: {end.cut}"), err=True)

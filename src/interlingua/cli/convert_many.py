@@ -533,11 +533,14 @@ def request_of(
     instructions: Instructions = "place",
 ) -> Written:
     """The request that continues a session, with all that it leaves out in the report."""
+    from interlingua.transcripts.files import LineSource
+
     last = transcript.models[-1] if transcript.models else None
     name = None if last is None else last.partition(":")[2] or last
     request = Request(transcript.live, name, transcript.tools)
     profile = profile or profile_here(model, target)
     written = formats.write(request, target, None, model, profile, instructions)
+    written.report.source = LineSource(transcript, transcript.live)
     return msgspec.structs.replace(written, report=_losses(transcript, written.report))
 
 

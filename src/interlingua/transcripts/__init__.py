@@ -19,9 +19,15 @@ from interlingua.errors import DetectError
 from interlingua.model.losses import Report as Report
 from interlingua.model.message import Role
 from interlingua.model.reasons import because
+from interlingua.transcripts.files import (
+    LineSource,
+    collector_at_rest,
+    errors_as_ours,
+    opened,
+    place,
+)
 from interlingua.transcripts.files import TranscriptError as TranscriptError
 from interlingua.transcripts.files import VersionError as VersionError
-from interlingua.transcripts.files import collector_at_rest, errors_as_ours, opened, place
 from interlingua.transcripts.files import home as way_home
 from interlingua.transcripts.format import Format as Format
 from interlingua.transcripts.format import Found as Found
@@ -145,6 +151,7 @@ def draft(transcript: Transcript, format: str, name: str | None = None) -> Made:
     for fact in to.unsupported_fields:
         if getattr(transcript, fact):
             report.add("dropped", f"$.{fact}", because("unsupported"))
+    report.source = LineSource(transcript, transcript.messages)
     return Made({each: (data,) for each, data in files.items()}, report)
 
 

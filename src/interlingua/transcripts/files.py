@@ -10,7 +10,7 @@ import os
 import re
 import sqlite3
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from io import BufferedReader
@@ -25,6 +25,8 @@ from interlingua.streams import packed
 from interlingua.transcripts.transcript import Origin, OriginFile, Span, Transcript
 
 if TYPE_CHECKING:
+    from interlingua.model.losses import Loss
+    from interlingua.model.message import Message
     from interlingua.transcripts.format import Format
 
 
@@ -303,6 +305,70 @@ def _edits(transcript: Transcript, origin: Origin, to: Format) -> Edits | None:
         for span, line in zip(spans, made, strict=True):
             edits.setdefault(span.file, []).append((span, line))
     return edits
+
+
+class LineSource:
+    """Finds the lines of a session's files that the losses of its messages are about."""
+
+    def __init__(self, transcript: Transcript, messages: Sequence[Message]) -> None:
+        self._origin = transcript.origin
+        self._messages = messages
+
+    def places(self, entries: Sequence[Loss]) -> list[tuple[str, ...]]:
+        """The file and the line of each entry; none where no line corresponds to it."""
+        origin = self._origin
+        if origin is None or not origin.files:
+            return [entry.at for entry in entries]
+        whole = (origin.files[0].name,)
+        spans = {id(each): own for each, own in zip(origin.messages, origin.spans, strict=False)}
+        found = [self._spans(entry, spans) for entry in entries]
+        lines = _line_numbers(origin, {span for own in found for span in own})
+        return [
+            _joined(own, origin, lines) or (entry.at if own is _NO_LINES else whole)
+            for entry, own in zip(entries, found, strict=True)
+        ]
+
+    def _spans(self, entry: Loss, spans: dict[int, tuple[Span, ...]]) -> tuple[Span, ...]:
+        match = _MESSAGE.match(entry.path)
+        index = int(match[1]) if match else len(self._messages)
+        if match is None or index >= len(self._messages):
+            return _NO_LINES
+        message = self._messages[index]
+        own = spans.get(id(message)) or (_WHOLE_FILE,)
+        if match[2] and len(own) == len(message.content) > int(match[2]):
+            return (own[int(match[2])],)  # each block has a line of its own
+        return own
+
+
+_NO_LINES: tuple[Span, ...] = ()
+_WHOLE_FILE = Span(-1, -1)
+"""Stands for messages of formats whose files have no lines."""
+_MESSAGE = re.compile(r"\$\.messages\[(\d+)\](?:\.content\[(\d+)\])?")
+
+
+def _joined(spans: Sequence[Span], origin: Origin, lines: dict[Span, int]) -> tuple[str, ...]:
+    """Lines as `session.jsonl:19`, or `session.jsonl:19-24` for all from the first to the last."""
+    places = []
+    for number, file in enumerate(origin.files):
+        if own := [lines[span] for span in spans if span.file == number and span in lines]:
+            first, last = min(own), max(own)
+            places.append(f"{file.name}:{first}" + (f"-{last}" if last > first else ""))
+    return tuple(places)
+
+
+def _line_numbers(origin: Origin, spans: set[Span]) -> dict[Span, int]:
+    """The line that each span begins on, counted from one."""
+    found: dict[Span, int] = {}
+    for number, file in enumerate(origin.files):
+        line, start = 1, 0
+        own = [each for each in spans if each.file == number and each is not _WHOLE_FILE]
+        with suppress(OSError), opened(file.path) as data:  # it may be gone by now
+            for span in sorted(own, key=lambda each: each.start):
+                while start < span.start and (piece := data.read(min(_PIECE, span.start - start))):
+                    start += len(piece)
+                    line += piece.count(b"\n")
+                found[span] = line
+    return found
 
 
 def _bytes(file: OriginFile, span: Span) -> bytes:
