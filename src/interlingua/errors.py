@@ -127,6 +127,12 @@ class MissingExtraError(InterlinguaError):
         super().__init__(f"{feature} needs an extra: pip install 'interlingua[{extra}]'")
 
 
+def word(value: Any) -> str:
+    """How an error names a value in place of one of a few words: itself, if it is a word."""
+    is_word = isinstance(value, str) and len(value) <= 40 and value.isprintable()
+    return repr(value) if is_word else found(value)
+
+
 def found(value: Any) -> str:
     """How an error names a value: its JSON type, and the value itself if it is a short number."""
     match value:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import interlingua as il
+from interlingua.model.exchange import Options, Reasoning, ResponseFormat, ToolChoice
 
 
 @pytest.mark.parametrize(
@@ -35,3 +36,28 @@ def test_the_tool_choices_of_vendors_become_ours(word: Any, names: Any, mode: st
 def test_a_tool_choice_that_says_too_little_is_refused(word: Any) -> None:
     with pytest.raises(ValueError, match=r"ToolChoice.mode is one of auto, none, any"):
         il.ToolChoice(word)
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "value"),
+    [
+        ("tool_choice", "required", ToolChoice("any")),
+        ("response_format", "json", ResponseFormat("json")),
+        ("reasoning", "high", Reasoning("high")),
+        ("stop", "END", ("END",)),
+        ("modalities", ["text"], ("text",)),
+    ],
+)
+def test_a_word_is_the_value_that_it_names(name: str, word: Any, value: Any) -> None:
+    assert getattr(Options(**{name: word}), name) == value
+
+
+@pytest.mark.parametrize("name", ["tool_choice", "response_format", "reasoning", "stop"])
+def test_an_option_of_a_wrong_type_is_refused_when_it_is_made(name: str) -> None:
+    with pytest.raises(TypeError, match=f"Options.{name} is a "):
+        Options(**{name: 5})
+
+
+def test_an_unknown_word_is_refused_when_it_is_made() -> None:
+    with pytest.raises(ValueError, match=r"is one of auto, none, any; found 'sometimes'"):
+        Options(tool_choice="sometimes")  # type: ignore[arg-type]  # that is the test

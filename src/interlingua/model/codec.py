@@ -239,7 +239,18 @@ def _malformed(
         return salvage.read_error(error, what=what)
     if isinstance(error, UnicodeEncodeError) or _has_lone_surrogate(data):
         return ReadError(what, path, "Unicode text", "a lone surrogate")
-    return ReadError(what, path, "valid JSON", str(error).removeprefix("JSON is malformed: "))
+    return ReadError(what, path, "valid JSON", json_problem(error, data))
+
+
+def json_problem(error: Exception, data: bytes | str) -> str:
+    """What is wrong with JSON, with the line and the column in place of the byte."""
+    problem = str(error).removeprefix("JSON is malformed: ")
+    text, _, number = problem.rpartition(" (byte ")
+    if not number[:-1].isdigit() or not data:
+        return problem
+    before = (data.encode() if isinstance(data, str) else data)[: int(number[:-1])]
+    line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
+    return f"{text} (line {line}, column {column})"
 
 
 def _has_lone_surrogate(data: bytes | str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec.structs import force_setattr
 
@@ -11,7 +11,7 @@ from interlingua.model.base import JsonObject, Raw, Value, check_words, plain_me
 from interlingua.model.blocks import Cache
 from interlingua.model.message import EFFORTS as EFFORTS
 from interlingua.model.message import Effort as Effort
-from interlingua.model.message import Message
+from interlingua.model.message import Message, convert_words
 from interlingua.model.message import ResponseFormat as ResponseFormat
 from interlingua.model.tools import ToolDefinition
 
@@ -112,6 +112,28 @@ class Options(Value, frozen=True):
     compaction: Compaction | None = None
     raw: Raw | None = None
 
+    __post_init__ = convert_words  # type: ignore[misc]  # a function is one, too
+
+
+def option_value(name: str, kind: type, value: Any) -> Any:
+    """A word in place of the value that it names; anything else is refused."""
+    if isinstance(value, kind):
+        return value
+    if isinstance(value, str):
+        return (value,) if kind is tuple else kind(value)
+    if kind is tuple and isinstance(value, list):
+        return tuple(value)
+    raise TypeError(f"Options.{name} is a {kind.__name__}; found a {type(value).__name__}")
+
+
+OPTION_VALUES: tuple[tuple[str, type], ...] = (
+    ("tool_choice", ToolChoice),
+    ("response_format", ResponseFormat),
+    ("reasoning", Reasoning),
+    ("stop", tuple),
+    ("modalities", tuple),
+)
+"""Options whose values are not plain JSON."""
 
 AdapterOptions = Options
 

@@ -37,6 +37,25 @@ Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 EFFORTS: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
+def convert_words(options: Any) -> None:
+    """Words in place of the values of options that they name become those values."""
+    # Written out, since every reader makes options: most have none of these.
+    if (
+        options.tool_choice is None
+        and options.response_format is None
+        and options.reasoning is None
+        and options.stop is None
+        and options.modalities is None
+    ):
+        return
+    from interlingua.model.exchange import OPTION_VALUES, option_value
+
+    for name, kind in OPTION_VALUES:
+        value = getattr(options, name)
+        if value is not None and type(value) is not kind:
+            msgspec.structs.force_setattr(options, name, option_value(name, kind, value))
+
+
 class ResponseFormat(Value, frozen=True):
     """The form of an answer: text, JSON, or JSON that fits a schema."""
 

@@ -39,7 +39,7 @@ from interlingua.dialects.cohere.text import (
     write_unknown,
 )
 from interlingua.dialects.kernel.calls import OpenCalls
-from interlingua.dialects.kernel.errors import ShapeError, at_path, read_each, require
+from interlingua.dialects.kernel.errors import ShapeError, at_path, read_each, require, unknown_word
 from interlingua.dialects.kernel.fields import QUIET, Table, constant, plain
 from interlingua.dialects.kernel.preserved import (
     Preserved,
@@ -107,7 +107,7 @@ def read_messages(listed: list[Any]) -> tuple[Message, ...]:
 def _read_message(wire: Wire, position: int, calls: OpenCalls) -> Message:
     role = ROLES.read(require(wire.get("role"), str, ".role"))
     if role is None:
-        raise ShapeError(".role", "system, user, assistant or tool", wire["role"])
+        raise unknown_word(".role", ("system", "user", "assistant", "tool"), wire["role"])
     if role is Role.TOOL:
         return _read_result(wire, position, calls)
     found: list[Diagnostic] = []

@@ -27,7 +27,7 @@ from interlingua.dialects.cohere.text import (
 )
 from interlingua.dialects.kernel import calls, words
 from interlingua.dialects.kernel.calls import UNSIGNED, arguments_field, is_function, name_of
-from interlingua.dialects.kernel.errors import ShapeError, at_path, read_each, require
+from interlingua.dialects.kernel.errors import at_path, read_each, require, unknown_word
 from interlingua.dialects.kernel.fields import Table, plain
 from interlingua.dialects.kernel.preserved import (
     Preserved,
@@ -288,7 +288,7 @@ def _write_schema(tool: ToolDefinition, spelled: Any, recorder: LossRecorder) ->
     return defined
 
 
-_ROLE_WORDS = "USER, CHATBOT, SYSTEM or TOOL"
+_ROLE_WORDS = ("USER", "CHATBOT", "SYSTEM", "TOOL")
 
 
 def _form(**spelling: Any) -> Raw:
@@ -333,7 +333,7 @@ class _Reading:
         preserved, word = Preserved(), require(require(wire, dict).get("role"), str, ".role")
         role = V1_ROLES.read(word.upper())
         if role is None:
-            raise ShapeError(".role", _ROLE_WORDS, word)
+            raise unknown_word(".role", _ROLE_WORDS, word)
         if word != V1_ROLES.write(role):
             preserved.spelling["role"] = word
         if role is Role.TOOL:

@@ -3,12 +3,12 @@ good input pays for none."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import WORDS, Wire
-from interlingua.errors import ReadError, found
+from interlingua.errors import ReadError, found, word
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
@@ -21,13 +21,17 @@ EXACT = 1 << 53
 """Up to here a float holds every integer exactly."""
 
 
+_NOTHING = "nothing (it is null or missing)"
+
+
 class ShapeError(Exception):
     """Wire of the wrong shape. Whoever reads the whole of it makes a `ReadError` of it."""
 
-    def __init__(self, path: str, expected: str, value: Any) -> None:
+    def __init__(self, path: str, expected: str, value: Any, words: str | None = None) -> None:
+        """`words` name the value, where its type alone says little."""
         self.path = path
         self.expected = expected
-        self.found = found(value)
+        self.found = words or (_NOTHING if value is None else found(value))
 
     def inside(self, outer: str) -> ShapeError:
         self.path = outer + self.path
@@ -35,6 +39,11 @@ class ShapeError(Exception):
 
     def error(self, what: str) -> ReadError:
         return ReadError(what, f"${self.path}", self.expected, self.found)
+
+
+def unknown_word(path: str, known: Iterable[str], value: Any) -> ShapeError:
+    """The error for a value that is none of a few words."""
+    return ShapeError(path, f"one of {', '.join(known)}", value, word(value))
 
 
 def require(value: Any, kind: type[T], path: str = "") -> T:

@@ -15,7 +15,7 @@ from typing import Any, TypeGuard
 import msgspec
 
 from interlingua.dialects.kernel.calls import OpenCalls
-from interlingua.dialects.kernel.errors import ShapeError, require
+from interlingua.dialects.kernel.errors import ShapeError, require, unknown_word
 from interlingua.dialects.kernel.preserved import Preserved, spelling_of
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
@@ -134,7 +134,7 @@ class TurnReader:
     def role_in(self, turn: Wire) -> Role:
         name = turn.get("role")
         if type(name) is not str or name not in _ROLES:
-            raise ShapeError(".role", "user, assistant or system", name)
+            raise unknown_word(".role", ("user", "assistant", "system"), name)
         return _ROLES[name]
 
     def keep_place(

@@ -11,7 +11,13 @@ from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from interlingua.dialects.kernel import words
-from interlingua.dialects.kernel.errors import ShapeError, optional, read_each, require
+from interlingua.dialects.kernel.errors import (
+    ShapeError,
+    optional,
+    read_each,
+    require,
+    unknown_word,
+)
 from interlingua.dialects.kernel.preserved import (
     Preserved,
     fill,
@@ -543,7 +549,7 @@ class _Reader:
         if role is _TOOL:
             return self._result(wire)
         if role is None:
-            raise ShapeError(".role", "a known role", word)
+            raise unknown_word(".role", ROLES, word)
         return _read_turn(wire, word, role, self.t)
 
     def _plain_turn(self, wire: Wire) -> Message | None:
