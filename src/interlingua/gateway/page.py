@@ -15,10 +15,12 @@ from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import msgspec
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from interlingua.adapt import formats
@@ -90,15 +92,37 @@ def wants_page(request: Request) -> bool:
     return "text/html" in request.headers.get("accept", "")
 
 
-def page() -> Response:
-    return _file(INDEX)
+def page(status: int = 200) -> Response:
+    return _file(INDEX, status)
+
+
+OWN_PLACES = ("/playground", "/tasks/{id}")
+"""Addresses that only the page has; it shares others with the API."""
 
 
 @cache
 def routes() -> tuple[Route, ...]:
     """One route for each file that the page asks for."""
-    names = sorted(contents().keys() - {INDEX})
-    return tuple(Route(f"/page/{name}", _serving(name), methods=["GET"]) for name in names)
+    files = {f"/page/{name}": name for name in sorted(contents().keys() - {INDEX})}
+    served = {**files, "/favicon.ico": "icon.svg"}
+    return (
+        *[Route(path, _serving(name), methods=["GET"]) for path, name in served.items()],
+        *[Route(path, _own_place, methods=["GET"]) for path in OWN_PLACES],
+    )
+
+
+async def _own_place(request: Request) -> Response:
+    if not wants_page(request):
+        raise HTTPException(404)
+    return page()
+
+
+def shared_place(path: str, request: Request) -> Response:
+    """What a browser gets at an address that the page shares with the API."""
+    if path == "/task/{id}":
+        id = quote(request.path_params["id"], safe="")
+        return RedirectResponse(f"/tasks/{id}", headers={"vary": "accept"})
+    return page()
 
 
 def _serving(name: str) -> Callable[[Request], Awaitable[Response]]:
@@ -108,10 +132,10 @@ def _serving(name: str) -> Callable[[Request], Awaitable[Response]]:
     return serve
 
 
-def _file(name: str) -> Response:
+def _file(name: str, status: int = 200) -> Response:
     kind = SERVED_KINDS[name.rpartition(".")[2]]
     headers = {**HEADERS, "vary": "accept"} if name == INDEX else HEADERS
-    return Response(contents()[name], headers=headers, media_type=kind)
+    return Response(contents()[name], status, headers, kind)
 
 
 MOST_BYTES = 4 * 1024 * 1024

@@ -123,6 +123,7 @@ def _redacted(session: SessionExport, redactor: Redactor) -> RedactedExport:
 
 
 BEGIN = "offline.js"
+STYLES = ("style.css", "reading.css", "convert.css")
 _IMPORT = re.compile(r'^import \{ ([^}]*) \} from "\./([\w.]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
 _PAGE = """<!doctype html>
@@ -150,7 +151,7 @@ def page(row: Mapping[str, Any], messages: Iterable[Message], summary: Mapping[s
     """One HTML file that shows the page's transcript without a server; `row` is a session's row and
     `summary` its counts, as plain values. Its policy lets nothing else run and nothing be fetched;
     all text is put there as text."""
-    script, style = bundle(), _text("style.css")
+    script, style = bundle(), "".join(map(_text, STYLES))
     return _PAGE.format(
         policy=_policy(script, style),
         title=html.escape(str(row.get("name") or row.get("workspace_path") or "A conversation")),

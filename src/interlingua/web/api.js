@@ -38,6 +38,14 @@ async function answered(method, path, body) {
   return reply;
 }
 
+/** The reply itself, where its headers matter. */
+export const askReply = answered;
+
+/** Whether a key is used in this tab. */
+export function hasKey() {
+  return sessionStorage.getItem(KEY) !== null;
+}
+
 /** A file, with the name that it is to have. */
 export async function askBlob(method, path, body) {
   const reply = await answered(method, path, body);

@@ -1,54 +1,82 @@
-// The views by their addresses, and the question for a key where the gateway asks for one.
+// The views by their addresses, and the question for a key where the gateway asks for one. A view is
+// a function of its element, what it shows, the part of that, and a signal that it was left; what it
+// returns is asked whether it can show another address itself. A new one is a line in VIEWS here, a
+// line in route.js and a link in index.html.
 
 import { Refused, setKey } from "./api.js";
 import { fill, h } from "./dom.js";
-import { convertView } from "./convert.js";
-import { requestsView } from "./requests.js";
-import { sessionsView } from "./sessions.js";
-import { tasksView } from "./tasks.js";
+import { icon } from "./icons.js";
+import { empty, iconButton, loading, problem } from "./parts.js";
+import { go, moved, placeOf } from "./route.js";
 
-const VIEWS = { tasks: tasksView, sessions: sessionsView, convert: convertView, requests: requestsView };
+const VIEWS = {
+  overview: async () => (await import("./overview.js")).overviewView,
+  tasks: async () => (await import("./tasks.js")).tasksView,
+  sessions: async () => (await import("./sessions.js")).sessionsView,
+  requests: async () => (await import("./requests.js")).requestsView,
+  convert: async () => (await import("./convert.js")).convertView,
+  missing: async () => missingView,
+};
+const LATE = 150; // milliseconds before a view says that it loads
 const main = document.getElementById("main");
 let leaving = new AbortController();
 let current = null;
 
-function place() {
-  const [name, id, part] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
-  return { name: VIEWS[name] ? name : "tasks", id: id || null, part: part || null };
-}
-
-function decoded(text) {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return "";
-  }
-}
-
 function mark(name) {
   for (const link of document.querySelectorAll("nav[aria-label=Main] a")) {
-    if (link.getAttribute("href") === `#/${name}`) link.setAttribute("aria-current", "page");
+    const here = link.getAttribute("href") === (name === "overview" ? "/" : `/${name}`);
+    if (here) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
+  const [here] = document.querySelectorAll("nav[aria-label=Main] a[aria-current]");
+  document.title = here ? `${here.textContent} · interlingua` : "interlingua";
 }
 
 async function show() {
   if (location.hash === "#main") return;
-  const { name, id, part } = place();
+  const elsewhere = moved(location.hash);
+  if (elsewhere) history.replaceState(null, "", elsewhere);
+  const found = placeOf(location.pathname, location.hash);
+  const name = VIEWS[found.name] ? found.name : "missing";
   mark(name);
-  if (current?.name === name && current.go?.(id, part)) return;
+  if (current?.name === name && current.go?.(found.id, found.part)) return;
   leaving.abort();
   leaving = new AbortController();
   const view = { name };
   current = view;
   const element = h("div", { class: `view ${name}` });
   fill(main, element);
+  main.scrollTop = 0;
+  const late = setTimeout(() => element.firstChild || fill(element, loading()), LATE);
   try {
-    view.go = await VIEWS[name](element, id, part, leaving.signal);
+    const drawn = await VIEWS[name]();
+    if (current === view) view.go = await drawn(element, found.id, found.part, leaving.signal);
   } catch (odd) {
-    if (current === view) fill(element, h("p", { role: "alert" }, odd.message));
-    if (!(odd instanceof Refused)) throw odd;
+    if (current === view) fill(element, problem(odd.message, again));
+    if (!(odd instanceof Refused || odd instanceof TypeError)) throw odd;
   }
+  clearTimeout(late);
+}
+
+function again() {
+  current = null;
+  show();
+}
+
+function missingView(element) {
+  const home = h("a", { class: "button first", href: "/" }, "Go to the overview");
+  fill(element, empty("circle-help", "There is nothing at this address", "It may have been mistyped, or what it led to was deleted.", home));
+}
+
+/** Links to views are followed without a reload. */
+function follow(event) {
+  if (event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  const link = event.target instanceof Element ? event.target.closest("a[href]") : null;
+  if (!link || link.target || link.hasAttribute("download") || link.origin !== location.origin) return;
+  if (link.getAttribute("href").startsWith("#") || placeOf(link.pathname, "").name === "missing") return;
+  event.preventDefault();
+  if (link.href !== location.href) go(`${link.pathname}${link.search}${link.hash}`);
+  else show();
 }
 
 function askForKey(event) {
@@ -65,17 +93,51 @@ function askForKey(event) {
     main,
     h(
       "form",
-      { class: "key", onsubmit: useKey },
+      { class: "key card", onsubmit: useKey },
+      h("span", { class: "disc" }, icon("key-round")),
       h("h1", {}, "API key required"),
       h("p", { role: "alert" }, event.detail),
       h("label", { class: "field" }, h("span", {}, "Key"), input),
       h("p", { class: "quiet" }, "It stays in this tab, until the tab is closed."),
-      h("button", { type: "submit" }, "Use this key"),
+      h("button", { type: "submit", class: "first" }, "Use this key"),
     ),
   );
   input.focus();
 }
 
-addEventListener("hashchange", show);
+const THEMES = { system: "monitor", light: "sun", dark: "moon" };
+
+/** A button that goes through the system's colours, light and dark. */
+function themeButton() {
+  const names = Object.keys(THEMES);
+  const root = document.documentElement;
+  const now = () => root.dataset.theme ?? "system";
+  const words = () => `Colours: ${now()}`;
+  const made = iconButton(THEMES[now()], words());
+  made.addEventListener("click", () => {
+    const next = names[(names.indexOf(now()) + 1) % names.length];
+    if (next === "system") delete root.dataset.theme;
+    else root.dataset.theme = next;
+    try {
+      localStorage.setItem("interlingua-theme", next);
+    } catch {
+      // it holds until the page is left
+    }
+    fill(made, icon(THEMES[next]));
+    made.title = words();
+    made.setAttribute("aria-label", words());
+  });
+  return made;
+}
+
+for (const link of document.querySelectorAll("nav[aria-label=Main] a")) {
+  const words = h("span", { class: "label" }, link.textContent);
+  fill(link, icon(link.dataset.icon), words);
+  link.title = words.textContent;
+}
+fill(document.getElementById("foot"), themeButton());
+addEventListener("click", follow);
+addEventListener("popstate", show);
+addEventListener("moved", show);
 addEventListener("key-wanted", askForKey);
 show();

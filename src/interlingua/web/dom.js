@@ -10,6 +10,14 @@ export function h(tag, attributes = {}, ...children) {
   return made;
 }
 
+/** An element of a picture. */
+export function s(tag, attributes = {}, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) set(made, name, value);
+  made.append(...children.flat(Infinity).filter((child) => child != null && child !== false));
+  return made;
+}
+
 function set(element, name, value) {
   if (value == null || value === false) return;
   if (typeof value === "function") {

@@ -1,8 +1,7 @@
 // What caching saved, as a picture: a bar for each prompt, by where its tokens came from.
 
-import { h } from "./dom.js";
+import { h, s } from "./dom.js";
 
-const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 600;
 const HEIGHT = 90;
 const WIDEST = 24; // a bar, where there are few
@@ -57,11 +56,4 @@ function drawn(prompts, words) {
   });
   const view = { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none" };
   return s("svg", { class: "picture", role: "img", "aria-label": words, ...view }, ...bars);
-}
-
-function s(tag, attributes, ...children) {
-  const made = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
 }

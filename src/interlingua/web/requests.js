@@ -3,7 +3,9 @@
 import { ask, follow } from "./api.js";
 import { choice } from "./convert.js";
 import { field, fill, folded, h, shown, when } from "./dom.js";
+import { icon } from "./icons.js";
 import { outline } from "./outline.js";
+import { address } from "./route.js";
 
 const PAGE = 100;
 const MOST = 500;
@@ -138,7 +140,7 @@ class Table {
 
   line(row) {
     const cells = {
-      Time: h("a", { href: `#/requests/${encodeURIComponent(row.id)}`, title: when(row.at) }, clock(row.at)),
+      Time: h("a", { href: address("requests", row.id), title: when(row.at) }, clock(row.at)),
       Model: modelOf(row),
       Status: row.error ? `${row.status} ${row.error}` : String(row.status),
       Tokens: tokens(row.usage),
@@ -167,7 +169,7 @@ async function oneRequest(element, id, names) {
   const row = await ask("GET", `/requests/${encodeURIComponent(id)}`);
   fill(
     element,
-    h("p", {}, h("a", { href: "#/requests" }, "All requests")),
+    h("a", { href: address("requests"), class: "back" }, icon("arrow-left"), "All requests"),
     h("h1", {}, row.model ?? row.asked ?? "Request"),
     h("p", { class: "quiet" }, row.id),
     facts(row, names),
@@ -179,7 +181,7 @@ async function oneRequest(element, id, names) {
 
 function facts(row, names) {
   const usage = row.usage ?? {};
-  const session = row.session_id && h("a", { href: `#/sessions/${encodeURIComponent(row.session_id)}` }, row.session_id);
+  const session = row.session_id && h("a", { href: address("sessions", row.session_id) }, row.session_id);
   const known = {
     Time: when(row.at),
     Key: row.key_id && `${names.get(row.key_id) ?? ""} ${row.key_id}`.trim(),

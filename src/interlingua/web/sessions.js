@@ -4,6 +4,7 @@ import { ask, askText } from "./api.js";
 import { choice } from "./convert.js";
 import { field, fill, h, when } from "./dom.js";
 import { exportPanel } from "./export.js";
+import { address, go as goToAddress } from "./route.js";
 import { goTo, transcript } from "./transcript.js";
 import { viewAs } from "./viewas.js";
 
@@ -101,7 +102,7 @@ async function inMessages(words, section, isWanted) {
       {},
       h(
         "a",
-        { href: address(id, message) },
+        { href: to(id, message) },
         h("span", { class: "name" }, snippet),
         h("span", { class: "quiet" }, [role, name, when(at)].join(" · ")),
       ),
@@ -118,16 +119,14 @@ function line(row) {
     { "data-words": words },
     h(
       "a",
-      { href: address(row.id) },
+      { href: to(row.id) },
       h("span", { class: "name" }, row.name || row.workspace_path),
       h("span", { class: "quiet" }, facts.filter(Boolean).join(" · ")),
     ),
   );
 }
 
-function address(id, message) {
-  return `#/sessions/${encodeURIComponent(id)}${message ? `/${encodeURIComponent(message)}` : ""}`;
-}
+const to = (id, message) => address("sessions", id, message);
 
 /** A session as the gateway tells it. */
 function source(row) {
@@ -140,9 +139,9 @@ function source(row) {
       return { ...JSON.parse(text), text: part };
     },
     summary: () => ask("GET", `${path}/summary`),
-    link: (message) => address(row.id, message),
-    href: (id) => address(id),
-    go: (id) => (location.hash = address(id)),
+    link: (message) => to(row.id, message),
+    href: (id) => to(id),
+    go: (id) => goToAddress(to(id)),
   };
 }
 
@@ -150,7 +149,7 @@ async function one(element, id, message, signal) {
   const [row, { formats }] = await Promise.all([ask("GET", `/sessions/${encodeURIComponent(id)}`), ask("GET", "/convert")]);
   const tools = (shown) => [
     viewAs(formats, () => shown.text, row.active_model),
-    exportPanel(row, (place) => address(id, place)),
+    exportPanel(row, (place) => to(id, place)),
   ];
   let shown = null;
   const showing = transcript(element, source(row), message, signal, tools);

@@ -4,6 +4,8 @@ import { ask, follow } from "./api.js";
 import { Conversation, textOf } from "./conversation.js";
 import { field, fill, h, shown, when } from "./dom.js";
 import { followEnd } from "./follow.js";
+import { icon } from "./icons.js";
+import { address, go as goTo } from "./route.js";
 
 const TAIL = 500;
 const SHOWN = 200;
@@ -20,7 +22,7 @@ export async function tasksView(element, id, _part, signal) {
   const side = h(
     "aside",
     { "aria-label": "All tasks" },
-    h("a", { href: "#/tasks", class: "button" }, "New task"),
+    h("a", { href: address("tasks"), class: "button" }, icon("plus"), "New task"),
     state,
     list,
     more,
@@ -89,7 +91,7 @@ function line(task, open) {
     {},
     h(
       "a",
-      { href: `#/tasks/${encodeURIComponent(task.id)}`, "aria-current": task.id === open ? "true" : null },
+      { href: address("tasks", task.id), "aria-current": task.id === open ? "true" : null },
       h("span", { class: "name" }, name),
       h("span", { class: `state ${task.status}` }, states.filter(Boolean).join(", ")),
     ),
@@ -136,7 +138,7 @@ function newTask(pane) {
     const body = { message, name: title(message.content) };
     if (folder.value.trim()) body.cwd = folder.value.trim();
     if (model.value.trim()) body.model = model.value.trim();
-    location.hash = `#/tasks/${encodeURIComponent(await started(body))}`;
+    goTo(address("tasks", await started(body)));
   };
   const { form } = messageForm(send, field("Folder", folder), field("Model", model), known);
   fill(pane, h("h1", {}, "New task"), form);
@@ -222,7 +224,7 @@ function oneTask(pane, id, signal) {
   resume.addEventListener("click", tried(() => ask("POST", `${path}/resume`)));
   end.addEventListener("click", tried(() => ask("DELETE", path)));
   row.append(stop, resume, end);
-  const transcript = h("a", { href: `#/sessions/${encodeURIComponent(id)}` }, "Transcript");
+  const transcript = h("a", { href: address("sessions", id) }, "Transcript");
   fill(pane, h("div", { class: "head" }, title, about, transcript), region, asking, queue, state, form);
 
   const newest = followEnd(region, log, document.getElementById("main"), signal);

@@ -165,7 +165,7 @@ class Answers:
         path = route.request.url.removeprefix(self.place.base).partition("?")[0]
         wanted = next((work for way, work in self.by_path.items() if re.fullmatch(way, path)), None)
         streaming = "event-stream" in route.request.headers.get("accept", "")
-        if wanted is None:
+        if wanted is None or "text/html" in route.request.headers.get("accept", ""):
             route.continue_()
         elif streaming:
             told = wanted()

@@ -49,8 +49,8 @@ FORMS = (
     "<{tag} {handler}=&#119;indow.ran=1>",
 )
 STRANGE = (
-    "script, iframe, object, embed, svg:not(.picture), style, link, base, video, math, template,"
-    " img, form"
+    "script, iframe, object, embed, svg:not(.picture, .icon, .chart), style, link, base, video,"
+    " math, template, img, form"
 )
 
 
@@ -80,7 +80,7 @@ def safe_links(page: Any) -> bool:
     """Whether all links in the page lead within it, or plainly to another page in another tab."""
     return bool(
         page.locator("main a").evaluate_all(
-            """all => all.every((each) => each.getAttribute("href").startsWith("#") || (
+            r"""all => all.every((each) => /^(#|\/(?!\/))/.test(each.getAttribute("href")) || (
                 /^(https?:|mailto:)/.test(each.href) && each.rel.includes("noopener")
                 && each.target === "_blank"))"""
         )

@@ -85,6 +85,7 @@ def test_the_list_of_tasks_is_live(page: Any, browser: Any, place: Place) -> Non
     other = browser.new_context(base_url=place.base).new_page()
     other.goto("/")
     start(other, folder, "hi from elsewhere")
+    page.goto("/tasks")
     tasks = page.get_by_role("list", name="Task list")
     expect(tasks.get_by_role("link", name="hi from elsewhere")).to_contain_text("idle")
     other.get_by_role("button", name="End task").click()
@@ -94,6 +95,8 @@ def test_the_list_of_tasks_is_live(page: Any, browser: Any, place: Place) -> Non
 
 def test_the_keyboard_alone_is_enough(page: Any, place: Place) -> None:
     (place.home / "keys").mkdir()
+    page.goto("/tasks")
+    expect(page.get_by_label("Folder")).to_be_visible()
     for _ in range(30):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.closest('label')?.textContent") == "Folder":
@@ -117,7 +120,7 @@ BODY = {
 def test_a_body_is_shown_in_another_form_with_its_losses(page: Any, place: Place) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     navigation = page.get_by_role("navigation")
-    views = ["Tasks", "Sessions", "Convert", "Requests"]
+    views = ["Overview", "Tasks", "Sessions", "Requests", "Convert"]
     assert navigation.get_by_role("link").all_inner_texts() == views
     navigation.get_by_role("link", name="Convert").click()
     page.get_by_label("Body").fill(json.dumps(BODY))
@@ -185,7 +188,7 @@ def test_a_telephone_shows_all_of_it(browser: Any, place: Place, scheme: str) ->
         page.get_by_role("navigation").get_by_role("link", name=view).click()
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, view
     back = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert (back == "rgb(252, 252, 250)") is (scheme == "light")
+    assert (back == "rgb(255, 255, 255)") is (scheme == "light")
     context.close()
 
 
@@ -210,7 +213,7 @@ def test_of_a_thousand_tasks_two_hundred_are_drawn_at_first(page: Any, place: Pl
     told = f"event: daemon.tasks.synchronized\ndata: {json.dumps({'tasks': tasks})}\n\n"
     events = f"{place.base}/events"
     page.route(events, lambda route: route.fulfill(body=told, content_type="text/event-stream"))
-    page.reload()
+    page.goto("/tasks")
     drawn = page.get_by_role("list", name="Task list").get_by_role("listitem")
     expect(drawn).to_have_count(200)
     page.get_by_role("button", name="800 more").click()

@@ -46,13 +46,40 @@ def test_no_code_runs_but_the_files_of_the_page(tmp_path: Path) -> None:
         assert policy["frame-ancestors"] == policy["base-uri"] == "'none'"
         assert policy["require-trusted-types-for"] == "'script'"
         assert not re.search(r"<script(?![^>]* src=)|<style|\son\w+=|\sstyle=|javascript:", text)
-        asked = re.findall(r'(?:src|href)="(/[^"]*)"', text)
-        assert len(asked) == 3
+        asked = re.findall(r'<(?:link|script|img)[^>]* (?:src|href)="(/[^"]*)"', text)
+        assert len(asked) >= 5
         for path in (*asked, *[f"/page/{name}" for name in contents() if name != INDEX]):
             status, _, told = await gateway.ask("GET", path)
             assert status == 200, path
             assert told["x-content-type-options"] == "nosniff"
             assert told["cache-control"] == "no-store"
+
+    run(tmp_path, work)
+
+
+def test_an_address_is_the_page_in_a_browser_and_json_for_programs(tmp_path: Path) -> None:
+    async def work(gateway: Served) -> None:
+        shared = ("/convert", "/sessions", "/sessions/x", "/requests", "/requests/x", "/tasks")
+        for path in (*shared, "/tasks/x", "/playground"):
+            status, text, headers = await gateway.ask("GET", path, headers=BROWSER)
+            assert (status, headers["vary"]) == (200, "accept"), path
+            assert text.startswith("<!doctype html>")
+            _, found, headers = await gateway.ask("GET", path)
+            assert headers["content-type"] == "application/json", path
+            assert isinstance(found, dict)
+        status, _, headers = await gateway.ask(
+            "GET", "/task/x", headers=BROWSER, allow_redirects=False
+        )
+        assert (status, headers["location"]) == (307, "/tasks/x")
+        status, text, headers = await gateway.ask("GET", "/nothing/here", headers=BROWSER)
+        assert (status, text[:15]) == (404, "<!doctype html>")
+        assert (await gateway.ask("GET", "/nothing/here"))[0] == 404
+        assert (await gateway.ask("GET", "/v1/sessions", headers=BROWSER))[1] == {
+            "sessions": [],
+            "has_more": False,
+        }
+        _, _, headers = await gateway.ask("GET", "/favicon.ico")
+        assert headers["content-type"] == "image/svg+xml"
 
     run(tmp_path, work)
 
@@ -77,7 +104,8 @@ def test_the_page_is_there_without_a_key_and_what_it_shows_is_not(tmp_path: Path
         assert (await gateway.ask("GET", "/", headers=BROWSER))[0] == 200
         assert (await gateway.ask("GET", "/page/app.js"))[0] == 200
         for path in ("/convert", "/tasks", "/sessions"):
-            assert (await gateway.ask("GET", path, headers=BROWSER))[0] == 401
+            assert (await gateway.ask("GET", path, headers=BROWSER))[0] == 200  # the page, empty
+            assert (await gateway.ask("GET", path))[0] == 401
             assert (await gateway.ask("GET", path, token=token))[0] == 200
 
     run(tmp_path, work)

@@ -54,7 +54,7 @@ Handler = Callable[["Service", Request, Principal], Awaitable[Response]]
 
 class Row(NamedTuple):
     """One path. `both`: it is there with `/v1` before it, too. `dialect`: its errors are in the
-    words of a provider's dialect."""
+    words of a provider's dialect. `page`: browsers get the page there."""
 
     method: str
     path: str
@@ -62,6 +62,7 @@ class Row(NamedTuple):
     open: bool = False
     both: bool = False
     dialect: bool = False
+    page: bool = False
 
 
 ROWS: tuple[Row, ...] = (
@@ -72,13 +73,13 @@ ROWS: tuple[Row, ...] = (
     Row("GET", "/openapi.json", own.api_document, open=True),
     Row("GET", "/metrics", own.metrics),
     Row("GET", "/losses/{id}", own.losses, both=True),
-    Row("GET", "/requests", requests_api.listing, both=True),
-    Row("GET", "/requests/{id}", requests_api.show, both=True),
+    Row("GET", "/requests", requests_api.listing, both=True, page=True),
+    Row("GET", "/requests/{id}", requests_api.show, both=True, page=True),
     Row("GET", "/keys", requests_api.keys, both=True),
     Row("GET", "/server/version", own.version, both=True),
     Row("GET", "/routing/policy", own.policy, both=True),
     Row("POST", "/routing/check", own.check_rules, both=True),
-    Row("GET", "/convert", page.formats_known, both=True),
+    Row("GET", "/convert", page.formats_known, both=True, page=True),
     Row("POST", "/convert", page.convert_body, both=True),
     Row("GET", "/models", own.models, dialect=True),
     Row("GET", "/v1/models", own.models, dialect=True),
@@ -117,8 +118,8 @@ ROWS: tuple[Row, ...] = (
     Row("GET", "/compactions/{id}", compactions.show, both=True),
     Row("GET", "/search", sessions_api.search, both=True),
     Row("POST", "/sessions", sessions_api.create, both=True),
-    Row("GET", "/sessions", sessions_api.listing, both=True),
-    Row("GET", "/sessions/{id}", sessions_api.show, both=True),
+    Row("GET", "/sessions", sessions_api.listing, both=True, page=True),
+    Row("GET", "/sessions/{id}", sessions_api.show, both=True, page=True),
     Row("PATCH", "/sessions/{id}", sessions_api.change, both=True),
     Row("DELETE", "/sessions/{id}", sessions_api.remove, both=True),
     Row("POST", "/sessions/{id}/turns", sessions_api.turn, both=True),
@@ -130,11 +131,11 @@ ROWS: tuple[Row, ...] = (
     Row("POST", "/sessions/{id}/export", page.export, both=True),
     Row("GET", "/sessions/{id}/events", sessions_api.events, both=True),
     Row("POST", "/task", tasks_api.create, both=True),
-    Row("GET", "/tasks", tasks_api.listing, both=True),
+    Row("GET", "/tasks", tasks_api.listing, both=True, page=True),
     Row("GET", "/events", tasks_api.events_of_all, both=True),
     Row("GET", "/queued_messages", tasks_api.queues, both=True),
     Row("GET", "/queued-messages", tasks_api.queues, both=True),
-    Row("GET", "/task/{id}", tasks_api.show, both=True),
+    Row("GET", "/task/{id}", tasks_api.show, both=True, page=True),
     Row("DELETE", "/task/{id}", tasks_api.end, both=True),
     Row("GET", "/task/{id}/status", tasks_api.status, both=True),
     Row("POST", "/task/{id}/message", tasks_api.message, both=True),
@@ -153,8 +154,8 @@ def rows() -> list[Row]:
     sessions = [row for row in ROWS if row.path.startswith("/sessions")]
     return [
         *ROWS,
-        *[row._replace(path=f"/v1{row.path}") for row in ROWS if row.both],
-        *[row._replace(path=f"/il{row.path}") for row in sessions],
+        *[row._replace(path=f"/v1{row.path}", page=False) for row in ROWS if row.both],
+        *[row._replace(path=f"/il{row.path}", page=False) for row in sessions],
     ]
 
 
@@ -172,6 +173,8 @@ def _endpoint(service: Service, row: Row) -> Callable[[Request], Awaitable[Respo
     async def endpoint(request: Request) -> Response:
         try:
             principal = ANONYMOUS
+            if row.page and page.wants_page(request):
+                return page.shared_place(row.path, request)
             if not row.open:
                 principal = await principal_of(service.gateway.keys, request)
             return await _held(service.gateway.open_requests, row, request, principal, service)
@@ -247,6 +250,8 @@ def _error_response(row: Row, request: Request, error: ApiError) -> Response:
 
 async def _not_here(request: Request, error: Exception) -> Response:
     """No such path, or not with this method."""
+    if request.method == "GET" and page.wants_page(request):
+        return page.page(404)
     status = error.status_code if isinstance(error, HTTPException) else 404
     code = "method_not_allowed" if status == 405 else "not_found"
     text = "method not allowed for this endpoint" if status == 405 else "no such endpoint"
