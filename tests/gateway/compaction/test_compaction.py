@@ -17,6 +17,7 @@ import openai
 import pytest
 
 import interlingua as il
+from interlingua.adapt.history.compacted import pack
 from interlingua.gateway.settings import Limits, RouteSettings
 from interlingua.model.events import MessageComplete
 from tests.agents.chat.provider import DIALECTS
@@ -246,11 +247,12 @@ async def test_openai_compacts_for_a_client_of_anthropic(tmp_path: Path, stream:
                     answer: Any = await events.get_final_message()
             else:
                 answer = await ai.beta.messages.create(**both)
-            (sent,) = provider.requests
+            sent, summing = provider.requests
             management = [{"type": "compaction", "compact_threshold": 200}]
             assert sent["context_management"] == management
+            assert "context_management" not in summing
             assert [block.type for block in answer.content] == ["compaction", "text"]
-            assert "encrypted; only OpenAI" in answer.content[0].content
+            assert seen(answer.content[0].content) == FACTS[:4]
             content = [block.to_dict() for block in answer.content]
             messages += [{"role": "assistant", "content": content}, *asks("And now?")]
             await ai.beta.messages.create(**ask, messages=messages)
@@ -263,9 +265,49 @@ async def test_openai_compacts_for_a_client_of_anthropic(tmp_path: Path, stream:
             assert "encrypted" not in str(moved)
             assert all(fact in str(moved) for fact in FACTS[:4])
             assert int(raw.headers["x-interlingua-losses"]) > 0
-            content[0]["encrypted_content"] += "!"
-            with pytest.raises(anthropic.BadRequestError, match="cannot be opened"):
-                await ai.beta.messages.create(**ask, messages=messages)
+            await here.stored()
+            _, log, _ = await here.ask("GET", "/requests")
+            assert [row["action"] for row in log["requests"]].count("summarize") == 1
+
+
+@asynchronous
+async def test_history_that_openai_encrypted_is_bound_to_its_key(tmp_path: Path) -> None:
+    one, other = [key(tmp_path, name, keep_content=True).token for name in ("one", "other")]
+    edit: Any = {"type": "compact_20260112", "trigger": {"type": "input_tokens", "value": 200}}
+    ask: Any = {"model": OPENAI, "max_tokens": 100}
+    with Native() as provider:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as here, claude(here, one) as ai:
+            both = {**ask, "context_management": {"edits": [edit]}}
+            answer = await ai.beta.messages.create(**both, messages=[*said(), *asks("What now?")])
+            block = answer.content[0].to_dict()
+            item = provider.item
+
+            async def code(token: str, at: Served, **changes: Any) -> str:
+                messages: Any = [{"role": "assistant", "content": [{**block, **changes}]}]
+                asked = {**ask, "messages": [*messages, *asks("And now?")]}
+                async with claude(at, token) as client:
+                    with pytest.raises(anthropic.BadRequestError) as error:
+                        await client.beta.messages.create(**asked)
+                return str(error.value.body["error"]["details"]["error_code"])  # type: ignore[index]
+
+            sealed = block["encrypted_content"]
+            assert await code(other, here) == "compaction_signature_invalid"
+            for place in range(0, len(sealed), len(sealed) // 20):
+                flipped = "B" if sealed[place] != "B" else "C"
+                changed = sealed[:place] + flipped + sealed[place + 1 :]
+                invalid = await code(one, here, encrypted_content=changed)
+                assert invalid == "compaction_signature_invalid"
+            own = il.CompactionBlock(data=item["encrypted_content"], raw={"openai-responses": item})
+            unbound = pack(own, "openai-responses").data
+            assert await code(one, here, encrypted_content=unbound) == invalid
+            assert await code(one, here, content="Other.") == "compaction_content_mismatch"
+        home = tmp_path / "elsewhere"
+        home.mkdir()
+        provider.configure(home)
+        token = key(home).token
+        async with served(home) as there:
+            assert await code(token, there) == "compaction_signature_invalid"
 
 
 @asynchronous

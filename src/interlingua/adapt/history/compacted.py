@@ -39,6 +39,14 @@ def unpack(data: str | None) -> Packed | None:
         return None
 
 
+def summarized(data: str, text: str) -> str:
+    """Packed history with a summary for those who cannot read the rest."""
+    packed = unpack(data)
+    if packed is None:
+        return data
+    return pack(packed.block.replace(text=text), packed.issuer).data or data
+
+
 def is_from(block: CompactionBlock, dialect: str) -> bool:
     """Whether it is packed history of a service with this dialect."""
     packed = unpack(block.data)

@@ -394,7 +394,7 @@ class HistoryRewriter:
         if packed is not None:
             self.recorder.alias(packed.block, block)
             if packed.issuer == self.recipient.dialect.name:
-                return packed.block
+                return packed.block.replace(text=None)  # it reads the rest
             return compaction_as_text(packed.block, self.recorder)
         issued = block.signature or block.data or message.metadata.protocol or self.recipient.source
         if self.traits.compactions and issued and self.recipient.can_read(message, block):

@@ -3,11 +3,12 @@ its way, whole or as a stream."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
 
+from interlingua.adapt.history.compacted import PREFIX as PACKED
 from interlingua.dialects.framing import decoder
 from interlingua.gateway.compaction.forms import Ask, Wire
 from interlingua.gateway.shared.fronts import ANTHROPIC, RESPONSES, Send
@@ -122,18 +123,30 @@ def framed(events: Iterable[Wire]) -> bytes:
 # A compaction in front of an answer
 
 
+Sealer = Callable[[Wire], Awaitable[None]]
+"""Seals a block in which conversion has packed history that another service encrypted."""
+
+
 class PrefixedSend:
     """Sends an answer with a compaction before its content, if there is one, and changes of its
-    members. Headers wait for the body of an answer that is whole, whose length changes."""
+    members; packed history in it is sealed. Headers wait for the body of an answer that is whole,
+    whose length changes."""
 
     def __init__(
-        self, send: Send, dialect: str, shown: Wire | None, usage: Usage, changes: Mapping[str, Any]
+        self,
+        send: Send,
+        dialect: str,
+        shown: Wire | None,
+        usage: Usage,
+        changes: Mapping[str, Any],
+        seal: Sealer,
     ) -> None:
         self._send = send
         self._dialect = dialect
         self._shown = shown
         self._usage = usage
         self._changes = changes
+        self._seal = seal
         self._start: Any = None
         self._streams = False
         self._decoder = decoder(dialect)
@@ -151,7 +164,7 @@ class PrefixedSend:
             else:
                 self._start = message
         elif self._streams:
-            await self._send({**message, "body": self._frames(message)})
+            await self._send({**message, "body": await self._frames(message)})
         elif self._start is None:
             await self._send(message)
         else:
@@ -162,6 +175,7 @@ class PrefixedSend:
         if message.get("more_body"):
             return
         wire = _decode(bytes(self._body))
+        await self._seal_in(wire)
         body = _encode(self._in_message(wire) if self._is_anthropic else self._in_response(wire))
         headers = [pair for pair in self._start["headers"] if pair[0] != b"content-length"]
         headers.append((b"content-length", b"%d" % len(body)))
@@ -189,12 +203,25 @@ class PrefixedSend:
             wire["output"] = [self._shown, *wire["output"]]
         return {**wire, **self._changes}
 
-    def _frames(self, message: Any) -> bytes:
-        frames = self._decoder.feed(message["body"]) if message.get("body") else []
+    async def _seal_in(self, event: Wire) -> None:
+        if self._is_anthropic:
+            content = event.get("content")
+            places = [event.get("content_block"), event.get("delta")]
+            for block in [*places, *(content if isinstance(content, list) else ())]:
+                if isinstance(block, dict) and str(block.get("encrypted_content"))[:5] == PACKED:
+                    await self._seal(block)
+
+    async def _frames(self, message: Any) -> bytes:
+        body: bytes = message.get("body", b"")
+        if body[:1] == b":":
+            return body  # a sign of life
+        frames = self._decoder.feed(body) if body else []
         if not message.get("more_body"):
             frames += self._decoder.close()
-        events = [event for frame in frames for event in self._events(_decode(frame.data))]
-        return framed(events)
+        events = [_decode(frame.data) for frame in frames]
+        for event in events:
+            await self._seal_in(event)
+        return framed([each for event in events for each in self._events(event)])
 
     def _events(self, event: Wire) -> list[Wire]:
         if self._is_anthropic:

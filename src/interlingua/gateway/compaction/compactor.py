@@ -13,12 +13,13 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 from msgspec.structs import replace
 
-from interlingua.adapt.history.compacted import PREFIX as PACKED
+from interlingua.adapt.history.compacted import summarized
 from interlingua.client.targets import COMPACTING, Target
 from interlingua.dialects.front import Front
 from interlingua.gateway.compaction import answers
 from interlingua.gateway.compaction.clearing import cleared, note_edits
 from interlingua.gateway.compaction.forms import (
+    BEGINNING,
     COMPACT_EDIT,
     FORMS,
     INSTRUCTING,
@@ -33,7 +34,7 @@ from interlingua.gateway.compaction.forms import (
 )
 from interlingua.gateway.compaction.history import Compactions
 from interlingua.gateway.compaction.native import relay_compaction
-from interlingua.gateway.compaction.seal import PREFIX, Sealed, SealError
+from interlingua.gateway.compaction.seal import Sealed, SealError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.inbound import JSON, HttpAnswer, Inbound, parse_inbound, reserve
 from interlingua.gateway.relay.stream import error_frames
@@ -61,7 +62,7 @@ logger = logging.getLogger(__name__)
 MARK = b'"compaction'
 """In every body with a compaction or a trigger; not in texts, whose quotes are escaped."""
 _MEMBERS = frozenset({"compaction", "context_management"})
-_OURS = re.compile(rb'"(' + "|".join((PREFIX, OWN_ID, PACKED)).encode() + b")")
+_OURS = re.compile(f'"(?:{BEGINNING}|{OWN_ID})'.encode())
 HAS = {
     RESPONSES.dialect: frozenset({"openai", "azure"}),
     ANTHROPIC.dialect: frozenset({"anthropic", "azure", "bedrock", "vertex"}),
@@ -69,6 +70,8 @@ HAS = {
 """Providers that compact themselves, by the dialect in which they are asked to."""
 COMPACTED = b"x-interlingua-compacted"
 """The header that says how many entries of a conversation a summary has replaced."""
+COMPACTION = b"x-interlingua-compaction"
+"""The header with the id under which the full history is found."""
 _MOST_CALLS = 16
 """Calls for one summary: a conversation that is larger than the model's window is read in parts."""
 _HALVINGS = 3
@@ -221,10 +224,11 @@ class _Work:
         self._shown: Wire | None = None
         self._usage = Usage()
         self._replaced = 0
+        self._packed = False
         self._edits: list[Wire] = []
         self._applied: list[Wire] = []
-        self._sealed = ""
-        self._summary = ""
+        self._passes_on = False
+        self._id = ""
 
     # What the client brings back
 
@@ -241,10 +245,8 @@ class _Work:
             except SealError:
                 raise self._unopened() from None
 
-        if not self._form.is_intact(self._entries):
-            raise self._unopened()
         self._whole = self._entries
-        self._entries = self._form.opened(self._entries, opened).entries
+        self._entries, self._packed = self._form.opened(self._entries, opened)
         self._wire = self._form.with_entries(self._wire, self._entries)
 
     def _unopened(self) -> Refusal:
@@ -278,6 +280,7 @@ class _Work:
         """Leaves the compaction to the service behind, at the client's threshold."""
         trigger = {"type": "input_tokens", "value": ask.threshold}
         self._wire["context_management"] = {"edits": [{"type": COMPACT_EDIT, "trigger": trigger}]}
+        self._passes_on = True
 
     def as_native(self) -> Inbound:
         """The request for a service that compacts itself; history that another service encrypted
@@ -286,14 +289,14 @@ class _Work:
         last = self._form.entries(self.as_sent)[-1:]
         entries = [*self._entries, *[e for e in last if e.get("type") == "compaction_trigger"]]
         self._wire = self._form.with_entries({**self._wire, **asked}, entries)
-        packed = f'"{PACKED}'.encode() in self._inbound.body
-        return self.rewritten()._replace(ours=packed)
+        return self.rewritten()
 
     def rewritten(self) -> Inbound:
         inbound = self._inbound
         body = _encode(self._wire)
         match = inbound.match
         new = parse_inbound(self._gateway, self._exchange, match, body, inbound.headers)
+        new = new._replace(ours=True) if self._packed else new
         return new._replace(changes=self._changed()) if self._is_changed else new
 
     @property
@@ -409,8 +412,10 @@ class _Work:
         """Sends an answer with what was done to the conversation."""
         prefixed, headers = send, self._headers() if self._replaced else []
         dialect, changes = self._form.front.dialect, self._changes
-        if self._shown is not None or changes:
-            prefixed = answers.PrefixedSend(send, dialect, self._shown, self._usage, changes)
+        if self._shown is not None or changes or self._passes_on:
+            prefixed = answers.PrefixedSend(
+                send, dialect, self._shown, self._usage, changes, self._seal_packed
+            )
         if prefixed is send and not headers:
             return send
 
@@ -428,14 +433,32 @@ class _Work:
     ) -> None:
         """Makes what the client gets of a compaction; the full history is stored before that."""
         dialect, id = self._form.front.dialect, f"{OWN_ID}{self._gateway.ids.new()}"
+        self._id = id
         sealed = Sealed(id, dialect, summary.text, tail, replaces, summary.model)
         await self._compactions.keep(sealed, entries, self._principal)
         text = (await self._compactions.seal()).close(sealed, self._principal.tenant)
         self._shown = answers.shown_as(ask, dialect, id, summary.text, text)
         self._replaced = len(entries) - len(tail)
 
+    async def _seal_packed(self, block: Wire) -> None:
+        """The same for history that the service behind has encrypted, with a summary of ours that
+        the client, and models of other vendors, can read."""
+        try:
+            summary: Summary | None = await self._summarize(self._entries, None)
+        except (SummaryError, Refusal):
+            summary = None
+        packed, text = block["encrypted_content"], block["content"]
+        if summary is not None:
+            packed, text = summarized(packed, summary.text), summary.text
+        dialect, id = self._form.front.dialect, f"{OWN_ID}{self._gateway.ids.new()}"
+        sealed = Sealed(id, dialect, text, packed=packed)
+        await self._compactions.keep(sealed, self._entries, self._principal)
+        closed = (await self._compactions.seal()).close(sealed, self._principal.tenant)
+        block["content"], block["encrypted_content"] = text, closed
+
     def _headers(self) -> list[tuple[bytes, bytes]]:
-        return [(COMPACTED, b"%d" % self._replaced)]
+        id = [(COMPACTION, self._id.encode())] if self._id else []
+        return [(COMPACTED, b"%d" % self._replaced), *id]
 
     async def _summarize(self, entries: Sequence[Wire], instructions: str | None) -> Summary:
         """Asks the model, in several parts where the conversation is larger than its window."""
@@ -473,6 +496,7 @@ class _Work:
         match = Match(form.front, "generate", self._inbound.match.model, False)
         try:
             inbound = parse_inbound(gateway, exchange, match, _encode(wire), self._inbound.headers)
+            inbound = inbound._replace(ours=self._packed)
             if self._principal.capped:
                 await reserve(gateway, exchange, inbound)
             answer = await relay(gateway, exchange, inbound)

@@ -3,11 +3,11 @@ together again: pure functions over JSON, one class for each vendor's API."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 from interlingua.adapt.history.compacted import PREFIX as PACKED
-from interlingua.adapt.history.compacted import unpack
 from interlingua.gateway.compaction.seal import PREFIX, Sealed
 from interlingua.gateway.shared.fronts import ANTHROPIC, CHAT, RESPONSES
 from interlingua.gateway.shared.state import Refusal
@@ -40,8 +40,8 @@ class Opened(NamedTuple):
     """A conversation in which no sealed text of ours is left."""
 
     entries: list[Wire]
-    found: int
-    """How many were opened."""
+    packed: bool = False
+    """Whether there is history in it that another service encrypted."""
 
 
 def refused(front: str, code: str, message: str, param: str | None = None) -> Refusal:
@@ -118,24 +118,18 @@ class ResponsesForm:
         new |= {"max_output_tokens": limit, "stream": False, "store": False}
         return self.with_entries(new, [*entries, self.message(prompt)])
 
-    def is_intact(self, entries: Sequence[Wire]) -> bool:
-        """Whether all history that another service encrypted is as it was packed."""
-        return True  # it is never packed for clients of this API
-
     def opened(self, entries: Sequence[Wire], open: Opener) -> Opened:
         out: list[Wire] = []
-        found = 0
         for entry in entries:
             sealed = entry.get("encrypted_content") if entry.get("type") == "compaction" else None
             if not is_ours(sealed, entry.get("id")):
                 out.append(entry)
                 continue
-            found += 1
             value = open(sealed or "")
             if value.replaces:
                 out = [each for each in out if each.get("role") in ("system", "developer")]
             out += [self.message(SUMMARY.format(value.summary)), *value.tail]
-        return Opened(out, found)
+        return Opened(out)
 
 
 class MessagesForm:
@@ -214,13 +208,9 @@ class MessagesForm:
         new |= {"max_tokens": limit, "stream": False}
         return self.with_entries(new, [*entries, self.message(prompt)])
 
-    def is_intact(self, entries: Sequence[Wire]) -> bool:
-        data = [block.get("encrypted_content") for entry in entries for block in _blocks(entry)]
-        return all(unpack(each) for each in data if str(each).startswith(PACKED))
-
     def opened(self, entries: Sequence[Wire], open: Opener) -> Opened:
         out: list[Wire] = []
-        found = signed = 0
+        signed, packed = 0, False
         for index, entry in enumerate(entries):
             rest: list[Wire] = []
             blocks = _blocks(entry)
@@ -235,15 +225,18 @@ class MessagesForm:
                 if block.get("signature") is not None:
                     signed += 1
                     self._require_first(entry, index, place, signed)
-                found += 1
                 value = open(sealed)
                 self._require_same(block, value)
+                if value.packed:
+                    packed = True
+                    rest.append({**block, "encrypted_content": value.packed})
+                    continue
                 if value.replaces:
                     out, rest = [each for each in out if each.get("role") == "system"], []
                 out += [self.message(SUMMARY.format(value.summary)), *value.tail]
             if rest:
                 out.append({**entry, "content": rest})
-        return Opened(out, found)
+        return Opened(out, packed)
 
     def _require_same(self, block: Wire, value: Sealed) -> None:
         if block.get("content") != value.summary:
@@ -300,11 +293,8 @@ class ChatForm:
         new |= {"max_completion_tokens": limit, "stream": False}
         return self.with_entries(new, [*entries, self.message(prompt)])
 
-    def is_intact(self, entries: Sequence[Wire]) -> bool:
-        return True
-
     def opened(self, entries: Sequence[Wire], open: Opener) -> Opened:
-        return Opened(list(entries), 0)
+        return Opened(list(entries))
 
 
 Form = ResponsesForm | MessagesForm | ChatForm
@@ -319,11 +309,22 @@ INSTRUCTING = frozenset({"system", "developer"})
 def is_ours(sealed: Any, id: Any = None) -> bool:
     """Whether a compaction item was made here, whatever became of it since."""
     made_here = isinstance(id, str) and id.startswith(OWN_ID)
-    return made_here or (isinstance(sealed, str) and sealed.startswith(PREFIX))
+    return made_here or (isinstance(sealed, str) and _BEGINS.match(sealed) is not None)
 
 
 OWN_ID = "cmp_il"
 """How the ids of our compactions begin."""
+
+
+def _nearly(text: str) -> list[str]:
+    """Patterns of a text in which one character may be changed."""
+    ends = [(re.escape(text[:at]), re.escape(text[at + 1 :])) for at in range(len(text))]
+    return [f"{before}.{behind}" for before, behind in ends]
+
+
+BEGINNING = "|".join([*_nearly(PREFIX), *_nearly(PACKED)])
+"""The pattern of how our sealed texts begin, one of which may have been changed."""
+_BEGINS = re.compile(BEGINNING)
 
 
 def edits_of(wire: Wire) -> list[Wire]:

@@ -33,6 +33,8 @@ class Sealed(msgspec.Struct, omit_defaults=True):
     """Whether it stands for everything before it; if not, what comes before it was preserved."""
     model: str = ""
     """Who wrote the summary."""
+    packed: str = ""
+    """History that another service encrypted, as conversion packed it."""
 
 
 class SealError(Exception):
