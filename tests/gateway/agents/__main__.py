@@ -52,6 +52,11 @@ async def agents(found: dict[str, str], home: Path, compactions: int) -> list[Ru
         least = min(compactions, 5)
         runs.append(await claude_code.session(found["CLAUDE"], home / "cc", compactions=least))
         report(runs[-1])
+        for refused in (False, True):
+            how = {"compactions": least, "refused": refused}
+            place = home / f"cc-{refused}"
+            runs.append(await claude_code.automatic(found["CLAUDE"], place, **how))  # type: ignore[arg-type]
+            report(runs[-1])
     return runs
 
 

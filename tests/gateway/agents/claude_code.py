@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.gateway.agents.codex import Run, tally
@@ -29,7 +30,28 @@ async def session(command: str, home: Path, *, compactions: int) -> Run:
             return await tally("claude code", here, code, model, output)
 
 
-async def _run(command: str, arguments: list[str], home: Path, base: str) -> tuple[int, bytes]:
+async def automatic(command: str, home: Path, *, compactions: int, refused: bool) -> Run:
+    """Compactions that it starts by itself: as the model says that the conversation fills the
+    window that it may use, or refuses it as too long."""
+    home.mkdir(parents=True)
+    window = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"}  # the least that it takes
+    title = f"claude code, {'after an error' if refused else 'automatic'}"
+    with Planting(rounds=2 * compactions, limit=95_000, refuses=refused) as model:
+        model.configure(home)
+        async with served(home) as here:
+            arguments = ["-p", "Plant the facts.", "--allowedTools", "Bash"]
+            more = None if refused else window
+            code, output = await _run(command, arguments, home, here.base, more)
+            run = await tally(title, here, code, model, output)
+            expected = [status for status in run.statuses if status == 200]
+            refusals = len(run.statuses) - len(expected)
+            good = run.summaries == compactions and refusals == model.refused
+            return run._replace(statuses=expected if good else run.statuses, code=code if good else 1)
+
+
+async def _run(
+    command: str, arguments: list[str], home: Path, base: str, more: Mapping[str, str] | None = None
+) -> tuple[int, bytes]:
     process = await asyncio.create_subprocess_exec(
         command,
         *arguments,
@@ -43,6 +65,7 @@ async def _run(command: str, arguments: list[str], home: Path, base: str) -> tup
             "ANTHROPIC_MODEL": OPENAI,
             "ANTHROPIC_DEFAULT_HAIKU_MODEL": OPENAI,
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            **(more or {}),
         },
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,

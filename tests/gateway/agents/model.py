@@ -3,9 +3,11 @@ which facts of a conversation it can still see."""
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import interlingua as il
@@ -20,21 +22,48 @@ def fact(number: int) -> str:
     return f"fact-{number}-{number * 7919 % 0xFFFFFF:06x}"
 
 
+def _sums_up(request: il.Request) -> bool:
+    last = request.messages[-1]
+    return last.role is il.Role.USER and any(mark in last.text for mark in SUMMARY_WORDS)
+
+
 class Planting(Upstream):
     """In each round it runs a command that prints the next fact. It says that the conversation is
-    long after every `every` rounds, so that the agent compacts, and stops after `rounds`."""
+    long after every `every` rounds, so that the agent compacts, or `refuses` it as too long; and stops
+    after `rounds`."""
 
-    def __init__(self, rounds: int, every: int = 2, limit: int = 50_000) -> None:
+    def __init__(
+        self, rounds: int, every: int = 2, limit: int = 50_000, refuses: bool = False
+    ) -> None:
         super().__init__()
         self.rounds = rounds
         self.every = every
         self.limit = limit
+        self.refuses = refuses
         self.planted = 0
         self.summaries = 0
+        self.refused = 0
         self.missing: list[str] = []
         """Facts that were planted and could not be seen later."""
         self._lock = threading.Lock()
         self._since = 0
+
+    def answer(self, handler: BaseHTTPRequestHandler, dialect: str, wire: dict[str, Any]) -> None:
+        with self._lock:
+            request = il.dialect(dialect).read_request(wire)
+            full = self.refuses and self._since >= self.every and not _sums_up(request)
+        if not full:
+            super().answer(handler, dialect, wire)
+            return
+        self.refused += 1
+        message = "Your input exceeds the context window of this model."
+        error = {"message": message, "code": "context_length_exceeded", "param": "input"}
+        body = json.dumps({"error": {**error, "type": "invalid_request_error"}}).encode()
+        handler.send_response(400)
+        handler.send_header("content-type", "application/json")
+        handler.send_header("content-length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
 
     def _events(self, words: str, request: il.Request) -> Iterator[Any]:
         with self._lock:
@@ -50,11 +79,9 @@ class Planting(Upstream):
     def _answer(self, request: il.Request) -> tuple[list[il.Block], il.StopReason, int]:
         text = il.dumps(request.messages).decode()
         seen = set(FACT.findall(text))
-        last = request.messages[-1]
-        if last.role is il.Role.USER and any(mark in last.text for mark in SUMMARY_WORDS):
+        if _sums_up(request):
             self.summaries += 1
-            self._since = 0
-            self._check(seen)
+            self._since = 0  # what the agent preserves beside the summary is not in this request
             return [il.TextBlock(f"Facts: {' '.join(sorted(seen))}.")], il.StopReason.END_TURN, 10
         shell = next(
             (t for t in request.tools if t.name in ("Bash", "exec_command", "shell")), None
@@ -70,7 +97,8 @@ class Planting(Upstream):
         self.planted += 1
         key = "command" if shell.name == "Bash" else "cmd"
         given: dict[str, Any] = {key: ["sh", "-c", command] if shell.name == "shell" else command}
-        tokens = self.limit * 2 if self._since >= self.every else 1000
+        long = self._since >= self.every and not self.refuses
+        tokens = self.limit * 2 if long else 1000
         call = il.ToolUseBlock(f"toolu_{len(self.requests)}", shell.name, given)
         return [call], il.StopReason.TOOL_USE, tokens
 

@@ -648,6 +648,43 @@ async def test_what_fills_the_window_is_compacted_or_moved(
                 assert ("Be brief." in str(provider.requests[-1])) is (front != "messages")
 
 
+@pytest.mark.parametrize("stream", [False, True])
+@asynchronous
+async def test_an_answer_that_is_cut_and_replaced_is_paid_for(tmp_path: Path, stream: bool) -> None:
+    history = [*said(8), *said(8), *said(8), *asks("What now?")]
+    routes = {
+        "short": RouteSettings(ANTHROPIC, overflow="compact"),
+        "large": RouteSettings(ANTHROPIC, overflow=OPENAI),
+    }
+    new = key(tmp_path, daily_cap_usd=Decimal(5), read_requests=True)
+    with Cut() as provider:
+        provider.configure(tmp_path)
+        settings = settings_in(tmp_path, routes=routes)
+        async with served(tmp_path, settings) as here, claude(here, new.token) as ai:
+            for name, expected in (("short", ANTHROPIC), ("large", OPENAI)):
+                ask: Any = {"model": name, "max_tokens": 100, "messages": history}
+                if stream:
+                    async with ai.beta.messages.stream(**ask) as events:
+                        await events.get_final_message()
+                else:
+                    await ai.beta.messages.create(**ask)
+                await here.stored()
+                _, log, _ = await here.ask("GET", "/requests", token=new.token)
+                cut, last = [each for each in log["requests"] if each["action"] != "summarize"][:2]
+                assert [last["action"], cut["action"]] == ["generate", "replaced"]
+                assert [last["model"], cut["model"]] == [expected, ANTHROPIC]
+                assert cut["usage"]["input_tokens"] == 9
+                assert last["usage"]["input_tokens"] == 100
+                assert cut["status"] == last["status"] == 200
+                for row in (last, cut):
+                    assert Decimal(row["usage"]["cost_usd"]) > 0
+            await here.stored()
+            _, log, _ = await here.ask("GET", "/requests", token=new.token)
+            spent = sum(Decimal(each["usage"]["cost_usd"]) for each in log["requests"])
+            _, keys, _ = await here.ask("GET", "/keys", token=new.token)
+            assert [Decimal(cap["spent_usd"]) for cap in keys["keys"][0]["caps"]] == [spent]
+
+
 @asynchronous
 async def test_an_answer_that_is_cut_is_better_than_none(tmp_path: Path) -> None:
     history = [*said(8), *said(8), *said(8), *asks("What now?")]

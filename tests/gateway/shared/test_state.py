@@ -48,7 +48,7 @@ def test_an_exchange_is_given_another_arrival_or_decision_in_few_places() -> Non
             names = {each.attr for each in targets if isinstance(each, ast.Attribute)}
             if names & {"arrival", "decision"}:
                 places.add(path.relative_to(HOME).as_posix())
-    relay = {f"relay/{name}.py" for name in ("app", "counting", "inbound", "sending")}
+    relay = {f"relay/{name}.py" for name in ("app", "counting", "inbound", "replaced", "sending")}
     own = {"compaction/compactor.py", "compaction/native.py", "sessions/metered_client.py"}
     trace = {"telemetry/places.py", "telemetry/trace.py"}
     assert places == relay | own | trace | {"responses/websocket.py"}

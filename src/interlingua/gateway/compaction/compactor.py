@@ -500,6 +500,9 @@ class _Work:
             if self._principal.capped:
                 await reserve(gateway, exchange, inbound)
             answer = await relay(gateway, exchange, inbound)
+            is_overflow = exchange.outcome.error is ErrorKind.CONTEXT_OVERFLOW
+            if answer.status == 200:
+                exchange.outcome.error = None  # a summary that was cut is paid for as it is
             if self._principal.capped:
                 await gateway.caps.settle(exchange)
         except Refusal as refusal:
@@ -512,7 +515,6 @@ class _Work:
             raise
         finally:
             gateway.trace.finished(exchange)
-        is_overflow = exchange.outcome.error is ErrorKind.CONTEXT_OVERFLOW
         return self._heard(answer, inbound, is_overflow)
 
     def _heard(self, answer: HttpAnswer, inbound: Inbound, is_overflow: bool) -> Summary:

@@ -328,6 +328,8 @@ class Caps:
     async def settle(self, exchange: Exchange) -> None:
         """What it did cost, once, whatever became of it. It is written when this returns, unless
         the store takes long."""
+        for earlier in exchange.outcome.replaced:
+            await self.settle(earlier)
         settle = self._settlement(exchange)
         if settle is not None:
             await self._batch.settle(settle, partial(self._tell_alerts, exchange.arrival.principal))
@@ -335,18 +337,19 @@ class Caps:
     def settle_soon(self, exchange: Exchange) -> None:
         """The same for who does not wait; it is written before anything is set aside for a request
         that comes later."""
+        for earlier in exchange.outcome.replaced:
+            self.settle_soon(earlier)
         settle = self._settlement(exchange)
         if settle is not None:
             self._batch.put(settle, partial(self._tell_alerts, exchange.arrival.principal))
 
     def _settlement(self, exchange: Exchange) -> Settle | None:
-        arrival, outcome = exchange.arrival, exchange.outcome
-        reservation = outcome.reservation
+        reservation = exchange.outcome.reservation
         if not isinstance(reservation, Reservation):
             return None
-        outcome.reservation = None
+        exchange.outcome.reservation = None
         cost, tokens = self._spent(exchange, reservation)
-        return Settle(arrival.id, cost, tokens, reservation.reserved.limits)
+        return Settle(reservation.reserved.id, cost, tokens, reservation.reserved.limits)
 
     def _spent(self, exchange: Exchange, reservation: Reservation) -> tuple[int, int]:
         """Picodollars and tokens. A request that failed before any output costs nothing. If it

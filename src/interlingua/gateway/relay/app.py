@@ -26,6 +26,7 @@ from interlingua.gateway.relay.inbound import (
     reserve,
     with_history,
 )
+from interlingua.gateway.relay.replaced import replacing, restore
 from interlingua.gateway.relay.stream import Line, Stream, error_frames, more, open_stream
 from interlingua.gateway.relay.whole import error_answer, relay
 from interlingua.gateway.settings import COMPACT
@@ -275,9 +276,14 @@ class App:
         outcome, preparation = exchange.outcome, self._preparation
         if preparation is None or outcome.error is not ErrorKind.CONTEXT_OVERFLOW:
             return None
+        is_paid = outcome.usage is not None  # an answer that was cut
+        if is_paid:
+            await replacing(self.gateway, exchange, inbound)
         shorter = await preparation.shorten(exchange, inbound, client)
         if shorter is not None:
             outcome.status, outcome.error = 0, None
+        elif is_paid:
+            restore(self.gateway, exchange)
         return shorter
 
     async def _stream(self, exchange: Exchange, inbound: Inbound, client: _Client) -> None:

@@ -42,7 +42,10 @@ def answer_headers(
     if report is not None:
         out.append((b"x-interlingua-losses", b"%d" % len(report.entries and report.losses)))
     if outcome.cost is not None:
-        out.append((b"x-interlingua-cost-usd", f"{outcome.cost:f}".encode()))
+        cost = outcome.cost
+        for earlier in outcome.replaced:
+            cost += earlier.outcome.cost or 0
+        out.append((b"x-interlingua-cost-usd", f"{cost:f}".encode()))
     if outcome.upstream_id is not None and _is_plain(outcome.upstream_id.encode()):
         out.append((b"x-interlingua-upstream-id", outcome.upstream_id.encode()))
     for name, value in upstream.items():

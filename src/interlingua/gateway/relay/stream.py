@@ -22,6 +22,7 @@ from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.pools import Pool
 from interlingua.gateway.relay.inbound import HttpAnswer, Inbound, note_owner
 from interlingua.gateway.relay.passthrough import BROKEN_OFF, ModelRenamer, Passthrough, TextCounter
+from interlingua.gateway.relay.replaced import replacing
 from interlingua.gateway.relay.sending import (
     CUT,
     asks_usage,
@@ -34,7 +35,7 @@ from interlingua.gateway.relay.sending import (
     try_targets,
 )
 from interlingua.gateway.relay.whole import echoed, fallback_id
-from interlingua.gateway.shared.fronts import Send, codec_of
+from interlingua.gateway.shared.fronts import Send, codec_of, recognizable
 from interlingua.gateway.shared.state import Arrival, Exchange, Outcome, Principal, Recall
 from interlingua.model.codec import dumps
 from interlingua.model.events import (
@@ -291,7 +292,7 @@ def error_frames(front: Front, error: ProviderError) -> bytes:
     """The end of a stream that cannot go on, in the client's dialect."""
     writer = codec_of(front.dialect).stream_writer()
     encode = encoder(front.dialect)
-    frames = [*writer.feed(StreamError(error)), *writer.close()]
+    frames = [*writer.feed(StreamError(recognizable(front, error))), *writer.close()]
     return b"".join([encode(frame) for frame in frames])
 
 
@@ -312,6 +313,10 @@ async def open_stream(
         outgoing = outgoing_of(exchange, inbound, prepared, opened.secrets)
         try:
             first = await _first(opened, outgoing, may_be_cut(inbound, prepared.target))
+            if first is None:
+                outgoing.note()
+                await replacing(gateway, exchange, inbound)
+                raise opened.refusal(CUT)
             if outgoing.error is not None:
                 exchange.outcome.error = outgoing.error.kind
             pool = inbound.route.pool
@@ -334,9 +339,9 @@ async def open_stream(
 
 async def _first(
     opened: OpenReply, outgoing: TranslatedStream | PassthroughStream, may_be_cut: bool
-) -> bytes:
-    """The first bytes for the client. An error that comes before all else is no stream, and nor is
-    one that is cut before its content."""
+) -> bytes | None:
+    """The first bytes for the client; None if the answer is cut before its content. An error that
+    comes before all else is no stream."""
     first = frames = b""
     while not first or (may_be_cut and not has_content(frames)):
         chunk = await opened.reply.chunk()
@@ -345,7 +350,7 @@ async def _first(
             raise opened.refusal(outgoing.error)
         frames += chunk if may_be_cut else b""
         if may_be_cut and is_cut(frames) and not has_content(frames):
-            raise opened.refusal(CUT)
+            return None
         if not chunk:
             break
     return first

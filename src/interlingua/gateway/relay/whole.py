@@ -16,6 +16,7 @@ from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.headers import ATTEMPTS, answer_headers
 from interlingua.gateway.relay.inbound import JSON, HttpAnswer, Inbound, note_owner, patched
 from interlingua.gateway.relay.passthrough import peek_usage
+from interlingua.gateway.relay.replaced import replacing, restore
 from interlingua.gateway.relay.sending import CUT, is_cut, may_be_cut, prepare, send, try_targets
 from interlingua.gateway.shared.fronts import STATUSES, codec_of, error_body, front_of
 from interlingua.gateway.shared.state import Arrival, Exchange, Recall
@@ -42,6 +43,8 @@ async def relay(gateway: Gateway, exchange: Exchange, inbound: Inbound) -> HttpA
         answer = await answer_of(gateway, exchange, inbound, opened, body, recall)
         if may_be_cut(inbound, prepared.target) and is_cut(body):
             cut.append(answer)
+            if inbound.route.settings.larger:
+                await replacing(gateway, exchange, inbound)
             raise opened.refusal(CUT)
         return answer
 
@@ -50,7 +53,10 @@ async def relay(gateway: Gateway, exchange: Exchange, inbound: Inbound) -> HttpA
     except CallError as error:
         if not cut:
             return error_answer(exchange, inbound, error, raw)
-        answer, exchange.outcome.error = cut[0], CUT.kind  # better than none
+        answer = cut[-1]  # better than none
+        if exchange.outcome.replaced:
+            restore(gateway, exchange)
+        exchange.outcome.error = CUT.kind
     outcome = exchange.outcome
     outcome.status = answer.status
     if len(outcome.tries) > 1:

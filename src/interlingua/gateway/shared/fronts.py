@@ -101,8 +101,23 @@ STATUSES: dict[ErrorKind, int] = {
 """The status for an error that came from upstream."""
 
 
+_OVERFLOW = "context_length_exceeded"
+_TOO_LONG = "prompt is too long"
+
+
+def recognizable(front: Front, error: ProviderError) -> ProviderError:
+    """The error in the words by which agents know that they have to compact."""
+    if error.kind is not ErrorKind.CONTEXT_OVERFLOW or error.raw:
+        return error
+    if front.dialect == ANTHROPIC.dialect:
+        is_known = _TOO_LONG in error.message.lower()
+        return error if is_known else error.replace(message=f"{_TOO_LONG}: {error.message}")
+    return error.replace(code=_OVERFLOW) if front in (CHAT, RESPONSES) else error
+
+
 def error_body(front: Front, error: ProviderError) -> bytes:
     """An error in the client's own dialect."""
+    error = recognizable(front, error)
     metadata = MessageMetadata(
         status=MessageStatus.ERROR, stop_reason=StopReason.ERROR, error_message=error.message
     )

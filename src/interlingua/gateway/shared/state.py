@@ -141,6 +141,8 @@ class Outcome(msgspec.Struct):
     """Its span, from the first call to a provider on, if spans are enabled."""
     leave_pool: Callable[[int], None] | None = None
     """Is called with the tokens used when the request is over, if a pool served it."""
+    replaced: list[Exchange] = []
+    """Attempts before this one that are paid for as well, each a request of its own in the log."""
 
     @property
     def attempts(self) -> int:

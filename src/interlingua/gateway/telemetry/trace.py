@@ -213,6 +213,8 @@ class Tracer:
         return passed_on if self.spans is None else self.spans.begun(exchange, passed_on)
 
     def finished(self, exchange: Exchange) -> None:
+        for earlier in exchange.outcome.replaced:
+            self.finished(earlier)
         report = exchange.decision.report
         has_losses = report is not None and bool(report.entries and report.losses)
         if self.losses is not None and has_losses:

@@ -1,0 +1,52 @@
+"""Answers that are paid for and that another attempt replaces: those that the model's window has
+cut, and streams that broke off and go on elsewhere."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from interlingua.client.answer import Attempt
+from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.relay.inbound import Inbound, reserve
+from interlingua.gateway.shared.state import Exchange, Outcome
+from interlingua.model.exchange import ErrorKind
+
+ACTION = "replaced"
+"""Such an attempt is a request of its own in the log."""
+
+
+async def replacing(
+    gateway: Gateway, exchange: Exchange, inbound: Inbound, error: ErrorKind | None = None
+) -> None:
+    """Makes the attempt so far a request of its own, with its model, its usage and its price, and
+    reserves what the next one may cost; `Refusal` where the caps do not allow another."""
+    arrival, outcome = exchange.arrival, exchange.outcome
+    own = Exchange(replace(arrival, id=f"req_{gateway.ids.new()}", action=ACTION))
+    reservation = None
+    if arrival.principal.capped:
+        await reserve(gateway, own, inbound)
+        reservation = own.outcome.reservation
+    label = "" if exchange.decision.target is None else exchange.decision.target.label
+    tries = (Attempt(label, error),)
+    own.decision = exchange.decision
+    own.outcome = replace(outcome, status=200, error=error, tries=tries, span=None, replaced=[])
+    own.outcome.leave_pool = None
+    _start(outcome, Outcome(reservation=reservation))
+    outcome.replaced.append(own)
+
+
+def restore(gateway: Gateway, exchange: Exchange) -> None:
+    """The last attempt is answered with after all, as nothing better came of the next one."""
+    outcome, last = exchange.outcome, exchange.outcome.replaced.pop()
+    unused = Exchange(last.arrival, last.decision, Outcome(reservation=outcome.reservation))
+    unused.outcome.fail(502, ErrorKind.OTHER)
+    if exchange.arrival.principal.capped:
+        gateway.caps.settle_soon(unused)
+    exchange.decision = last.decision
+    _start(outcome, last.outcome)
+
+
+def _start(outcome: Outcome, values: Outcome) -> None:
+    """What is measured of one attempt, in place: streams hold on to the outcome."""
+    for name in ("error", "usage", "cost", "stop_reason", "upstream_id", "heard", "reservation"):
+        setattr(outcome, name, getattr(values, name))
