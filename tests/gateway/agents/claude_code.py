@@ -46,7 +46,9 @@ async def automatic(command: str, home: Path, *, compactions: int, refused: bool
             expected = [status for status in run.statuses if status == 200]
             refusals = len(run.statuses) - len(expected)
             good = run.summaries == compactions and refusals == model.refused
-            return run._replace(statuses=expected if good else run.statuses, code=code if good else 1)
+            return run._replace(
+                statuses=expected if good else run.statuses, code=code if good else 1
+            )
 
 
 async def _run(
