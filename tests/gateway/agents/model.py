@@ -29,8 +29,8 @@ def _sums_up(request: il.Request) -> bool:
 
 class Planting(Upstream):
     """In each round it runs a command that prints the next fact. It says that the conversation is
-    long after every `every` rounds, so that the agent compacts, or `refuses` it as too long; and stops
-    after `rounds`."""
+    long after every `every` rounds, so that the agent compacts, or `refuses` it as too long; it
+    stops after `rounds`."""
 
     def __init__(
         self, rounds: int, every: int = 2, limit: int = 50_000, refuses: bool = False
