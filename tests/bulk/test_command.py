@@ -32,7 +32,7 @@ def test_losses_are_told_by_kind_and_bad_rows_by_their_file(tmp_path: Path) -> N
     assert done.exit_code == 1
     assert "4 rows, 1 unreadable, 3 losses" in done.stderr
     assert "dropped: 3" in done.stderr
-    assert "3 x warning: $.options.seed" in done.stderr
+    assert "3 x warning: $.seed: seed dropped" in done.stderr
     assert str(tmp_path / "o.parquet.bad.jsonl") in done.stderr
     told = json.loads(report.read_bytes())
     assert (told["rows"], told["bad"], told["losses"]) == (4, 1, {"dropped": 3})

@@ -27,7 +27,7 @@ def test_lines_give_the_target_format_a_line_each() -> None:
         wires = [json.loads(line) for line in done.stdout.splitlines()]
         assert [wire.get("type", "request") for wire in wires] == ["request", "request", "message"]
         assert "3 lines, 0 unreadable" in done.stderr
-        assert "1 x warning: $.options.seed" in done.stderr
+        assert "1 x warning: $.seed: seed dropped" in done.stderr
 
 
 def test_a_line_that_cannot_be_read_is_told_and_the_others_are_converted(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from interlingua.bulk import tally
 from interlingua.bulk.files import JSON, PARQUET, Part, suffix_of
 from interlingua.bulk.tally import Tally
 from interlingua.errors import InterlinguaError
-from interlingua.model.losses import Loss, loss_of
+from interlingua.model.losses import Loss, Report, loss_of
 from interlingua.model.reasons import because
 from interlingua.streams.packed import packed
 
@@ -253,14 +253,32 @@ def converted(row: Row, job: Job) -> Converted:
         )
         if batch is not None:
             batch.account(written.report)
-        if batch is not None or not job.places:
+        if batch is not None:
             written.report.source = None
+        elif not job.places:
+            _place_kinds(written.report, source)
     else:
         value, source = value_of(row, job)
         profile = _taken(job.model, job.target)
         written = formats.write(_request_of(value), job.target, source, job.model, profile)
         written.report.entries.extend(_unsupported(value))
     return Converted(written.json(), written.model, written.report.losses, written.report.notes)
+
+
+_PLACES: dict[tuple[str, str, str], tuple[str, ...]] = {}
+"""The places of the first loss of each kind, with `[*]` for each index."""
+
+
+def _place_kinds(report: Report, source: str) -> None:
+    """Gives losses the place of the first one of their kind: to find each takes too long."""
+    kinds = [(source, each.code, tally.pattern(each.path)) for each in report.entries]
+    if len(_PLACES) < tally.MOST and not all(map(_PLACES.__contains__, kinds)):
+        for kind, entry in zip(kinds, report.located(), strict=True):
+            _PLACES.setdefault(kind, tuple(map(tally.pattern, entry.at)))
+    report.source = None
+    for number, kind in enumerate(kinds):
+        if at := _PLACES.get(kind):
+            report.entries[number] = msgspec.structs.replace(report.entries[number], at=at)
 
 
 def value_of(row: Row, job: Job) -> tuple[Any, str]:

@@ -20,7 +20,12 @@ Tally = dict[str, int]
 def add(tally: Tally, losses: Iterable[Loss]) -> None:
     """Count losses; those that differ in the number of a message alone are one kind."""
     for loss in losses:
-        count(tally, _NUMBER.sub("[*]", str(loss)))
+        count(tally, pattern(str(loss)))
+
+
+def pattern(text: str) -> str:
+    """A text with `[*]` for each index in it."""
+    return _NUMBER.sub("[*]", text)
 
 
 def count(tally: Tally, kind: str, times: int = 1) -> None:
