@@ -118,7 +118,7 @@ def test_one_request_is_shown_with_its_losses_its_tries_and_its_trace(store: Sto
         "openai:gpt-5 · 429 · rate_limit",
         "anthropic:claude-sonnet-4-6 · ok · after 1.5 s · msg_1",
         "1 loss in anthropic",
-        "$.options.seed: dropped (warning)",
+        "warning: $.options.seed",
         "llm.call_completed · 2026-11-10 12:00:00 UTC",
         "latency_ms: 3",
     ):

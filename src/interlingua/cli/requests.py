@@ -305,6 +305,6 @@ def _show_report(report: dict[str, Any] | None, losses: int) -> None:
     words = f"{losses:,} {'loss' if losses == 1 else 'losses'}"
     say(words if report is None else cell(f"{words} in {report['target']}"), "bold")
     for loss in [] if report is None else report["losses"]:
-        what = " ".join(filter(None, [loss["kind"], loss.get("block_type")]))
-        say(cell(f"    {loss['path']}: {what} ({loss.get('severity', 'warning')})"))
+        where = ", ".join(loss.get("at", ())) or loss["path"]
+        say(cell(f"    {loss.get('severity', 'warning')}: {where}"))
         say(cell(f"        {loss['reason']}"), "dim")

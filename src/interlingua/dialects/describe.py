@@ -28,11 +28,12 @@ def page(dialect: Dialect) -> str:
         _traits(dialect.traits),
         "## Tables",
         *_tables(tables),
-        "## What can be said in it",
-        "`yes`: said as it is. `~`: said in a weaker or another form, or without the fields that "
-        "are named, with a report. "
-        "`no`: has no place, and is in the report.",
-        grid(["said", dialect.name], [[p.name, _mark(own_fate(p, dialect.name))] for p in PROBES]),
+        "## What is supported",
+        "`yes`: supported. `~`: sent in another form, or without the fields that are named. `no`: "
+        "not supported. The last two are always in the report.",
+        grid(
+            ["feature", dialect.name], [[p.name, _mark(own_fate(p, dialect.name))] for p in PROBES]
+        ),
     ]
     return "\n\n".join(parts) + "\n"
 

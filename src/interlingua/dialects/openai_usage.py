@@ -208,10 +208,10 @@ def _oddity(
     if min(prompt, output, *parts.values()) < 0:
         return "a count is negative"
     if parts.get(_CACHED, 0) + parts.get(_WRITTEN, 0) > prompt:
-        return "more of the prompt was cached than there is"
+        return "more cached tokens than prompt tokens"
     thought = parts.get("reasoning_tokens", 0)
     if thought > output and not (words.apart and total == prompt + output + thought):
-        return "more was reasoned than said"
+        return "more reasoning tokens than output tokens"
     return None
 
 

@@ -96,7 +96,7 @@ class _Builder:
         out, extras = [], {}
         for index, item in enumerate(plain):
             if self.is_stranger(hint, item):
-                self.warnings.append(f"{path}[{index}]: role unknown, message skipped")
+                self.warnings.append(f"{path}[{index}]: unknown role; message skipped")
                 continue
             value, more = self.any(get_args(hint)[0], item, f"{path}[{index}]")
             extras.update({_pointer(index, name): rest for name, rest in more.items()})
@@ -126,7 +126,7 @@ class _Builder:
             if self.strict or UnknownBlock not in structs or not _is_new_word(error):
                 raise
         del self.warnings[warnings:]
-        self.warnings.append(f"{path}: block with a word unknown, kept")
+        self.warnings.append(f"{path}: a block has an unknown word; stored unchanged")
         return UnknownBlock({KEY: plain}), {}
 
     def unknown_block(self, structs: list[type[Value]], plain: JsonObject, path: str) -> Value:
@@ -134,7 +134,7 @@ class _Builder:
         if self.strict or UnknownBlock not in structs or not isinstance(tag, str):
             known = ", ".join(str(each.__struct_config__.tag) for each in structs)
             raise ReadError(_WHAT, f"{path}.type", f"one of {known}", repr(tag))
-        self.warnings.append(f"{path}: block type {tag!r} unknown, kept")
+        self.warnings.append(f"{path}: block type {tag!r} unknown; stored unchanged")
         return UnknownBlock({KEY: plain})
 
     def fields(self, cls: type[Value], plain: JsonObject, path: str) -> tuple[Value, Extras]:
@@ -163,7 +163,7 @@ class _Builder:
     def keep(self, extras: Extras, name: str, item: Any, path: str) -> None:
         if self.strict:
             raise ReadError(_WHAT, path, "a known field", found(item))
-        self.warnings.append(f"{path}: kept as it is")
+        self.warnings.append(f"{path}: stored unchanged")
         extras[_key([], name)] = item
 
 

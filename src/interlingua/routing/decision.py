@@ -151,7 +151,7 @@ def show(decision: Decision | None) -> str:
         lines.append(
             f"{number}. {step.policy:<20}  {step.verdict:<14}{model}{reason}{sure}".rstrip()
         )
-    chosen = decision.chosen_model or f"none ({decision.reason or 'nobody could serve the turn'})"
+    chosen = decision.chosen_model or f"none ({decision.reason or 'no model can serve this turn'})"
     return "\n".join([f"Model of the last turn: {chosen}", *lines])
 
 

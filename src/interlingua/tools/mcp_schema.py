@@ -145,7 +145,7 @@ class _Adapter:
             values = [v for p in parts for v in ([p["const"]] if "const" in p else p["enum"])]
             if all(_words(part) <= {"type", "const", "enum"} for part in parts):
                 return {"enum": [v for i, v in enumerate(values) if not _among(v, values[:i])]}
-        self.changed(path, "a choice of several shapes; it is told in words only")
+        self.changed(path, "a choice of several shapes; described in words only")
         text = msgspec.json.encode(whole).decode()
         shown = text if len(text) <= MAX_WORDS else text[:MAX_WORDS] + "…"
         return {"description": f"One of: {shown}"}

@@ -78,7 +78,7 @@ def _fit_choice(fitter: Fitter, choice: ToolChoice) -> None:
     weaker = next((each for each in _WEAKER[kind] if each in known), "auto")
     fitter.change("tool_choice", ToolChoice("any" if weaker == "any" else "auto"))
     when = "" if field == "tools.choice" else " while it thinks"
-    left = "left to the model" if weaker == "auto" else f"said as {weaker}"
+    left = "left to the model" if weaker == "auto" else f"set to {weaker}"
     reason = because("tool_choice_weakened", kind=kind, when=when, left=left)
     fitter.lost("tool_choice", field, reason)
 

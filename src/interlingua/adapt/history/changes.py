@@ -43,7 +43,7 @@ class _Settling:
         self.traits = traits
         self.recorder = recorder
         self.moved: dict[str, Any] = {}
-        """The last of the settings that are said for the whole request."""
+        """The last of the settings that are applied to the whole request."""
         self.added: set[str] = set()
         """Tools that are not there from the start."""
         self.early: set[str] = set()
@@ -198,6 +198,6 @@ def _with_effort(reasoning: Reasoning | None, effort: Any) -> Reasoning:
 _REASONS = {
     "tools_added": "the tools are there from the start",
     "tools_removed": "the tools are not there from the start",
-    "effort": "said for the whole request",
-    "response_format": "said for the whole request",
+    "effort": "applied to the whole request",
+    "response_format": "applied to the whole request",
 }

@@ -97,7 +97,7 @@ FRONT = Front(
     unbounded={
         "mcp_servers": "MCP servers",
         "container": "a container",
-        "speed": "a dearer speed",
+        "speed": "a speed that costs more",
         "inference_geo": "a region that may cost more",
         "fallbacks": "models that the provider falls back to",
         "thread": "a conversation stored at the provider",

@@ -172,7 +172,7 @@ def failed(message: Message, error: ProviderError) -> Message:
 
 def without_reason(metadata: MessageMetadata) -> MessageMetadata:
     """What is known of a message that ended without a word why: it may be cut off."""
-    found = Diagnostic(NO_REASON, "the stream ended without a word why")
+    found = Diagnostic(NO_REASON, "the stream ended without a reason")
     return metadata.replace(
         stop_reason=StopReason.OTHER, diagnostics=(*metadata.diagnostics, found)
     )

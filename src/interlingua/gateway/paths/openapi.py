@@ -182,23 +182,21 @@ class Doc(NamedTuple):
 
 
 _INTERACTIONS = {
-    ("GET", ""): Doc("An interaction that was stored.", errors=(400, 404)),
+    ("GET", ""): Doc("A stored interaction.", errors=(400, 404)),
     ("DELETE", ""): Doc("Delete an interaction.", errors=(404,)),
-    ("POST", "/cancel"): Doc(
-        "Cancel an interaction, of which none goes on here.", errors=(400, 404)
-    ),
+    ("POST", "/cancel"): Doc("Cancel an interaction; stored ones are complete.", errors=(400, 404)),
 }
 DOCS: dict[tuple[str, str], Doc] = {
-    ("GET", "/"): Doc("That somebody is here; a page for who accepts HTML."),
-    ("GET", "/health/live"): Doc("Whether the process lives."),
-    ("GET", "/health/ready"): Doc("Whether requests may be sent.", errors=(503,)),
+    ("GET", "/"): Doc("The page for browsers; otherwise the name and version of the service."),
+    ("GET", "/health/live"): Doc("Liveness of the process."),
+    ("GET", "/health/ready"): Doc("Readiness for requests.", errors=(503,)),
     ("GET", "/health"): Doc("The same.", errors=(503,)),
     ("GET", "/openapi.json"): Doc("This document."),
-    ("GET", "/metrics"): Doc("Numbers for Prometheus.", kind="text/plain", errors=(404,)),
-    ("GET", "/losses/{id}"): Doc("What a request could not say.", errors=(404,)),
+    ("GET", "/metrics"): Doc("Metrics for Prometheus.", kind="text/plain", errors=(404,)),
+    ("GET", "/losses/{id}"): Doc("The losses and notes of one request.", errors=(404,)),
     ("GET", "/compactions/{id}"): Doc("A compaction and the history it replaced.", errors=(404,)),
     ("GET", "/requests"): Doc(
-        "What passed the gateway, the newest first; with `Accept: text/event-stream`, as it ends.",
+        "The request log, newest first; with `Accept: text/event-stream`, each request as it ends.",
         _REQUESTS,
         parameters=(
             _LIMIT,
@@ -214,25 +212,25 @@ DOCS: dict[tuple[str, str], Doc] = {
         live=True,
     ),
     ("GET", "/requests/{id}"): Doc(
-        "One request, with its tries, its report and its trace.", _ref("Request"), errors=(404,)
+        "One request with its attempts, losses and trace.", _ref("Request"), errors=(404,)
     ),
     ("GET", "/keys"): Doc(
-        "Keys that the caller may know of, with their caps; they are changed elsewhere.",
+        "The keys visible to the caller, with their caps.",
         _object("keys", {"keys": _list(_ref("Key"))}),
     ),
-    ("GET", "/server/version"): Doc("Versions of the program and of what it keeps."),
-    ("GET", "/routing/policy"): Doc("The rules in force."),
-    ("POST", "/routing/check"): Doc("Whether rules could be used.", body=Rules),
+    ("GET", "/server/version"): Doc("Versions of the program, its price table and its rules."),
+    ("GET", "/routing/policy"): Doc("The active routing rules."),
+    ("POST", "/routing/check"): Doc("Check routing rules without using them.", body=Rules),
     ("GET", "/convert"): Doc(
-        "The formats that bodies can be read and written in.",
+        "The formats that can be converted.",
         _object("formats", {"formats": _list(_TEXT)}),
     ),
     ("POST", "/convert"): Doc(
-        "A body of one provider in the form of another, with what that loses.",
+        "Convert a body to another format, with its losses.",
         _CONVERSION,
         body=NewConversion,
     ),
-    ("GET", "/models"): Doc("Models, with what they can do."),
+    ("GET", "/models"): Doc("Models with their capabilities."),
     ("GET", "/v1/models"): Doc("Models, as OpenAI or Anthropic list them.", errors=(400,)),
     ("GET", "/v1/models/{model:path}"): Doc("One model.", errors=(404,)),
     ("GET", "/v1beta/models"): Doc("Models, as Gemini lists them.", errors=(400,)),
@@ -240,12 +238,14 @@ DOCS: dict[tuple[str, str], Doc] = {
     ("GET", "/api/tags"): Doc("Models, as Ollama lists them."),
     ("GET", "/api/version"): Doc("The version of Ollama's API."),
     ("POST", "/api/show"): Doc("One model, as Ollama shows it.", body=ShownModel, errors=(404,)),
-    ("GET", "/v1/responses/{id}"): Doc("A response that was stored.", errors=(400, 404)),
+    ("GET", "/v1/responses/{id}"): Doc("A stored response.", errors=(400, 404)),
     ("DELETE", "/v1/responses/{id}"): Doc("Delete a response.", errors=(404,)),
     ("POST", "/v1/responses/{id}/cancel"): Doc(
         "Cancel a response in the background.", errors=(400, 404)
     ),
-    ("GET", "/v1/responses/{id}/input_items"): Doc("What it was made from.", errors=(400, 404)),
+    ("GET", "/v1/responses/{id}/input_items"): Doc(
+        "The input items of a response.", errors=(400, 404)
+    ),
     ("POST", "/v1/conversations"): Doc("Create a conversation.", errors=(400, 413)),
     ("GET", "/v1/conversations/{id}"): Doc("A conversation.", errors=(404,)),
     ("POST", "/v1/conversations/{id}"): Doc("Change its metadata.", errors=(400, 404, 413)),
@@ -260,7 +260,7 @@ DOCS: dict[tuple[str, str], Doc] = {
         for (method, rest), doc in _INTERACTIONS.items()
     },
     ("POST", "/sessions"): Doc(
-        "Make a session.", _ref("Session"), 201, NewSession, errors=(403, 503)
+        "Create a session.", _ref("Session"), 201, NewSession, errors=(403, 503)
     ),
     ("GET", "/sessions"): Doc(
         "The caller's sessions, the last changed first.",
@@ -292,12 +292,12 @@ DOCS: dict[tuple[str, str], Doc] = {
         errors=(400, 404),
     ),
     ("POST", "/sessions/{id}/turns"): Doc(
-        "Begin a turn, which goes on in the background.",
+        "Start a turn, which runs in the background.",
         status=202,
         body=NewTurn,
         errors=(403, 404, 409, 429, 503),
     ),
-    ("POST", "/sessions/{id}/cancel"): Doc("Stop the turn under way.", status=202, errors=(404,)),
+    ("POST", "/sessions/{id}/cancel"): Doc("Cancel the current turn.", status=202, errors=(404,)),
     ("POST", "/sessions/{id}/rating"): Doc(
         "Rate an answer `up` or `down`: the one named, or the last.", body=NewRating, errors=(404,)
     ),
@@ -311,20 +311,20 @@ DOCS: dict[tuple[str, str], Doc] = {
         "Tokens and cost by model, what caching saved, changes of model, branches.", errors=(404,)
     ),
     ("POST", "/sessions/{id}/redaction"): Doc(
-        "What redaction would take out of a session, and where.",
+        "Preview of what redaction would remove from a session.",
         _object("findings", {"findings": _list(_ANY)}),
         body=NewRedaction,
         errors=(404,),
     ),
     ("POST", "/sessions/{id}/export"): Doc(
-        "A session as one file: HTML, Markdown or JSON Lines, redacted unless that is not wanted.",
+        "A session as one file: HTML, Markdown or JSON Lines; redacted by default.",
         _TEXT,
         body=NewExport,
         errors=(404,),
         kind="text/html",
     ),
     ("GET", "/sessions/{id}/events"): Doc(
-        "The trace; with `Accept: text/event-stream`, as it happens.",
+        "The events of a session; with `Accept: text/event-stream`, live.",
         _page("events", _ANY),
         parameters=(
             _AFTER,
@@ -336,7 +336,7 @@ DOCS: dict[tuple[str, str], Doc] = {
         errors=(400, 404, 410),
     ),
     ("POST", "/task"): Doc(
-        "Make a task in a folder, and give it a first message.",
+        "Create a task in a folder, with a first message.",
         _ONE_TASK,
         201,
         NewTask,
@@ -344,14 +344,14 @@ DOCS: dict[tuple[str, str], Doc] = {
         there=_ONE_TASK,
     ),
     ("GET", "/tasks"): Doc(
-        "The caller's tasks that live, the newest first; with `ended=true` a page of all.",
+        "The caller's open tasks, newest first; with `ended=true` a page of all.",
         _TASKS,
         parameters=(_query("ended", _FLAG), _LONG_LIMIT, _query("before", _TEXT)),
         errors=(400,),
     ),
-    ("GET", "/events"): Doc("The caller's tasks, and each as it changes.", _TASKS, errors=(400,)),
+    ("GET", "/events"): Doc("The caller's tasks, live.", _TASKS, errors=(400,)),
     ("GET", "/queued_messages"): Doc(
-        "What waits in the caller's tasks.",
+        "Open confirmations of the caller's tasks.",
         _list(_ref("Queued")),
         parameters=(_query("task", _TEXT),),
         errors=(404,),
@@ -359,39 +359,41 @@ DOCS: dict[tuple[str, str], Doc] = {
     ("GET", "/queued-messages"): Doc(
         "The same.", _list(_ref("Queued")), parameters=(_query("task", _TEXT),), errors=(404,)
     ),
-    ("GET", "/task/{id}"): Doc("One task, with what waits.", _ONE_TASK, errors=(404,)),
+    ("GET", "/task/{id}"): Doc(
+        "One task with its queue and open confirmations.", _ONE_TASK, errors=(404,)
+    ),
     ("DELETE", "/task/{id}"): Doc(
         "End a task; with `purge=true` delete all of it.",
         parameters=(_query("purge", _FLAG),),
         errors=(400, 404),
     ),
-    ("GET", "/task/{id}/status"): Doc("Whether it runs.", errors=(404,)),
+    ("GET", "/task/{id}/status"): Doc("The status of a task.", errors=(404,)),
     ("POST", "/task/{id}/message"): Doc(
-        "Give a task a message: it is taken up at once, or waits.",
+        "Send a message to a task; it waits in the queue while the task runs.",
         body=NewMessage,
         errors=(403, 404, 409, 429, 503),
     ),
     ("DELETE", "/task/{id}/message/{message}"): Doc(
-        "Take back a message that waits.", _ref("Queued"), errors=(404,)
+        "Remove a message from the queue.", _ref("Queued"), errors=(404,)
     ),
     ("POST", "/task/{id}/cancel"): Doc(
-        "Stop the run, and empty the queue.",
+        "Stop the task and empty its queue.",
         _object("pending_messages", {"pending_messages": _list(_ref("Queued"))}),
         errors=(404,),
     ),
     ("POST", "/task/{id}/resume"): Doc(
-        "Go on where the last run broke off.", _ONE_TASK, 202, errors=(403, 404, 409, 429, 503)
+        "Resume an interrupted run.", _ONE_TASK, 202, errors=(403, 404, 409, 429, 503)
     ),
     ("GET", "/task/{id}/confirmations"): Doc(
-        "Which calls wait for a yes.",
+        "Tool calls that wait for confirmation.",
         _object("confirmations", {"confirmations": _list(_ref("Confirmation"))}),
         errors=(404,),
     ),
     ("POST", "/task/{id}/confirmations"): Doc(
-        "Say yes or no to a call.", _ref("Confirmation"), body=NewAnswer, errors=(404, 409)
+        "Allow or refuse a tool call.", _ref("Confirmation"), body=NewAnswer, errors=(404, 409)
     ),
     ("GET", "/task/{id}/events"): Doc(
-        "What happens in a task, as SSE; a page of it for who accepts JSON alone.",
+        "The events of a task as SSE; with `Accept: application/json`, a page of them.",
         _page("events", _ANY),
         parameters=(
             _AFTER,

@@ -380,7 +380,9 @@ class TaskRuns:
             if message_id is not None:
                 await self.store.withdraw_task(id, holder, message_id)
             else:
-                why = error if isinstance(error, Exception) else InterlinguaError("it was given up")
+                why = (
+                    error if isinstance(error, Exception) else InterlinguaError("it was abandoned")
+                )
                 telling = TaskUpdate(holder, [events.failed(*error_words(why))])
                 await self.store.finish_task(id, telling, events.queued, anyway=True)
         self.changed(id)

@@ -51,7 +51,7 @@ class _Conversations:
 
     def __init__(self, figures: Figures, registry: CollectorRegistry) -> None:
         self._figures, self._counted = figures, Figures()
-        described = "Conversations, by what was remembered of them"
+        described = "Incremental conversions by result"
         self._counter = Counter(
             "interlingua_conversations", described, ("outcome",), registry=registry
         )
@@ -78,26 +78,29 @@ class Metrics:
         counter = partial(Counter, registry=registry)
         seconds = partial(Histogram, labelnames=by, registry=registry, buckets=SECONDS)
         self.requests = counter(
-            "interlingua_requests", "Requests, by how they ended", ("front", "target", "status")
+            "interlingua_requests", "Requests by outcome", ("front", "target", "status")
         )
         self.seconds = seconds(
-            "interlingua_request_seconds", "From a request to the last byte of its answer"
+            "interlingua_request_seconds", "Seconds until the last byte of the answer"
         )
         self.first_byte = seconds(
-            "interlingua_first_byte_seconds", "From a request to the first byte of a stream"
+            "interlingua_first_byte_seconds",
+            "Seconds until the first byte of a stream",
         )
         self.tokens = counter(
-            "interlingua_tokens", "Tokens, as providers count them", ("target", "kind")
+            "interlingua_tokens", "Tokens as reported by providers", ("target", "kind")
         )
         self.cost = counter(
-            "interlingua_cost_usd", "US dollars, where the price is known", ("target",)
+            "interlingua_cost_usd", "Cost in US dollars where the price is known", ("target",)
         )
-        self.losses = counter("interlingua_losses", "Things lost in translation", by)
+        self.losses = counter("interlingua_losses", "Losses in conversions", by)
         self.repairs = counter(
-            "interlingua_repairs", "Requests sent without what their model refuses", ("provider",)
+            "interlingua_repairs",
+            "Requests resent without what was rejected",
+            ("provider",),
         )
         self.upstream_errors = counter(
-            "interlingua_upstream_errors", "Failures of providers", ("provider", "kind")
+            "interlingua_upstream_errors", "Failed calls to providers", ("provider", "kind")
         )
         self.trace_dropped = counter(
             "interlingua_trace_dropped", "Rows dropped because the queue was full"
