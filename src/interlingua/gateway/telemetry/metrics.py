@@ -84,8 +84,7 @@ class Metrics:
             "interlingua_request_seconds", "Seconds until the last byte of the answer"
         )
         self.first_byte = seconds(
-            "interlingua_first_byte_seconds",
-            "Seconds until the first byte of a stream",
+            "interlingua_first_byte_seconds", "Seconds until the first byte of a stream"
         )
         self.tokens = counter(
             "interlingua_tokens", "Tokens as reported by providers", ("target", "kind")
@@ -95,9 +94,7 @@ class Metrics:
         )
         self.losses = counter("interlingua_losses", "Losses in conversions", by)
         self.repairs = counter(
-            "interlingua_repairs",
-            "Requests resent without what was rejected",
-            ("provider",),
+            "interlingua_repairs", "Requests resent without what was rejected", ("provider",)
         )
         self.upstream_errors = counter(
             "interlingua_upstream_errors", "Failed calls to providers", ("provider", "kind")
