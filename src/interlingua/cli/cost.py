@@ -23,7 +23,7 @@ from interlingua.cli.options import (
     until_option,
 )
 from interlingua.cli.resume import cost_of_answer, known_format
-from interlingua.cli.stores import Saver, all_sessions, answers, opened, usages
+from interlingua.cli.stores import Saver, all_messages, all_sessions, answers, opened, usages
 from interlingua.cli.terminal import (
     Column,
     cell,
@@ -40,10 +40,12 @@ from interlingua.costs.history import Key, Repriced, SpendGroup, cost_by, repric
 from interlingua.costs.table import own_table
 from interlingua.model.human import places_of
 from interlingua.model.message import Message, Role
-from interlingua.model.metadata import MessageMetadata
+from interlingua.model.metadata import MessageMetadata, Usage
 from interlingua.store.requests import RequestFilter
+from interlingua.transcripts.transcript import name_of
 
 if TYPE_CHECKING:
+    from interlingua.cli.cost_as import Selection
     from interlingua.costs.table import PriceTable
     from interlingua.store.base import Store
     from interlingua.transcripts import Skipped
@@ -52,13 +54,26 @@ if TYPE_CHECKING:
 
 NOBODY = "(none)"
 HELP = """What was spent, by session, model, day, user, team or key: in sessions, by tasks, and by
-clients of the gateway."""
+clients of the gateway. WHAT is a file or folder with sessions of agents, the id of a session in the
+store, or a session as `transcripts list` names it."""
 
 
 @click.command("cost", help=HELP)
-@click.argument("files", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@click.argument("what", nargs=-1)
 @click.option(
     "--transcripts", is_flag=True, help="Count the sessions of all agents on this machine."
+)
+@click.option(
+    "--as",
+    "models",
+    metavar="MODEL,…",
+    multiple=True,
+    help="What the sessions would have cost on these models.",
+)
+@click.option(
+    "--picture",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="With --as: a file for the costs as bars (SVG).",
 )
 @from_option("Only sessions of this agent; repeatable.", many=True)
 @click.option(
@@ -75,8 +90,10 @@ clients of the gateway."""
 @store_option
 @home_option
 def command(
-    files: tuple[Path, ...],
+    what: tuple[str, ...],
     transcripts: bool,
+    models: tuple[str, ...],
+    picture: Path | None,
     formats: tuple[str, ...],
     key: Key,
     since: datetime | None,
@@ -85,10 +102,20 @@ def command(
     address: str | None,
     home: Path | None,
 ) -> None:
+    if picture is not None and not models:
+        raise click.UsageError("--picture needs --as")
+    selection = _selected(what, transcripts, bool(models), home, formats, address)
+    if models:
+        from interlingua.cli import cost_as
+
+        counts = _Counted(since, until)
+        move = cost_as.compare(selection or cost_as.Selection([], []), models, counts, address)
+        cost_as.show(move, as_json, picture)
+        return
     unknown: Counter[str | None] = Counter()
     names: dict[str | None, str] = {}
-    if files or transcripts:
-        made = agent_answers(files, home, formats, since, until)
+    if selection is not None:
+        made = agent_answers(selection, address, since, until)
         groups = cost_by(_noting(made, unknown), key)
     else:
         with opened(address) as store:
@@ -211,44 +238,85 @@ def _row(name: str, spent: SpendGroup, cost: _Cost) -> list[str]:
     ]
 
 
-def agent_answers(
-    files: tuple[Path, ...],
+def _selected(
+    what: tuple[str, ...],
+    transcripts: bool,
+    replay: bool,
     home: Path | None,
     formats: tuple[str, ...],
-    since: datetime | None,
-    until: datetime | None,
-) -> Iterator[Message]:
-    """Every answer of these sessions (of all, if no file is named) that was made in this time;
-    once, since forks, helpers and sessions that were resumed in another tool hold copies."""
-    from interlingua.transcripts.sessions import at, here, look, overviews
+    address: str | None,
+) -> Selection | None:
+    """The sessions that are named, or all of the agents; None for all that the store has."""
+    from interlingua.cli.cost_as import Selection, selected, stored_ids
+    from interlingua.transcripts.sessions import here
 
     for name in formats:
         known_format(name, "--from")
     skipped: list[Skipped] = []
-    found = [at(path, *formats[:1]) for path in files] or here(home, formats, skipped)[::-1]
+    selection = None
+    if what:
+        selection = selected(what, home, formats, address, skipped)
+    elif transcripts:
+        selection = Selection(here(home, formats, skipped)[::-1], [])
+    elif replay:
+        selection = Selection([], stored_ids(address))
     for one in skipped:
         complain(str(one))
-    table = own_table()
-    seen: set[tuple[object, ...]] = set()
-    with progress("counting", len(found), unit="sessions") as done:
-        for each, overview in overviews(found, look):
+    return selection
+
+
+class _Counted:
+    """Whether an answer counts: made at this time, and for the first time, since forks, helpers and
+    sessions that were resumed in another tool hold copies."""
+
+    def __init__(self, since: datetime | None, until: datetime | None) -> None:
+        self.since = since
+        self.until = until
+        self._seen: set[tuple[object, ...]] = set()
+
+    def __call__(self, format: str, answer: Answer | Message) -> bool:
+        marks = _marks(format, answer)
+        if not self._seen.isdisjoint(marks):
+            return False
+        if not _is_within(answer.created_at, self.since, self.until):
+            return False
+        self._seen.update(marks)
+        return True
+
+
+def agent_answers(
+    selection: Selection, address: str | None, since: datetime | None, until: datetime | None
+) -> Iterator[Message]:
+    """Every answer of these sessions that was made in this time, once."""
+    from interlingua.transcripts.sessions import look, overviews
+
+    table, counts = own_table(), _Counted(since, until)
+    with progress("counting", len(selection.found), unit="sessions") as done:
+        for each, overview in overviews(selection.found, look):
             done(1)
             if isinstance(overview, str):
                 complain(overview)
                 continue
             for answer in overview.answers:
-                marks = _marks(each.format, answer)
-                if seen.isdisjoint(marks) and _is_within(answer.created_at, since, until):
-                    seen.update(marks)
+                if counts(each.format, answer):
                     yield _message(answer, f"{each.format}:{overview.id}", table)
+    if selection.stored:
+        with opened(address) as store:
+            for id in selection.stored:
+                for message in all_messages(store, store.session(id)):
+                    if message.metadata.usage is not None and counts("session", message):
+                        yield message
 
 
-def _marks(format: str, answer: Answer) -> list[tuple[object, ...]]:
+def _marks(format: str, answer: Answer | Message) -> list[tuple[object, ...]]:
     """What an answer has in common with its copies: its id in the same format; in any format the
     moment, to the millisecond, and its tokens."""
-    marks: list[tuple[object, ...]] = [(format, answer.id, answer.created_at)]
+    if isinstance(answer, Message):
+        id, usage = name_of(answer), answer.metadata.usage or Usage()
+    else:
+        id, usage = answer.id, answer.usage
+    marks: list[tuple[object, ...]] = [(format, id, answer.created_at)]
     if (time := answer.created_at) is not None:
-        usage = answer.usage
         marks.append((round(time.timestamp() * 1000), usage.prompt_tokens, usage.output_tokens))
     return marks
 

@@ -135,6 +135,26 @@ class Estimator:
         tokens = self._sum(*sums) + weigh(counted, self._weights, self._coefficients)
         return max(1, round(tokens)) if messages or tokens else 0
 
+    @property
+    def per_message(self) -> float:
+        """What stands around each message."""
+        return self._coefficients["messages"]
+
+    def of_block(self, block: Block) -> float:
+        """What one block adds to a prompt."""
+        held: object = getattr(block, _HELD.get(type(block), ""), block)
+        found = self._known.get(id(held))
+        if found is None:
+            found = self._known[id(held)] = (held, self._weigh(block))
+        return found[1]
+
+    def of_tool(self, tool: ToolDefinition) -> float:
+        """What one tool adds to a prompt that has others."""
+        with_one, without = (count((), tools, None, self._thinks) for tools in ([tool], []))
+        with_one.any_tools = 0
+        weights, coefficients = self._weights, self._coefficients
+        return weigh(with_one, weights, coefficients) - weigh(without, weights, coefficients)
+
     def added(self, messages: Iterable[Message]) -> float:
         """What these messages add to a prompt that has begun."""
         return self._sum(*self._add(messages, 0.0, 0))
@@ -158,14 +178,34 @@ class Estimator:
         return tokens, counted
 
     def _weigh(self, block: Block) -> float:
-        counted, coefficients = RequestFeatures(thinks=0), self._coefficients
-        count_block(counted, block)
+        return self.of_counts(block, block_counts(block))
+
+    def of_counts(self, block: Block, counts: BlockCounts) -> float:
+        """The tokens of a block whose counts are known: they are the same for all models."""
         tokens = 0.0 if type(block) in _NO_MEDIA else media_of(block, self._media)
-        for name in _IN_BLOCKS[type(block)]:
-            found = getattr(counted, name)
-            value = found.weigh(self._weights) if isinstance(found, Pieces) else found
-            tokens += value * coefficients[name]
+        for name, value in counts:
+            tokens += value * self._coefficients[name]
         return tokens
+
+    @property
+    def per_text(self) -> float:
+        """Tokens for a piece of plain text of average weight."""
+        return self._coefficients["text"]
+
+
+BlockCounts = tuple[tuple[str, float], ...]
+"""What a block adds to a prompt: the name of a coefficient, and by how much it counts."""
+
+
+def block_counts(block: Block) -> BlockCounts:
+    """The counts of one block, without its media."""
+    counted, weights = RequestFeatures(thinks=0), load().weights
+    count_block(counted, block)
+    values = [(name, getattr(counted, name)) for name in _IN_BLOCKS[type(block)]]
+    return tuple(
+        (name, value.weigh(weights) if isinstance(value, Pieces) else float(value))
+        for name, value in values
+    )
 
 
 # What a block's tokens are made of, which stays the same object when the block gets another id.
