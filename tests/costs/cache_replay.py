@@ -20,11 +20,16 @@ from typing import Literal, NamedTuple
 
 import interlingua as il
 from interlingua.costs.caching import CachePrediction, CacheRule, CacheSimulator
+from interlingua.costs.elsewhere import Asked, Elsewhere
 from interlingua.costs.prompts import Measured
+from interlingua.costs.table import bundled
 from interlingua.profiles.estimate.estimator import Estimator
+from interlingua.transcripts.requests import requests_of
+from interlingua.transcripts.sessions import at, opened
 from tests.laws.corpus import Record, records
 from tests.laws.streams import frames_of, read
-from tests.profiles.estimate.recorded import PROVIDERS, UNSEEN
+from tests.profiles.estimate.recorded import LARGE, PROVIDERS, UNSEEN
+from tests.transcripts.samples import samples
 
 NEAR = 0.05
 """The part of a prompt's tokens by which a prediction may be off."""
@@ -134,6 +139,37 @@ def table(found: list[Compared]) -> list[str]:
     return lines
 
 
+def agents() -> list[str]:
+    """The same for sessions of agents whose answers report cached tokens."""
+    verdicts: Counter[Verdict] = Counter()
+    for sample in samples():
+        if sample.format not in AGENTS or sample.name.startswith("made"):
+            continue  # made against a scripted model
+        for asked in requests_of(opened(at(sample.path, sample.format))):
+            verdicts.update(_verdicts(asked))
+    return [f"{'agents on Claude':20}" + "".join(f"{verdicts[name]:9}" for name in COLUMNS)]
+
+
+AGENTS = ("claude-code", "pi", "opencode", "cline")
+
+
+def _verdicts(asked: list[Asked]) -> Iterator[Verdict]:
+    costs = Elsewhere((), bundled())
+    costs.predictions = []
+    costs.replay(asked)
+    for number, (model, usage, predicted) in enumerate(costs.predictions):
+        total = usage.prompt_tokens or 0
+        read = usage.cached_input_tokens or 0
+        if "claude" not in model or total < LARGE or not (read or predicted.cached):
+            continue
+        if number == 0:
+            yield "warm"
+        elif not read:
+            yield "missed"
+        else:
+            yield "near" if abs(predicted.cached - read) <= NEAR * total else "far"
+
+
 if __name__ == "__main__":
     found = list(compared())
     if "--all" in sys.argv:
@@ -144,4 +180,4 @@ if __name__ == "__main__":
                 counts += f" {u.cache_creation_input_tokens} for {p.written}"
                 place = f"{each.record.source_path[-40:]} #{each.record.exchange}"
                 print(f"{each.verdict:7}{each.rule.id:20}{u.prompt_tokens:>7} {counts}  {place}")
-    print(*table(found), sep="\n")
+    print(*table(found), *agents(), sep="\n")

@@ -105,13 +105,24 @@ def command(
     if picture is not None and not models:
         raise click.UsageError("--picture needs --as")
     selection = _selected(what, transcripts, bool(models), home, formats, address)
-    if models:
-        from interlingua.cli import cost_as
-
-        counts = _Counted(since, until)
-        move = cost_as.compare(selection or cost_as.Selection([], []), models, counts, address)
-        cost_as.show(move, as_json, picture)
+    if not models:
+        _show_spent(selection, key, since, until, as_json, address)
         return
+    from interlingua.cli import cost_as
+
+    assert selection is not None, "without a name it is all of the store"
+    move = cost_as.compare(selection, models, _Counted(since, until), address)
+    cost_as.show(move, as_json, picture)
+
+
+def _show_spent(
+    selection: Selection | None,
+    key: Key,
+    since: datetime | None,
+    until: datetime | None,
+    as_json: bool,
+    address: str | None,
+) -> None:
     unknown: Counter[str | None] = Counter()
     names: dict[str | None, str] = {}
     if selection is not None:

@@ -337,9 +337,9 @@ def _show_losses(move: Move) -> None:
     ordered = sorted(kinds.items(), key=lambda kind: -max(kind[1].values()))
     for reason, models in ordered[:LOSSES]:
         counts = sorted(set(models.values()))
-        count = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,}–{counts[-1]:,}"
+        times = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,}–{counts[-1]:,}"
         names = "all of them" if len(models) == len(move.losses) else ", ".join(models)
-        say(cell(f"  {count} × {reason}"))
+        say(cell(f"  {times} × {reason}"))
         say(cell(f"      with {names}"), "dim")
     if len(ordered) > LOSSES:
         say(f"  and {plural(len(ordered) - LOSSES, 'other kind')}: --json has them all", "dim")

@@ -178,7 +178,14 @@ class Estimator:
         return tokens, counted
 
     def _weigh(self, block: Block) -> float:
-        return self.of_counts(block, block_counts(block))
+        counted, coefficients = RequestFeatures(thinks=0), self._coefficients
+        count_block(counted, block)
+        tokens = 0.0 if type(block) in _NO_MEDIA else media_of(block, self._media)
+        for name in _IN_BLOCKS[type(block)]:
+            found = getattr(counted, name)
+            value = found.weigh(self._weights) if isinstance(found, Pieces) else found
+            tokens += value * coefficients[name]
+        return tokens
 
     def of_counts(self, block: Block, counts: BlockCounts) -> float:
         """The tokens of a block whose counts are known: they are the same for all models."""
