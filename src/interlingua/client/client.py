@@ -45,6 +45,7 @@ from interlingua.coerce import (
     as_options,
 )
 from interlingua.errors import InterlinguaError
+from interlingua.model.embeddings import EmbedInput, EmbedRequest, InputType
 from interlingua.model.exchange import ErrorKind, Request
 from interlingua.model.tools import ToolDefinition
 from interlingua.profiles.estimate.estimator import estimate_input_tokens
@@ -52,6 +53,7 @@ from interlingua.profiles.overlay import ProfileSource
 from interlingua.providers.provider import Provider
 
 if TYPE_CHECKING:
+    from interlingua.client.embedding import Embedded
     from interlingua.client.loop import Runner
 
 logger = logging.getLogger(__name__)
@@ -257,6 +259,57 @@ class AsyncClient:
         )
         tokens, _ = await work
         return TokenCount(tokens, "provider", target.model)
+
+    async def embed(
+        self,
+        model: str,
+        inputs: str | Sequence[EmbedInput],
+        *,
+        dimensions: int | None = None,
+        input_type: InputType | None = None,
+        truncate: Literal["start", "end", "none"] | None = None,
+        title: str | None = None,
+        user: str | None = None,
+        deadline: float | None = None,
+        fallbacks: Sequence[str] = (),
+        call_id: str | None = None,
+    ) -> Embedded:
+        """A vector for each input.
+
+            made = await client.embed("text-embedding-3-small", ["a text", "another"])
+            made.vectors, made.usage, made.report
+
+        `inputs` are texts; where the model takes media, tuples of blocks as well. `input_type` is
+        what the vectors are for (`query`, `document`, `classification`, …). Vectors of different
+        models cannot be compared, so name `fallbacks` only where that does not matter."""
+        given = (inputs,) if isinstance(inputs, str) else tuple(inputs)
+        if not given:
+            raise InterlinguaError("there is nothing to embed: the list of inputs is empty")
+        more: Any = {"truncate": truncate, "title": title, "user": user}
+        request = EmbedRequest(given, model, dimensions, input_type, **more)
+        call = self.call(model, (), (), None, None, deadline, fallbacks, call_id)
+        return await self._embedded(call, request)
+
+    async def _embedded(self, call: Call, request: EmbedRequest) -> Embedded:
+        from interlingua.client.embedding import embedded
+
+        clock, flight = Clock(None), self.begin(call.id)
+        try:
+            work = with_retries(
+                call,
+                lambda name, left: embedded(
+                    self.asker, request, self.asker.target(name, call), left
+                ),
+                self.policy,
+                self.fallback_on,
+                asyncio.sleep,
+                self.budget,
+                lambda name: self.asker.target(name, call).provider.key,
+            )
+            made, attempts = await flight.wait(work)
+        finally:
+            self.end(call.id)
+        return msgspec.structs.replace(made, latency_ms=clock.passed_ms(), attempts=attempts)
 
     async def run(
         self,

@@ -22,7 +22,7 @@ from interlingua.model.losses import Report
 from interlingua.model.message import Message
 
 if TYPE_CHECKING:
-    pass
+    from interlingua.client.embedding import Embedded
 
 
 class LoopThread:
@@ -140,6 +140,13 @@ class Client:
     def count_tokens(self, *args: Any, **how: Any) -> TokenCount:
         """Tokens of the prompt; see `AsyncClient.count_tokens`."""
         return self._run(self._client.count_tokens(*args, **how))
+
+    @_like(AsyncClient.embed)
+    def embed(self, *args: Any, **how: Any) -> Embedded:
+        """A vector for each input; see `AsyncClient.embed`.
+
+        client.embed("text-embedding-3-small", ["a text", "another"]).vectors"""
+        return self._run(self._client.embed(*args, **how))
 
     @_like(AsyncClient.run)
     def run(self, *args: Any, **how: Any) -> Run:

@@ -233,16 +233,18 @@ class Targets:
         kind: Kind,
         stream: bool = False,
         body: bytes | None = None,
+        path: str | None = None,
     ) -> HttpRequest:
-        """The request for a wire, with who is asking on it."""
+        """The request for a wire, with who is asking on it. `path` is one beside those of the
+        dialect."""
         provider, body = target.provider, encode(wire) if body is None else body
-        which = (target.model, target.own_access, target.dialect.name, kind, stream)
+        which = (target.model, target.own_access, path or target.dialect.name, kind, stream)
         known_request = self._ready.get(which)
         if known_request is not None:
             return HttpRequest(
                 known_request.url, known_request.headers, body, known_request.secrets
             )
-        place = self._endpoint(target, kind, stream)
+        place = self._endpoint(target, kind, stream, path)
         known = self._credentials_of(target)
         ready = authorise(place, provider, known, body)
         packed = "identity" if stream else "gzip, deflate"
@@ -258,7 +260,9 @@ class Targets:
         moving = callable(self._keys.get(provider.key)) or callable(self._places.get(provider.key))
         return known.style != "aws-sigv4" and not moving
 
-    def _endpoint(self, target: Target, kind: Kind, stream: bool) -> Endpoint:
+    def _endpoint(
+        self, target: Target, kind: Kind, stream: bool, path: str | None = None
+    ) -> Endpoint:
         place = self._places.get(target.provider.key)
         if callable(place):
             place = self._started[target.provider.key][0]
@@ -270,6 +274,7 @@ class Targets:
             provider=target.provider,
             dialect=target.dialect.name,
             base_url=place,
+            path=path,
         )
 
     def _credentials_of(self, target: Target) -> Credentials:

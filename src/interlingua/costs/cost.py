@@ -166,7 +166,7 @@ def total(*amounts: Decimal) -> Decimal:
 
 
 def _rates(id: str, table: PriceTable, usage: Usage, at: datetime | date | None) -> Rates:
-    entry = table.models[id]
+    entry = table.entries[id]
     if isinstance(at, datetime):
         if at.tzinfo is None:
             raise ValueError("the time of a call needs a time zone")

@@ -123,6 +123,7 @@ class _Data(msgspec.Struct, frozen=True):
     pricing_version: str
     models: dict[str, ModelPrice]
     sources: dict[str, str] = {}
+    embeddings: dict[str, ModelPrice] = {}
 
 
 class PriceTable:
@@ -133,15 +134,19 @@ class PriceTable:
         version: str,
         models: Mapping[str, ModelPrice],
         sources: Mapping[str, str] | None = None,
+        embeddings: Mapping[str, ModelPrice] | None = None,
     ) -> None:
         self.version = version
         self.models = dict(models)
+        self.embeddings = dict(embeddings or {})
+        """Models that make vectors, which no list of models to talk to has."""
         self.sources = dict(sources or {})
+        self.entries = {**self.embeddings, **self.models}
         self._ids: dict[str, str] = {}
-        for id, entry in self.models.items():
+        for id, entry in self.entries.items():
             provider = model_name(id).provider
             self._ids.update((f"{provider}:{name}", id) for name in entry.also)
-        self._ids.update((id, id) for id in self.models)
+        self._ids.update((id, id) for id in self.entries)
         self._known = KnownNames(self._ids)
 
     @classmethod
@@ -175,7 +180,7 @@ class PriceTable:
         except msgspec.ValidationError as error:
             raise _read_error(what, parsed, error) from None
         try:
-            return cls(data.pricing_version, data.models, data.sources)
+            return cls(data.pricing_version, data.models, data.sources, data.embeddings)
         except ValueError as error:
             raise ReadError(what, "$.models", found=str(error)) from None
 
@@ -183,18 +188,22 @@ class PriceTable:
         """The table as plain values, which `from_dict` reads; prices are texts, digit for digit."""
         models = {id: _entry_dict(entry) for id, entry in self.models.items()}
         data: dict[str, Any] = {"pricing_version": self.version, "models": models}
+        if self.embeddings:
+            listed = self.embeddings.items()
+            data["embeddings"] = {id: _entry_dict(entry) for id, entry in listed}
         return {**data, "sources": dict(self.sources)} if self.sources else data
 
     def under(self, version: str) -> PriceTable:
         """The same prices under another version."""
-        return PriceTable(version, self.models, self.sources)
+        return PriceTable(version, self.models, self.sources, self.embeddings)
 
     def overlay(self, other: PriceTable) -> PriceTable:
         """This table with the entries of another added or put in place of its own. The version
         names both."""
         version = f"{self.version}+{other.version}"
         sources = {**self.sources, **other.sources}
-        return PriceTable(version, {**self.models, **other.models}, sources)
+        embeddings = {**self.embeddings, **other.embeddings}
+        return PriceTable(version, {**self.models, **other.models}, sources, embeddings)
 
     def find(self, model: str) -> str:
         """The id of the entry for a model; `UnknownModelError` where there is none."""
@@ -205,7 +214,7 @@ class PriceTable:
         return id
 
     def __getitem__(self, model: str) -> ModelPrice:
-        return self.models[self.find(model)]
+        return self.entries[self.find(model)]
 
     def __contains__(self, model: str) -> bool:
         return self._known.find(model, variants=False) is not None

@@ -11,7 +11,7 @@ import msgspec
 from interlingua.model.metadata import StopReason, Usage
 
 Wire = dict[str, Any]
-Action = Literal["generate", "count_tokens", "compact"]
+Action = Literal["generate", "count_tokens", "compact", "embed", "complete"]
 
 
 class RequestPath(NamedTuple):

@@ -14,13 +14,19 @@ Severity = Literal["info", "warning", "error"]
 TITLES: Final = {
     "anthropic": "Anthropic",
     "bedrock": "Bedrock",
+    "bedrock-cohere": "Cohere on Bedrock",
     "cohere": "Cohere",
     "gemini": "Gemini",
     "gemini-interactions": "Gemini Interactions",
+    "mistral": "Mistral",
     "ollama": "Ollama",
+    "openai": "OpenAI",
     "openai-chat": "OpenAI Chat",
     "openai-responses": "OpenAI Responses",
     "openrouter": "OpenRouter",
+    "titan": "Amazon Titan",
+    "titan-v1": "Amazon Titan",
+    "vertex": "Vertex AI",
 }
 """How sentences name the targets; others go by their own name."""
 
@@ -194,6 +200,7 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
         "dropped: the answer should be a compaction of the conversation, not its next turn",
     ),
     "compaction_whole": ("info", "dropped: a summary of {to} stands for everything before it"),
+    "completion_as_chat": ("warning", "sent as a user message: the model is asked by chat"),
     "content_unsupported": ("warning", "dropped: messages of {to} cannot hold it"),
     "context_cleared": ("info", "cleared by the gateway as the request asks: {count} {what}"),
     "context_compacted": ("info", "compacted by the gateway: a summary replaced {count} of them"),
@@ -240,6 +247,12 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "effort_decides": ("info", "dropped: the effort decides"),
     "effort_nearest": ("warning", "set to {nearest}: {model} has no effort {effort}"),
     "effort_unsupported_budget": ("warning", "dropped: {to} takes a thinking budget instead"),
+    "embedding_joined": ("warning", "joined into one text: {to} accepts one text for a vector"),
+    "embedding_near": ("warning", "written as {value}: {to} has no exact equivalent"),
+    "embedding_type": (
+        "warning",
+        "set to {value}: {to} requires the purpose of the vectors, and the request has none",
+    ),
     "empty": ("info", "dropped: it is empty"),
     "empty_replaced": ("info", "replaced by a placeholder: it is empty"),
     "encrypted_foreign": (
@@ -650,6 +663,7 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "unsupported_note": ("info", "dropped: {to} has no equivalent"),
     "unverified": ("warning", "dropped: only its issuer can verify it"),
     "usage_clamped": ("warning", "corrected: the token counts contradicted each other"),
+    "usage_estimated": ("info", "estimated: the provider does not report token counts"),
     "usage_once": ("warning", "dropped: {to} has one usage for all choices"),
     "user_first": ("info", "preceded by a placeholder: {to} requires a user message first"),
     "v1_text_only": ("warning", "dropped: a message of Cohere v1 is text"),

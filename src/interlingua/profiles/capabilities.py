@@ -148,8 +148,10 @@ def known_models() -> list[str]:
 
 
 def known_ids() -> list[str]:
-    """The same, under every name that a provider has for it."""
-    return list(dict.fromkeys([*_load().models, *_known()]))
+    """The same, under every name that a provider has for it, and models that make embeddings."""
+    from interlingua.costs.table import bundled
+
+    return list(dict.fromkeys([*_load().models, *_known(), *bundled().embeddings]))
 
 
 def providers() -> list[str]:

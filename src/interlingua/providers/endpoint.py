@@ -58,10 +58,12 @@ def endpoint(
     provider: Provider | None = None,
     dialect: str | None = None,
     base_url: str | None = None,
+    path: str | None = None,
 ) -> Endpoint:
     """Where to ask `<provider>:<name>`. Without `provider` it is the package's own of that name.
 
-    `base_url` comes before `environ`, and that before what the provider says itself.
+    `path` is one beside those that `kind` stands for. `base_url` comes before `environ`, and that
+    before what the provider says itself.
     """
     named = model_name(model)
     provider = provider or find_provider(named.provider)
@@ -69,7 +71,7 @@ def endpoint(
         raise ProviderSetupError(provider.key, f"{model!r} is a model of {named.provider!r}")
     dialect = dialect or dialect_for(model, provider)
     paths = _paths(provider, dialect)
-    path = _path(provider, paths, kind, stream, dialect)
+    path = path or _path(provider, paths, kind, stream, dialect)
     environ = environ or {}
     values = _variables(provider, environ, path, _base(provider, environ, base_url, {})[1])
     base = _base(provider, environ, base_url, values)[0]

@@ -154,6 +154,28 @@ class Paths(Part, frozen=True):
     """How its streams are framed, where that is not the dialect's own way."""
 
 
+EmbeddingForm = Literal[
+    "openai",
+    "mistral",
+    "gemini",
+    "vertex",
+    "cohere",
+    "ollama",
+    "titan",
+    "titan-v1",
+    "bedrock-cohere",
+]
+
+
+class EmbeddingPath(Part, frozen=True):
+    """Where a provider makes embeddings, and in which form (`adapt/embeddings`)."""
+
+    path: str
+    form: EmbeddingForm = "openai"
+    models: tuple[str, ...] = ()
+    """Patterns of the models that it serves; none: all."""
+
+
 class RegionalHosts(Part, frozen=True):
     """Base addresses for some values of a variable: Vertex has other hosts for wide regions."""
 
@@ -223,6 +245,8 @@ class Provider(Part, frozen=True):
     elsewhere: RegionalHosts | None = None
     models: str | None = None
     """The path of the list of models."""
+    embeddings: tuple[EmbeddingPath, ...] = ()
+    """Where it makes embeddings; none: beside chat, as OpenAI does."""
     headers: dict[str, str] = {}
     variables: dict[str, Variable] = {}
     dialect_of: dict[str, str] = {}

@@ -228,6 +228,8 @@ def _ids_problem(ids: ToolIds) -> str:
 def _check_variables(provider: Provider, at: tuple[str, ...]) -> None:
     places: list[tuple[tuple[str, ...], str | None]] = [(("models",), provider.models)]
     places.append((("base_url",), provider.base_url))
+    for number, each in enumerate(provider.embeddings):
+        places.append((("embeddings", str(number)), each.path))
     for name, paths in provider.dialects.items():
         for field in ("request", "stream", "count_tokens"):
             places.append((("dialects", name, field), getattr(paths, field)))

@@ -17,6 +17,8 @@ _ACTIONS: dict[str, tuple[Action, bool]] = {
     "generateContent": ("generate", False),
     "streamGenerateContent": ("generate", True),
     "countTokens": ("count_tokens", False),
+    "embedContent": ("embed", False),
+    "batchEmbedContents": ("embed", False),
 }
 _DOMAIN = "interlingua"
 

@@ -16,7 +16,9 @@ from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.idempotency.keys import KEY, IdempotencyKeys, IdempotentRequest
+from interlingua.gateway.relay.completions import Completion, CompletionSend
 from interlingua.gateway.relay.counting import count
+from interlingua.gateway.relay.embedding import embed
 from interlingua.gateway.relay.headers import ATTEMPTS, answer_headers
 from interlingua.gateway.relay.inbound import (
     JSON,
@@ -48,6 +50,7 @@ from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.model.metadata import Usage
 
 logger = logging.getLogger(__name__)
+_OTHERS = frozenset({"count_tokens", "embed"})
 
 
 class ClientLeft(Exception):  # noqa: N818  # nobody is there to be told of an error
@@ -157,9 +160,9 @@ class App:
     async def _answer(self, exchange: Exchange, found: Match, client: _Client) -> None:
         gateway, scope = self.gateway, client.scope
         headers = dict(scope["headers"])
-        principal: Principal | None = scope.get(PRINCIPAL)
-        if principal is None:
-            principal = await gateway.keys.find(token_of(headers, scope["query_string"]))
+        principal: Principal = scope.get(PRINCIPAL) or await gateway.keys.find(
+            token_of(headers, scope["query_string"])
+        )
         if principal is not ANONYMOUS:
             exchange.arrival = exchange.arrival.by(principal)
             gateway.open_requests.take(principal, found.front.dialect)
@@ -170,12 +173,13 @@ class App:
             body = await self._body(headers, client.receive)
         elif len(body) > gateway.settings.limits.body:
             raise too_long(gateway.settings.limits.body)
-        if found.action == "count_tokens":
-            if self._preparation is not None and b'"conversation"' in body:
-                body = await self._preparation.with_conversation(body, principal)
-            await _plain(client.send, await count(gateway, exchange, found, body, headers))
+        if found.action in _OTHERS:
+            await self._other(exchange, found, body, headers, client)
             return
-        inbound = parse_inbound(gateway, exchange, found, body, headers)
+        if found.action == "complete":
+            direct, inbound = None, self._as_chat(exchange, found, body, headers, client)
+        else:
+            inbound = parse_inbound(gateway, exchange, found, body, headers)
         if KEY in headers:
             direct = None  # the answer is recorded on its way
             if await client.is_replayed(gateway.idempotency, exchange, headers[KEY], body):
@@ -193,6 +197,42 @@ class App:
             inbound = await with_history(gateway, exchange.arrival, inbound, found.front.stored)
         work = self._work(exchange, inbound, client, direct)
         await with_client(scope, client.receive, work)
+
+    def _as_chat(
+        self,
+        exchange: Exchange,
+        found: Match,
+        body: bytes,
+        headers: dict[bytes, bytes],
+        client: _Client,
+    ) -> Inbound:
+        """A request for a completion as one for chat; its answer goes the same way back."""
+        completion = Completion(body)
+        client.send = CompletionSend(completion, client.send)
+        inbound = parse_inbound(self.gateway, exchange, found, completion.body, headers)
+        return inbound._replace(changes=completion.report)
+
+    async def _other(
+        self,
+        exchange: Exchange,
+        found: Match,
+        body: bytes,
+        headers: dict[bytes, bytes],
+        client: _Client,
+    ) -> None:
+        """Answers a request that generates nothing: a count of tokens, or embeddings."""
+        gateway = self.gateway
+        if found.action == "count_tokens":
+            if self._preparation is not None and b'"conversation"' in body:
+                principal = exchange.arrival.principal
+                body = await self._preparation.with_conversation(body, principal)
+            await _plain(client.send, await count(gateway, exchange, found, body, headers))
+            return
+
+        async def work() -> None:
+            await _plain(client.send, await embed(gateway, exchange, found, body, headers))
+
+        await with_client(client.scope, client.receive, work())
 
     async def _prepared(
         self, preparation: Preparation, exchange: Exchange, inbound: Inbound, client: _Client

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
-from interlingua.dialects.front import Action, Front
+from interlingua.dialects.front import Action, Front, code_beside
 from interlingua.dialects.registry import dialect, dialects
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message
@@ -49,11 +49,26 @@ class Match(NamedTuple):
     stream: bool | None = None
 
 
+COHERE = Front(
+    dialect="cohere", provider="cohere", paths={"/v2/embed": "embed"}, error_details=code_beside
+)
+"""Of Cohere's API, embeddings are served."""
+_BESIDE: dict[str, Match] = {
+    "/v1/embeddings": Match(CHAT, "embed"),
+    "/embeddings": Match(CHAT, "embed"),
+    "/v2/embed": Match(COHERE, "embed"),
+    "/api/embed": Match(OLLAMA, "embed"),
+    "/api/embeddings": Match(OLLAMA, "embed"),
+    "/v1/completions": Match(CHAT, "complete"),
+    "/completions": Match(CHAT, "complete"),
+}
+"""Paths beside those of a conversation."""
+
+
 @cache
 def paths() -> dict[str, Match]:
-    return {
-        path: Match(front, action) for front in fronts() for path, action in front.paths.items()
-    }
+    own = {path: Match(front, action) for front in fronts() for path, action in front.paths.items()}
+    return {**own, **_BESIDE}
 
 
 @cache

@@ -99,7 +99,12 @@ class Spans:
 
 def _name(exchange: Exchange) -> str:
     assert exchange.decision.target is not None
-    return f"chat {exchange.decision.target.name[:200]}"
+    return f"{_operation(exchange)} {exchange.decision.target.name[:200]}"
+
+
+def _operation(exchange: Exchange) -> str:
+    """The word of OpenTelemetry's conventions."""
+    return "embeddings" if exchange.arrival.action == "embed" else "chat"
 
 
 def attributes(exchange: Exchange) -> dict[str, Any]:
@@ -108,7 +113,7 @@ def attributes(exchange: Exchange) -> dict[str, Any]:
     target, principal = decision.target, arrival.principal
     assert target is not None
     values: dict[str, Any] = {
-        "gen_ai.operation.name": "chat",
+        "gen_ai.operation.name": _operation(exchange),
         "gen_ai.provider.name": provider_name(target.provider.key),
         "gen_ai.request.model": target.name[:200],
         "gen_ai.request.stream": arrival.stream,

@@ -1,0 +1,1 @@
+"""Embeddings in the form of each vendor, read and written both ways."""

@@ -1,0 +1,116 @@
+"""Vectors of texts: one or several requests to a model that makes embeddings, joined."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from interlingua.adapt.embeddings.asking import joined, place_of, write_requests
+from interlingua.adapt.embeddings.form import Answer as EmbedAnswer
+from interlingua.adapt.embeddings.form import Form
+from interlingua.adapt.embeddings.form import Wire as EmbedWire
+from interlingua.client.answer import Attempt
+from interlingua.client.attempt import Asker, Heard, OpenReply
+from interlingua.client.pricing import with_cost
+from interlingua.client.retry import Clock
+from interlingua.client.targets import Prepared, Target
+from interlingua.errors import ReadError
+from interlingua.model.embeddings import Embeddings, EmbedRequest
+from interlingua.model.losses import Report
+from interlingua.model.metadata import Usage
+
+AT_A_TIME = 4
+"""Requests under way for one call, where a provider takes few inputs in each."""
+
+
+class Embedded(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True):
+    """Vectors in the order of the inputs; `report` lists what the request could not say."""
+
+    vectors: tuple[tuple[float, ...], ...]
+    model: str
+    report: Report
+    usage: Usage | None = None
+    latency_ms: int | None = None
+    attempts: tuple[Attempt, ...] = ()
+
+
+class Asked(NamedTuple):
+    """A provider's answer, joined, and the last reply of it."""
+
+    embeddings: Embeddings
+    report: Report
+    reply: OpenReply
+    bodies: Sequence[bytes]
+
+
+async def ask(
+    asker: Asker,
+    request: EmbedRequest,
+    target: Target,
+    clock: Clock,
+    heard: Heard | None = None,
+    *,
+    own_body: bytes | None = None,
+    extra: Mapping[str, str] | None = None,
+    report: Report | None = None,
+) -> Asked:
+    """The vectors of a request, from one model. `own_body` is a body of the provider's own form,
+    which is sent in place of ours; `extra` are headers."""
+    await asker.targets.start(target)
+    path, form = place_of(target)
+    report = Report(form.name) if report is None else report
+    bodies = [own_body] if own_body is not None else []
+    if not bodies:
+        wires = write_requests(form, request.replace(model=target.name), report)
+        bodies = [msgspec.json.encode(wire) for wire in wires]
+    found: list[tuple[Embeddings, OpenReply, bytes]] = []
+    for start in range(0, len(bodies), AT_A_TIME):
+        work = []
+        for body in bodies[start : start + AT_A_TIME]:
+            http = asker.targets.address(target, {}, "request", body=body, path=path)
+            prepared = Prepared(target, http, report).with_headers(extra or {})
+            work.append(_once(asker, prepared, form, clock, heard))
+        for each in await asyncio.gather(*work, return_exceptions=True):
+            if isinstance(each, BaseException):
+                raise each
+            found.append(each)
+    reply = found[-1][1]
+    try:
+        whole = joined([each[0] for each in found], request, report)
+    except ReadError as error:
+        failed = reply.failure(error)
+    else:
+        return Asked(whole, report, reply, [each[2] for each in found])
+    raise failed
+
+
+async def _once(
+    asker: Asker, prepared: Prepared, form: Form, clock: Clock, heard: Heard | None
+) -> tuple[Embeddings, OpenReply, bytes]:
+    opened = await asker.open(prepared, clock, False, heard)
+    body = await opened.body(asker.max_bytes)
+    try:
+        return form.read_answer(EmbedAnswer(_wire(form, body), opened.headers)), opened, body
+    except ReadError as error:
+        failed = opened.failure(error)
+    raise failed
+
+
+def _wire(form: Form, body: bytes) -> EmbedWire:
+    try:
+        wire = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        wire = None
+    if not isinstance(wire, dict):
+        raise ReadError(f"{form.name} embeddings", expected="a JSON object")
+    return wire
+
+
+async def embedded(asker: Asker, request: EmbedRequest, target: Target, clock: Clock) -> Embedded:
+    """The same for clients in Python, with what it cost."""
+    embeddings, report, _, _ = await ask(asker, request, target, clock)
+    usage = with_cost(embeddings.usage, target.model)
+    return Embedded(embeddings.vectors, target.model, report, usage)

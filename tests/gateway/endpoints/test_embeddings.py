@@ -1,0 +1,281 @@
+"""Embeddings by the official SDKs, from models of every vendor that makes them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import cohere
+import httpx
+import ollama
+import openai
+import pytest
+from google import genai
+from google.genai import types
+
+from tests.gateway.endpoints.vendors import KEY, Reply, Seen, Vendors, tokens, vector
+from tests.gateway.serving import Served, key, served
+
+MODELS = {
+    "openai": "openai:text-embedding-3-small",
+    "mistral": "mistral:mistral-embed",
+    "gemini": "gemini:gemini-embedding-001",
+    "cohere": "cohere:embed-v4.0",
+    "ollama": "ollama:nomic-embed-text",
+    "titan": "bedrock:amazon.titan-embed-text-v2:0",
+    "bedrock-cohere": "bedrock:cohere.embed-english-v3",
+}
+TEXTS = ["a first text", "another one, a little longer"]
+Vectors = list[list[float]]
+
+
+Made = tuple[Vectors, int | None]
+
+
+def by_openai(url: str, models: Sequence[str], **more: Any) -> list[Made]:
+    found: list[Made] = []
+    with openai.OpenAI(base_url=f"{url}/v1", api_key="any", max_retries=0) as client:
+        for model in models:
+            made = client.embeddings.create(model=model, input=TEXTS, **more)
+            assert made.model == model
+            ordered = sorted(made.data, key=lambda each: each.index)
+            found.append(([each.embedding for each in ordered], made.usage.prompt_tokens))
+    return found
+
+
+def by_genai(url: str, models: Sequence[str], **more: Any) -> list[Made]:
+    client = genai.Client(api_key="any", http_options=types.HttpOptions(base_url=url))
+    config = types.EmbedContentConfig(**more) if more else None
+    found: list[Made] = []
+    for model in models:
+        made = client.models.embed_content(model=model, contents=list(TEXTS), config=config)
+        found.append(([list(each.values or ()) for each in made.embeddings or ()], None))
+    client.close()
+    return found
+
+
+def by_cohere(url: str, models: Sequence[str], **more: Any) -> list[Made]:
+    more = {"input_type": "search_query", "embedding_types": ["float"], **more}
+    found: list[Made] = []
+    with httpx.Client() as http:
+        client = cohere.ClientV2(api_key="any", base_url=url, httpx_client=http)
+        for model in models:
+            made = client.embed(model=model, texts=TEXTS, **more)
+            units = made.meta.billed_units if made.meta else None
+            count = units.input_tokens if units else None
+            found.append((made.embeddings.float_ or [], None if count is None else int(count)))
+    return found
+
+
+def by_ollama(url: str, models: Sequence[str], **more: Any) -> list[Made]:
+    client = ollama.Client(host=url)
+    found: list[Made] = []
+    for model in models:
+        made = client.embed(model=model, input=TEXTS, **more)
+        found.append(([list(each) for each in made.embeddings], made.prompt_eval_count))
+    client._client.close()
+    return found
+
+
+SDKS: dict[str, Callable[..., list[Made]]] = {
+    "openai": by_openai,
+    "google-genai": by_genai,
+    "cohere": by_cohere,
+    "ollama": by_ollama,
+}
+
+
+def run(home: Path, work: Callable[[Vendors, Served], Any]) -> None:
+    async def serve(vendors: Vendors) -> None:
+        vendors.configure(home)
+        async with served(home) as gateway:
+            await work(vendors, gateway)
+
+    with Vendors() as vendors:
+        asyncio.run(serve(vendors))
+
+
+def test_every_sdk_gets_the_vectors_of_every_vendor(tmp_path: Path) -> None:
+    async def work(vendors: Vendors, gateway: Served) -> None:
+        for sdk, made_by in SDKS.items():
+            found = await asyncio.to_thread(made_by, gateway.base, list(MODELS.values()))
+            for vendor, (vectors, count) in zip(MODELS, found, strict=True):
+                assert vectors == [vector(text) for text in TEXTS], (sdk, vendor)
+                if vendor != "gemini" and count is not None:  # which does not count
+                    assert count == tokens(TEXTS), (sdk, vendor)
+        assert all(KEY in str(each.headers) for each in vendors.seen)
+        await gateway.stored()
+        _, listed, _ = await gateway.ask("GET", "/requests?limit=100")
+        rows = listed["requests"]
+        assert len(rows) == len(SDKS) * len(MODELS)
+        assert {row["action"] for row in rows} == {"embed"}
+        priced = [row for row in rows if row["model"] == MODELS["openai"]]
+        assert {row["usage"]["input_tokens"] for row in priced} == {tokens(TEXTS)}
+        assert {float(row["usage"]["cost_usd"]) for row in priced} == {tokens(TEXTS) * 0.02 / 1e6}
+
+    run(tmp_path, work)
+
+
+@pytest.mark.parametrize(
+    ("vendor", "lost"),
+    [
+        ("openai", set()),
+        ("mistral", set()),
+        ("gemini", set()),
+        ("ollama", set()),
+        ("titan", set()),
+        ("cohere", {"embedding_type"}),
+        ("bedrock-cohere", {"embedding_type"}),
+    ],
+)
+def test_dimensions_go_where_they_can_and_losses_are_told(
+    tmp_path: Path, vendor: str, lost: set[str]
+) -> None:
+    async def work(vendors: Vendors, gateway: Served) -> None:
+        body = {"model": MODELS[vendor], "input": TEXTS, "dimensions": 2}
+        status, made, headers = await gateway.ask("POST", "/v1/embeddings", body)
+        assert status == 200, made
+        if vendor != "bedrock-cohere":
+            ordered = sorted(made["data"], key=lambda each: int(each["index"]))
+            assert [each["embedding"] for each in ordered] == [vector(t, 2) for t in TEXTS]
+        assert headers["x-interlingua-losses"] == str(len(lost))
+        _, report, _ = await gateway.ask("GET", f"/losses/{headers['x-request-id']}")
+        assert {each["code"] for each in report.get("losses", ())} == lost
+
+    run(tmp_path, work)
+
+
+def test_what_a_form_lacks_is_reported_with_its_place(tmp_path: Path) -> None:
+    async def work(vendors: Vendors, gateway: Served) -> None:
+        config = {"task_type": "SEMANTIC_SIMILARITY", "title": "A title"}
+        await asyncio.to_thread(by_genai, gateway.base, [MODELS["openai"]], **config)
+        assert set(vendors.last().wire) == {"model", "input"}
+        await gateway.stored()
+        _, listed, _ = await gateway.ask("GET", "/requests?limit=1")
+        _, report, _ = await gateway.ask("GET", f"/losses/{listed['requests'][0]['id']}")
+        losses = {each["code"]: each["at"] for each in report["losses"]}
+        tasks = ["$.requests[0].taskType", "$.requests[1].taskType"]
+        assert losses["input_type_unsupported"] == tasks
+        assert "title_unsupported" in losses
+        body = {"model": MODELS["cohere"], "input": "x", "input_type": "query", "user": "u"}
+        status, _, headers = await gateway.ask("POST", "/v1/embeddings", body)
+        assert (status, headers["x-interlingua-losses"]) == (200, "0")
+        assert vendors.last().wire["input_type"] == "search_query"
+
+    run(tmp_path, work)
+
+
+def test_tokens_and_types_that_no_one_else_makes_are_refused(tmp_path: Path) -> None:
+    async def work(vendors: Vendors, gateway: Served) -> None:
+        asked = {"model": MODELS["openai"], "input": [[1, 2, 3]]}
+        status, made, _ = await gateway.ask("POST", "/v1/embeddings", asked)
+        assert (status, made["usage"]["prompt_tokens"]) == (200, 3)
+        status, made, _ = await gateway.ask(
+            "POST", "/v1/embeddings", {**asked, "model": MODELS["ollama"]}
+        )
+        assert (status, made["error"]["code"]) == (400, "input_unsupported")
+        body = {
+            "model": MODELS["openai"],
+            "texts": ["x"],
+            "input_type": "search_query",
+            "embedding_types": ["int8"],
+        }
+        status, made, _ = await gateway.ask("POST", "/v2/embed", body)
+        assert status == 400, made
+        assert "int8" in made["message"]
+        status, made, _ = await gateway.ask(
+            "POST", "/v2/embed", {**body, "model": MODELS["cohere"]}
+        )
+        assert (status, made["embeddings"]["int8"]) == (200, [[1, 2]])
+        for bad in ({}, {"input": []}, {"input": [1, "a"]}, {"input": {"a": 1}}, {"input": 5}):
+            status, made, _ = await gateway.ask(
+                "POST", "/v1/embeddings", {"model": MODELS["gemini"], **bad}
+            )
+            assert (status, made["error"]["type"]) == (400, "invalid_request_error"), bad
+        many = {"model": MODELS["openai"], "input": ["x"] * 2049}
+        status, made, _ = await gateway.ask("POST", "/v1/embeddings", many)
+        assert (status, made["error"]["code"]) == (400, "too_many_inputs")
+        chat = {"model": "anthropic:claude-sonnet-4-6", "input": "x"}
+        status, made, _ = await gateway.ask("POST", "/v1/embeddings", chat)
+        assert (status, made["error"]["code"]) == (404, "model_not_available")
+
+    run(tmp_path, work)
+
+
+def test_many_inputs_are_spread_over_requests_and_stay_in_order(tmp_path: Path) -> None:
+    async def work(vendors: Vendors, gateway: Served) -> None:
+        texts = [f"text number {number}" for number in range(230)]
+        for vendor, requests in (("cohere", 3), ("gemini", 3), ("openai", 1)):
+            vendors.seen.clear()
+            body = {"model": MODELS[vendor], "input": texts}
+            status, made, _ = await gateway.ask("POST", "/v1/embeddings", body)
+            assert status == 200, made
+            assert len(vendors.seen) == requests
+            found = {each["index"]: each["embedding"] for each in made["data"]}
+            assert [found[index] for index in range(230)] == [vector(text) for text in texts]
+
+    run(tmp_path, work)
+
+
+def test_other_paths_of_the_vendors_and_single_inputs(tmp_path: Path) -> None:
+    async def work(vendors: Vendors, gateway: Served) -> None:
+        content = {"content": {"parts": [{"text": "hello"}]}}
+        path = f"/v1beta/models/{MODELS['cohere']}:embedContent"
+        _, made, _ = await gateway.ask("POST", path, content)
+        assert made["embedding"]["values"] == vector("hello")
+        body = {"model": MODELS["gemini"], "prompt": "hello"}
+        _, made, _ = await gateway.ask("POST", "/api/embeddings", body)
+        assert made == {"embedding": vector("hello")}
+
+    run(tmp_path, work)
+
+
+def test_keys_caps_and_prices_hold_for_embeddings(tmp_path: Path) -> None:
+    async def work(vendors: Vendors, gateway: Served) -> None:
+        only = key(tmp_path, "only", allowed_models=[MODELS["openai"]]).token
+        capped = key(tmp_path, "capped", daily_cap_usd=Decimal("0.000001")).token
+        strict = key(tmp_path, "strict", refuse_losses=True).token
+        for token, vendor, expected in (
+            ("wrong", "openai", (401, "invalid_key")),
+            (only, "openai", (200, None)),
+            (only, "cohere", (403, "model_not_allowed")),
+            (strict, "cohere", (400, "lossy_request")),
+            (strict, "openai", (200, None)),
+        ):
+            body = {"model": MODELS[vendor], "input": "one two"}
+            status, made, _ = await gateway.ask("POST", "/v1/embeddings", body, token)
+            assert (status, made.get("error", {}).get("code")) == expected, made
+        long = {"model": MODELS["openai"], "input": "word " * 1000}
+        status, made, _ = await gateway.ask("POST", "/v1/embeddings", long, capped)
+        assert (status, made["error"]["code"]) == (429, "quota_exceeded")
+        spent = []
+        for _ in range(4):
+            body = {"model": MODELS["openai"], "input": "one two three"}
+            status, _, _ = await gateway.ask("POST", "/v1/embeddings", body, capped)
+            spent.append(status)
+        assert spent[0] == 200
+        status, listed, _ = await gateway.ask("GET", "/keys", token=capped)
+        figures = [cap for each in listed["keys"] for cap in each["caps"]]
+        assert float(figures[0]["spent_usd"]) == pytest.approx(spent.count(200) * 3 * 0.02 / 1e6)
+
+    run(tmp_path, work)
+
+
+def test_an_error_of_a_vendor_comes_in_the_clients_form(tmp_path: Path) -> None:
+    async def work(vendors: Vendors, gateway: Served) -> None:
+        with pytest.raises(openai.NotFoundError, match="no such path"):
+            await asyncio.to_thread(by_openai, gateway.base, ["bedrock:amazon.titan-embed-x"])
+
+    def extra(seen: Seen) -> Reply | None:
+        return Reply({"message": "no such path"}, 404) if "titan-embed-x" in seen.path else None
+
+    async def serve(vendors: Vendors) -> None:
+        vendors.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            await work(vendors, gateway)
+
+    with Vendors(extra) as vendors:
+        asyncio.run(serve(vendors))
