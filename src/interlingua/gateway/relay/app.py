@@ -195,8 +195,7 @@ class App:
             raise Refusal(404, ErrorKind.INVALID_REQUEST, "no such endpoint", "not_found")
         if found.front.stored is not None:
             inbound = await with_history(gateway, exchange.arrival, inbound, found.front.stored)
-        work = self._work(exchange, inbound, client, direct)
-        await with_client(scope, client.receive, work)
+        await with_client(scope, client.receive, self._work(exchange, inbound, client, direct))
 
     def _as_chat(
         self,
