@@ -133,14 +133,14 @@ def _show_spent(
             passed = answers(store, RequestFilter(since=since, until=until))
             spent = chain(usages(store, since, until, copies=False), passed)
             groups = cost_by(_noting(spent, unknown), key)
-            names = key_names(store) if key == "key" else {}
+            names = _names(store, key) if key in _OWNERS else {}
     if key != "day":
         groups = dict(sorted(groups.items(), key=lambda item: -item[1].cost_usd))
     whole = _whole(groups.values())
     if as_json:
         rows = [{key: group, **_spend_dict(spent)} for group, spent in groups.items()]
-        if key == "key":
-            rows = [{**row, "name": names.get(row["key"])} for row in rows]
+        if key in _OWNERS:
+            rows = [{**row, "name": names.get(row[key])} for row in rows]
         lacking = [{"model": model, "messages": count} for model, count in unknown.most_common()]
         put_json({"by": key, "rows": rows, "total": _spend_dict(whole), "unknown": lacking})
     elif not groups:
@@ -150,11 +150,13 @@ def _show_spent(
         _show(key, titles, groups, whole, unknown)
 
 
-def key_names(store: Store) -> dict[str | None, str]:
-    """What the keys of the gateway are called, by their ids."""
-    from interlingua.cli.keys import pages
+_OWNERS = ("key", "user", "team")
 
-    return {key.id: key.name for key in pages(store.keys)}
+
+def _names(store: Store, what: str) -> dict[str | None, str]:
+    from interlingua.cli.keys import owner_names
+
+    return owner_names(store, what)
 
 
 def _title(group: str | None, names: dict[str | None, str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 import msgspec
@@ -97,8 +97,29 @@ def amount(spent: Decimal, cap: Decimal | None) -> str:
     return f"{dollars(spent)} of {dollars(cap)}"
 
 
-Spent = dict[str, tuple[Decimal, Decimal]]
-"""What each owner has spent or set aside today and this month, in dollars."""
+class Spending(NamedTuple):
+    """What an owner has spent or set aside, in dollars."""
+
+    day: Decimal = Decimal(0)
+    week: Decimal = Decimal(0)
+    month: Decimal = Decimal(0)
+
+    def as_dict(self) -> dict[str, Decimal]:
+        return {f"{name}_usd": value for name, value in self._asdict().items()}
+
+    def cells(self, row: Any) -> list[str]:
+        """Each window with its cap, as a list shows it."""
+        caps = row.daily_cap_usd, row.weekly_cap_usd, row.monthly_cap_usd
+        return [amount(spent, cap) for spent, cap in zip(self, caps, strict=True)]
+
+
+NOTHING = Spending()
+Spent = dict[str, Spending]
+SPENDING = (
+    Column("today", right=True),
+    Column("this week", right=True, wide=90),
+    Column("this month", right=True),
+)
 
 
 def pages(read: Callable[[str], list[Any]]) -> Iterator[Any]:
@@ -109,15 +130,14 @@ def pages(read: Callable[[str], list[Any]]) -> Iterator[Any]:
         after = page[-1].id
 
 
+def _lists(store: Store) -> dict[str, Callable[[str], list[Any]]]:
+    return {"key": store.keys, "user": store.users, "team": store.teams}
+
+
 def find_owner(store: Store, what: str, text: str) -> Any:
     """A key, a user or a team by its id, the beginning of it, its name or its e-mail address."""
-    lists: dict[str, Callable[[str], list[Any]]] = {
-        "key": store.keys,
-        "user": store.users,
-        "team": store.teams,
-    }
     fitting = []
-    for row in pages(lists[what]):
+    for row in pages(_lists(store)[what]):
         if row.id == text:
             return row
         names: tuple[str | None, ...] = (row.name, getattr(row, "email", None))
@@ -136,13 +156,12 @@ def find_owner(store: Store, what: str, text: str) -> Any:
 
 def spent_by(store: Store, owners: Sequence[str]) -> Spent:
     from interlingua.gateway.shared.principal import usd
+    from interlingua.store.cap_rules import span_of
 
-    today = datetime.now(UTC).date().isoformat()
     found: Spent = {}
-    for row in store.spent(owners, today):
-        day, month = found.get(row.owner_id, (Decimal(0), Decimal(0)))
-        total = usd(row.spent + row.reserved)
-        found[row.owner_id] = (total, month) if row.period == today else (day, total)
+    for row in store.spent(owners, datetime.now(UTC).date().isoformat()):
+        amount = {span_of(row.period): usd(row.spent + row.reserved)}
+        found[row.owner_id] = found.get(row.owner_id, NOTHING)._replace(**amount)
     return found
 
 
@@ -175,11 +194,17 @@ def _additions(group: click.Group, what: str, email: bool) -> None:
     @json_option
     @store_option
     def add(
-        name: str, daily: Any, monthly: Any, as_json: bool, address: str | None, **more: Any
+        name: str,
+        daily: Any,
+        weekly: Any,
+        monthly: Any,
+        as_json: bool,
+        address: str | None,
+        **more: Any,
     ) -> None:
         from interlingua.gateway.keys import key_admin
 
-        caps = [None if cap == NONE else cap for cap in (daily, monthly)]
+        caps = [None if cap == NONE else cap for cap in (daily, monthly, weekly)]
         with opened(address, make=True) as store:
             if email:
                 row: Any = key_admin.add_user(store, more["email"], name, *caps)
@@ -227,22 +252,17 @@ def _with_email(help: str, email: bool) -> Callable[[F], F]:
 
 
 def _caps(function: F) -> F:
-    for span, period in (("--monthly", "month"), ("--daily", "day")):
+    for span, period in (("--monthly", "month"), ("--weekly", "week"), ("--daily", "day")):
         text = f"Cap in dollars per {period} for all keys together (UTC)."
         function = click.option(span, type=AMOUNT, help=text)(function)
     return function
 
 
 def _show(rows: list[Any], spent: Spent, as_json: bool) -> None:
-    none = (Decimal(0), Decimal(0))
     if as_json:
-        spending = [
-            {"status": row.status, "day_usd": day, "month_usd": month}
-            for row in rows
-            for day, month in [spent.get(row.id, none)]
-        ]
-        pairs = zip(rows, spending, strict=True)
-        put_json([{**msgspec.to_builtins(row), **more} for row, more in pairs])
+        plain = [{**msgspec.to_builtins(row), "status": row.status} for row in rows]
+        spending = [spent.get(row.id, NOTHING).as_dict() for row in rows]
+        put_json([{**row, **more} for row, more in zip(plain, spending, strict=True)])
         return
     if not rows:
         click.echo("There are none yet.", err=True)
@@ -251,14 +271,11 @@ def _show(rows: list[Any], spent: Spent, as_json: bool) -> None:
         Column("id", "cyan"),
         Column("name", shrink=True),
         Column("status", "green"),
-        Column("today", right=True),
-        Column("this month", right=True),
+        *SPENDING,
     ]
-    cells = []
-    for row in rows:
-        day, month = spent.get(row.id, none)
-        caps = amount(day, row.daily_cap_usd), amount(month, row.monthly_cap_usd)
-        cells.append([row.id, row.name or "", row.status, *caps])
+    cells = [
+        [row.id, row.name or "", row.status, *spent.get(row.id, NOTHING).cells(row)] for row in rows
+    ]
     show_table(columns, cells)
 
 
@@ -266,9 +283,8 @@ def _save(address: str | None, what: str, id: str, **fields: Any) -> None:
     """Changes the fields of a user or a team that are not None."""
     from interlingua.gateway.keys import key_admin
 
-    names = {"daily": "daily_cap_usd", "monthly": "monthly_cap_usd"}
     changes = {
-        names.get(name, name): None if value == NONE else value
+        _FIELDS.get(name, name): None if value == NONE else value
         for name, value in fields.items()
         if value is not None
     }
@@ -296,7 +312,14 @@ _TERMS = (
     click.option("--model", "models", multiple=True, help="Allow this model or route; repeatable."),
     config_option("The gateway's settings, with its routes and store; default: gateway.toml."),
     click.option("--daily", type=AMOUNT, help="Cap in dollars per day (UTC); `none` for no cap."),
+    click.option("--weekly", type=AMOUNT, help="Cap in dollars per week, from Monday (UTC)."),
     click.option("--monthly", type=AMOUNT, help="Cap in dollars per month (UTC)."),
+    click.option(
+        "--default-max-tokens", type=COUNT, help="Output tokens of a request without a limit."
+    ),
+    click.option(
+        "--max-max-tokens", type=COUNT, help="Maximum output tokens; higher limits are lowered."
+    ),
     click.option(
         "--requests-per-minute",
         type=COUNT,
@@ -350,7 +373,12 @@ def _terms(function: F) -> F:
     return function
 
 
-_FIELDS = {"daily": "daily_cap_usd", "monthly": "monthly_cap_usd", "expires": "expires_at"}
+_FIELDS = {
+    "daily": "daily_cap_usd",
+    "weekly": "weekly_cap_usd",
+    "monthly": "monthly_cap_usd",
+    "expires": "expires_at",
+}
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
@@ -442,12 +470,19 @@ def list_(as_json: bool, address: str | None) -> None:
     with opened(address) as store:
         keys: list[KeyRow] = list(pages(store.keys))
         spent = spent_by(store, [key.account_id or key.id for key in keys])
+        owners = {**owner_names(store, "user"), **owner_names(store, "team")}
     if as_json:
-        rows = []
-        for key in keys:
-            day, month = spent.get(key.account_id or key.id, (Decimal(0), Decimal(0)))
-            rows.append({**_public(key), "day_usd": day, "month_usd": month})
-        put_json(rows)
+        put_json(
+            [
+                {
+                    **_public(key),
+                    "user_name": owners.get(key.user_id),
+                    "team_name": owners.get(key.team_id),
+                    **spent.get(key.account_id or key.id, NOTHING).as_dict(),
+                }
+                for key in keys
+            ]
+        )
         return
     if not keys:
         click.echo("There are no keys: on loopback, anyone can use the gateway.", err=True)
@@ -456,23 +491,26 @@ def list_(as_json: bool, address: str | None) -> None:
         Column("id", "cyan"),
         Column("name", shrink=True),
         Column("status", "green"),
-        Column("today", right=True),
-        Column("this month", right=True),
+        *SPENDING,
         Column("owner", "dim", shrink=True, wide=110),
         Column("made (UTC)", "dim", wide=100),
     ]
-    show_table(columns, [_row(key, spent) for key in keys])
+    show_table(columns, [_row(key, spent, owners) for key in keys])
 
 
-def _row(key: KeyRow, spent: Spent) -> list[str]:
-    day, month = spent.get(key.account_id or key.id, (Decimal(0), Decimal(0)))
+def owner_names(store: Store, what: str) -> dict[str | None, str]:
+    """What the keys, users or teams of the gateway are called, by their ids."""
+    rows = pages(_lists(store)[what])
+    return {row.id: row.name or getattr(row, "email", None) or row.id for row in rows}
+
+
+def _row(key: KeyRow, spent: Spent, owners: dict[str | None, str]) -> list[str]:
     return [
         key.id,
         key.name,
         state_of(key),
-        amount(day, key.daily_cap_usd),
-        amount(month, key.monthly_cap_usd),
-        " ".join(filter(None, (key.user_id, key.team_id))),
+        *spent.get(key.account_id or key.id, NOTHING).cells(key),
+        ", ".join([owners.get(id, id) for id in (key.user_id, key.team_id) if id is not None]),
         minute(key.created_at),
     ]
 

@@ -50,6 +50,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "keys": "Issue, list, change, rotate and revoke keys of the gateway.",
         "users": "Manage the users of keys and their caps.",
         "teams": "Manage teams of keys and their caps.",
+        "budgets": "Cap the spending on models, tags and end users.",
         "maintain": "Delete old rows of the gateway's log and trace now.",
     },
     "Shell": {

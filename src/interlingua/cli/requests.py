@@ -117,9 +117,9 @@ def find_request(store: Store, text: str) -> RequestRow:
 
 
 def _names(store: Store) -> Names:
-    from interlingua.cli.cost import key_names
+    from interlingua.cli.keys import owner_names
 
-    return key_names(store)
+    return owner_names(store, "key")
 
 
 COLUMNS = (

@@ -195,8 +195,8 @@ class ToolConfirmationResolved(Payload, frozen=True):
     latency_ms: Count
 
 
-QuotaScope = Literal["key", "user", "team"]
-QuotaWindow = Literal["day", "month"]
+QuotaScope = Literal["key", "user", "team", "model", "tag", "end_user"]
+QuotaWindow = Literal["day", "week", "month"]
 
 
 class FeedbackExplicit(Payload, frozen=True):

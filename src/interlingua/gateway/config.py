@@ -78,6 +78,10 @@ _PLAIN = (
     "fetch_media",
 )
 _ROUTE = [field.name for field in fields(RouteSettings)]
+_NUMBERS = (
+    *("retries", "timeout", "first_byte_timeout", "deadline"),
+    *("default_max_tokens", "max_max_tokens"),
+)
 _VARIABLE = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*")
 _NAME = re.compile(r"(?=[A-Za-z0-9*])[A-Za-z0-9._/@:-]{0,199}\*?")
 _MOST_WORKERS = 256
@@ -210,7 +214,7 @@ class _Reader:
             for name in _ROUTE
             if name in table and name != "models"
         }
-        for name in ("retries", "timeout", "first_byte_timeout", "deadline"):
+        for name in _NUMBERS:
             self._check(f"routes.{name}", made.get(name))
         dialect = made.get("dialect")
         if dialect is not None and dialect not in dialects():

@@ -82,6 +82,8 @@ class Route(NamedTuple):
     settings: RouteSettings = NO_ROUTE
     conversation: ConversationName | None = None
     """The conversation by which the pool was ordered."""
+    limits_answers: bool = False
+    """Whether the settings limit the length of answers."""
 
     @classmethod
     def to(
@@ -95,7 +97,11 @@ class Route(NamedTuple):
         dialects = {target.dialect.name for target in targets}
         common = dialects.pop() if len(dialects) == 1 else None
         labels = tuple([target.label for target in targets])
-        return cls(tuple(targets), labels, common, passthrough, fetch_media, pool, settings)
+        limits = settings.default_max_tokens is not None or settings.max_max_tokens is not None
+        return cls(
+            *(tuple(targets), labels, common, passthrough, fetch_media, pool, settings),
+            limits_answers=limits,
+        )
 
     def target(self, label: str) -> Target:
         first = self.targets[0]

@@ -104,6 +104,11 @@ class RouteSettings:
     deadline: float | None = None
     """Seconds for the whole request, with all attempts, until the answer begins to arrive."""
 
+    default_max_tokens: int | None = None
+    """Output tokens of a request that names no limit."""
+    max_max_tokens: int | None = None
+    """Output tokens of any request, at most; higher limits are lowered."""
+
     @property
     def larger(self) -> tuple[str, ...]:
         """The model that is asked where a conversation is too long for the others."""

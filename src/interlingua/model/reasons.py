@@ -463,6 +463,18 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     ),
     "order_fixed": ("info", "reordered: the order of parts is fixed in {to}"),
     "out_of_range": ("warning", "dropped: the value is outside the range of {to}"),
+    "output_limit_by_cap": (
+        "info",
+        "set to {tokens}: the request has none, and its key's caps leave room for no more",
+    ),
+    "output_limit_default": (
+        "info",
+        "set to {tokens}: the request has none, and this is the default of its key or route",
+    ),
+    "output_limit_lowered": (
+        "warning",
+        "lowered to {tokens}, the highest that its key or route allows",
+    ),
     "parallel_calls_fixed": ("warning", "dropped: {model} cannot switch parallel calls"),
     "parent_missing": ("error", "dropped: the file of the parent thread {thread} is missing"),
     "phase_role": ("warning", "dropped: only text of the model has a phase"),

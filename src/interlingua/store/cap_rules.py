@@ -7,10 +7,12 @@ tokens, and enough for nine million dollars in a window.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import date
 from typing import Any, Literal, NamedTuple
 
-Scope = Literal["key", "user", "team"]
-Window = Literal["day", "month", "minute", "now"]
+Scope = Literal["key", "user", "team", "model", "tag", "end_user"]
+Span = Literal["day", "week", "month"]
+Window = Literal[Span, "minute", "now"]
 ALERTS = (80, 95)
 """Percentages of a cap that raise one alert each."""
 MINUTE = 60_000_000
@@ -25,6 +27,7 @@ class Limit(NamedTuple):
     owner_id: str
     daily: int | None
     monthly: int | None
+    weekly: int | None = None
 
 
 class Reserve(NamedTuple):
@@ -34,7 +37,7 @@ class Reserve(NamedTuple):
     account_id: str
     at: int
     day: str
-    """As `2026-11-16`, in UTC; its beginning is the month."""
+    """As `2026-11-16 2026-W47`, in UTC: the date, whose beginning is the month, and the week."""
     limits: tuple[Limit, ...] = ()
     amount: int = 0
     tokens: int = 0
@@ -63,11 +66,21 @@ class Settle(NamedTuple):
     cost: int
     tokens: int
     limits: tuple[Limit, ...] = ()
+    not_for: tuple[str, ...] = ()
+    """Owners for whom it was set aside and does not count: budgets of models that did not
+    answer."""
+
+
+class Counted(NamedTuple):
+    """A request that may go out, and what its account has used of this minute with it."""
+
+    requests: int
+    tokens: int
 
 
 class Over(NamedTuple):
-    """Why a request may not go out. `limit` and `current` are picodollars where the window is a day
-    or a month, else requests or tokens of a minute (`what`), or calls at this moment."""
+    """Why a request may not go out. `limit` and `current` are picodollars where the window is a
+    `Span`, else requests or tokens of a minute (`what`), or calls at this moment."""
 
     scope: Scope
     owner_id: str
@@ -82,14 +95,15 @@ class Alert(NamedTuple):
 
     scope: Scope
     owner_id: str
-    window: Literal["day", "month"]
+    window: Span
     percent: int
     limit: int
     current: int
 
 
 class SpendRow(NamedTuple):
-    """Amounts spent and reserved by an owner in a day (`2026-11-16`) or a month (`2026-11`)."""
+    """Amounts spent and reserved by an owner in a day (`2026-11-16`), a week (`2026-W47`) or a
+    month (`2026-11`)."""
 
     owner_id: str
     period: str
@@ -133,7 +147,7 @@ class Watched(NamedTuple):
     """One cap, and the row that counts for it."""
 
     limit: Limit
-    window: Literal["day", "month"]
+    window: Span
     cap: int
     money: Money
 
@@ -158,6 +172,9 @@ class Books:
         cost = 0 if settle is None else settle.cost
         for money in self._held_by(owners, day):
             money.move(cost, -held)
+        if settle is not None and settle.not_for:
+            for money in self._held_by(" ".join(settle.not_for), day):
+                money.move(-cost, 0)
         rate = self.rates.get(account)
         if rate is not None and status == "open":
             rate.open -= 1
@@ -197,8 +214,9 @@ class Books:
                     money.alerted, money.changed = percent, True
         return alerts
 
-    def admit(self, reserve: Reserve) -> Over | None:
-        """Reserves the amount, or returns the limit that forbids it and changes nothing."""
+    def admit(self, reserve: Reserve) -> Over | Counted | None:
+        """Reserves the amount, or returns the limit that forbids it and changes nothing; `Counted`
+        for an account with limits per minute."""
         limits, day, amount = reserve.limits, reserve.day, reserve.amount
         rated = reserve.has_rates
         over = self._over_rate(reserve) if rated else None
@@ -220,7 +238,7 @@ class Books:
             self._counted[id(limits), day] = counted
         for money in counted:
             money.move(0, amount)
-        return None
+        return Counted(rate.requests, rate.tokens) if rated else None
 
     def _over_rate(self, reserve: Reserve) -> Over | None:
         rate = self.rates[reserve.account_id]
@@ -237,19 +255,39 @@ class Books:
         return None
 
 
-def _windows(limit: Limit, day: str) -> Iterable[tuple[Literal["day", "month"], int, str]]:
+def day_of(at: date) -> str:
+    """A date as `Reserve.day` has it."""
+    year, week, _ = at.isocalendar()
+    return f"{at.year:04}-{at.month:02}-{at.day:02} {year:04}-W{week:02}"
+
+
+def span_of(period: str) -> Span:
+    """What a period is: a day, a week or a month."""
+    return "week" if "W" in period else "day" if len(period) > len("2026-11") else "month"
+
+
+def periods(day: str) -> tuple[str, ...]:
+    """The periods that a request counts for. Entries of earlier versions name no week."""
+    date, _, week = day.partition(" ")
+    return (date, date[:7], week) if week else (date, date[:7])
+
+
+def _windows(limit: Limit, day: str) -> Iterable[tuple[Span, int, str]]:
+    date, _, week = day.partition(" ")
     if limit.daily is not None:
-        yield "day", limit.daily, day
+        yield "day", limit.daily, date
+    if limit.weekly is not None and week:
+        yield "week", limit.weekly, week
     if limit.monthly is not None:
-        yield "month", limit.monthly, day[:7]
+        yield "month", limit.monthly, date[:7]
 
 
 def spend_ids(limits: Iterable[Limit], day: str) -> list[str]:
-    """The rows of `spend` that count for these owners: both windows, so that a cap that is set
+    """The rows of `spend` that count for these owners: all windows, so that a cap that is set
     later finds what was spent."""
-    return [f"{limit.owner_id}/{period}" for limit in limits for period in (day, day[:7])]
+    return [f"{limit.owner_id}/{period}" for limit in limits for period in periods(day)]
 
 
 def held_ids(owners: str, day: str) -> list[str]:
     """The same for an entry, which names its owners with a space between two."""
-    return [f"{owner}/{period}" for owner in owners.split() for period in (day, day[:7])]
+    return [f"{owner}/{period}" for owner in owners.split() for period in periods(day)]

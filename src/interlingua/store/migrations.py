@@ -9,7 +9,7 @@ an older version refuses the result.
 
 from __future__ import annotations
 
-VERSION = 14
+VERSION = 15
 """Of the tables; the `schema_version` of a row is that of the message format."""
 
 _OWNER_STATUS = "CHECK (status IN ('active', 'disabled'))"
@@ -327,6 +327,25 @@ _OBJECTS = (
 """What the gateway stores for clients beside their sessions, and secrets that a store makes for
 itself."""
 
+_BUDGETS = (
+    *[
+        f"ALTER TABLE {table} ADD COLUMN weekly_cap_usd TEXT"
+        for table in ("keys", "users", "teams")
+    ],
+    "ALTER TABLE keys ADD COLUMN default_max_tokens {big}",
+    "ALTER TABLE keys ADD COLUMN max_max_tokens {big}",
+    """CREATE TABLE budgets (
+    id TEXT PRIMARY KEY,
+    kind TEXT NOT NULL CHECK (kind IN ('model', 'tag', 'end_user')),
+    value TEXT NOT NULL,
+    created_at {big} NOT NULL,
+    owner_id TEXT,
+    daily_cap_usd TEXT,
+    weekly_cap_usd TEXT,
+    monthly_cap_usd TEXT
+)""",
+)
+"""Caps by week, limits of answers, and caps on models, tags and end users."""
 
 _STEPS = {
     1: (*_SEARCH_ANEW, *_REFERENCE),
@@ -342,6 +361,7 @@ _STEPS = {
     11: _REQUEST_INDEXES,
     12: _QUEUED_KEYS,
     13: _OBJECTS,
+    14: _BUDGETS,
 }
 _WORDS = {
     "sqlite": {"json": "TEXT", "big": "INTEGER", "colon": "instr"},

@@ -9,6 +9,7 @@ its state there decides whether it still counts, so that settling twice does not
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import date
 from typing import Any, NamedTuple
 
 import msgspec
@@ -17,13 +18,16 @@ from interlingua.store.cap_rules import (
     MOST,
     Alert,
     Books,
+    Counted,
     Money,
     Over,
     Rate,
     Reserve,
     Settle,
     SpendRow,
+    day_of,
     held_ids,
+    periods,
     spend_ids,
 )
 from interlingua.store.statements import Op, Step, Work, filled, now
@@ -106,8 +110,7 @@ class GatewayStatements(NamedTuple):
     )
     set_spend: str = "{set_spend}"
     spend_of: str = (
-        "SELECT owner_id, period, spent, reserved FROM spend WHERE owner_id {any}"
-        " AND period IN (?, ?)"
+        "SELECT owner_id, period, spent, reserved FROM spend WHERE owner_id {any} AND period {any}"
     )
     rates: str = "SELECT id, minute, requests, tokens FROM rates WHERE id {any}{lock}"
     add_rate: str = (
@@ -248,10 +251,10 @@ class Quotas(Work):
 
     def settle_and_reserve(
         self, holder: str, reserves: Sequence[Reserve] = (), settles: Sequence[Settle] = ()
-    ) -> Op[tuple[list[Over | None], list[list[Alert]]]]:
+    ) -> Op[tuple[list[Over | Counted | None], list[list[Alert]]]]:
         """Settles and reserves in one transaction; repeating the same call changes nothing.
 
-        Returns the limit that each request would exceed (None: it may go out) and the alerts of
+        Returns the limit that each request would exceed (else it may go out) and the alerts of
         each settlement. Does not wait for the disk: no holder survives a power cut anyway."""
         sql = self._gateway
         if not self.sql.is_sqlite:
@@ -262,7 +265,7 @@ class Quotas(Work):
         entries = {row[0]: row for row in (yield from self._found(sql.entries, ids))}
         books = yield from self._books(entries.values(), reserves)
         alerts, ended = _settled(books, entries, settles)
-        overs: list[Over | None] = []
+        overs: list[Over | Counted | None] = []
         begun: dict[str, tuple[Any, ...]] = {}
         for reserve in reserves:
             id = reserve.id
@@ -271,7 +274,7 @@ class Quotas(Work):
                 continue
             over = books.admit(reserve)
             overs.append(over)
-            if over is None:
+            if not isinstance(over, Over):
                 begun[id] = _entry_values(holder, reserve)
         yield from self._write_books(books)
         if ended:
@@ -350,8 +353,10 @@ class Quotas(Work):
         yield Step(self._gateway.seen, (holder,))
 
     def spent(self, owners: Sequence[str], day: str) -> Op[list[SpendRow]]:
-        """What each owner has spent and set aside on this day (`2026-11-16`) and in its month."""
-        rows = yield Step(self._gateway.spend_of, (self._list(owners), day, day[:7]))
+        """What each owner has spent and set aside on this day (`2026-11-16`), in its week and in
+        its month."""
+        of = self._list(periods(day_of(date.fromisoformat(day))))
+        rows = yield Step(self._gateway.spend_of, (self._list(owners), of))
         return [SpendRow(*row) for row in rows]
 
 

@@ -20,6 +20,8 @@ from interlingua.store.rows import JsonObject, Table
 from interlingua.store.statements import Op, Prepared, Step, Work, filled, now
 
 T = TypeVar("T")
+OwnerCaps = tuple[Decimal | None, Decimal | None, Decimal | None]
+"""Daily, monthly and weekly."""
 
 
 class KeyRow(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -54,8 +56,13 @@ class KeyRow(msgspec.Struct, frozen=True, omit_defaults=True):
     read_metrics: bool = False
     read_requests: bool = False
     fetch_media: bool | None = None
-    user_caps: tuple[Decimal | None, Decimal | None] = (None, None)
-    team_caps: tuple[Decimal | None, Decimal | None] = (None, None)
+    weekly_cap_usd: Decimal | None = None
+    default_max_tokens: int | None = None
+    """Output tokens of a request that names no limit."""
+    max_max_tokens: int | None = None
+    """Output tokens of any request, at most."""
+    user_caps: OwnerCaps = (None, None, None)
+    team_caps: OwnerCaps = (None, None, None)
 
 
 class UserRow(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -68,6 +75,7 @@ class UserRow(msgspec.Struct, frozen=True, omit_defaults=True):
     status: Literal["active", "disabled"] = "active"
     daily_cap_usd: Decimal | None = None
     monthly_cap_usd: Decimal | None = None
+    weekly_cap_usd: Decimal | None = None
 
 
 class TeamRow(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -79,16 +87,34 @@ class TeamRow(msgspec.Struct, frozen=True, omit_defaults=True):
     status: Literal["active", "disabled"] = "active"
     daily_cap_usd: Decimal | None = None
     monthly_cap_usd: Decimal | None = None
+    weekly_cap_usd: Decimal | None = None
+
+
+class BudgetRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A cap (`bud_…`) on what is spent for a model, a tag or an end user. A `value` that ends in
+    `*` is a cap for each value that begins so. `owner_id` is the key, user or team whose requests
+    count; None: those of all keys."""
+
+    id: str
+    kind: Literal["model", "tag", "end_user"]
+    value: str
+    created_at: datetime
+    owner_id: str | None = None
+    daily_cap_usd: Decimal | None = None
+    weekly_cap_usd: Decimal | None = None
+    monthly_cap_usd: Decimal | None = None
 
 
 KEYS = Table("keys", KeyRow, without=("owner_disabled", "user_caps", "team_caps"))
 USERS = Table("users", UserRow)
 TEAMS = Table("teams", TeamRow)
+BUDGETS = Table("budgets", BudgetRow)
 
 _KEY = (
     f"SELECT {KEYS.selected('k.')},"
     " coalesce(u.status, '') = 'disabled' OR coalesce(t.status, '') = 'disabled',"
-    " u.daily_cap_usd, u.monthly_cap_usd, t.daily_cap_usd, t.monthly_cap_usd"
+    " u.daily_cap_usd, u.monthly_cap_usd, u.weekly_cap_usd,"
+    " t.daily_cap_usd, t.monthly_cap_usd, t.weekly_cap_usd"
     " FROM keys k LEFT JOIN users u ON u.id = k.user_id LEFT JOIN teams t ON t.id = k.team_id"
 )
 
@@ -106,6 +132,9 @@ class ReferenceStatements(NamedTuple):
     save_team: str = TEAMS.upsert()
     team: str = f"SELECT {TEAMS.selected()} FROM teams WHERE id = ?"
     teams: str = f"SELECT {TEAMS.selected()} FROM teams WHERE id > ? ORDER BY id LIMIT ?"
+    save_budget: str = BUDGETS.upsert()
+    budgets: str = f"SELECT {BUDGETS.selected()} FROM budgets WHERE id > ? ORDER BY id LIMIT ?"
+    remove_budget: str = "DELETE FROM budgets WHERE id = ? RETURNING id"
     add_prices: str = (
         "INSERT INTO prices (version, document_json, created_at) VALUES (?, {json}, ?)"
         " ON CONFLICT (version) DO NOTHING RETURNING version"
@@ -132,8 +161,8 @@ class Reference(Work):
             self._require_amounts(key)
             yield Step(self._reference.save_key, KEYS.values(key))
 
-    def _require_amounts(self, row: KeyRow | UserRow | TeamRow) -> None:
-        for cap in (row.daily_cap_usd, row.monthly_cap_usd):
+    def _require_amounts(self, row: KeyRow | UserRow | TeamRow | BudgetRow) -> None:
+        for cap in (row.daily_cap_usd, row.weekly_cap_usd, row.monthly_cap_usd):
             if cap is not None and not cap.is_finite():
                 raise StoreError(self.where, f"a cap is an amount of money, found {cap}")
 
@@ -181,6 +210,23 @@ class Reference(Work):
         rows = yield Step(self._reference.teams, (after, max(limit, 0)))
         return [TEAMS.read(row) for row in rows]
 
+    # Budgets
+
+    def save_budget(self, budget: BudgetRow) -> Op[None]:
+        """Write a budget, a new one or a changed one."""
+        self._require_amounts(budget)
+        yield Step(self._reference.save_budget, BUDGETS.values(budget))
+
+    def budgets(self, after: str = "", limit: int = 1000) -> Op[list[BudgetRow]]:
+        """Budgets by id; `after` is the last id of the page before."""
+        rows = yield Step(self._reference.budgets, (after, max(limit, 0)))
+        return [BUDGETS.read(row) for row in rows]
+
+    def remove_budget(self, id: str) -> Op[None]:
+        """Delete a budget; NotFoundError if there is none."""
+        if not (yield Step(self._reference.remove_budget, (id,))):
+            raise NotFoundError(self.where, "budget", id)
+
     def _one(self, what: str, sql: str, id: str, read: Callable[[Any], T]) -> Op[T]:
         rows = yield Step(sql, (id,))
         if not rows:
@@ -214,13 +260,13 @@ class Reference(Work):
 
 
 def _key_row(row: Sequence[Any]) -> KeyRow:
-    off, *caps = row[-5:]
-    user_day, user_month, team_day, team_month = (cap and Decimal(cap) for cap in caps)
+    off, *caps = row[-7:]
+    amounts = [cap and Decimal(cap) for cap in caps]
     return KEYS.read(
         row,
         owner_disabled=bool(off),
-        user_caps=(user_day, user_month),
-        team_caps=(team_day, team_month),
+        user_caps=tuple(amounts[:3]),
+        team_caps=tuple(amounts[3:]),
     )
 
 

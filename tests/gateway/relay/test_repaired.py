@@ -283,8 +283,8 @@ def test_no_refusal_makes_a_request_cost_more_than_was_set_aside(text: str, tmp_
             set_aside: list[int] = []
             reserve = caps.reserve
 
-            async def watched(*args: Any) -> Any:
-                reservation = await reserve(*args)
+            async def watched(*args: Any, **how: Any) -> Any:
+                reservation = await reserve(*args, **how)
                 assert reservation is not None
                 set_aside.append(reservation.worst.cost)
                 return reservation

@@ -297,7 +297,12 @@ class _Work:
         match = inbound.match
         new = parse_inbound(self._gateway, self._exchange, match, body, inbound.headers)
         new = new._replace(ours=True) if self._packed else new
-        return new._replace(changes=self._changed()) if self._is_changed else new
+        if not self._is_changed:
+            return new
+        changes = self._changed()
+        if new.changes is not None:
+            changes.extend(new.changes)
+        return new._replace(changes=changes)
 
     @property
     def _is_changed(self) -> bool:
@@ -496,9 +501,9 @@ class _Work:
         match = Match(form.front, "generate", self._inbound.match.model, False)
         try:
             inbound = parse_inbound(gateway, exchange, match, _encode(wire), self._inbound.headers)
-            inbound = inbound._replace(ours=self._packed)
+            inbound = inbound._replace(ours=self._packed or inbound.ours)
             if self._principal.capped:
-                await reserve(gateway, exchange, inbound)
+                inbound = await reserve(gateway, exchange, inbound)
             answer = await relay(gateway, exchange, inbound)
             is_overflow = exchange.outcome.error is ErrorKind.CONTEXT_OVERFLOW
             if answer.status == 200:

@@ -23,7 +23,7 @@ async def relay_compaction(gateway: Gateway, exchange: Exchange, inbound: Inboun
     exchange.arrival = replace(exchange.arrival, stream=False)
     inbound = await with_history(gateway, exchange.arrival, inbound, RESPONSES.stored)
     if exchange.arrival.principal.capped:
-        await reserve(gateway, exchange, inbound)
+        inbound = await reserve(gateway, exchange, inbound, may_shorten=False)
     raw: list[HttpAnswer] = []
 
     async def once(model: str, clock: Clock) -> HttpAnswer:

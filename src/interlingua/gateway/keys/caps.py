@@ -20,6 +20,7 @@ from interlingua.client.targets import Target
 from interlingua.costs.table import PriceTable
 from interlingua.events.payloads import QuotaAlert, QuotaExceeded
 from interlingua.gateway.keys.keys import Emit
+from interlingua.gateway.keys.rates import rate_headers
 from interlingua.gateway.keys.tariffs import (
     BYTES_A_TOKEN,
     LOOPS,
@@ -29,16 +30,24 @@ from interlingua.gateway.keys.tariffs import (
     Tariffs,
     Worst,
 )
-from interlingua.gateway.shared.principal import KeyPrincipal, picodollars, usd
+from interlingua.gateway.shared.principal import KeyPrincipal, budget_limit, picodollars, usd
 from interlingua.gateway.shared.refusals import CodedRefusal
 from interlingua.gateway.shared.sizes import Most
-from interlingua.gateway.shared.state import Arrival, Exchange, Principal
+from interlingua.gateway.shared.state import Arrival, Exchange, Labels, Principal
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.ids import Ulids
 from interlingua.model.message import micros
 from interlingua.model.metadata import Usage
 from interlingua.store.base import AsyncStore
-from interlingua.store.cap_rules import Alert, Over, Reserve, Settle
+from interlingua.store.cap_rules import (
+    Alert,
+    Counted,
+    Limit,
+    Over,
+    Reserve,
+    Settle,
+    day_of,
+)
 from interlingua.store.errors import BusyError, StoreError
 
 BATCH = 256
@@ -52,7 +61,9 @@ PAUSE = 0.5
 LONGEST = 2.0
 """Seconds that the end of an answer waits until what it cost is written."""
 
-Answers = tuple[list[Over | StoreError | None], list[list[Alert]]]
+Reply = Over | Counted | None
+"""Why a request may not go out; else it is set aside."""
+Answers = tuple[list[Reply | StoreError], list[list[Alert]]]
 
 T = TypeVar("T")
 Hears = Callable[[list[Alert]], None]
@@ -68,15 +79,15 @@ class ReservationBatch:
     def __init__(self, store: AsyncStore, holder: str) -> None:
         self._store = store
         self._holder = holder
-        self._reserves: deque[tuple[Reserve, asyncio.Future[Over | None]]] = deque()
+        self._reserves: deque[tuple[Reserve, asyncio.Future[Reply]]] = deque()
         self._settles: deque[tuple[Settle, Hears]] = deque()
         self._ends: deque[tuple[float, asyncio.Future[None]]] = deque()
         """Ends of answers that wait, and until when."""
         self._working: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def reserve(self, reserve: Reserve) -> Over | None:
-        """What stands against it; None: it is set aside. Who is cancelled while waiting has
+    async def reserve(self, reserve: Reserve) -> Reply:
+        """What stands against it; else it is set aside. Who is cancelled while waiting has
         nothing set aside in the end."""
         if len(self._reserves) >= WAITING:
             raise BusyError(
@@ -84,7 +95,7 @@ class ReservationBatch:
             )
         if self._loop is None:  # once: it costs a system call
             self._loop = asyncio.get_running_loop()
-        future: asyncio.Future[Over | None] = self._loop.create_future()
+        future: asyncio.Future[Reply] = self._loop.create_future()
         self._reserves.append((reserve, future))
         self._start()
         try:
@@ -186,7 +197,7 @@ class ReservationBatch:
                 raise
             if len(reserves) + len(settles) == 1:
                 return self._unwritable(reserves, settles, error)
-        overs_of_parts: list[Over | StoreError | None] = []
+        overs_of_parts: list[Reply | StoreError] = []
         alerts_of_parts: list[list[Alert]] = []
         for some in _halves(settles):
             alerts_of_parts += (await self._written([], some))[1]
@@ -220,6 +231,12 @@ logger = logging.getLogger(__name__)
 PATIENCE = 90.0
 """Seconds of silence after which a process is taken for dead, and what it held is given back."""
 _MAX_REPORTED = 1000
+LEAST_OUTPUT = 256
+"""Output tokens below which an answer is not shortened to fit a cap, but refused."""
+_MOST_TRIES = 4
+"""Others may take what was just left."""
+_ANY = 2**62
+_NO_MODELS: tuple[tuple[str, str], ...] = ()
 
 
 class Reservation(NamedTuple):
@@ -227,8 +244,16 @@ class Reservation(NamedTuple):
 
     reserved: Reserve
     worst: Worst
+    targets: Sequence[Target]
+    """Those whose budget has room for it."""
     is_unbounded: bool = False
     """Whether it may cost more than that, which its owner allows."""
+    rate_headers: tuple[tuple[str, str], ...] = ()
+    """What its key has left of this minute, for its client."""
+    shortened_to: int | None = None
+    """Output tokens that the caps leave room for, if they are fewer than the request may take."""
+    by_model: tuple[tuple[str, str], ...] = ()
+    """Models with a budget, and its owner id."""
 
 
 class Caps:
@@ -256,43 +281,86 @@ class Caps:
         self._today = (0, "")
 
     async def reserve(
-        self, arrival: Arrival, most: Most, targets: Sequence[Target]
+        self, arrival: Arrival, most: Most, targets: Sequence[Target], *, shortens: bool = False
     ) -> Reservation | None:
-        """Reserves the most that the request may cost with any of its targets; `Refusal` with 429
-        if that exceeds what is left, with 403 if its cost is unbounded."""
+        """Reserves the most that the request may cost with any of its targets. Targets whose own
+        budget is spent are left out while others remain, and where `shortens`, the answer is as
+        short as the caps need. `Refusal` with 429 if that exceeds what is left, with 403 if its
+        cost is unbounded."""
         who = arrival.principal
         if not isinstance(who, KeyPrincipal) or not who.capped:
             return None
-        now = self._now()
-        if most.unbounded and who.metered and not who.allow_unbounded:
-            raise _unbounded(arrival, most.unbounded)
         if most.is_nothing and not who.rated:
             return None
+        now, shortened = self._now(), None
+        for _ in range(_MOST_TRIES):
+            tried = self._reservation(arrival, who, most, targets, now)
+            reply = await self._set_aside(arrival, tried.reserved)
+            if not isinstance(reply, Over):
+                rates = () if reply is None else rate_headers(arrival.front, who, reply, now)
+                return tried._replace(rate_headers=tuple(rates), shortened_to=shortened)
+            spent = {model for model, owner in tried.by_model if owner == reply.owner_id}
+            others = [target for target in targets if target.model not in spent]
+            if spent and others:
+                targets = others
+                continue
+            output = self._room(reply, tried, most, now) if shortens else 0
+            if output < LEAST_OUTPUT or output + most.thinking >= (most.output or _ANY):
+                break
+            shortened = output
+            most = most._replace(output=output + most.thinking)
+        assert isinstance(reply, Over)
+        self._tell_over(who, reply, tried.reserved.day)
+        raise _refusal(arrival, who, reply, tried.worst, now)
+
+    def _reservation(
+        self,
+        arrival: Arrival,
+        who: KeyPrincipal,
+        most: Most,
+        targets: Sequence[Target],
+        now: datetime,
+    ) -> Reservation:
         worst = NO_COST
         if not most.is_nothing:
             worst = self.tariffs.worst(targets, most.input, most.output, now, most.answers)
-        if who.limits and worst.cost is None and not who.allow_unpriced:
+        limits, by_model = who.limits, _NO_MODELS
+        if who.budgets:
+            limits, by_model = _with_budgets(who, arrival, targets)
+        counts = bool(limits) or who.tokens_per_minute is not None
+        if most.unbounded and counts and not who.allow_unbounded:
+            raise _unbounded(arrival, most.unbounded)
+        if limits and worst.cost is None and not who.allow_unpriced:
             raise _unpriced(arrival, targets)
         reserve = Reserve(
             arrival.id,
             who.account_id,
             micros(now),
             self._day(now),
-            who.limits,
+            limits,
             worst.cost or 0,
             most.input + worst.output_tokens,
             who.requests_per_minute,
             who.tokens_per_minute,
             who.concurrent,
         )
-        over = await self._set_aside(arrival, reserve)
-        if over is not None:
-            self._tell_over(who, over, reserve.day)
-            raise _refusal(arrival, over, worst, now)
-        return Reservation(reserve, worst, bool(most.unbounded))
+        unbounded = bool(most.unbounded)
+        return Reservation(reserve, worst, targets, unbounded, by_model=by_model)
 
-    async def _set_aside(self, arrival: Arrival, reserve: Reserve) -> Over | None:
-        """What stands against it; None: it is set aside."""
+    def _room(self, over: Over, tried: Reservation, most: Most, now: datetime) -> int:
+        """Tokens of an answer that this limit leaves room for."""
+        left = over.limit - over.current
+        if over.what == "tokens":
+            room = (left - most.input) // most.answers
+        elif over.what == "usd":
+            prompt = tried.worst.input_tokens
+            room = self.tariffs.affordable(tried.targets, prompt, left, now, most.answers)
+        else:
+            return 0
+        return room - most.thinking
+
+    async def _set_aside(self, arrival: Arrival, reserve: Reserve) -> Reply:
+        """What stands against it; else it is set aside."""
         try:
             first = self._first
             if first is None or not first.done():
@@ -313,7 +381,7 @@ class Caps:
         now = self._now()
         reserve = Reserve(id, owner, micros(now), self._day(now), (), 0, tokens, rpm, tpm)
         await self._tend()
-        return await self._batch.reserve(reserve) is None
+        return not isinstance(await self._batch.reserve(reserve), Over)
 
     def give_back(self, id: str, tokens: int) -> None:
         """The request is over, with so many tokens."""
@@ -322,7 +390,7 @@ class Caps:
     def _day(self, now: datetime) -> str:
         ordinal = now.toordinal()
         if ordinal != self._today[0]:
-            self._today = (ordinal, now.date().isoformat())
+            self._today = (ordinal, day_of(now))
         return self._today[1]
 
     async def settle(self, exchange: Exchange) -> None:
@@ -349,7 +417,12 @@ class Caps:
             return None
         exchange.outcome.reservation = None
         cost, tokens = self._spent(exchange, reservation)
-        return Settle(reservation.reserved.id, cost, tokens, reservation.reserved.limits)
+        not_for: tuple[str, ...] = ()
+        if reservation.by_model and exchange.decision.target is not None:
+            answered = exchange.decision.target.model
+            not_for = tuple([id for model, id in reservation.by_model if model != answered])
+        reserved = reservation.reserved
+        return Settle(reserved.id, cost, tokens, reserved.limits, not_for)
 
     def _spent(self, exchange: Exchange, reservation: Reservation) -> tuple[int, int]:
         """Picodollars and tokens. A request that failed before any output costs nothing. If it
@@ -440,9 +513,9 @@ class Caps:
 
     def _tell_over(self, principal: Principal, over: Over, day: str) -> None:
         """Once for each owner and window, however often it is asked again."""
-        if self._emit is None or not (over.window == "day" or over.window == "month"):
+        if self._emit is None or over.window == "minute" or over.window == "now":
             return
-        which = (over.owner_id, day if over.window == "day" else day[:7])
+        which = (over.owner_id, f"{over.window} {day}")
         if which in self._reported:
             return
         if len(self._reported) >= _MAX_REPORTED:
@@ -474,6 +547,23 @@ class Caps:
         self._emit("quota.alert", payload)
 
 
+def _with_budgets(
+    who: KeyPrincipal, arrival: Arrival, targets: Sequence[Target]
+) -> tuple[tuple[Limit, ...], tuple[tuple[str, str], ...]]:
+    """The limits of a key with those of its budgets, and which of them are of which model."""
+    labels = arrival.labels or Labels()
+    models = tuple(dict.fromkeys([target.model for target in targets]))
+    values = {"model": models, "tag": labels.tags, "end_user": (labels.end_user,)}
+    found = [
+        (value, limit)
+        for budget in who.budgets
+        for value in values[budget.kind]
+        if (limit := budget_limit(budget, value)) is not None
+    ]
+    by_model = tuple([(value, limit.owner_id) for value, limit in found if limit.scope == "model"])
+    return (*who.limits, *[limit for _, limit in found]), by_model
+
+
 def _unpriced(arrival: Arrival, targets: Sequence[Target]) -> CodedRefusal:
     models = " or ".join([target.model for target in targets])
     text = (
@@ -498,15 +588,18 @@ _WHAT = {
 }
 
 
-def _refusal(arrival: Arrival, over: Over, worst: Worst, now: datetime) -> CodedRefusal:
+def _refusal(
+    arrival: Arrival, who: KeyPrincipal, over: Over, worst: Worst, now: datetime
+) -> CodedRefusal:
     wait = seconds_left(over, now)
     headers = [("retry-after", str(wait))]
     facts: dict[str, str] = {"scope": over.scope, "window": over.window}
     if over.what == "usd":
         limit, current = str(usd(over.limit)), str(usd(over.current))
         facts |= {"limit_usd": limit, "current_usd": current}
+        scope = over.scope.replace("_", " ")
         text = (
-            f"the {over.scope}'s spending cap for this {over.window} is ${limit}; ${current} is"
+            f"the {scope}'s spending cap for this {over.window} is ${limit}; ${current} is"
             f" spent or reserved, and this request may cost ${usd(worst.cost or 0)} with"
             f" {worst.output_tokens} output tokens"
         )
@@ -518,6 +611,9 @@ def _refusal(arrival: Arrival, over: Over, worst: Worst, now: datetime) -> Coded
         if over.what == "tokens":
             text += f", and this request may need {worst.output_tokens} output tokens"
         code = "rate_limit_exceeded"
+        counted = Counted(over.current, over.current)
+        rates = rate_headers(arrival.front, who, counted, now)
+        headers += [(name, value) for name, value in rates if over.what in name]
     return CodedRefusal(arrival.front, 429, ErrorKind.RATE_LIMIT, text, code, facts, tuple(headers))
 
 
@@ -528,7 +624,9 @@ def seconds_left(over: Over, now: datetime) -> int:
     if over.window == "minute":
         return 60 - now.second
     end = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
-    if over.window == "month":
+    if over.window == "week":
+        end += timedelta(days=6 - now.weekday())
+    elif over.window == "month":
         end = (end - timedelta(days=1)).replace(day=28) + timedelta(days=4)
         end = end.replace(day=1)
     return max(1, int((end - now).total_seconds()) + 1)

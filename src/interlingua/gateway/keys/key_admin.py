@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -19,7 +19,8 @@ from interlingua.model.ids import Ulids
 from interlingua.profiles.names import model_name
 from interlingua.profiles.resolving import resolve
 from interlingua.store.base import AsyncStore, Store
-from interlingua.store.reference import KeyRow, TeamRow, UserRow
+from interlingua.store.cap_rules import span_of
+from interlingua.store.reference import BudgetRow, KeyRow, TeamRow, UserRow
 
 TOKEN = "gw_"
 GRACE = timedelta(hours=24)
@@ -43,7 +44,10 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     allowed_models: tuple[str, ...] | None = None
     daily_cap_usd: Decimal | None = None
+    weekly_cap_usd: Decimal | None = None
     monthly_cap_usd: Decimal | None = None
+    default_max_tokens: int | None = None
+    max_max_tokens: int | None = None
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
     concurrent: int | None = None
@@ -135,9 +139,10 @@ def add_user(
     name: str | None = None,
     daily_cap_usd: Decimal | None = None,
     monthly_cap_usd: Decimal | None = None,
+    weekly_cap_usd: Decimal | None = None,
 ) -> UserRow:
     """A new user."""
-    caps = _cap("daily", daily_cap_usd), _cap("monthly", monthly_cap_usd)
+    caps = _caps(daily_cap_usd, monthly_cap_usd, weekly_cap_usd)
     user = UserRow(f"usr_{_ULIDS.new()}", _now(), email, name, "active", *caps)
     store.save_user(user)
     return user
@@ -148,9 +153,10 @@ def add_team(
     name: str,
     daily_cap_usd: Decimal | None = None,
     monthly_cap_usd: Decimal | None = None,
+    weekly_cap_usd: Decimal | None = None,
 ) -> TeamRow:
     """A new team."""
-    caps = _cap("daily", daily_cap_usd), _cap("monthly", monthly_cap_usd)
+    caps = _caps(daily_cap_usd, monthly_cap_usd, weekly_cap_usd)
     team = TeamRow(f"team_{_ULIDS.new()}", name, _now(), "active", *caps)
     store.save_team(team)
     return team
@@ -161,8 +167,7 @@ Owner = TypeVar("Owner", UserRow, TeamRow)
 
 def changed_owner(owner: Owner, **changes: Any) -> Owner:
     """A user or a team with something else in some fields, to be saved."""
-    for name in ("daily", "monthly"):
-        _cap(name, changes.get(f"{name}_cap_usd"))
+    _caps(*[changes.get(f"{name}_cap_usd") for name in _WINDOWS])
     return msgspec.structs.replace(owner, **changes)
 
 
@@ -172,12 +177,11 @@ def _now() -> datetime:
 
 def _sound(terms: Terms) -> Terms:
     """The terms, with models under their own ids; `TermsError` where they make no sense."""
-    for name in ("requests_per_minute", "tokens_per_minute", "concurrent"):
+    for name in _COUNTS:
         count = getattr(terms, name)
         if count is not None and not 0 < count < 2**53:
             raise TermsError(f"{name} is a number of at least 1, found {count}")
-    _cap("daily", terms.daily_cap_usd)
-    _cap("monthly", terms.monthly_cap_usd)
+    _caps(terms.daily_cap_usd, terms.monthly_cap_usd, terms.weekly_cap_usd)
     if terms.expires_at is not None and terms.expires_at <= _now():
         raise TermsError("the expiry time is in the past")
     if terms.allowed_models is None:
@@ -193,22 +197,60 @@ def _models(models: Sequence[str]) -> tuple[str, ...]:
     return tuple(ids)
 
 
-def _cap(window: str, usd: Decimal | None) -> Decimal | None:
-    if usd is not None and not (usd.is_finite() and 0 <= usd <= MOST_USD):
-        raise TermsError(f"a {window} cap is between 0 and {MOST_USD:,} dollars, found {usd}")
-    return usd
+_WINDOWS = ("daily", "monthly", "weekly")
+_COUNTS = (
+    *("requests_per_minute", "tokens_per_minute", "concurrent"),
+    *("default_max_tokens", "max_max_tokens"),
+)
+
+
+def _caps(*amounts: Decimal | None) -> tuple[Decimal | None, ...]:
+    for window, cap in zip(_WINDOWS, amounts, strict=True):
+        if cap is not None and not (cap.is_finite() and 0 <= cap <= MOST_USD):
+            raise TermsError(f"a {window} cap is between 0 and {MOST_USD:,} dollars, found {cap}")
+    return amounts
+
+
+def add_budget(
+    store: Store,
+    kind: Literal["model", "tag", "end_user"],
+    value: str,
+    owner_id: str | None = None,
+    daily_cap_usd: Decimal | None = None,
+    monthly_cap_usd: Decimal | None = None,
+    weekly_cap_usd: Decimal | None = None,
+) -> BudgetRow:
+    """A new cap on a model, a tag or an end user; see `BudgetRow`."""
+    day, month, week = _caps(daily_cap_usd, monthly_cap_usd, weekly_cap_usd)
+    if day is None and month is None and week is None:
+        raise TermsError("a budget needs a cap: by day, week or month")
+    if kind == "model" and not value.endswith("*"):
+        (value,) = _models([value])
+    if not value:
+        raise TermsError(f"a budget needs the {kind.replace('_', ' ')} that it is for")
+    id = f"bud_{_ULIDS.new()}"
+    budget = BudgetRow(id, kind, value, _now(), owner_id, day, week, month)
+    store.save_budget(budget)
+    return budget
 
 
 PAGE = 1000
 TERMS = (
-    *("allowed_models", "requests_per_minute", "tokens_per_minute", "concurrent"),
+    *(
+        "allowed_models",
+        "default_max_tokens",
+        "max_max_tokens",
+        "requests_per_minute",
+        "tokens_per_minute",
+        "concurrent",
+    ),
     *("refuse_losses", "keep_content", "allow_unpriced", "allow_unbounded"),
     *("read_metrics", "read_requests", "fetch_media", "expires_at"),
 )
 
 
 class Cap(NamedTuple):
-    """What an owner may spend in a day or a month."""
+    """What an owner may spend in a day, a week or a month."""
 
     scope: str
     owner_id: str
@@ -222,8 +264,8 @@ async def visible_keys(store: AsyncStore, tenant: str | None) -> list[dict[str, 
     today = datetime.now(UTC).date().isoformat()
     caps = {row.id: list(caps_of(row)) for row in rows}
     owners = sorted({cap.owner_id for each in caps.values() for cap in each})
-    spent = {
-        (each.owner_id, "day" if each.period == today else "month"): usd(each.spent + each.reserved)
+    spent: dict[tuple[str, str], Decimal] = {
+        (each.owner_id, span_of(each.period)): usd(each.spent + each.reserved)
         for each in (await store.spent(owners, today) if owners else [])
     }
     return [_key_json(row, caps[row.id], spent) for row in rows]
@@ -242,13 +284,14 @@ def _tenant(row: KeyRow) -> str:
 
 def caps_of(row: KeyRow) -> Iterator[Cap]:
     """Those that hold for a key: its own, its user's and its team's."""
+    own = (row.daily_cap_usd, row.monthly_cap_usd, row.weekly_cap_usd)
     owners = (
-        ("key", row.account_id or row.id, (row.daily_cap_usd, row.monthly_cap_usd)),
+        ("key", row.account_id or row.id, own),
         ("user", row.user_id or "", row.user_caps),
         ("team", row.team_id or "", row.team_caps),
     )
     for scope, owner_id, limits in owners:
-        for window, limit in zip(("day", "month"), limits, strict=True):
+        for window, limit in zip(("day", "month", "week"), limits, strict=True):
             if limit is not None:
                 yield Cap(scope, owner_id, window, limit)
 

@@ -13,7 +13,7 @@ import hmac
 import ipaddress
 import logging
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ from interlingua.gateway.shared.state import ANONYMOUS, Principal, Refusal
 from interlingua.model.exchange import ErrorKind
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import NotFoundError, StoreError
-from interlingua.store.reference import KeyRow
+from interlingua.store.reference import BudgetRow, KeyRow
 
 logger = logging.getLogger(__name__)
 
@@ -102,6 +102,7 @@ class Keys:
         self._known: dict[str, Verdict] = {}
         self._asking: dict[str, asyncio.Future[Verdict]] = {}
         self._open: tuple[float, bool] = (0.0, False)
+        self._budgets: tuple[float, list[BudgetRow]] = (0.0, [])
         self.on_void: Callable[[str], None] | None = None
         """Called with the id of a key that no longer opens anything."""
 
@@ -144,6 +145,17 @@ class Keys:
         """Believe nothing of what was found so far."""
         self._known.clear()
         self._open = (0.0, False)
+        self._budgets = (0.0, [])
+
+    async def budgets(self) -> list[BudgetRow]:
+        """Caps on models, tags and end users."""
+        until, rows = self._budgets
+        if until <= self._clock():
+            rows = []
+            while page := await self._store.budgets(rows[-1].id if rows else ""):
+                rows += page
+            self._budgets = (self._clock() + self._life, rows)
+        return rows
 
     async def _ask(self, name: str, look_up: LookUp) -> Verdict:
         """Look a name up, once for all who ask for it at this moment."""
@@ -171,9 +183,9 @@ class Keys:
     async def _look_up(self, hashed: str) -> Verdict:
         row = await self._store.key_by_hash(hashed)
         is_known = hmac.compare_digest(row.secret_hash if row is not None else _NOTHING, hashed)
-        is_open = await self.open_to_all()
+        is_open, budgets = await self.open_to_all(), await self.budgets()
         if row is not None and is_known:
-            verdict = self._judged(row)
+            verdict = self._judged(row, budgets)
         elif is_open:
             return Verdict(self._clock() + self._life, ANONYMOUS)
         else:
@@ -187,12 +199,12 @@ class Keys:
             row = await self._store.key(id)
         except NotFoundError:
             return Verdict(self._clock() + self._life, key_id=id)
-        verdict = self._judged(row)
+        verdict = self._judged(row, await self.budgets())
         if verdict.principal is None:
             self._note(verdict, row.secret_hash)
         return verdict
 
-    def _judged(self, row: KeyRow) -> Verdict:
+    def _judged(self, row: KeyRow, budgets: Sequence[BudgetRow]) -> Verdict:
         now, life = self._now(), timedelta(seconds=self._life)
         ends = [now + life]
         code = None
@@ -210,7 +222,7 @@ class Keys:
         if code is not None:
             return Verdict(self._clock() + self._life, None, code, row.id)
         seconds = (min(ends) - now).total_seconds()
-        return Verdict(self._clock() + seconds, principal_of(row), key_id=row.id)
+        return Verdict(self._clock() + seconds, principal_of(row, budgets), key_id=row.id)
 
     def _note(self, verdict: Verdict, hashed: str) -> None:
         """A log entry and an event, neither with more of the hash than may be seen."""

@@ -158,6 +158,19 @@ class Tariffs:
                         cost = worst
         return Worst(cost, prompt, output)
 
+    def affordable(
+        self, targets: Sequence[Target], prompt: int, left: int, at: datetime, times: int = 1
+    ) -> int:
+        """Output tokens of each answer that so many picodollars pay for at any of the targets,
+        with a prompt of so many tokens."""
+        fitting = [
+            (left - input * prompt) // (output * times)
+            for target in targets
+            for above, input, output in self._tariffs(target.model, at) or ()
+            if prompt > above and output
+        ]
+        return max(0, min(fitting, default=0))
+
     def cost(self, model: str, usage: Usage, at: datetime) -> Decimal | None:
         """The exact cost in dollars; None where it cannot be known."""
         return self._pricer.cost(usage, model, at)

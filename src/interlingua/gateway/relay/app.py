@@ -26,6 +26,7 @@ from interlingua.gateway.relay.inbound import (
     Inbound,
     parse_inbound,
     reserve,
+    reserved_as,
     with_history,
 )
 from interlingua.gateway.relay.replaced import replacing, restore
@@ -292,7 +293,7 @@ class App:
     ) -> None:
         """Caps may take a moment, and nothing is asked for a client that leaves in it."""
         if exchange.arrival.principal.capped:
-            await reserve(self.gateway, exchange, inbound)
+            inbound = await reserve(self.gateway, exchange, inbound)
         if exchange.arrival.stream:
             await self._stream(exchange, inbound, client)
         else:
@@ -321,9 +322,10 @@ class App:
         shorter = await preparation.shorten(exchange, inbound, client)
         if shorter is not None:
             outcome.status, outcome.error = 0, None
-        elif is_paid:
+            return reserved_as(inbound, shorter)
+        if is_paid:
             restore(self.gateway, exchange)
-        return shorter
+        return None
 
     async def _stream(self, exchange: Exchange, inbound: Inbound, client: _Client) -> None:
         gateway, limits, send = self.gateway, self.gateway.settings.limits, client.send

@@ -10,6 +10,7 @@ from interlingua.dialects.front import Front
 from interlingua.gateway.shared.state import Exchange
 
 DOWN_PREFIXES = ("x-ratelimit-", "anthropic-ratelimit-")
+_RATES = tuple([prefix.encode() for prefix in DOWN_PREFIXES])
 DOWN = frozenset({"retry-after", "retry-after-ms", "openai-processing-ms"})
 """Headers of a provider that are passed to the client; ids get a name of ours."""
 
@@ -48,9 +49,12 @@ def answer_headers(
         out.append((b"x-interlingua-cost-usd", f"{cost:f}".encode()))
     if outcome.upstream_id is not None and _is_plain(outcome.upstream_id.encode()):
         out.append((b"x-interlingua-upstream-id", outcome.upstream_id.encode()))
+    ours = () if outcome.reservation is None else outcome.reservation.rate_headers
+    for name, value in ours:
+        out.append((name.encode(), value.encode()))
     for name, value in upstream.items():
         down = _down(name)
-        if down is not None:
+        if down is not None and not (ours and down.startswith(_RATES)):
             if any(secret in value for secret in secrets if secret):
                 value = redact(value, secrets)
             plain = value.encode("latin-1", "replace")

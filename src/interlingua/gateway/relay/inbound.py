@@ -16,6 +16,7 @@ from interlingua.errors import ReadError
 from interlingua.gateway.gateway import Gateway, Route
 from interlingua.gateway.memory.responses import ids_in, ids_named, keeps
 from interlingua.gateway.pools import Pool, response_key
+from interlingua.gateway.relay.limits import answer_limit, labels_of, limited
 from interlingua.gateway.shared.fronts import Match, codec_of
 from interlingua.gateway.shared.sizes import (
     Most,
@@ -30,6 +31,7 @@ from interlingua.model.blocks import ToolUseBlock
 from interlingua.model.exchange import ErrorKind, Request, Response
 from interlingua.model.losses import Report
 from interlingua.model.message import Role
+from interlingua.model.reasons import because
 
 _LIMITED = re.compile(rb'"(model|n|max_tokens|max_completion_tokens|max_output_tokens)"\s*:')
 """Members that a key may be limited by."""
@@ -132,6 +134,10 @@ class Inbound(NamedTuple):
     """What is remembered of the turns before this one."""
     changes: Report | None = None
     """What the gateway did to the conversation."""
+    shortens: bool = False
+    """Whether the limit of its answer is ours, and may be lower."""
+    shortened_to: int | None = None
+    """Output tokens that the caps leave room for."""
 
     @property
     def members(self) -> dict[str, msgspec.Raw] | None:
@@ -183,31 +189,40 @@ def parse_inbound(
     model, stream = envelope.model, bool(envelope.stream)
     arrival = exchange.arrival = replace(exchange.arrival, client_model=model, stream=stream)
     principal, route = arrival.principal, gateway.route(model, match.front)
+    if principal.budgets:
+        exchange.arrival = replace(arrival, labels=labels_of(envelope.members, headers))
     if principal.allowed_models is not None or route.pool is not None:
         route = gateway.allow(arrival, route).placed(envelope.members, principal.tenant)
     exchange.decision = Decision(route.targets[0])
     request = most = conversation = None
-    whole, dialect = body, match.front.dialect
+    whole, dialect, fetches = body, match.front.dialect, principal.fetch_media
     if principal.metered:
         most = plainly(dialect, body)
         if most is None:
             body, request, conversation = _read_unique(gateway, principal, match, body)
     if request is None and route.common_dialect != dialect:
         request, conversation = _read(gateway, principal, match, body)
-    fetches = principal.fetch_media
-    return Inbound(
-        match,
-        match.front,
-        body,
-        headers,
-        envelope,
-        route,
-        request,
+    inbound = Inbound(
+        *(match, match.front, body, headers, envelope, route, request),
         most=most,
         respelled=body is not whole,
         fetches_media=route.fetch_media if fetches is None else fetches,
         conversation=conversation,
     )
+    if principal.limits_answers or route.limits_answers:
+        return _limited(inbound, principal)
+    return inbound
+
+
+def _limited(inbound: Inbound, principal: Principal) -> Inbound:
+    """The request with the limit of answers that its key or route sets."""
+    request = inbound.request or read_request(inbound.match, inbound.body)
+    settings, dialect = inbound.route.settings, inbound.front.dialect
+    request, changes = answer_limit(request, dialect, principal, settings)
+    if changes is None:
+        return inbound._replace(request=request)
+    has_limit = any(change.code == "output_limit_lowered" for change in changes.entries)
+    return inbound._replace(request=request, ours=True, changes=changes, shortens=not has_limit)
 
 
 def _read_unique(
@@ -248,20 +263,51 @@ def read_request(match: Match, body: bytes) -> Request:
         raise Refusal(400, ErrorKind.INVALID_REQUEST, str(error)) from None
 
 
-async def reserve(gateway: Gateway, exchange: Exchange, inbound: Inbound) -> None:
-    """Reserves the most that the request may cost, if that is bounded."""
-    targets, dialect = inbound.route.targets, inbound.front.dialect
-    most = Most(0, 0)
+async def reserve(
+    gateway: Gateway, exchange: Exchange, inbound: Inbound, may_shorten: bool = True
+) -> Inbound:
+    """Reserves the most that the request may cost, if that is bounded. A request without a limit of
+    its own is given the one that the caps leave room for."""
+    route, dialect = inbound.route, inbound.front.dialect
+    targets, most = route.targets, Most(0, 0)
     if exchange.arrival.principal.metered:
         most = inbound.most or most
         if inbound.ours or inbound.most is None:
             request = inbound.request or read_request(inbound.match, inbound.body)
             body = b"" if inbound.ours else inbound.body
-            retold = inbound.ours or inbound.route.common_dialect != dialect
+            retold = inbound.ours or route.common_dialect != dialect
             conversation = inbound.conversation if request is inbound.request else None
             members = None if inbound.ours else inbound.members
             most = most_of(request, targets, dialect, body, retold, conversation, members)
-    exchange.outcome.reservation = await gateway.caps.reserve(exchange.arrival, most, targets)
+    shortens = may_shorten and (inbound.shortens or most.output is None)
+    reserved = await gateway.caps.reserve(exchange.arrival, most, targets, shortens=shortens)
+    exchange.outcome.reservation = reserved
+    if reserved is not None:
+        if reserved.shortened_to is not None:
+            inbound = shortened(inbound, reserved.shortened_to)
+        if len(reserved.targets) < len(targets):
+            fewer = route.limited_to(reserved.targets)
+            inbound = inbound._replace(route=fewer._replace(conversation=route.conversation))
+    return inbound
+
+
+def shortened(inbound: Inbound, tokens: int) -> Inbound:
+    """The request with an answer of at most so many tokens, in place of any other limit of ours."""
+    request = inbound.request or read_request(inbound.match, inbound.body)
+    why = because("output_limit_by_cap", tokens=tokens)
+    request, changes = limited(request, inbound.front.dialect, tokens, why)
+    if inbound.changes is not None:
+        codes = ("output_limit_default", "output_limit_by_cap")
+        changes.entries[:0] = [each for each in inbound.changes.entries if each.code not in codes]
+    return inbound._replace(request=request, ours=True, changes=changes, shortened_to=tokens)
+
+
+def reserved_as(inbound: Inbound, other: Inbound) -> Inbound:
+    """Another form of a request, within what is reserved for the request."""
+    if len(inbound.route.targets) < len(other.route.targets):
+        other = other._replace(route=inbound.route)
+    tokens = inbound.shortened_to
+    return other if tokens is None else shortened(other, tokens)
 
 
 async def with_history(
@@ -278,7 +324,7 @@ async def with_history(
         return inbound
     as_sent = inbound.request or read_request(inbound.match, inbound.body)
     request = await gateway.responses.expand(as_sent, arrival)
-    ours = arrival.principal.keep_content or request is not as_sent
+    ours = arrival.principal.keep_content or request is not as_sent or inbound.ours
     return inbound._replace(request=request, ours=ours, to_keep=as_sent)
 
 

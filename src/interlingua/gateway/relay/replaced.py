@@ -24,7 +24,7 @@ async def replacing(
     own = Exchange(replace(arrival, id=f"req_{gateway.ids.new()}", action=ACTION))
     reservation = None
     if arrival.principal.capped:
-        await reserve(gateway, own, inbound)
+        await reserve(gateway, own, inbound, may_shorten=False)
         reservation = own.outcome.reservation
     label = "" if exchange.decision.target is None else exchange.decision.target.label
     tries = (Attempt(label, error),)

@@ -10,11 +10,14 @@ from interlingua.client.client import AsyncClient
 from interlingua.client.errors import AuthError, CallError, RateLimitError, ServerError
 from interlingua.client.targets import Prepared
 from interlingua.errors import InterlinguaError
-from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.shared.sizes import most_of
+from interlingua.gateway.gateway import NO_ROUTE, Gateway
+from interlingua.gateway.relay.limits import answer_limit, limited
+from interlingua.gateway.shared.sizes import most_of, output_limit
 from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Principal, Refusal
 from interlingua.model.events import Event, UsageUpdate
 from interlingua.model.exchange import ErrorKind, Request
+from interlingua.model.losses import Report
+from interlingua.model.reasons import because
 from interlingua.store.requests import SESSIONS
 
 
@@ -65,6 +68,7 @@ class Meter(Middleware):
         self._session_id = session_id
         self._held: Exchange | None = None
         self._under_way: dict[str, Exchange] = {}
+        self._changes: dict[str, Report] = {}
 
     async def renew(self) -> Principal:
         """The principal with the rights its key has now; `Refusal` if the key is void."""
@@ -107,10 +111,21 @@ class Meter(Middleware):
     async def _reserve(self, exchange: Exchange, request: Request) -> None:
         target = exchange.decision.target
         assert target is not None
-        most = most_of(request, (target,), target.dialect.name)
+        short, _ = self._limited(exchange, request)
+        most = most_of(short, (target,), target.dialect.name)
+        shortens = output_limit(request, target.dialect.name) is None
         exchange.outcome.reservation = await self._gateway.caps.reserve(
-            exchange.arrival, most, (target,)
+            exchange.arrival, most, (target,), shortens=shortens
         )
+
+    def _limited(self, exchange: Exchange, request: Request) -> tuple[Request, Report | None]:
+        """The request with the limit of its answer that its key and its caps set."""
+        tokens = getattr(exchange.outcome.reservation, "shortened_to", None)
+        if tokens is not None:
+            return limited(request, SESSIONS, tokens, because("output_limit_by_cap", tokens=tokens))
+        if not self.principal.limits_answers:
+            return request, None
+        return answer_limit(request, SESSIONS, self.principal, NO_ROUTE)
 
     async def _started(self, model: str, request: Request) -> Exchange:
         """A call that may be made, with what it may cost set aside."""
@@ -136,9 +151,15 @@ class Meter(Middleware):
         if call.stream:
             exchange.arrival = replace(exchange.arrival, stream=True)
         self._under_way[call.id] = exchange
-        return call
+        request, changes = self._limited(exchange, call.request)
+        if changes is None:
+            return call
+        self._changes[call.id] = changes
+        return call.replace(request=request)
 
     def sending(self, call: Call, prepared: Prepared) -> None:
+        if call.id in self._changes:
+            prepared.report.extend(self._changes.pop(call.id))
         self._under_way[call.id].decision = Decision(prepared.target, prepared.report)
 
     def event(self, call: Call, event: Event) -> Event:

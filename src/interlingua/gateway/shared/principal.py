@@ -3,16 +3,17 @@ and how many requests each key has open."""
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from interlingua.gateway.shared.refusals import CodedRefusal
 from interlingua.gateway.shared.state import Principal
 from interlingua.model.exchange import ErrorKind
-from interlingua.store.cap_rules import Limit
-from interlingua.store.reference import KeyRow
+from interlingua.store.cap_rules import Limit, Scope
+from interlingua.store.reference import BudgetRow, KeyRow
 
 DOLLAR = 10**12
 """Picodollars, in which caps are counted."""
@@ -42,15 +43,19 @@ class KeyPrincipal(Principal):
         return any(rate is not None for rate in rates)
 
 
-def principal_of(row: KeyRow) -> KeyPrincipal:
+def principal_of(row: KeyRow, budgets: Sequence[BudgetRow] = ()) -> KeyPrincipal:
+    """Who a key stands for; `budgets` are those of all keys."""
     account = row.account_id or row.id
-    limits = [_limit("key", account, row.daily_cap_usd, row.monthly_cap_usd)]
+    own = (row.daily_cap_usd, row.monthly_cap_usd, row.weekly_cap_usd)
+    limits = [_limit("key", account, *own)]
     if row.user_id is not None:
         limits.append(_limit("user", row.user_id, *row.user_caps))
     if row.team_id is not None:
         limits.append(_limit("team", row.team_id, *row.team_caps))
     money = tuple([limit for limit in limits if limit is not None])
     rates = (row.requests_per_minute, row.tokens_per_minute, row.concurrent)
+    owners = (None, account, row.user_id, row.team_id)
+    budgets = tuple([budget for budget in budgets if budget.owner_id in owners])
     return KeyPrincipal(
         key_id=row.id,
         user_id=row.user_id,
@@ -60,8 +65,11 @@ def principal_of(row: KeyRow) -> KeyPrincipal:
         refuse_losses=row.refuse_losses,
         keep_content=row.keep_content,
         fetch_media=row.fetch_media,
-        capped=bool(money) or any(rate is not None for rate in rates),
-        metered=bool(money) or row.tokens_per_minute is not None,
+        capped=bool(money or budgets) or any(rate is not None for rate in rates),
+        metered=bool(money or budgets) or row.tokens_per_minute is not None,
+        default_max_tokens=row.default_max_tokens,
+        max_max_tokens=row.max_max_tokens,
+        budgets=budgets,
         account_id=account,
         limits=money,
         requests_per_minute=row.requests_per_minute,
@@ -75,11 +83,27 @@ def principal_of(row: KeyRow) -> KeyPrincipal:
 
 
 def _limit(
-    scope: str, owner_id: str, daily: Decimal | None, monthly: Decimal | None
+    scope: Scope,
+    owner_id: str,
+    daily: Decimal | None,
+    monthly: Decimal | None,
+    weekly: Decimal | None,
 ) -> Limit | None:
-    if daily is None and monthly is None:
+    if daily is None and monthly is None and weekly is None:
         return None
-    return Limit(scope, owner_id, _cap(daily), _cap(monthly))  # type: ignore[arg-type]  # see above
+    return Limit(scope, owner_id, _cap(daily), _cap(monthly), _cap(weekly))
+
+
+def budget_limit(budget: BudgetRow, value: str) -> Limit | None:
+    """The limit that a budget is for this value; None where it is about others."""
+    caps = budget.daily_cap_usd, budget.monthly_cap_usd, budget.weekly_cap_usd
+    beginning = budget.value.removesuffix("*")
+    if beginning == budget.value:
+        return _limit(budget.kind, budget.id, *caps) if value == budget.value else None
+    if not value.startswith(beginning):
+        return None
+    digest = hashlib.blake2b(value.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return _limit(budget.kind, f"{budget.id}:{digest}", *caps)
 
 
 def _cap(usd: Decimal | None) -> int | None:

@@ -125,7 +125,7 @@ PICTURE = 5_000
 """Tokens of a picture at most; providers make larger ones smaller."""
 _MEDIA = (AudioBlock, DocumentBlock, ImageBlock, VideoBlock)
 _SPECIAL = (*_MEDIA, UnknownBlock)
-_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
 class Most(NamedTuple):
@@ -136,6 +136,8 @@ class Most(NamedTuple):
     output: int | None
     """Tokens of an answer; None: as many as the model can make."""
     answers: int = 1
+    thinking: int = 0
+    """Tokens of `output` that are for thinking, and come on top of the limit that is sent."""
     unbounded: tuple[str, ...] = ()
     """What cannot be limited, in words for people."""
 
@@ -183,19 +185,21 @@ def most_of(
     tokens = _input(request, targets[0].model, body, special, conversation)
     if found:
         tokens = max(tokens, *[window(target.model) for target in targets])
-    thinking = options.reasoning.budget_tokens if options.reasoning is not None else None
-    output = _output(request, dialect)
-    if output is not None and retold:
-        output += max(thinking or 0, 0)
+    thinking = 0
+    if retold and options.reasoning is not None:
+        thinking = max(options.reasoning.budget_tokens or 0, 0)
+    output = output_limit(request, dialect)
+    if output is not None:
+        output += thinking
     answers = options.n if options.n is not None and options.n > 0 else 1
-    return Most(tokens, output, answers, found)
+    return Most(tokens, output, answers, thinking, found)
 
 
-def _output(request: Request, dialect: str) -> int | None:
+def output_limit(request: Request, dialect: str) -> int | None:
     """The output limit; one that is no positive number is none. Of several, any may be the one that
     counts."""
     raw = (request.raw or {}).get(dialect)
-    others = [raw[name] for name in _LIMITS if name in raw] if isinstance(raw, dict) else []
+    others = [raw[name] for name in LIMITS if name in raw] if isinstance(raw, dict) else []
     limits = [request.options.max_output_tokens, *[each for each in others if each is not None]]
     counts = [each for each in limits if isinstance(each, (int, float)) and each >= 1]
     return int(max(counts)) if counts and len(counts) == len(limits) else None

@@ -20,6 +20,7 @@ from interlingua.model.losses import Report
 from interlingua.model.message import Message
 from interlingua.model.metadata import StopReason, Usage
 from interlingua.store.idempotency import MemoryScope
+from interlingua.store.reference import BudgetRow
 from interlingua.telemetry import trace_headers
 
 ROUTE = "route:"
@@ -48,6 +49,14 @@ class Principal:
     """Whether there is any cap to look at."""
     metered: bool = False
     """Whether it matters what a request may cost, or how many tokens it may take."""
+    default_max_tokens: int | None = None
+    """Output tokens of a request that names no limit."""
+    max_max_tokens: int | None = None
+    """Output tokens of any request, at most."""
+    limits_answers: bool = field(init=False)
+    """Whether one of these two is set."""
+    budgets: tuple[BudgetRow, ...] = ()
+    """Caps on models, tags and end users that hold for it."""
     tenant: str | None = field(init=False)
     """Whose things are whose: a user's, over all keys of that user; else those of the key and of
     the keys that replace it. None on a gateway without keys."""
@@ -55,6 +64,8 @@ class Principal:
     def __post_init__(self) -> None:
         tenant = self.user_id or self.account_id or self.key_id
         object.__setattr__(self, "tenant", tenant)
+        limits = self.default_max_tokens is not None or self.max_max_tokens is not None
+        object.__setattr__(self, "limits_answers", limits)
 
     @property
     def limited(self) -> bool:
@@ -64,6 +75,13 @@ class Principal:
 
 ANONYMOUS = Principal()
 """The caller of a gateway without keys, which listens on loopback only."""
+
+
+class Labels(NamedTuple):
+    """What a request says about itself for budgets: its end user, and its tags (`name=value`)."""
+
+    end_user: str = ""
+    tags: tuple[str, ...] = ()
 
 
 class Arrival(msgspec.Struct, frozen=True):
@@ -79,6 +97,8 @@ class Arrival(msgspec.Struct, frozen=True):
     action: str = "generate"
     session_id: str | None = None
     """The session whose turn asks."""
+    labels: Labels | None = None
+    """What its budgets may be about; None where it has none."""
     at: datetime = msgspec.field(default_factory=partial(datetime.now, UTC))
     began: float = msgspec.field(default_factory=time.perf_counter)
 
@@ -204,9 +224,11 @@ class Keys(Protocol):
 class Caps(Protocol):
     """Looks after limits of money, requests, tokens and calls at a time."""
 
-    async def reserve(self, arrival: Arrival, most: Most, targets: Sequence[Target]) -> Any:
+    async def reserve(
+        self, arrival: Arrival, most: Most, targets: Sequence[Target], *, shortens: bool = False
+    ) -> Any:
         """Set aside what the request may cost, at the dearest of its targets; `Refusal` with 429
-        where that is too much."""
+        where that is too much. Where `shortens`, less is set aside for a shorter answer."""
 
     async def settle(self, exchange: Exchange) -> None:
         """What it did cost, once, whatever became of it."""
@@ -269,7 +291,9 @@ class Trace(Protocol):
 class NoCaps:
     """Nothing is limited."""
 
-    async def reserve(self, arrival: Arrival, most: Most, targets: Sequence[Target]) -> Any:
+    async def reserve(
+        self, arrival: Arrival, most: Most, targets: Sequence[Target], *, shortens: bool = False
+    ) -> Any:
         return None
 
     async def settle(self, exchange: Exchange) -> None:

@@ -24,7 +24,7 @@ from interlingua.gateway.settings import Retention
 from interlingua.gateway.shared.state import Exchange, Principal
 from interlingua.gateway.telemetry.places import Places
 from interlingua.model.exchange import ErrorKind
-from interlingua.model.losses import Loss
+from interlingua.model.losses import Loss, Report
 from interlingua.model.metadata import StopReason, Usage
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
@@ -59,6 +59,20 @@ class StoredReport(NamedTuple):
             "losses": msgspec.to_builtins(self.losses),
             "notes": msgspec.to_builtins(self.notes),
         }
+
+
+OURS = frozenset(
+    {
+        *("context_cleared", "context_compacted"),
+        *("output_limit_by_cap", "output_limit_default"),
+    }
+)
+"""Notes about what the gateway itself did, which are stored without any loss."""
+
+
+def is_reported(report: Report) -> bool:
+    """Whether a report is stored: it has losses, or says what the gateway did."""
+    return bool(report.losses) or any(entry.code in OURS for entry in report.entries)
 
 
 def of_exchange(exchange: Exchange, at: float) -> StoredReport:
@@ -232,7 +246,7 @@ def event_row(type: str, exchange: Exchange, elapsed: float, payload: dict[str, 
     payload["latency_ms"] = max(0, round(elapsed))
     whose = NO_SESSION
     report = decision.report
-    if report is not None and report.entries and report.losses:
+    if report is not None and report.entries and is_reported(report):
         whose = arrival.id
         payload["losses"] = report_of(exchange)
     at = arrival.at + timedelta(milliseconds=elapsed)
@@ -270,6 +284,7 @@ def request_row(
     arrival, decision, outcome = exchange.arrival, exchange.decision, exchange.outcome
     target, principal, report = decision.target, arrival.principal, decision.report
     losses = 0 if report is None else len(report.entries and report.losses)
+    stored = report is not None and bool(report.entries) and is_reported(report)
     first, stop = outcome.first_byte_ms, outcome.stop_reason
     return RequestRow(
         arrival.id,
@@ -295,7 +310,7 @@ def request_row(
         usage=_usage(outcome.usage, cost, version),
         losses=losses,
         tries=_tries(exchange),
-        report=report_of(exchange) if with_report and losses else None,
+        report=report_of(exchange) if with_report and stored else None,
     )
 
 

@@ -27,6 +27,7 @@ from interlingua.gateway.telemetry.records import (
     event_row,
     failed,
     gateway_event,
+    is_reported,
     log,
     request_row,
     was_cut,
@@ -221,7 +222,7 @@ class Tracer:
         for earlier in exchange.outcome.replaced:
             self.finished(earlier)
         report = exchange.decision.report
-        has_losses = report is not None and bool(report.entries and report.losses)
+        has_losses = report is not None and bool(report.entries) and is_reported(report)
         if self.losses is not None and has_losses:
             self.losses.keep(exchange)
         if len(self._notes) >= self._capacity or self._closed:
