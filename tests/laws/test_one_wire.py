@@ -240,6 +240,8 @@ async def by_gateway(at: Place, path: str, wire: Any, stream: bool) -> Said:
 def path_at(front: Any, stream: bool) -> str:
     if front.paths:
         return next(path for path, action in front.paths.items() if action == "generate")
+    if front.dialect == "bedrock":
+        return f"/model/asked/{'converse-stream' if stream else 'converse'}"
     return f"/v1beta/models/asked:{'streamGenerateContent' if stream else 'generateContent'}"
 
 

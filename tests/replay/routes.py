@@ -39,7 +39,7 @@ _PATHS: list[tuple[re.Pattern[str], Route]] = [
         (r".*/messages", Route("anthropic")),
         (r".*/interactions", Route("gemini-interactions")),
         (r"/api/chat", Route("ollama")),
-        (r"/v2/chat", Route("cohere")),
+        (r"/v[12]/chat", Route("cohere")),
         (r"/api/v1/chat/completions", Route("openrouter")),
         (r".*/chat/completions", Route("openai-chat")),
         (r".*/responses", Route("openai-responses")),

@@ -221,6 +221,10 @@ class Targets:
         where that is at hand."""
         wire = written.wire
         http = self.address(target, wire, "request", stream, body)
+        paths = target.provider.dialects.get(target.dialect.name)
+        if paths is not None and paths.older is not None and "messages" not in wire:
+            url = http.url.removesuffix(paths.request) + paths.older
+            http = msgspec.structs.replace(http, url=url)
         betas = target.dialect.betas_of(wire)
         if betas:
             http = _with_betas(http, betas)

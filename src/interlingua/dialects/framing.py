@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from interlingua.dialects.registry import dialect as dialect_of
-from interlingua.streams import aws, jsonarray, ndjson, sse
+from interlingua.streams import aws as aws
+from interlingua.streams import jsonarray, ndjson, sse
 from interlingua.streams.frames import Frame
 
 DECODERS: dict[str, Callable[[], Decoder]] = {

@@ -4,11 +4,15 @@ they are. A dialect that can be served has a module `front` with a `FRONT` in it
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
 from interlingua.model.metadata import StopReason, Usage
+
+if TYPE_CHECKING:
+    from interlingua.dialects.wrapping import Wrapping
+    from interlingua.model.exchange import Response
 
 Wire = dict[str, Any]
 Action = Literal["generate", "count_tokens", "compact", "embed", "complete"]
@@ -186,3 +190,9 @@ class Front(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What else stands in that answer."""
     to_count: Callable[[bytes], bytes] = as_it_is
     """The request inside the body that is to be counted."""
+    wrapping: Wrapping | None = None
+    """What its host puts around requests and answers."""
+    error_header: str | None = None
+    """A header in which a provider names the type of an error."""
+    restyle: Callable[[Response], Response] | None = None
+    """Makes an answer one of an older version of the dialect."""

@@ -288,6 +288,14 @@ class Dialect:
         front: Front = import_module(name).FRONT
         return front
 
+    @cached_property
+    def hosted(self) -> tuple[Front, ...]:
+        """Other fronts of it: paths of hosts that wrap it, or older versions."""
+        if self.front is None:
+            return ()
+        fronts: tuple[Front, ...] = getattr(import_module(f"{self.package}.front"), "HOSTED", ())
+        return fronts
+
     def load(self, kind: str) -> None:
         """Have the code for requests or responses at hand."""
         import_module(self._module(kind))

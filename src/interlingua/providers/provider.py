@@ -150,6 +150,8 @@ class Paths(Part, frozen=True):
     """False: the address says whether to stream, and the body may not."""
     models: tuple[str, ...] = ()
     """Patterns of the models that these paths serve; none: all."""
+    older: str | None = None
+    """Where a body of an older version of the dialect goes, which has no `messages`."""
     framing: Literal["aws"] | None = None
     """How its streams are framed, where that is not the dialect's own way."""
 

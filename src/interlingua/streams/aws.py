@@ -19,6 +19,28 @@ _SIZES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
 _TEXT = 7
 
 
+def length_of(data: bytes | bytearray, at: int, limit: int = LIMIT) -> int:
+    """The length of the message that begins there."""
+    total, headers, check = _PRELUDE.unpack_from(data, at)
+    if crc32(data[at : at + 8]) != check or total < headers + 16:
+        raise ReadError(WHAT, expected="a message", found="a wrong checksum of its start")
+    if total > limit:
+        raise too_large(WHAT, limit)
+    return int(total)
+
+
+def whole_messages(data: bytes) -> tuple[int, int]:
+    """How many bytes are whole messages, and how many the one behind them needs, if that is
+    known."""
+    at = 0
+    while len(data) - at >= _PRELUDE.size:
+        size = length_of(data, at)
+        if len(data) - at < size:
+            return at, size
+        at += size
+    return at, 0
+
+
 class Decoder:
     """Bytes in, frames out."""
 
@@ -49,12 +71,8 @@ class Decoder:
         """How long the message is that begins there, if all of it is here."""
         if len(self._buffer) - at < _PRELUDE.size:
             return None
-        total, headers, check = _PRELUDE.unpack_from(self._buffer, at)
-        if crc32(self._buffer[at : at + 8]) != check or total < headers + 16:
-            raise ReadError(WHAT, expected="a message", found="a wrong checksum of its start")
-        if total > self._limit:
-            raise too_large(WHAT, self._limit)
-        return int(total) if len(self._buffer) - at >= total else None
+        total = length_of(self._buffer, at, self._limit)
+        return total if len(self._buffer) - at >= total else None
 
     def close(self) -> list[Frame]:
         """A message that is cut is no message."""

@@ -171,12 +171,14 @@ def test_a_full_cap_is_told_in_the_clients_words(front: Any, address: str) -> No
     async def work(bench: Bench) -> None:
         odd = await bench.refused(front=front.dialect)
         body = msgspec.json.decode(error_body(front, odd.error))
-        inner = body if front.dialect == "ollama" else body["error"]
+        inner = body.get("error") or body
+        inner = inner if isinstance(inner, dict) else body
         facts = inner["details"][0]["metadata"] if front.dialect == "gemini" else inner
         assert facts["scope"] == "key"
         assert facts["limit_usd"] == "0.001"
         assert facts["current_usd"] == "0"
-        code = inner["details"][0]["reason"] if front.dialect == "gemini" else inner["code"]
+        code = inner["error_type"] if front.dialect == "cohere" else inner.get("code")
+        code = inner["details"][0]["reason"] if front.dialect == "gemini" else code
         assert code == "quota_exceeded"
         headers = dict(odd.headers)
         assert headers["retry-after"] == str(11 * 3600 + 59 * 60 + 30 + 1)

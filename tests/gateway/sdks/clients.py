@@ -74,6 +74,9 @@ class Client:
     def status_of(self, odd: Exception) -> int:
         return int(odd.status_code)  # type: ignore[attr-defined]  # as most SDKs have it
 
+    def headers_of(self, odd: Any) -> Any:
+        return odd.response.headers
+
 
 class Chat(Client):
     Auth, Limit = openai.AuthenticationError, openai.RateLimitError

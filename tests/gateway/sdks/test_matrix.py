@@ -10,17 +10,25 @@ import pytest
 
 import interlingua as il
 from tests.cassettes.cases import PIXEL
-from tests.gateway.sdks.clients import CLIENTS, Client
+from tests.gateway.sdks.clients import Client
+from tests.gateway.sdks.hosts import ALL
 from tests.gateway.sdks.provider import ANSWER, BACKS, CITIES, THOUGHT, Upstream, settings, targets
 from tests.gateway.sdks.standing import standing
 
-PAIRS = [(front, back) for front in CLIENTS for back in BACKS]
+PAIRS = [(front, back) for front in ALL for back in BACKS]
 STOPS = {
     "openai-chat": ("stop", "tool_calls"),
     "openai-responses": ("completed", "completed"),
     "anthropic": ("end_turn", "tool_use"),
     "gemini": ("STOP", "STOP"),
     "ollama": ("stop", "stop"),
+    "bedrock": ("end_turn", "tool_use"),
+    "bedrock-invoke": ("end_turn", "tool_use"),
+    "anthropic-bedrock": ("end_turn", "tool_use"),
+    "anthropic-mantle": ("end_turn", "tool_use"),
+    "anthropic-vertex": ("end_turn", "tool_use"),
+    "gemini-vertex": ("STOP", "STOP"),
+    "cohere": ("COMPLETE", "TOOL_CALL"),
 }
 """How a client is told that an answer is over, and that it is its turn to call."""
 
@@ -32,7 +40,7 @@ class Place(NamedTuple):
     def client(self, front: str, back: str) -> Client:
         self.upstream.clear()
         self.upstream.asked.clear()
-        return CLIENTS[front](self.url, f"back-{back}")
+        return ALL[front](self.url, f"back-{back}")
 
 
 @pytest.fixture(scope="module")

@@ -18,9 +18,11 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 import anthropic
+import cohere
 import ollama
 import openai
 import pytest
+from botocore.session import Session
 from google import genai
 
 import interlingua as il
@@ -143,7 +145,15 @@ def pid_of(text: str) -> int:
     return int(found.group(1))
 
 
-FRONTS = ("openai-chat", "openai-responses", "anthropic", "gemini", "ollama")
+FRONTS = (
+    "openai-chat",
+    "openai-responses",
+    "anthropic",
+    "gemini",
+    "ollama",
+    "bedrock",
+    "cohere",
+)
 
 
 def make(*arguments: str) -> list[str]:
@@ -240,6 +250,8 @@ def test_programs_get_one_line_of_json_and_sdks_need_nothing_else(
             "anthropic": _anthropic(),
             "google-genai": _google(),
             "ollama": _ollama(),
+            "boto3": _amazon(),
+            "cohere": _cohere(),
         }
         assert set(heard) == set(told["sdks"])
         assert all(text.endswith("to: hello") for text in heard.values()), heard
@@ -263,6 +275,20 @@ def _google() -> str:
     text = client.models.generate_content(model=ANTHROPIC, contents="hello").text
     client.close()
     return text or ""
+
+
+def _amazon() -> str:
+    client = Session().create_client("bedrock-runtime", region_name=os.environ["AWS_REGION"])
+    said = {"role": "user", "content": [{"text": "hello"}]}
+    told = client.converse(modelId=ANTHROPIC, messages=[said])
+    client.close()
+    return str(told["output"]["message"]["content"][0]["text"])
+
+
+def _cohere() -> str:
+    with cohere.ClientV2() as client:
+        told = client.chat(model=ANTHROPIC, messages=[{"role": "user", "content": "hello"}])
+    return "".join(getattr(part, "text", "") for part in told.message.content or ())
 
 
 def _ollama() -> str:
@@ -300,7 +326,7 @@ def test_no_name_of_a_model_breaks_a_command(model: str) -> None:
         assert words[0] == "curl"
         bodies.append(json.loads(words[words.index("-d") + 1]))
         assert [word for word in words if word.startswith("http://127.0.0.1:1/")], words
-    assert [body.get("model") for body in bodies].count(model) == len(FRONTS)
+    assert [body.get("model") for body in bodies].count(model) == len(FRONTS) - 1  # in an address
 
 
 def test_a_gateway_without_keys_warns_if_another_known_store_has_some(

@@ -89,6 +89,29 @@ _KEYS: dict[str, dict[str, tuple[str, ...]]] = {
         **dict.fromkeys([f"reasoning.{name}" for name in _REASONING], ("think",)),
         "tools.calls": ("tools",),
     },
+    "bedrock": {
+        **dict.fromkeys(
+            [f"sampling.{name}" for name in (*_SAMPLING, "temperature_range")]
+            + ["limits.output", "limits.stop"],
+            ("inferenceConfig", "additionalModelRequestFields"),
+        ),
+        **dict.fromkeys(
+            [f"reasoning.{name}" for name in _REASONING], ("additionalModelRequestFields",)
+        ),
+        **dict.fromkeys([f"tools.{name}" for name in _CHOICE], ("toolConfig",)),
+        **dict.fromkeys([f"output.{name}" for name in _OUTPUT], ("outputConfig",)),
+    },
+    "cohere": {
+        **{f"sampling.{name}": (name,) for name in ("temperature", "seed", "logprobs")},
+        "sampling.top_p": ("p",),
+        "sampling.top_k": ("k",),
+        "sampling.penalties": ("frequency_penalty", "presence_penalty"),
+        **dict.fromkeys([f"reasoning.{name}" for name in _REASONING], ("thinking",)),
+        **dict.fromkeys([f"tools.{name}" for name in _CHOICE], ("tool_choice",)),
+        **dict.fromkeys([f"output.{name}" for name in _OUTPUT], ("response_format",)),
+        "limits.stop": ("stop_sequences",),
+        "limits.output": ("max_tokens",),
+    },
 }
 _LIMITS = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens"})
 """Keys that as a rule are there, and only matter where their number does."""

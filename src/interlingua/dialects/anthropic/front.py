@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from urllib.parse import unquote
+
 import msgspec
+from msgspec.structs import replace
 
 from interlingua.dialects.anthropic.response import read_usage
 from interlingua.dialects.anthropic.tables import NAME, STOP_REASONS
 from interlingua.dialects.front import (
+    Action,
     Filler,
     Front,
     NamedEnding,
     Peek,
     PlainTurn,
+    RequestPath,
     Wire,
     code_beside,
 )
+from interlingua.dialects.wrapping import ERROR_TYPE, InvokeWrapping, MessagesWrapping
 
 _MESSAGE: Wire = {"stop_details": None, "container": None}
 _USAGE: Wire = {  # null is unknown; the first two may not be null
@@ -81,10 +88,16 @@ def _peek(body: bytes) -> Peek | None:
     return None if usage is None else Peek(usage, reason)
 
 
+_PATHS: dict[str, Action] = {"": "generate", "/count_tokens": "count_tokens"}
+
 FRONT = Front(
     dialect=NAME,
     provider="anthropic",
-    paths={"/v1/messages": "generate", "/v1/messages/count_tokens": "count_tokens"},
+    paths={
+        f"{base}/v1/messages{rest}": action
+        for base in ("", "/anthropic")  # as the hosts of Amazon and Microsoft have it
+        for rest, action in _PATHS.items()
+    },
     keep_alive=b'event: ping\ndata: {"type":"ping"}\n\n',
     request_id=b"request-id",
     headers_up=frozenset({b"anthropic-beta", b"anthropic-version"}),
@@ -106,3 +119,41 @@ FRONT = Front(
     },
     counted="input_tokens",
 )
+
+
+_INVOKE = re.compile(r"/model/(.+)/invoke(-with-response-stream)?")
+_VERTEX = re.compile(
+    r"(?:/v1(?:beta1)?)?/projects/[^/]+/locations/[^/]+/publishers/[^/]+/models/([^/]+)"
+    r":(rawPredict|streamRawPredict)"
+)
+
+
+def _invoke_path(path: str) -> RequestPath | None:
+    found = _INVOKE.fullmatch(path)
+    return found and RequestPath("generate", unquote(found[1]), found[2] is not None)
+
+
+def _vertex_path(path: str) -> RequestPath | None:
+    """A request may ask for a stream at either path; that for a count names its model itself."""
+    found = _VERTEX.fullmatch(path)
+    if found is None:
+        return None
+    if found[1] == "count-tokens":
+        return RequestPath("count_tokens")
+    return RequestPath("generate", unquote(found[1]), True if found[2][0] == "s" else None)
+
+
+HOSTED = (
+    replace(
+        FRONT,
+        provider="bedrock",
+        paths={},
+        path=_invoke_path,
+        request_id=b"x-amzn-requestid",
+        counted="inputTokens",
+        wrapping=InvokeWrapping(),
+        error_header=ERROR_TYPE.decode(),
+    ),
+    replace(FRONT, provider="vertex", paths={}, path=_vertex_path, wrapping=MessagesWrapping()),
+)
+"""Claude at Bedrock (`invoke`) and at Vertex (`rawPredict`), in Anthropic's own words."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
 import msgspec
+from msgspec.structs import replace
 
 from interlingua.dialects.front import Action, Ending, Front, RequestPath, Wire
 from interlingua.dialects.gemini.tables import NAME
@@ -23,9 +25,20 @@ _ACTIONS: dict[str, tuple[Action, bool]] = {
 _DOMAIN = "interlingua"
 
 
+_VERTEX = re.compile(
+    r"(?:/v1(?:beta1)?)?(?:/projects/[^/]+/locations/[^/]+)?/publishers/[^/]+/models/.+"
+)
+
+
+def _vertex_path(path: str) -> RequestPath | None:
+    return _read_path(path) if _VERTEX.fullmatch(path) else None
+
+
 def _path(path: str) -> RequestPath | None:
-    if not path.startswith(_PREFIXES):
-        return None
+    return _read_path(path) if path.startswith(_PREFIXES) else None
+
+
+def _read_path(path: str) -> RequestPath | None:
     position, _, word = path.rpartition(":")
     model = position.partition("/models/")[2]
     action = _ACTIONS.get(word)
@@ -120,3 +133,6 @@ FRONT = Front(
     counted="totalTokens",
     to_count=_to_count,
 )
+
+HOSTED = (replace(FRONT, provider="vertex", path=_vertex_path),)
+"""Gemini at Vertex."""

@@ -13,6 +13,7 @@ import msgspec
 
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.keys.keys import hash_of
+from interlingua.gateway.shared.fronts import KEY_PREFIX
 from interlingua.gateway.shared.principal import MOST_USD, usd
 from interlingua.gateway.shared.state import ROUTE
 from interlingua.model.ids import Ulids
@@ -22,7 +23,6 @@ from interlingua.store.base import AsyncStore, Store
 from interlingua.store.cap_rules import span_of
 from interlingua.store.reference import BudgetRow, KeyRow, TeamRow, UserRow
 
-TOKEN = "gw_"
 GRACE = timedelta(hours=24)
 """How long a replaced key remains valid by default."""
 _ULIDS = Ulids()
@@ -78,7 +78,7 @@ def issue(
         store.user(user_id)
     if team_id is not None:
         store.team(team_id)
-    token = TOKEN + secrets.token_urlsafe(32)
+    token = KEY_PREFIX + secrets.token_urlsafe(32)
     key = KeyRow(
         f"gk_{_ULIDS.new()}",
         hash_of(token),
@@ -110,7 +110,7 @@ def rotate(store: Store, id: str, grace: timedelta = GRACE) -> NewKey:
     old = store.key(id)
     if old.status == "revoked":
         raise TermsError(f"key {id} was revoked already; a new one is issued, not rotated")
-    now, token = _now(), TOKEN + secrets.token_urlsafe(32)
+    now, token = _now(), KEY_PREFIX + secrets.token_urlsafe(32)
     new = msgspec.structs.replace(
         old,
         id=f"gk_{_ULIDS.new()}",

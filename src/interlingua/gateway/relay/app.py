@@ -32,6 +32,7 @@ from interlingua.gateway.relay.inbound import (
 from interlingua.gateway.relay.replaced import replacing, restore
 from interlingua.gateway.relay.stream import Line, Stream, error_frames, more, open_stream
 from interlingua.gateway.relay.whole import error_answer, relay
+from interlingua.gateway.relay.wrapped import WrappedSend, opened
 from interlingua.gateway.settings import COMPACT
 from interlingua.gateway.shared.direct_client import DIRECT_CLIENT, DirectClient
 from interlingua.gateway.shared.fronts import (
@@ -111,6 +112,9 @@ class App:
         if scope["type"] == "http" and scope["method"] == "POST":
             found = match(scope["path"])
             if found is not None:
+                wrapping = found.front.wrapping
+                if wrapping is not None:
+                    send = WrappedSend(send, wrapping, found.front.stream_type)
                 return self._serve(found, scope, receive, send)
         if self._others is not None:
             return self._others(scope, receive, send)
@@ -159,11 +163,10 @@ class App:
                 self.gateway.trace.finished(exchange)
 
     async def _answer(self, exchange: Exchange, found: Match, client: _Client) -> None:
-        gateway, scope = self.gateway, client.scope
-        headers = dict(scope["headers"])
-        principal: Principal = scope.get(PRINCIPAL) or await gateway.keys.find(
-            token_of(headers, scope["query_string"])
-        )
+        gateway, scope, preparation = self.gateway, client.scope, self._preparation
+        headers, query = dict(scope["headers"]), scope["query_string"]
+        principal: Principal | None = scope.get(PRINCIPAL)
+        principal = principal or await gateway.keys.find(token_of(headers, query))
         if principal is not ANONYMOUS:
             exchange.arrival = exchange.arrival.by(principal)
             gateway.open_requests.take(principal, found.front.dialect)
@@ -174,6 +177,8 @@ class App:
             body = await self._body(headers, client.receive)
         elif len(body) > gateway.settings.limits.body:
             raise too_long(gateway.settings.limits.body)
+        if found.front.wrapping is not None:
+            direct, (found, body, headers) = None, opened(found, body, headers)
         if found.action in _OTHERS:
             await self._other(exchange, found, body, headers, client)
             return
@@ -185,7 +190,6 @@ class App:
             direct = None  # the answer is recorded on its way
             if await client.is_replayed(gateway.idempotency, exchange, headers[KEY], body):
                 return
-        preparation = self._preparation
         if preparation is not None and (found.action == "compact" or preparation.concerns(inbound)):
             direct = None
             prepared = await self._prepared(preparation, exchange, inbound, client)

@@ -206,6 +206,7 @@ def parse_inbound(
         *(match, match.front, body, headers, envelope, route, request),
         most=most,
         respelled=body is not whole,
+        ours=match.front.wrapping is not None and not match.front.wrapping.passes,
         fetches_media=route.fetch_media if fetches is None else fetches,
         conversation=conversation,
     )

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from interlingua.dialects.framing import decoder
+from interlingua.client.failures import redact
+from interlingua.dialects.framing import aws, decoder
 from interlingua.dialects.front import Peek
 from interlingua.dialects.kernel.errors import ShapeError
 from interlingua.dialects.record import Dialect
@@ -208,6 +209,47 @@ class Passthrough:
             self.response = event.response
         elif isinstance(event, StreamError):
             self.error = event.error
+
+
+class AwsPassthrough(Passthrough):
+    """The same for AWS event streams, whose messages say their length."""
+
+    def feed(self, data: bytes) -> bytes:
+        self._held.append(data)
+        self._size += len(data)
+        if self._size < self._needed:
+            return b""
+        data = b"".join(self._held)
+        cut, self._needed = aws.whole_messages(data)
+        self._held, self._size = [data[cut:]] if cut < len(data) else [], len(data) - cut
+        data = data[:cut]
+        return self._marked(data) if any(mark in data for mark in self._marks) else data
+
+    _needed = 0
+    """Bytes of the message that is held, as far as they are known."""
+
+    def _places(self, data: bytes) -> Iterator[tuple[int, int]]:
+        start = 0
+        while start < len(data):
+            stop = start + aws.length_of(data, start)
+            if any(mark in data[start:stop] for mark in self._marks):
+                yield start, stop
+            start = stop
+
+    def _shown(self, frame: bytes) -> bytes:
+        if b"xception" not in frame or self.error is None:
+            return frame
+        if client_body(frame, self._secrets) is frame:
+            return frame
+        (each,) = decoder(self._dialect.name).feed(frame)
+        return aws.encode(each._replace(data=redact(each.data, self._secrets)))
+
+    def close(self) -> bytes:
+        """A message that is cut is none."""
+        self._held = []
+        if self.error is None and not self.end.is_reached:
+            self.error = BROKEN_OFF
+        return b""
 
 
 def _is_whole(rest: bytes) -> bool:

@@ -343,6 +343,9 @@ def send(
     def hear(reply: ErrorReply) -> None:
         kind = reply.headers.get("content-type", "application/json").encode("latin-1")
         down = [(b"content-type", kind), *client_headers(reply.headers, reply.secrets)]
+        named = inbound.front.error_header
+        if named is not None and (word := reply.headers.get(named)) and word.isascii():
+            down.append((named.encode(), word.encode()))
         raw[:] = [HttpAnswer(reply.status, down, client_body(reply.body, reply.secrets))]
 
     asker = gateway.asker_for(exchange.arrival.principal)

@@ -21,7 +21,13 @@ from interlingua.errors import ReadError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.pools import Pool
 from interlingua.gateway.relay.inbound import HttpAnswer, Inbound, note_owner
-from interlingua.gateway.relay.passthrough import BROKEN_OFF, ModelRenamer, Passthrough, TextCounter
+from interlingua.gateway.relay.passthrough import (
+    BROKEN_OFF,
+    AwsPassthrough,
+    ModelRenamer,
+    Passthrough,
+    TextCounter,
+)
 from interlingua.gateway.relay.replaced import replacing
 from interlingua.gateway.relay.sending import (
     CUT,
@@ -122,6 +128,7 @@ class TranslatedStream:
     ) -> None:
         self.error: ProviderError | None = None
         self.complete: Response | None = None
+        self._answer: Response | None = None
         self.began = False
         self.is_whole = False
         """Whether the answer is complete; what happens to the connection after that does not
@@ -133,6 +140,7 @@ class TranslatedStream:
         self._outcome = outcome
         self._report = prepared.report
         self._tells_usage = tells_usage
+        self._front = front
         self._filler = front.filler(request_body) if front.fills_frames else None
         upstream_dialect, back = prepared.target.dialect.name, prepared.answer_adapter
         self._converter = StreamConverter(upstream_dialect, front.dialect, None, self._watch, back)
@@ -151,6 +159,7 @@ class TranslatedStream:
         if kind is MessageComplete:
             self.complete = event.response  # type: ignore[union-attr]  # by its kind
             self.is_whole = True
+            self._answer = self.complete
             self._hear(self.complete.message)
             metadata = self.complete.message.metadata
             outcome.usage = metadata.usage or outcome.usage
@@ -199,6 +208,11 @@ class TranslatedStream:
 
     def end(self) -> None:
         self._report.extend(self._converter.report)
+        front, answer = self._front, self._answer
+        if front.restyle is not None and answer is not None:
+            self._report.extend(
+                codec_of(front.dialect).write_response(front.restyle(answer)).report
+            )
 
 
 class PassthroughStream:
@@ -366,7 +380,8 @@ def outgoing_of(
         if client_model not in (None, target.name) and inbound.match.model is None:
             rename = ModelRenamer(client_model, target.name)
         answers = inbound.envelope.answers()
-        passthrough = Passthrough(target.dialect, asks_usage(inbound), answers, secrets)
+        passes = AwsPassthrough if target.dialect.traits.framing == "aws" else Passthrough
+        passthrough = passes(target.dialect, asks_usage(inbound), answers, secrets)
         principal = exchange.arrival.principal
         return PassthroughStream(principal, exchange.outcome, front, passthrough, rename, secrets)
     tells_usage = not asks_usage(inbound)

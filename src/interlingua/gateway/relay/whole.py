@@ -141,6 +141,8 @@ def _with_promised_members(front: Front, request_body: bytes, body: bytes) -> by
 def written(response: Response, exchange: Exchange, target: Target, inbound: Inbound) -> bytes:
     front = inbound.front
     response = echoed(response, exchange.arrival)
+    if front.restyle is not None:
+        response = front.restyle(response)
     codec = codec_of(front.dialect)
     retold = retell(response, codec, source=target.dialect.name)
     done = codec.write_response(retold.value, retold.recorder)

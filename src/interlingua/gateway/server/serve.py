@@ -86,6 +86,12 @@ class Welcome:
             Try("anthropic", f"{place}/v1/messages", {**body, "max_tokens": 100}),
             Try("gemini", place + path, {"contents": [{"parts": [{"text": WORDS}]}]}),
             Try("ollama", f"{place}/api/chat", {**body, "stream": False}),
+            Try(
+                "bedrock",
+                f"{place}/model/{quote(model, safe=':/@')}/converse",
+                {"messages": [{"role": "user", "content": [{"text": WORDS}]}]},
+            ),
+            Try("cohere", f"{place}/v2/chat", body),
             Try("openai-chat", f"{place}/v1/chat/completions", {**body, "stream": True}, True),
         ]
 
@@ -97,6 +103,13 @@ class Welcome:
             "anthropic": {"ANTHROPIC_BASE_URL": self.place, "ANTHROPIC_API_KEY": key},
             "google-genai": {"GOOGLE_GEMINI_BASE_URL": self.place, "GEMINI_API_KEY": key},
             "ollama": {"OLLAMA_HOST": self.place},
+            "boto3": {
+                "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": self.place,
+                "AWS_ACCESS_KEY_ID": key,
+                "AWS_SECRET_ACCESS_KEY": ANY,
+                "AWS_REGION": "us-east-1",
+            },
+            "cohere": {"CO_API_URL": self.place, "CO_API_KEY": key},
         }
         if self.keyed:
             environment["ollama"]["OLLAMA_API_KEY"] = key

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
-from interlingua.dialects.front import Action, Front, code_beside
+from interlingua.dialects.front import Action, Front
 from interlingua.dialects.registry import dialect, dialects
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message
@@ -40,6 +41,13 @@ def fronts() -> tuple[Front, ...]:
     return tuple(front for front in found if front is not None)
 
 
+@cache
+def all_fronts() -> tuple[Front, ...]:
+    """Every front: those of the dialects, then those of hosts that wrap one."""
+    hosted = [front for name in dialects() for front in dialect(name).hosted]
+    return (*fronts(), *hosted)
+
+
 class Match(NamedTuple):
     """What a path asks for. `model` and `stream` are there where the path says them."""
 
@@ -49,10 +57,7 @@ class Match(NamedTuple):
     stream: bool | None = None
 
 
-COHERE = Front(
-    dialect="cohere", provider="cohere", paths={"/v2/embed": "embed"}, error_details=code_beside
-)
-"""Of Cohere's API, embeddings are served."""
+COHERE = front_of("cohere")
 _BESIDE: dict[str, Match] = {
     "/v1/embeddings": Match(CHAT, "embed"),
     "/embeddings": Match(CHAT, "embed"),
@@ -67,13 +72,15 @@ _BESIDE: dict[str, Match] = {
 
 @cache
 def paths() -> dict[str, Match]:
-    own = {path: Match(front, action) for front in fronts() for path, action in front.paths.items()}
+    own = {
+        path: Match(front, action) for front in all_fronts() for path, action in front.paths.items()
+    }
     return {**own, **_BESIDE}
 
 
 @cache
 def _readers() -> tuple[Front, ...]:
-    return tuple(front for front in fronts() if front.path is not None)
+    return tuple(front for front in all_fronts() if front.path is not None)
 
 
 def match(path: str) -> Match | None:
@@ -88,11 +95,30 @@ def match(path: str) -> Match | None:
     return None
 
 
+SIGNED = "AWS4-HMAC-SHA256"
+_CREDENTIAL = re.compile(r"Credential=([^/,\s]+)/")
+KEY_PREFIX = "gw_"
+"""How the keys of a gateway begin."""
+
+
+def _signer(signature: str, headers: Mapping[bytes, bytes]) -> str | None:
+    """The key in a request that an SDK of Amazon signed: the id of its access key, or its session
+    token. The signature is not checked: it proves a secret that the gateway does not have."""
+    found = _CREDENTIAL.search(signature)
+    id = found[1] if found is not None else None
+    session = headers.get(b"x-amz-security-token")
+    if session is None or (id is not None and id.startswith(KEY_PREFIX)):
+        return id
+    return session.decode("latin-1").strip() or id
+
+
 def token_of(headers: Mapping[bytes, bytes], query: bytes) -> str | None:
     """The key or token that a client came with, wherever its SDK puts it."""
     authorization = headers.get(b"authorization")
     if authorization is not None:
         style, _, token = authorization.decode("latin-1").partition(" ")
+        if style == SIGNED:
+            return _signer(token, headers)
         return token.strip() if style.lower() == "bearer" and token.strip() else None
     for name in (b"x-api-key", b"x-goog-api-key", b"api-key"):
         if name in headers:
