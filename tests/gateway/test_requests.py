@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import csv
 import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -63,6 +64,57 @@ def test_what_passed_is_listed_the_newest_first_by_page(tmp_path: Path) -> None:
             )
             assert Decimal(row["usage"]["cost_usd"]) == Decimal("0.0006")
             assert "tenant" not in row
+
+    run(work)
+
+
+def test_they_come_as_a_table_in_which_nothing_is_a_formula(tmp_path: Path) -> None:
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            made = [await chat(gateway, "hi", model=name) for name in ("=1+1", ANTHROPIC)]
+            await gateway.stored()
+            status, text, headers = await gateway.ask("GET", "/requests.csv?status=failed")
+            assert (status, headers["content-type"]) == (200, "text/csv; charset=utf-8")
+            (failed,) = csv.DictReader(text.splitlines())
+            assert (failed["id"], failed["asked"]) == (made[0], "'=1+1")
+            _, text, _ = await gateway.ask("GET", "/requests.csv")
+            newest, _ = csv.DictReader(text.splitlines())
+            assert (newest["cost_usd"], newest["output_tokens"]) == ("0.0006", "20")
+            assert (await gateway.ask("GET", "/requests.csv?status=x"))[0] == 400
+
+    run(work)
+
+
+def test_what_passed_is_summed_for_whom_it_belongs_to(tmp_path: Path) -> None:
+    mine, others = key(tmp_path, "mine"), key(tmp_path, "others")
+    watcher = key(tmp_path, "watcher", read_requests=True)
+
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            for token, words in ((mine.token, "hi"), (others.token, "hi"), (others.token, "fail")):
+                await chat(gateway, words, token)
+            await gateway.stored()
+
+            async def stats(token: str, query: str = "") -> Any:
+                status, found, _ = await gateway.ask("GET", f"/stats{query}", token=token)
+                assert status == 200
+                return found
+
+            own, every = await stats(mine.token), await stats(watcher.token, "?days=1")
+            assert [own[name]["requests"] for name in ("today", "week", "month")] == [1, 1, 1]
+            assert [row["name"] for row in own["keys"]] == [mine.key.id]
+            assert {row["name"]: row["requests"] for row in every["keys"]} == {
+                mine.key.id: 1,
+                others.key.id: 2,
+            }
+            assert (every["today"]["failed"], own["today"]["failed"]) == (1, 0)
+            assert Decimal(every["today"]["cost_usd"]) == Decimal("0.0012")
+            assert every["models"][0]["p95_ms"] >= every["models"][0]["p50_ms"]
+            assert (len(own["series"]), own["series"][-1]["requests"]) == (7, 1)
+            assert (await gateway.ask("GET", "/stats"))[0] == 401
+            assert (await gateway.ask("GET", "/stats?days=2", token=mine.token))[0] == 400
 
     run(work)
 

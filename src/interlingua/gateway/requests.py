@@ -6,13 +6,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
+from csv import writer
 from datetime import UTC, datetime
+from io import StringIO
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from interlingua.events.event import NO_SESSION
 from interlingua.gateway.keys.key_admin import visible_keys
@@ -65,12 +67,61 @@ async def show(service: Service, request: Request, principal: Principal) -> Resp
     return answer(request_details(row, await service.store.request_trace(row.id, NO_SESSION)))
 
 
+COLUMNS = (
+    *("id", "at", "key_id", "user_id", "team_id", "session_id", "asked", "model", "front"),
+    *("action", "dialect", "stream", "status", "error", "code", "stop_reason", "attempts"),
+    *("duration_ms", "first_byte_ms", "input_tokens", "cached_input_tokens"),
+    *("cache_creation_input_tokens", "output_tokens", "reasoning_tokens", "cost_usd", "losses"),
+)
+MOST_LINES = 100_000
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""How a cell begins that a spreadsheet would compute."""
+
+
+async def table(service: Service, request: Request, principal: Principal) -> Response:
+    """The same as a file for spreadsheets, the newest first."""
+    filter = _filter_of(request.query_params, principal)
+    headers = {
+        "cache-control": "no-store",
+        "content-disposition": 'attachment; filename="requests.csv"',
+    }
+    return StreamingResponse(_lines(service.store, filter), headers=headers, media_type="text/csv")
+
+
+async def _lines(store: AsyncStore, filter: RequestFilter) -> AsyncGenerator[bytes, None]:
+    yield _csv([COLUMNS])
+    last, left = None, MOST_LINES
+    while left:
+        rows = await store.requests(filter, min(MOST, left), last)
+        if not rows:
+            return
+        yield _csv([_cells(row) for row in rows])
+        last, left = rows[-1], left - len(rows)
+
+
+def _cells(row: RequestRow) -> list[object]:
+    known = request_dict(row)
+    known |= known.get("usage") or {}
+    return [_safe(known.get(name)) for name in COLUMNS]
+
+
+def _safe(value: object) -> object:
+    """A text as itself in a spreadsheet, too."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+
+
+def _csv(rows: Iterable[Iterable[object]]) -> bytes:
+    out = StringIO()
+    writer(out).writerows(rows)
+    return out.getvalue().encode("utf-8", "replace")
+
+
 async def keys(service: Service, request: Request, principal: Principal) -> Response:
     """Keys that the caller may know of, with their caps and what was spent of them."""
-    return answer({"keys": await visible_keys(service.store, _whose(principal))})
+    return answer({"keys": await visible_keys(service.store, tenant_of(principal))})
 
 
-def _whose(principal: Principal) -> str | None:
+def tenant_of(principal: Principal) -> str | None:
     """The tenant whose requests the caller sees; None for all of them."""
     if isinstance(principal, KeyPrincipal) and principal.read_requests:
         return None
@@ -79,7 +130,7 @@ def _whose(principal: Principal) -> str | None:
 
 def _filter_of(query: Mapping[str, str], principal: Principal) -> RequestFilter:
     filter = RequestFilter(
-        tenant=_whose(principal),
+        tenant=tenant_of(principal),
         key_id=_text(query, "key"),
         model=_text(query, "model"),
         since=_time(query, "since"),
@@ -117,7 +168,7 @@ async def _row(service: Service, id: str, principal: Principal) -> RequestRow:
         except NotFoundError:
             pass
         else:
-            whose = _whose(principal)
+            whose = tenant_of(principal)
             if whose is None or row.tenant == whose:
                 return row
     raise ApiError(404, "request_not_found", "no such request")

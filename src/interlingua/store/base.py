@@ -201,6 +201,7 @@ class Calls(ABC):
     requests_named = Read(Operations.requests_named)
     save_costs = Write(Operations.save_costs)
     last_request = Read(Operations.last_request)
+    request_stats = Read(Operations.request_stats)
     request_trace = Read(Operations.request_trace)
 
     # Tasks

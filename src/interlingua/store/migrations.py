@@ -9,7 +9,7 @@ an older version refuses the result.
 
 from __future__ import annotations
 
-VERSION = 15
+VERSION = 16
 """Of the tables; the `schema_version` of a row is that of the message format."""
 
 _OWNER_STATUS = "CHECK (status IN ('active', 'disabled'))"
@@ -347,6 +347,58 @@ _BUDGETS = (
 )
 """Caps by week, limits of answers, and caps on models, tags and end users."""
 
+_COUNTED = (
+    *("requests", "failed", "fallbacks", "lossy", "losses", "unpriced"),
+    *("input_tokens", "cached_tokens", "written_tokens", "output_tokens", "cost"),
+)
+_BUCKET = " ".join(
+    f"WHEN duration_ms < {round(2 ** (step / 2))} THEN {step - 2}" for step in range(2, 40)
+)
+_COUNTING = """INSERT INTO request_stats
+SELECT {owner}, k.kind, at - at % CASE k.kind WHEN 'all' THEN {hour} ELSE {day} END,
+    CASE k.kind WHEN 'model' THEN model WHEN 'route' THEN CASE WHEN model IS NULL THEN NULL
+        ELSE asked END WHEN 'key' THEN key_id WHEN 'team' THEN team_id ELSE '' END AS name,
+    CASE {bucket} ELSE 38 END AS bucket, count(*), count(error),
+    sum(CASE WHEN attempts > 1 THEN 1 ELSE 0 END), sum(CASE WHEN losses > 0 THEN 1 ELSE 0 END),
+    sum(losses),
+    sum(CASE WHEN cost_usd IS NULL AND input_tokens IS NOT NULL THEN 1 ELSE 0 END),
+    sum(coalesce(input_tokens, 0)), sum(coalesce(cached_input_tokens, 0)),
+    sum(coalesce(cache_creation_input_tokens, 0)), sum(coalesce(output_tokens, 0)),
+    sum(CAST(coalesce(round(CAST(cost_usd AS NUMERIC) * 1000000000), 0) AS BIGINT))
+FROM requests CROSS JOIN (SELECT 'all' AS kind UNION ALL SELECT 'model' UNION ALL SELECT 'route'
+    UNION ALL SELECT 'key' UNION ALL SELECT 'team') AS k
+WHERE at >= (SELECT max(at) FROM requests) - 32 * {day} AND {owned}
+    AND (k.kind = 'all' OR CASE k.kind WHEN 'model' THEN model WHEN 'route' THEN
+        CASE WHEN model IS NULL THEN NULL ELSE asked END
+        WHEN 'key' THEN key_id ELSE team_id END IS NOT NULL)
+GROUP BY 1, 2, 3, 4, 5"""
+
+
+def _counting(owner: str, owned: str) -> str:
+    return _COUNTING.format(
+        owner=owner, owned=owned, bucket=_BUCKET, hour=3_600_000_000, day=86_400_000_000
+    )
+
+
+_STATS = (
+    """CREATE TABLE request_stats (
+    tenant TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    period {big} NOT NULL,
+    name TEXT NOT NULL,
+    bucket INTEGER NOT NULL,
+    """
+    + ",\n    ".join(f"{name} {{big}} NOT NULL" for name in _COUNTED)
+    + """,
+    PRIMARY KEY (tenant, kind, period, name, bucket)
+){clustered}""",
+    _counting("''", "1 = 1"),
+    _counting("tenant", "tenant IS NOT NULL"),
+)
+"""Counts of requests by hour or day: `request_stats.py`. Those of the last month are counted from
+what there is."""
+
+
 _STEPS = {
     1: (*_SEARCH_ANEW, *_REFERENCE),
     2: (*_MORE_OF_KEYS, *_QUOTAS, *_REMEMBERED),
@@ -362,10 +414,11 @@ _STEPS = {
     12: _QUEUED_KEYS,
     13: _OBJECTS,
     14: _BUDGETS,
+    15: _STATS,
 }
 _WORDS = {
-    "sqlite": {"json": "TEXT", "big": "INTEGER", "colon": "instr"},
-    "postgres": {"json": "JSON", "big": "BIGINT", "colon": "strpos"},
+    "sqlite": {"json": "TEXT", "big": "INTEGER", "colon": "instr", "clustered": " WITHOUT ROWID"},
+    "postgres": {"json": "JSON", "big": "BIGINT", "colon": "strpos", "clustered": ""},
 }
 MIGRATIONS: dict[tuple[str, int], tuple[str, ...]] = {
     (engine, version): tuple([text.format(**words) for text in statements])

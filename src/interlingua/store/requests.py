@@ -20,6 +20,7 @@ from interlingua.model.codec import dumps
 from interlingua.model.message import micros
 from interlingua.model.metadata import Usage
 from interlingua.store.errors import NotFoundError
+from interlingua.store.request_stats import RequestStats
 from interlingua.store.rows import EVENTS, EventRow, JsonObject, Part, Table
 from interlingua.store.statements import Op, Step, Work
 
@@ -223,7 +224,7 @@ REFUSED = 400
 """The least status of a request that was refused or failed."""
 
 
-class Requests(Trace):
+class Requests(Trace, RequestStats):
     def append_requests(
         self, rows: Sequence[RequestRow], events: Sequence[EventRow] = ()
     ) -> Op[None]:
@@ -235,6 +236,7 @@ class Requests(Trace):
             return
         if self.sql.lock_trace:
             yield Step(self.sql.lock_trace, (_LOCK,))
+        yield from self._count_new(rows)
         last = (yield from self.last_request()) + 1
         values = [REQUESTS.values(replace(row, seq=seq)) for seq, row in enumerate(rows, last)]
         yield Step(self._sql(f"{REQUESTS.insert()} ON CONFLICT (id) DO NOTHING"), values, many=True)
@@ -244,6 +246,7 @@ class Requests(Trace):
         sql = "UPDATE requests SET cost_usd = ?, pricing_version = ? WHERE id = ?"
         # Always in one order, so that two programs never wait for each other.
         ordered = sorted(costs, key=lambda cost: cost[0])
+        yield from self._count_costs(ordered)
         values = [(amount(usage.cost_usd), usage.pricing_version, id) for id, usage in ordered]
         yield Step(self._sql(sql), values, many=True)
 

@@ -17,6 +17,7 @@ from interlingua.store.errors import NotFoundError
 from interlingua.store.message_rows import Draft, StoredMessage, draft, read
 from interlingua.store.messages import Messages
 from interlingua.store.quotas import Quotas
+from interlingua.store.request_stats import DAY
 from interlingua.store.requests import PREFIX
 from interlingua.store.rows import (
     ALL_SESSIONS,
@@ -247,6 +248,7 @@ _OLD_REPORTS = (
     "UPDATE requests SET report_json = NULL WHERE id IN (SELECT id FROM requests"
     " WHERE at < ? AND report_json IS NOT NULL ORDER BY at LIMIT ?{skip})"
 )
+_OLD_STATS = "DELETE FROM request_stats WHERE period < ?"
 
 
 class Before(NamedTuple):
@@ -285,6 +287,7 @@ class Retention(Quotas):
             where = "at < ? AND seq < (SELECT max(seq) FROM requests) ORDER BY at"
             values = (micros(before.requests), limit)
             requests = yield from self._delete("requests", "id", where, values)
+            yield Step(self._sql(_OLD_STATS), (micros(before.requests) - DAY,))
         if before.losses is not None:
             where = "session_id > ? AND session_id < ? ORDER BY session_id"
             values = (PREFIX, PREFIX + _ulid(before.losses), limit)

@@ -86,7 +86,7 @@ function finding({ kind, placeholder, length, count, places }, link, unredacted)
   return h("li", { class: "info" }, head, h("ul", {}, places.map(place)));
 }
 
-function save(blob, name) {
+export function save(blob, name) {
   const address = URL.createObjectURL(blob);
   const link = h("a", { href: address, download: name });
   document.body.append(link);

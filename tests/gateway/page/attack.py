@@ -86,6 +86,8 @@ class Answers:
             r"/sessions/\w+/redaction": lambda: {"findings": self.each(self.taken["findings"][0])},
             r"/requests": self.requests,
             r"/requests/[\w-]+": self.one_request,
+            r"/stats": self.stats,
+            r"/v1/models": lambda: {"data": self.each({"id": "x"})},
             r"/keys": lambda: {"keys": self.each(KEY)},
             r"/convert": self.conversion,
         }
@@ -141,6 +143,12 @@ class Answers:
             "last": 0,
         }
 
+    def stats(self) -> Any:
+        found: dict[str, Any] = self._get("/stats")
+        row = found["models"][0]
+        listed = {kind: self.each(row) for kind in ("models", "routes", "keys", "teams")}
+        return {**found, **listed, "team_names": {script: script for script in self.said}}
+
     def one_request(self) -> Any:
         id = next(each["id"] for each in self._get("/requests")["requests"] if each["losses"])
         row = self._get(f"/requests/{id}")
@@ -184,6 +192,13 @@ def attacked(browser: Any, place: Place, room: Room, said: list[str]) -> None:
     answers = Answers(place, room, said)
     with watched(browser, place) as page:
         page.route("**/*", answers.answer)
+        page.goto("/")
+        for kind in ("model", "route", "key", "team"):
+            whole = page.get_by_role("region", name=f"By {kind}").get_by_role("button")
+            whole.click()
+        kinds = [f"[aria-label='By {kind}']" for kind in ("model", "route", "key", "team")]
+        _harmless(page, said, *kinds, "[aria-label='Last failures']", "[aria-label='Running']")
+        page.get_by_text("Connect an SDK or an agent").click()
         page.goto(f"/#/tasks/{room.task}")
         _harmless(page, said, "[role=log]", ".queue", ".approvals", "ul.tasks", "h1")
         page.goto("/#/sessions")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -175,13 +174,17 @@ def _convert_view(page: Any, room: Room) -> None:
 
 
 def _request_view(page: Any, room: Room) -> None:
-    _seen(page, "/#/requests", "Live")
-    several = page.get_by_role("cell", name=re.compile(r"^[2-9]$"))
-    page.get_by_role("row").filter(has=several).first.get_by_role("link").click()
+    _seen(page, "/requests", "Live")
+    several = """async () => {
+        const reply = await fetch("/requests", {headers: {accept: "application/json"}});
+        return (await reply.json()).requests.find((row) => row.losses > 1).id;
+    }"""
+    page.goto(f"/requests/{page.evaluate(several)}")
     page.get_by_role("list", name="Losses").wait_for()
 
 
 VIEWS: dict[str, Callable[[Any, Room], None]] = {
+    "overview": lambda page, room: _seen(page, "/", "Last failures"),
     "tasks": lambda page, room: _seen(page, "/#/tasks", "Notes of the release"),
     "task": _task_view,
     "sessions": lambda page, room: _seen(page, "/#/sessions", "Two days in Rome"),

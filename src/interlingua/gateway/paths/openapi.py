@@ -157,6 +157,13 @@ _REQUESTS = _page("requests", _ref("Request"))
 _REQUESTS["properties"]["last"] = _NUMBER
 _LIMIT = _query("limit", {"type": "integer", "minimum": 1, "maximum": 200})
 _LONG_LIMIT = _query("limit", {"type": "integer", "minimum": 1, "maximum": 1000})
+_REQUEST_FILTERS = (
+    *_texts("model"),
+    _query("status", {"type": "string", "pattern": "^(ok|failed|[1-5](xx|[0-9]{2}))$"}),
+    _query("key", _TEXT),
+    _query("since", _TIME),
+    _query("until", _TIME),
+)
 _AFTER = _query("after", {"type": "integer", "minimum": 0})
 _CURSOR: Json = {
     **_query("Last-Event-ID", _TEXT),
@@ -195,16 +202,19 @@ DOCS: dict[tuple[str, str], Doc] = {
     ("GET", "/metrics"): Doc("Metrics for Prometheus.", kind="text/plain", errors=(404,)),
     ("GET", "/losses/{id}"): Doc("The losses and notes of one request.", errors=(404,)),
     ("GET", "/compactions/{id}"): Doc("A compaction and the history it replaced.", errors=(404,)),
+    ("GET", "/requests.csv"): Doc(
+        "The same as a table, for spreadsheets: at most 100,000 of them.",
+        kind="text/csv",
+        parameters=_REQUEST_FILTERS,
+        errors=(400,),
+    ),
     ("GET", "/requests"): Doc(
         "The request log, newest first; with `Accept: text/event-stream`, each request as it ends.",
         _REQUESTS,
         parameters=(
             _LIMIT,
-            *_texts("before model"),
-            _query("status", {"type": "string", "pattern": "^(ok|failed|[1-5](xx|[0-9]{2}))$"}),
-            _query("key", _TEXT),
-            _query("since", _TIME),
-            _query("until", _TIME),
+            *_texts("before"),
+            *_REQUEST_FILTERS,
             _AFTER,
             _CURSOR,
         ),
@@ -217,6 +227,11 @@ DOCS: dict[tuple[str, str], Doc] = {
     ("GET", "/keys"): Doc(
         "The keys visible to the caller, with their caps.",
         _object("keys", {"keys": _list(_ref("Key"))}),
+    ),
+    ("GET", "/stats"): Doc(
+        "How much passed today, in 7 and in 30 days; and by model, route, key and team.",
+        parameters=(_query("days", {"type": "integer", "enum": [1, 7, 30]}),),
+        errors=(400,),
     ),
     ("GET", "/server/version"): Doc("Versions of the program, its price table and its rules."),
     ("GET", "/routing/policy"): Doc("The active routing rules."),

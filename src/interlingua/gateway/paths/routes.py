@@ -23,6 +23,7 @@ from interlingua.client.errors import CallError
 from interlingua.errors import InterlinguaError, ReadError
 from interlingua.gateway import page
 from interlingua.gateway import requests as requests_api
+from interlingua.gateway import stats as stats_api
 from interlingua.gateway.compaction import history as compactions
 from interlingua.gateway.memory import responses as responses_store
 from interlingua.gateway.paths import handlers as own
@@ -74,8 +75,10 @@ ROWS: tuple[Row, ...] = (
     Row("GET", "/metrics", own.metrics),
     Row("GET", "/losses/{id}", own.losses, both=True),
     Row("GET", "/requests", requests_api.listing, both=True, page=True),
+    Row("GET", "/requests.csv", requests_api.table, both=True),
     Row("GET", "/requests/{id}", requests_api.show, both=True, page=True),
     Row("GET", "/keys", requests_api.keys, both=True),
+    Row("GET", "/stats", stats_api.show, both=True),
     Row("GET", "/server/version", own.version, both=True),
     Row("GET", "/routing/policy", own.policy, both=True),
     Row("POST", "/routing/check", own.check_rules, both=True),

@@ -1,0 +1,191 @@
+"""How much passed a gateway, by hour and day: counted as requests are written, so that reading it
+takes the same time after a million of them.
+
+Each request counts once among all, and once under its model, the name that was asked for, its key
+and its team; and the same again for its tenant, who may read only that. Days and hours are UTC."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from interlingua.model.message import micros
+from interlingua.model.metadata import Usage
+from interlingua.store.statements import Op, Step, Work
+
+if TYPE_CHECKING:
+    from interlingua.store.requests import RequestRow
+
+HOUR, DAY = 3_600_000_000, 86_400_000_000
+NANO = 10**9
+AT_ONCE = 500
+"""Ids that are looked up in one statement."""
+EVERYONE = ""
+"""The tenant under which the requests of all are counted."""
+TOTAL = "all"
+KINDS = (TOTAL, "model", "route", "key", "team")
+BOUNDS = tuple(round(2 ** (step / 2)) for step in range(2, 40))
+"""Upper bounds, in milliseconds, of all buckets of durations but the last one."""
+COUNTS = (
+    *("requests", "failed", "fallbacks", "lossy", "losses", "unpriced"),
+    *("input_tokens", "cached_tokens", "written_tokens", "output_tokens", "cost"),
+)
+"""Columns that are added up. `lossy` are requests with losses, `unpriced` those with tokens but no
+price; `cost` is in billionths of a dollar."""
+
+
+class Place(NamedTuple):
+    """What a request counts under."""
+
+    tenant: str
+    kind: str
+    period: int
+    name: str
+    bucket: int
+
+
+class StatsRow(NamedTuple):
+    """Counts of requests that took as long as a bucket says: of a period (of all of them), or of a
+    name in a window: today (1), the six days before it (7), or the others (30)."""
+
+    kind: str
+    name: str
+    period: int
+    window: int
+    bucket: int
+    counts: tuple[int, ...]
+
+
+_COLUMNS = ", ".join(COUNTS)
+_ADD = (
+    f"INSERT INTO request_stats ({', '.join(Place._fields)}, {_COLUMNS})"
+    f" VALUES ({', '.join('?' * (len(Place._fields) + len(COUNTS)))})"
+    " ON CONFLICT (tenant, kind, period, name, bucket) DO UPDATE SET "
+    + ", ".join(f"{name} = request_stats.{name} + excluded.{name}" for name in COUNTS)
+)
+_SUMS = ", ".join(f"CAST(sum({name}) AS BIGINT)" for name in COUNTS)
+_WINDOW = "CASE WHEN period >= ? THEN 1 WHEN period >= ? THEN 7 ELSE 30 END"
+_WHERE = "FROM request_stats WHERE tenant = ? AND period >= ? AND kind IN"
+_READ = (
+    f"SELECT kind, name, period / {{step}} * {{step}}, 0, bucket, {_SUMS} {_WHERE} ('all')"
+    " GROUP BY kind, name, 3, bucket UNION ALL"
+    f" SELECT kind, name, 0, {_WINDOW}, bucket, {_SUMS} {_WHERE}"
+    f" {KINDS} GROUP BY kind, name, 4, bucket"
+)
+
+
+class RequestStats(Work):
+    def request_stats(self, tenant: str | None, now: int, days: int = 7) -> Op[list[StatsRow]]:
+        """What passed in the last 30 days, today among them; of a tenant, or of all (None). Periods
+        are those of so many days: hours of today, else days."""
+        today = now - now % DAY
+        start, week, month = [today - back * DAY for back in (days - 1, 6, 29)]
+        whose = EVERYONE if tenant is None else tenant
+        sql = _READ.format(step=HOUR if days == 1 else DAY)
+        rows = yield Step(self._sql(sql), (whose, start, today, week, whose, month))
+        return [StatsRow._make([*row[:5], tuple(row[5:])]) for row in rows]
+
+    def _count_new(self, rows: Sequence[RequestRow]) -> Op[None]:
+        """Count requests that are about to be written, unless they are there already."""
+        there = {id for (id,) in (yield from self._of_ids("id", [row.id for row in rows]))}
+        sums: dict[Place, list[int]] = {}
+        for row in rows:
+            if row.id not in there:
+                there.add(row.id)
+                add_counts(sums, row, counts_of(row))
+        yield from self._add(sums)
+
+    def _count_costs(self, costs: Sequence[tuple[str, Usage]]) -> Op[None]:
+        """Count what other prices make of the cost of requests, before they are saved."""
+        from interlingua.store.requests import LISTED
+
+        new = dict(costs)
+        sums: dict[Place, list[int]] = {}
+        for stored in (yield from self._of_ids(LISTED.selected(), list(new))):
+            row = LISTED.read(stored)
+            before, after = _money(row.usage), _money(new[row.id])
+            change = [0] * len(COUNTS)
+            change[COUNTS.index("unpriced")] = after[0] - before[0]
+            change[COUNTS.index("cost")] = after[1] - before[1]
+            add_counts(sums, row, change)
+        yield from self._add(sums)
+
+    def _of_ids(self, columns: str, ids: list[str]) -> Op[list[Any]]:
+        found: list[Any] = []
+        for start in range(0, len(ids), AT_ONCE):
+            some = ids[start : start + AT_ONCE]
+            sql = f"SELECT {columns} FROM requests WHERE id IN ({', '.join('?' * len(some))})"
+            found += yield Step(self._sql(sql), some)
+        return found
+
+    def _add(self, sums: dict[Place, list[int]]) -> Op[None]:
+        if sums:  # in one order, so that two programs never wait for each other
+            values = [(*place, *sums[place]) for place in sorted(sums)]
+            yield Step(self._sql(_ADD), values, many=True)
+
+
+def add_counts(sums: dict[Place, list[int]], row: RequestRow, counts: Sequence[int]) -> None:
+    """Add the counts of a request under everything that it counts under."""
+    for place in _places(row):
+        there = sums.get(place)
+        sums[place] = list(counts) if there is None else [*map(int.__add__, there, counts)]
+
+
+def _places(row: RequestRow) -> Iterator[Place]:
+    at, bucket = micros(row.at), bisect_right(BOUNDS, row.duration_ms)
+    names = {
+        TOTAL: "",
+        "model": row.model,
+        "route": row.asked if row.model is not None else None,
+        "key": row.key_id,
+        "team": row.team_id,
+    }
+    for kind, name in names.items():
+        if name is not None:
+            period = at - at % (HOUR if kind == TOTAL else DAY)
+            yield Place(EVERYONE, kind, period, name, bucket)
+            if row.tenant is not None:
+                yield Place(row.tenant, kind, period, name, bucket)
+
+
+def counts_of(row: RequestRow) -> tuple[int, ...]:
+    """What a request adds to each of `COUNTS`."""
+    usage = row.usage or Usage()
+    failed, fallback = int(row.error is not None), int(row.attempts > 1)
+    unpriced, cost = _money(row.usage)
+    return (
+        *(1, failed, fallback, int(row.losses > 0), row.losses, unpriced),
+        *(usage.input_tokens or 0, usage.cached_input_tokens or 0),
+        *(usage.cache_creation_input_tokens or 0, usage.output_tokens or 0, cost),
+    )
+
+
+def _money(usage: Usage | None) -> tuple[int, int]:
+    """Whether the price is unknown, and the cost."""
+    if usage is None:
+        return 0, 0
+    if usage.cost_usd is None:
+        return 1, 0
+    return 0, int((usage.cost_usd * NANO).to_integral_value())
+
+
+def percentile(buckets: dict[int, int], share: float) -> int | None:
+    """The duration, in milliseconds, that a share of the requests took at most: exact to the width
+    of a bucket, half an octave, within which it is interpolated."""
+    whole = sum(buckets.values())
+    if not whole:
+        return None
+    left = share * whole
+    for bucket in sorted(buckets):
+        if buckets[bucket] >= left:
+            low = BOUNDS[bucket - 1] if bucket else 0
+            high = BOUNDS[bucket] if bucket < len(BOUNDS) else 2 * low
+            return round(low + (high - low) * left / buckets[bucket])
+        left -= buckets[bucket]
+    return None
+
+
+def dollars(cost: int) -> Decimal:
+    return Decimal(cost) / NANO

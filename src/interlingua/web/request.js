@@ -1,0 +1,155 @@
+// One request: what became of it, how long each part took, its attempts, its losses at their places.
+
+import { ask } from "./api.js";
+import { fill, folded, h, s, shown, when } from "./dom.js";
+import { ago, count, money, plural, took } from "./format.js";
+import { icon } from "./icons.js";
+import { outline } from "./outline.js";
+import { badge, copyButton, head } from "./parts.js";
+import { address } from "./route.js";
+
+export async function oneRequest(element, id, names) {
+  const row = await ask("GET", `/requests/${encodeURIComponent(id)}`);
+  const marks = [
+    badge(String(row.status), row.error ? "bad" : "good"),
+    row.stream ? badge("stream") : null,
+    row.attempts > 1 ? badge(`${row.attempts} attempts`, "warn") : null,
+    row.losses ? badge(plural(row.losses, "loss", "losses"), "warn") : null,
+  ];
+  const about = [h("span", {}, row.id), copyButton(() => row.id, "Copy the request id"), ` ${when(row.at)}, ${ago(row.at)}`];
+  fill(
+    element,
+    h("a", { href: address("requests"), class: "back" }, icon("arrow-left"), "All requests"),
+    head(row.model ?? row.asked ?? "Request", about, marks),
+    row.error ? h("p", { class: "problem" }, icon("circle-alert"), h("span", {}, [row.error, row.code].filter(Boolean).join(": "))) : null,
+    h("div", { class: "cards" }, timeline(row), usage(row)),
+    h("section", { class: "card", "aria-label": "Details" }, h("h2", {}, "Details"), facts(row, names)),
+    attempts(row.tries),
+    losses(row),
+    cache(row.cache),
+    content(row.content),
+    row.trace.length ? trace(row.trace) : null,
+  );
+}
+
+/** What the time went into: pauses before retries, the wait for the first byte, the rest. */
+export function phases({ duration_ms: whole, first_byte_ms: first, tries = [] }) {
+  const paused = Math.min(Math.round(1000 * tries.reduce((all, each) => all + (each.waited ?? 0), 0)), first ?? whole);
+  const parts = [["Pauses before retries", paused, "failed"]];
+  if (first == null) parts.push(["Waiting for the answer", whole - paused, "main"]);
+  else parts.push(["Until the first byte", first - paused, "main"], ["Streaming", whole - first, "cached"]);
+  return parts.filter(([, ms], at) => ms > 0 || at === parts.length - 1);
+}
+
+function timeline(row) {
+  const whole = Math.max(row.duration_ms, 1);
+  let start = 0;
+  const line = ([name, ms, tone]) => {
+    const rect = { x: ((100 * start) / whole).toFixed(2), width: Math.max((100 * ms) / whole, 0.4).toFixed(2), height: 8 };
+    start += ms;
+    const drawn = s("svg", { class: "chart phase", viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" }, s("rect", { class: "track", width: 100, height: 8 }), s("rect", { class: `part ${tone}`, ...rect }));
+    return h("li", {}, h("span", {}, name), h("span", { class: "num" }, took(ms)), drawn);
+  };
+  return h(
+    "section",
+    { class: "card", "aria-label": "Time" },
+    h("h2", {}, "Time"),
+    h("p", { class: "figure" }, took(row.duration_ms)),
+    h("ul", { class: "waterfall", "aria-label": "Waterfall" }, phases(row).map(line)),
+  );
+}
+
+function usage(row) {
+  const used = row.usage ?? {};
+  const known = {
+    "Fresh input": [used.input_tokens, "main"],
+    "Read from cache": [used.cached_input_tokens, "cached"],
+    "Written to cache": [used.cache_creation_input_tokens, "losses"],
+    Output: [used.output_tokens, "output"],
+  };
+  const counts = Object.entries(known).filter(([, [value]]) => value);
+  const most = Math.max(...counts.map(([, [value]]) => value), 1);
+  const line = ([name, [value, tone]]) =>
+    h(
+      "li",
+      {},
+      h("span", {}, name),
+      h("span", { class: "num" }, value.toLocaleString("en")),
+      s("svg", { class: "chart phase", viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" }, s("rect", { class: "track", width: 100, height: 8 }), s("rect", { class: `part ${tone}`, width: ((100 * value) / most).toFixed(2), height: 8 })),
+    );
+  const price = !row.usage ? "–" : used.cost_usd == null ? "Cost unknown" : money(used.cost_usd);
+  return h(
+    "section",
+    { class: "card", "aria-label": "Tokens and cost" },
+    h("h2", {}, "Tokens and cost"),
+    h("p", { class: "figure" }, price),
+    counts.length ? h("ul", { class: "waterfall" }, counts.map(line)) : h("p", { class: "quiet" }, "No tokens were counted."),
+    used.reasoning_tokens ? h("p", { class: "quiet" }, `${count(used.reasoning_tokens)} of the output are thinking.`) : null,
+  );
+}
+
+function facts(row, names) {
+  const session = row.session_id && h("a", { href: address("sessions", row.session_id) }, row.session_id);
+  const known = {
+    "Route asked for": row.asked && h("a", { href: `${address("requests")}?${new URLSearchParams({ model: row.asked })}` }, row.asked),
+    "Came in as": [row.front, row.action === "generate" ? null : row.action],
+    "Answered by": [row.model, row.dialect],
+    Status: [row.status, row.error, row.code],
+    Ended: row.stop_reason,
+    Key: row.key_id && [names.get(row.key_id), row.key_id],
+    User: row.user_id,
+    Team: row.team_id,
+    Session: session,
+  };
+  const joined = (value) => (Array.isArray(value) ? value.filter((part) => part != null).join(" · ") : value);
+  const pairs = Object.entries(known).map(([name, value]) => [name, joined(value)]);
+  const rows = pairs.filter(([, value]) => value != null && value !== "");
+  return h("dl", { class: "facts" }, rows.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
+}
+
+function attempts(tries) {
+  if (!tries.length) return null;
+  const line = ({ model, kind, status, waited, request_id: id }) =>
+    h(
+      "li",
+      {},
+      badge(kind ?? "ok", kind ? "bad" : "good"),
+      ` ${[model, status, waited ? `after a pause of ${took(1000 * waited)}` : null, id].filter(Boolean).join(" · ")}`,
+    );
+  return h("section", { class: "card", "aria-label": "All attempts" }, h("h2", {}, "Attempts"), h("ol", { "aria-label": "Attempts", class: "attempts" }, tries.map(line)));
+}
+
+function losses(row) {
+  const title = row.losses ? `${plural(row.losses, "loss", "losses")}${row.report ? ` in ${row.report.target}` : ""}` : "Losses";
+  return h("section", { class: "card", "aria-label": "What was lost" }, h("h2", {}, title), lossesOf(row));
+}
+
+function lossesOf(row) {
+  if (!row.losses) return h("p", { class: "quiet" }, icon("check"), " Nothing was lost.");
+  if (!row.report) return h("p", { class: "quiet" }, "The report is no longer stored.");
+  const rest = row.report.count - row.report.losses.length;
+  return [
+    h("p", { class: "quiet" }, "At their places in the request."),
+    outline(row.report.losses),
+    rest > 0 ? h("p", { class: "quiet" }, `and ${rest} more`) : null,
+  ];
+}
+
+/** Why the provider's cache was used or not, where the gateway found that out. */
+function cache(found) {
+  if (!found) return null;
+  const words = typeof found === "string" ? found : (found.reason ?? found.message ?? null);
+  return h("section", { class: "card", "aria-label": "Cache" }, h("h2", {}, "Cache"), words ? h("p", {}, words) : null, typeof found === "object" ? h("pre", {}, shown(found)) : null);
+}
+
+/** Prompt and answer, where the key has them stored. */
+function content(found) {
+  if (!found) return null;
+  const parts = Object.entries(typeof found === "object" ? found : { content: found }).filter(([, value]) => value != null);
+  return h("section", { class: "card", "aria-label": "Content" }, h("h2", {}, "Content"), parts.map(([name, value]) => folded(name, h("pre", {}, shown(value)))));
+}
+
+function trace(events) {
+  const line = (event) => folded(`${event.type}, ${when(event.timestamp)}`, h("pre", {}, shown(event.payload)));
+  return h("section", { class: "card", "aria-label": "Trace" }, h("h2", {}, "Trace"), events.map(line));
+}
