@@ -18,6 +18,7 @@ Headers = Mapping[bytes, bytes]
 HeaderList = list[tuple[bytes, bytes]]
 BETAS = b"anthropic-beta"
 ERROR_TYPE = b"x-amzn-errortype"
+EVENT_STREAM = "application/vnd.amazon.eventstream"
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
@@ -203,7 +204,7 @@ def _chunk(frame: Frame) -> Frame:
 class InvokeWrapping(AwsWrapping):
     """Claude at Bedrock in Anthropic's own words."""
 
-    stream_type = "application/vnd.amazon.eventstream"
+    stream_type = EVENT_STREAM
     names_model = True
 
     def open(self, body: bytes, headers: Headers, path: RequestPath) -> Opened:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import http.client
 import json
@@ -18,6 +19,7 @@ from botocore.session import Session
 
 import interlingua as il
 from interlingua.gateway.keys.key_admin import Terms, issue
+from interlingua.gateway.server.drain import last_words
 from interlingua.gateway.shared.fronts import match, token_of
 from tests.gateway.sdks.provider import ANSWER, CITIES, THOUGHT, Upstream, settings, targets
 from tests.gateway.sdks.standing import standing
@@ -358,3 +360,45 @@ def test_base64_is_what_a_chunk_holds(place: Place) -> None:
     )
     assert (status, headers["content-type"]) == (200, "application/vnd.amazon.eventstream")
     assert base64.b64encode(b'{"type":"message_stop"}') in told
+
+
+# -- the end of a gateway -------------------------------------------------------------------------
+
+
+class Cycle:
+    """One request as the server has it."""
+
+    def __init__(self, path: str, is_started: bool) -> None:
+        self.scope = {"path": path, "method": "POST"}
+        self.response_started = is_started
+        self.chunked_encoding = True
+        self.disconnected = False
+        self.sent: list[Any] = []
+
+    async def send(self, message: Any) -> None:
+        self.sent.append(message)
+
+
+@pytest.mark.parametrize(
+    "path", ["/model/m/converse-stream", "/model/m/invoke-with-response-stream"]
+)
+def test_a_stream_that_is_cut_ends_with_an_exception(path: str) -> None:
+    cycle = Cycle(path, is_started=True)
+    asyncio.run(last_words(cycle))
+    (frame,) = il.aws.Decoder().feed(cycle.sent[0]["body"])
+    assert str(frame.event).endswith("Exception")
+    assert "shutting down" in frame.data
+
+
+def test_a_stream_of_v1_that_is_cut_ends_with_a_line() -> None:
+    cycle = Cycle("/v1/chat", is_started=True)
+    asyncio.run(last_words(cycle))
+    last = json.loads(cycle.sent[0]["body"].splitlines()[-1])
+    assert (last["event_type"], last["finish_reason"]) == ("stream-end", "ERROR")
+
+
+def test_a_request_that_waits_is_told_in_the_words_of_amazon() -> None:
+    cycle = Cycle("/model/m/invoke", is_started=False)
+    asyncio.run(last_words(cycle))
+    assert dict(cycle.sent[0]["headers"])[b"x-amzn-errortype"] == b"ServiceUnavailableException"
+    assert json.loads(cycle.sent[1]["body"])["message"]

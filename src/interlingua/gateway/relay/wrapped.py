@@ -6,11 +6,18 @@ from __future__ import annotations
 from collections.abc import Mapping, MutableMapping
 from typing import Any
 
-from interlingua.dialects.front import RequestPath
-from interlingua.dialects.wrapping import HeaderList, StreamWrapper, Wrapping, WrappingError
+from interlingua.dialects.front import Front, RequestPath
+from interlingua.dialects.wrapping import (
+    EVENT_STREAM,
+    HeaderList,
+    StreamWrapper,
+    Wrapping,
+    WrappingError,
+)
+from interlingua.gateway.relay.stream import error_frames
 from interlingua.gateway.shared.fronts import Match, Send, match
 from interlingua.gateway.shared.state import Refusal
-from interlingua.model.exchange import ErrorKind
+from interlingua.model.exchange import ErrorKind, ProviderError
 
 _TYPE, _LENGTH = b"content-type", b"content-length"
 
@@ -32,6 +39,16 @@ def opened(
     if found.front.wrapping is not None and found.front.wrapping.names_model:
         found = found._replace(model=None, stream=None)
     return found, request.body, dict(request.headers)
+
+
+def last_frames(front: Front, error: ProviderError) -> bytes:
+    """The end of a stream that is cut, wherever it is: text gets a blank line first, in case that
+    the last bytes were the beginning of a frame."""
+    frames, wrapping = error_frames(front, error), front.wrapping
+    if wrapping is not None and wrapping.stream_type is not None:
+        frames = wrapping.stream().feed(frames)
+        return frames if wrapping.stream_type == EVENT_STREAM else b"\n" + frames
+    return frames if front.stream_type == EVENT_STREAM else b"\n\n" + frames
 
 
 class WrappedSend:

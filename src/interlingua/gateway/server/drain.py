@@ -19,7 +19,7 @@ from typing import Any
 
 import uvicorn
 
-from interlingua.gateway.relay.stream import error_frames
+from interlingua.gateway.relay.wrapped import WrappedSend, last_frames
 from interlingua.gateway.server.client_connection import WebSocketConnection
 from interlingua.gateway.settings import Listen
 from interlingua.gateway.shared.direct_client import DIRECT_CLIENT
@@ -152,8 +152,7 @@ async def last_words(cycle: Any) -> None:
             if not cycle.chunked_encoding:
                 cycle.transport.close()  # an answer of a known length: the client sees it is short
                 return
-            # A blank line first, in case that the last bytes were the beginning of a frame.
-            frames = b"" if found is None else b"\n\n" + error_frames(found.front, shown)
+            frames = b"" if found is None else last_frames(found.front, shown)
             await cycle.send({"type": "http.response.body", "body": frames})
             return
         text = b'{"error":{"code":"shutting_down","message":"%s"}}' % GOING.encode()
@@ -164,8 +163,11 @@ async def last_words(cycle: Any) -> None:
             (b"retry-after", b"1"),
             (b"connection", b"close"),
         ]
-        await cycle.send({"type": "http.response.start", "status": 503, "headers": headers})
-        await cycle.send({"type": "http.response.body", "body": body})
+        send = cycle.send
+        if found is not None and found.front.wrapping is not None:
+            send = WrappedSend(send, found.front.wrapping, found.front.stream_type)
+        await send({"type": "http.response.start", "status": 503, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
     except Exception as error:  # whatever it is, this client is lost, and others wait
         logger.info("last_words_failed", extra={"why": type(error).__name__})
     finally:
