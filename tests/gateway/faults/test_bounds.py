@@ -251,6 +251,11 @@ MEMBER_VALUES: dict[str, Any] = {
     "agent": "deep-research",
     "environment": {"type": "remote"},
     "previous_interaction_id": "v1_a",
+    "guardrailConfig": {"guardrailIdentifier": "g", "guardrailVersion": "1"},
+    "performanceConfig": {"latency": "optimized"},
+    "promptVariables": {"name": {"text": "value"}},
+    "connectors": [{"id": "web-search"}],
+    "conversation_id": "c",
 }
 BODIES: dict[str, dict[str, Any]] = {
     "anthropic": {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]},
@@ -258,6 +263,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "openai-responses": {"model": "m", "input": "hi"},
     "gemini": {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]},
     "gemini-interactions": {"model": "m", "input": "hi"},
+    "bedrock": {"messages": [{"role": "user", "content": [{"text": "hi"}]}]},
+    "cohere": {"model": "m", "messages": [{"role": "user", "content": "hi"}]},
 }
 
 
