@@ -27,7 +27,7 @@ from interlingua.model.blocks import TYPE_OF, TextBlock, ToolResultBlock, ToolUs
 from interlingua.model.exchange import Request, Response
 from interlingua.model.losses import Loss
 from interlingua.model.message import Message, Role
-from interlingua.model.metadata import MessageStatus, StopReason
+from interlingua.model.metadata import BREAKDOWNS, MessageStatus, StopReason
 
 Exchange = Request | Response
 _spelled = msgspec.json.Encoder(order="sorted").encode
@@ -137,6 +137,7 @@ NOTHING = {
     ("options", "service_tier"): {"auto", "default", "standard", "standard_only", "unspecified"},
     ("options", "frequency_penalty"): {0},
     ("options", "presence_penalty"): {0},
+    ("usage", "service_tier"): {"default"},
     ("image", "detail"): {"auto"},
     ("changes", "clear_at"): {"never"},
 }
@@ -197,7 +198,13 @@ def ending(message: Message, path: str) -> Iterator[tuple[str, Fact]]:
     metadata = message.metadata
     yield f"{path}.stop_reason", ("stop_reason", metadata.stop_reason)
     if metadata.usage is not None:
-        yield from fields(metadata.usage, f"{path}.usage", ("usage",))
+        usage = metadata.usage
+        plain = usage.replace(**dict.fromkeys(BREAKDOWNS))
+        yield from fields(plain, f"{path}.usage", ("usage",))
+        for name in BREAKDOWNS:
+            for kind, number in (getattr(usage, name) or {}).items():
+                if number:
+                    yield f"{path}.usage.{name}.{kind}", ("usage", name, kind, number)
 
 
 def message_facts(message: Message, path: str) -> Iterator[tuple[str, Fact]]:

@@ -550,9 +550,24 @@ def usages(draw: DrawFn, stored: bool = False, with_raw: bool = False) -> Usage:
         cached_input_tokens=draw(maybe),
         cache_creation_input_tokens=draw(maybe),
         reasoning_tokens=draw(st.integers(0, output)) if draw(st.booleans()) else None,
+        service_tier=draw(_rarely(_pick("default", "flex", "priority", "batch", "reserved"))),
+        tool_uses=draw(_split("web_search", "web_fetch", "search_unit")),
+        cache_writes=draw(_split("5m", "30m", "1h", "12h")),
+        input_modalities=draw(_split(*_MODALITIES)),
+        output_modalities=draw(_split(*_MODALITIES)),
         raw=draw(_raw(with_raw)),
     )
     return _priced(usage, draw(st.integers(0, 60_000))) if stored else usage
+
+
+_MODALITIES = ("text", "image", "audio", "video", "document")
+
+
+@cache
+def _split(*kinds: str) -> SearchStrategy[dict[str, int] | None]:
+    """Counts by kind, seldom."""
+    counts = st.dictionaries(_pick(*kinds), st.integers(0, 100_000), min_size=1)
+    return _rarely(counts)
 
 
 def _priced(usage: Usage, latency_ms: int) -> Usage:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from interlingua.dialects.kernel.preserved import (
+    NOTHING,
     Preserved,
     raw_of,
     restore_raw,
@@ -14,8 +15,9 @@ from interlingua.dialects.kernel.preserved import (
     spelling_of,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.usage import CONTRADICTS, count, fresh_input
+from interlingua.dialects.kernel.usage import CONTRADICTS, Split, count, fresh_input
 from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import TwoWay
 from interlingua.model.base import Raw, same
 from interlingua.model.blocks import MediaBlock, Source
 from interlingua.model.exchange import Options
@@ -113,6 +115,7 @@ class Counts(NamedTuple):
         total  a total that is not the sum, and the sum that it stood for: until a count changes
         derived  the one count that the wire left out and its total tells (recorded of Gemini with
                a file by URL, 2026): left out again until it changes
+        tier   the key that says which tier served the request, where it is not the first
     """
 
     prompt: str
@@ -121,6 +124,10 @@ class Counts(NamedTuple):
     thought: str
     total: str
     tools: str
+    splits: Mapping[str, Split] = NOTHING
+    """Breakdowns of the counts, by their keys."""
+    tiers: Mapping[str, TwoWay[str, str]] = NOTHING
+    """The keys that may say which tier served the request, and their words."""
 
     def read(
         self, wire: Wire, dialect: str, preserved: Preserved | None = None
@@ -148,8 +155,27 @@ class Counts(NamedTuple):
         output = None if answer is None else answer + (thought or 0)
         if total != prompt + (output or 0) + (count(rest.get(self.tools)) or 0):
             return None
-        raw = {dialect: rest} if rest else None
-        return Usage(prompt - (cached or 0), output, cached, None, thought, raw=raw)
+        if not rest:
+            return Usage(prompt - (cached or 0), output, cached, None, thought)
+        preserved = Preserved(rest)
+        more, fresh = self._take(preserved), prompt - (cached or 0)
+        return Usage(fresh, output, cached, None, thought, raw=preserved.raw(dialect), **more)
+
+    def _take(self, preserved: Preserved) -> dict[str, Any]:
+        """The breakdowns and the tier, which are no longer among the rest then."""
+        found: dict[str, Any] = {}
+        rest = preserved.rest
+        for key, split in self.splits.items():
+            if key in rest and (counts := split.read(rest[key])) is not None:
+                found[split.attr] = counts
+                del rest[key]
+        for at, (key, words) in enumerate(self.tiers.items()):
+            if key in rest and (tier := words.read(rest[key])) is not None:
+                found["service_tier"] = tier
+                if words.write(tier) == rest.pop(key) and at:
+                    preserved.spelling["tier"] = key
+                break
+        return found
 
     def _read(
         self, wire: Wire, dialect: str, preserved: Preserved
@@ -177,7 +203,9 @@ class Counts(NamedTuple):
             preserved.rest[self.total] = total
         elif total != (sum_of := self._total(counts, preserved.rest)):
             preserved.spelling["total"] = [total, sum_of]
-        return usage.replace(raw=preserved.raw(dialect)), (CONTRADICTS,) if contradict else ()
+        more = self._take(preserved)
+        usage = usage.replace(raw=preserved.raw(dialect), **more)
+        return usage, (CONTRADICTS,) if contradict else ()
 
     def _missing(self, found: Mapping[str, int], total: int, rest: Wire) -> dict[str, int]:
         """The count of the prompt or of the answer, where it is the only one that is not there."""
@@ -192,7 +220,7 @@ class Counts(NamedTuple):
         total = self._total(counts, own_raw)
         old, gone = spelling.get("wire"), spelling.get("absent", ())
         derived = spelling.get("derived") or {}
-        recorder.unwritten(usage, _WRITTEN)
+        recorder.unwritten(usage, self._said)
         if type(old) is dict and not _differing(self._usage({**old, **derived}), usage):
             out = dict(old)
         else:
@@ -215,7 +243,26 @@ class Counts(NamedTuple):
             out[self.total] = before[0]
         elif len(out) > (self.cached in out) and self.total not in gone:
             out[self.total] = total
+        for key, split in self.splits.items():
+            if getattr(usage, split.attr) and (said := split.write(usage, recorder)) is not None:
+                out[key] = said
+        if usage.service_tier is not None and self.tiers:
+            self._write_tier(usage, spelling.get("tier"), out, recorder)
         return out if usage.raw is None else restore_raw(out, usage, usage.raw, recorder)
+
+    def _write_tier(self, usage: Usage, key: str | None, out: Wire, recorder: LossRecorder) -> None:
+        key = key if key in self.tiers else next(iter(self.tiers))
+        word = self.tiers[key].write(usage.service_tier or "")
+        if word is None:
+            recorder.lost(usage, "service_tier")
+        else:
+            out[key] = word
+
+    @property
+    def _said(self) -> frozenset[str]:
+        """The fields that the wire has counts for, or some other key."""
+        splits = {split.attr for split in self.splits.values()}
+        return _WRITTEN.union(splits, ("service_tier",) if self.tiers else ())
 
     def _usage(self, counts: Mapping[str, int]) -> Usage:
         """Negative counts are clamped."""

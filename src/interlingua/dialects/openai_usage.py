@@ -5,7 +5,7 @@ which the total tells."""
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, Final
 
 from msgspec.structs import astuple
 
@@ -16,13 +16,22 @@ from interlingua.dialects.kernel.preserved import (
     NOTHING,
     Preserved,
     fill,
+    merge,
     raw_of,
     restore,
     spelling_in,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.usage import count, fresh_input, report_unknown, within
+from interlingua.dialects.kernel.usage import (
+    MODALITIES,
+    Split,
+    count,
+    fresh_input,
+    report_unknown,
+    within,
+)
 from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import TwoWay
 from interlingua.model.metadata import Diagnostic, Usage
 from interlingua.model.reasons import because
 
@@ -30,16 +39,32 @@ TOTAL = "total_tokens"
 _CACHED, _WRITTEN = "cached_input_tokens", "cache_creation_input_tokens"
 _INPUTS = {"cached_tokens": _CACHED, "cache_write_tokens": _WRITTEN}
 _OUTPUTS = {"reasoning_tokens": "reasoning_tokens"}
-_NO_MORE = astuple(Usage())[5:-1]
-_COUNT_FIELDS = frozenset(Usage.__struct_fields__[:5])
+_TIER = Usage.__struct_fields__.index("service_tier")
+_NO_MORE = astuple(Usage())[5:_TIER] + astuple(Usage())[_TIER + 1 : -1]
+_COUNT_FIELDS = frozenset({*Usage.__struct_fields__[:5], "service_tier"})
 _NAMES = (*_INPUTS, *_OUTPUTS)
 _CACHE_WRITE = "cache_write_tokens"
+
+
+Splits = Mapping[tuple[str, ...], Split]
+"""Breakdowns, by the keys on the way to their object."""
+SERVED_TIERS: Final[TwoWay[str, str]] = TwoWay(
+    {tier: tier for tier in ("default", "flex", "priority", "scale", "fast", "ultrafast")}
+)
+"""The tier that served a request, beside the usage."""
+_INSIDE: Final[TwoWay[str, str]] = TwoWay({"standard": "default", "priority": "priority"})
+"""The same in the usage, as Mistral says it (`mistralai` 3.7.0, read 2026-11-18)."""
+
+
+def by_modality(attr: str) -> Split:
+    return Split(attr, TwoWay({f"{kind}_tokens": kind for kind in MODALITIES[:4]}))
 
 
 class Counts:
     """How one of the two calls its counts. `repeated` are keys beside the usual ones under which
     hosts say a count, or say it again; with `demanded`, all details have to be told, 0 where
-    nobody knows better; with `apart`, hosts leave the reasoning out of the output."""
+    nobody knows better; with `apart`, hosts leave the reasoning out of the output. `splits` are
+    breakdowns; `beside` are fields that a response says beside its usage."""
 
     def __init__(
         self,
@@ -48,11 +73,14 @@ class Counts:
         repeated: Mapping[str, str] = NOTHING,
         demanded: bool = False,
         apart: bool = False,
+        splits: Splits = NOTHING,  # type: ignore[assignment]  # it is empty
+        beside: Collection[str] = (),
     ) -> None:
         self.prompt, self.output, self.sums = prompt, output, (prompt, output, TOTAL)
         self.inputs, self.outputs = f"{prompt}_details", f"{output}_details"
         self.details = {self.inputs: _INPUTS, self.outputs: _OUTPUTS}
-        self.repeated, self.apart = repeated, apart
+        self.repeated, self.apart, self.splits = repeated, apart, splits
+        self.written = _COUNT_FIELDS.union(beside, [split.attr for split in splits.values()])
         self.demanded = _NAMES if demanded else ()
         self.filled = [name for name in self.demanded if name != _CACHE_WRITE]
         self.usual = (
@@ -66,8 +94,64 @@ class Counts:
 
 def read_usage(wire: Any, dialect: str, words: Counts) -> tuple[Usage, Diagnostic | None]:
     """Usage, and a diagnostic where its numbers contradict each other."""
-    plain = _read_plainly(require(wire, dict, ".usage"), dialect, words)
-    return _read_slowly(wire, dialect, words) if plain is None else (plain, None)
+    usage, odd = _read_plainly(require(wire, dict, ".usage"), dialect, words), None
+    if usage is None:
+        usage, odd = _read_slowly(wire, dialect, words)
+    own_raw = raw_of(dialect, usage.raw)
+    return (_read_splits(usage, own_raw, dialect, words) if own_raw else usage), odd
+
+
+def _read_splits(usage: Usage, own_raw: Wire, dialect: str, words: Counts) -> Usage:
+    """The usage with the breakdowns that are among what no count holds. Counts by modality are
+    left there where all are 0, as nearly all are."""
+    found: Wire = {}
+    for path, split in words.splits.items():
+        at: Any = own_raw
+        for key in path:
+            at = at.get(key) if type(at) is dict else None
+        is_whole = type(at) is dict and all(word in at for word in split.demanded)
+        counts = split.read(at) if is_whole else None
+        if counts and (any(counts.values()) or not split.attr.endswith("modalities")):
+            found[split.attr] = counts
+            own_raw = _without(own_raw, path, split)
+    if words.apart and (tier := _INSIDE.read(own_raw.get("service_tier"))) is not None:  # type: ignore[arg-type]  # any value
+        found["service_tier"] = tier
+        own_raw = {key: item for key, item in own_raw.items() if key != "service_tier"}
+        own_raw[FORM] = {**spelling_in(own_raw), "tier": True}
+    return usage.replace(**found, raw={dialect: own_raw} if own_raw else None) if found else usage
+
+
+def _without(own_raw: Wire, path: tuple[str, ...], split: Split) -> Wire:
+    """What no count holds, without the counts of a breakdown."""
+    key, *others = path
+    inner = own_raw[key]
+    if others:
+        inner = _without(inner, tuple(others), split)
+    else:
+        taken = [word for word in inner if split.read({word: inner[word]})]
+        inner = {word: item for word, item in inner.items() if word not in taken}
+    return {
+        name: inner if name == key else own_raw[name] for name in own_raw if name != key or inner
+    }
+
+
+def read_tier(usage: Usage, wire: Wire, words: TwoWay[str, str] = SERVED_TIERS) -> Usage:
+    """The usage with the tier that stands beside it; the same where there is none."""
+    tier = wire.get("service_tier")
+    if type(tier) is not str or usage.service_tier is not None or words.read(tier) is None:
+        return usage
+    return usage.replace(service_tier=tier)
+
+
+def write_tier(usage: Usage, dialect: str, out: Wire, recorder: LossRecorder) -> None:
+    """Say beside the usage which tier served the request, unless the usage says it."""
+    tier = usage.service_tier
+    if tier is None or "tier" in spelling_in(raw_of(dialect, usage.raw)):
+        return
+    if SERVED_TIERS.read(tier) is None:
+        recorder.lost(usage, "service_tier")
+    else:
+        out["service_tier"] = tier
 
 
 def _read_plainly(wire: Wire, dialect: str, words: Counts) -> Usage | None:
@@ -251,13 +335,25 @@ def _disjoint(prompt: int | None, output: int | None, parts: dict[str, int]) -> 
 
 def write_usage(usage: Usage, dialect: str, words: Counts, recorder: LossRecorder) -> Wire | None:
     """The wire's usage; None where nothing is known of it."""
+    out = _write_counts(usage, dialect, words, recorder)
+    for path, split in words.splits.items() if out is not None else ():
+        if getattr(usage, split.attr) and (said := split.write(usage, recorder)) is not None:
+            for key in reversed(path):
+                said = {key: said}
+            out = merge(out or {}, said)
+    if out and usage.service_tier and "tier" in spelling_in(raw_of(dialect, usage.raw)):
+        out["service_tier"] = _INSIDE.write(usage.service_tier) or usage.service_tier
+    return out
+
+
+def _write_counts(usage: Usage, dialect: str, words: Counts, recorder: LossRecorder) -> Wire | None:
     counts = astuple(usage)
     fresh, output, _, _, thought = counts[:5]
     known = fresh is not None and output is not None
     if known and thought is not None and thought > output:
         reason = because("reasoning_exceeds_output")
         recorder.lost(usage, "reasoning_tokens", reason, kind="approximated")
-    is_all, raw = counts[5:-1] == _NO_MORE, usage.raw
+    is_all, raw = counts[5:_TIER] + counts[_TIER + 1 : -1] == _NO_MORE, usage.raw
     if known and is_all and raw is None:
         return _write_plainly(counts, words, words.demanded)
     own_raw = raw_of(dialect, raw)
@@ -265,13 +361,13 @@ def write_usage(usage: Usage, dialect: str, words: Counts, recorder: LossRecorde
         return _write_plainly(counts, words, words.filled if own_raw else words.demanded)
     if known and own_raw.keys() <= words.details.keys() and not words.demanded:
         if not own_raw or len(raw or ()) > 1 or not is_all:
-            recorder.unwritten(usage, _COUNT_FIELDS)
+            recorder.unwritten(usage, words.written)
         return restore(_write_plainly(counts, words, ()), own_raw)
     spelling = spelling_in(own_raw)
     if "wire" in spelling and read_usage(spelling["wire"], dialect, words)[0] == usage:
         wire: Wire = spelling["wire"]
         return wire
-    recorder.unwritten(usage, _COUNT_FIELDS)
+    recorder.unwritten(usage, words.written)
     out = _write_slowly(usage, own_raw, spelling, words)
     if not known and out is not None:
         report_unknown(usage, out, words.prompt, words.output, recorder)

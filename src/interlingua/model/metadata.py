@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -92,7 +93,10 @@ MOST_TOKENS = 10**9
 
 class Usage(Value, frozen=True):
     """Tokens. The three input counts are disjoint and add up to the prompt; reasoning is a part of
-    output. None is unknown, which is not 0. Money and latency are filled in by a session."""
+    output. None is unknown, which is not 0. Money and latency are filled in by a session.
+
+    The breakdowns say more of the same tokens, and of what is paid for beside them; a provider may
+    leave parts of them out."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -104,6 +108,16 @@ class Usage(Value, frozen=True):
     pricing_version: str | None = None
     latency_ms: int | None = None
     estimated: bool = False
+    service_tier: str | None = None
+    """The tier that served the request: `default`, `flex`, `priority`, `batch`, `scale`, …"""
+    tool_uses: dict[str, int] | None = None
+    """Runs of the provider's own tools that are paid for, by kind: `web_search`, `web_fetch`, …"""
+    cache_writes: dict[str, int] | None = None
+    """`cache_creation_input_tokens` by lifetime in the cache: `5m`, `30m`, `1h`, `12h`, …"""
+    input_modalities: dict[str, int] | None = None
+    """Tokens of the whole prompt by modality: `text`, `image`, `audio`, `video`, `document`."""
+    output_modalities: dict[str, int] | None = None
+    """The same for the output."""
     raw: Raw | None = None
 
     @property
@@ -135,6 +149,10 @@ class Usage(Value, frozen=True):
             count = getattr(self, name)
             if count is not None and not (type(count) is int and 0 <= count <= MOST_TOKENS):
                 wrong.append(name)
+        for name in BREAKDOWNS:
+            counts = getattr(self, name)
+            if counts and not all(0 <= number <= MOST_TOKENS for number in counts.values()):
+                wrong.append(name)
         return self.replace(**dict.fromkeys(wrong)) if wrong else self
 
 
@@ -145,6 +163,19 @@ _COUNTS = (
     "cache_creation_input_tokens",
     "reasoning_tokens",
 )
+
+
+BREAKDOWNS = ("tool_uses", "cache_writes", "input_modalities", "output_modalities")
+"""Fields of `Usage` that are counts by name."""
+
+
+def add_counts(usages: Iterable[Usage], name: str) -> dict[str, int] | None:
+    """One breakdown of several usages together; None where none of them has it."""
+    sums: dict[str, int] = {}
+    for usage in usages:
+        for kind, number in (getattr(usage, name) or {}).items():
+            sums[kind] = sums.get(kind, 0) + number
+    return sums or None
 
 
 _NOTHING = Usage()

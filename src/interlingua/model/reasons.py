@@ -214,6 +214,7 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "count_differs": ("warning", "approximated: {to} has {what}"),
     "counted_as_fresh": ("warning", "counted as input tokens: {to} has no count of cache writes"),
     "counts_differ": ("warning", "converted: {to} counts differently"),
+    "kinds_uncounted": ("info", "dropped: {to} does not count {kinds}"),
     "custom_call_as_function": (
         "warning",
         "sent as a function call with one text argument: {to} has no custom tools",

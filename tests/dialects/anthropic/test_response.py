@@ -84,15 +84,26 @@ def test_input_counts_are_disjoint_and_add_up_to_the_prompt() -> None:
 def test_thinking_is_a_part_of_output() -> None:
     usage = usage_of({**COUNTS, **MORE})
     assert (usage.output_tokens, usage.reasoning_tokens) == (9, 4)
-    assert usage.raw is not None
-    assert usage.raw["anthropic"]["cache_creation"] == MORE["cache_creation"]
 
 
-def test_the_split_of_another_sum_is_not_written() -> None:
-    usage = usage_of({**COUNTS, **MORE}).replace(cache_creation_input_tokens=7)
-    wire, _ = write(said(usage=usage))
-    assert "cache_creation" not in wire["usage"]
-    usage_of({**COUNTS, "cache_creation": {"ephemeral_5m_input_tokens": 1}})
+def test_writes_to_the_cache_by_lifetime_tools_and_the_tier_are_fields() -> None:
+    tools = {"web_search_requests": 2, "web_fetch_requests": 0}
+    split = {"ephemeral_5m_input_tokens": 20, "ephemeral_1h_input_tokens": 10}
+    wire = {**COUNTS, "cache_creation": split, "server_tool_use": tools, "service_tier": "batch"}
+    usage = usage_of(wire)
+    assert usage.cache_writes == {"5m": 20, "1h": 10}
+    assert usage.tool_uses == {"web_search": 2, "web_fetch": 0}
+    assert (usage.service_tier, usage.raw) == ("batch", None)
+    changed = usage.replace(cache_writes={"30m": 3, "5m": 4}, tool_uses=None)
+    written, report = write(said(usage=changed))
+    assert written["usage"]["cache_creation"] == {
+        "ephemeral_5m_input_tokens": 4,
+        "ephemeral_1h_input_tokens": 0,
+    }
+    assert "server_tool_use" not in written["usage"]
+    (loss,) = report.entries
+    assert (loss.code, loss.path) == ("kinds_uncounted", "$.message.metadata.usage.cache_writes")
+    assert loss.reason.endswith("does not count 30m")
 
 
 @pytest.mark.parametrize(

@@ -238,7 +238,7 @@ def test_a_call_whose_text_is_no_json_is_kept_and_marked() -> None:
         (
             {"input_tokens": 10, "output_tokens": 1, "service_tier": "standard"},
             {"output_tokens": 7, "output_tokens_details": {"thinking_tokens": 5}},
-            il.Usage(10, 7, reasoning_tokens=5),
+            il.Usage(10, 7, reasoning_tokens=5, service_tier="default"),
         ),
         (None, {"output_tokens": 7}, il.Usage(None, 7)),
         ({"input_tokens": 10, "output_tokens": 1}, {}, il.Usage(10, 1)),

@@ -9,6 +9,7 @@ from tests.laws.facts.shape import (
     Facts,
     Piece,
     Tool,
+    by_claude,
     change,
     counts,
     opaque,
@@ -255,13 +256,14 @@ def response(wire: Any) -> Facts:
 
 def usage(wire: Any) -> dict[str, int]:
     details = wire.get("output_tokens_details") or {}
-    return counts(
+    tokens = counts(
         input=wire.get("input_tokens"),
         cached=wire.get("cache_read_input_tokens"),
         creation=wire.get("cache_creation_input_tokens"),
         output=wire.get("output_tokens"),
         reasoning=details.get("thinking_tokens"),
     )
+    return {**tokens, **by_claude(wire)}
 
 
 def stream(frames: Iterable[tuple[str | None, Any]]) -> list[Facts]:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from tests.laws.facts.shape import Facts, Piece, Tool, change, counts, opaque, parsed, put
+from tests.laws.facts.shape import Facts, Piece, Tool, change, counts, listed, opaque, parsed, put
 
 STOPS = {
     "end_turn": "end_turn",
@@ -231,12 +231,13 @@ def response(wire: Any) -> Facts:
 
 
 def usage(wire: Any) -> dict[str, int]:
-    return counts(
+    tokens = counts(
         input=wire.get("inputTokens"),
         cached=wire.get("cacheReadInputTokens"),
         creation=wire.get("cacheWriteInputTokens"),
         output=wire.get("outputTokens"),
     )
+    return {**tokens, **listed("writes", wire.get("cacheDetails"), "ttl", "inputTokens")}
 
 
 def stream(frames: Iterable[tuple[str | None, Any]]) -> list[Facts]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.laws.facts.shape import NO_JSON, Facts, Piece, Tool, change, parsed
+from tests.laws.facts.shape import NO_JSON, Facts, Piece, Tool, change, parsed, parted
 
 MEDIA = {"ImageBlock": "image", "AudioBlock": "audio", "VideoBlock": "video"}
 NAMES = {
@@ -15,6 +15,13 @@ NAMES = {
     "reasoning_tokens": "reasoning",
 }
 """Our word for a count of tokens, and the facts'."""
+PARTS = {
+    "tools": "tool_uses",
+    "writes": "cache_writes",
+    "prompt": "input_modalities",
+    "answer": "output_modalities",
+}
+"""The facts' word for a breakdown, and ours."""
 ASIDE = frozenset({"raw", "response_format", "reasoning", "compaction", "tool_choice", "cache"})
 
 
@@ -54,6 +61,8 @@ def _answer(message: Any, path: str) -> Facts:
     if metadata.usage is not None:
         said = {NAMES[name]: getattr(metadata.usage, name) for name in NAMES}
         facts.usage = {name: item for name, item in said.items() if item is not None}
+        for of, name in PARTS.items():
+            facts.usage |= parted(of, (getattr(metadata.usage, name) or {}).items())
     return facts
 
 

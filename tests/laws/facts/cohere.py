@@ -16,6 +16,7 @@ from tests.laws.facts.shape import (
     fresh,
     opaque,
     parsed,
+    parted,
     put,
 )
 
@@ -193,12 +194,14 @@ def response(wire: Any) -> Facts:
 def _usage(wire: Any) -> dict[str, int]:
     tokens = wire.get("tokens") or {}
     cached = wire.get("cached_tokens")
-    return counts(
+    billed = (wire.get("billed_units") or {}).get("search_units")
+    found = counts(
         input=fresh(tokens.get("input_tokens"), cached),
         cached=cached,
         output=tokens.get("output_tokens"),
         reasoning=tokens.get("reasoning_tokens"),
     )
+    return {**found, **parted("tools", [("search_unit", billed)])}
 
 
 def stream(frames: Iterable[tuple[str | None, Any]]) -> list[Facts]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tests.laws.facts.shape import Facts, Piece, Tool, compact, counts, fresh, parsed, put
+from tests.laws.facts.shape import Facts, Piece, Tool, compact, counts, fresh, parsed, parted, put
 
 STOPS = {
     "COMPLETE": "end_turn",
@@ -185,11 +185,13 @@ def _usage(wire: Any) -> dict[str, int]:
             "output_tokens": older.get("response_tokens"),
         }
     cached = meta.get("cached_tokens")
-    return counts(
+    billed = (meta.get("billed_units") or {}).get("search_units")
+    found = counts(
         input=fresh(tokens.get("input_tokens"), cached),
         cached=cached,
         output=tokens.get("output_tokens"),
     )
+    return {**found, **parted("tools", [("search_unit", billed)])}
 
 
 def stream(frames: Iterable[Any]) -> Facts:

@@ -16,6 +16,7 @@ from tests.laws.facts.shape import (
     counts,
     derived,
     fresh,
+    listed,
     opaque,
     plain,
     put,
@@ -278,7 +279,10 @@ def usage(wire: Any) -> dict[str, int]:
     prompt, out = derived(wire.get("promptTokenCount"), out, total, thoughts, tools)
     cached = wire.get("cachedContentTokenCount")
     output = None if out is None and thoughts is None else (out or 0) + (thoughts or 0)
-    return counts(input=fresh(prompt, cached), cached=cached, output=output, reasoning=thoughts)
+    tokens = counts(input=fresh(prompt, cached), cached=cached, output=output, reasoning=thoughts)
+    for of, key in (("prompt", "promptTokensDetails"), ("answer", "candidatesTokensDetails")):
+        tokens |= listed(of, wire.get(key), "modality", "tokenCount")
+    return tokens
 
 
 def stream(frames: Iterable[tuple[str | None, Any]]) -> list[Facts]:

@@ -14,6 +14,7 @@ from tests.laws.facts.shape import (
     counts,
     derived,
     fresh,
+    listed,
     opaque,
     parsed,
     plain,
@@ -225,12 +226,14 @@ def usage(wire: Any) -> dict[str, int]:
     prompt, said = derived(wire.get("total_input_tokens"), said, total, thought, tools)
     cached = wire.get("total_cached_tokens")
     output = None if said is None and thought is None else (said or 0) + (thought or 0)
-    return counts(
-        input=fresh(prompt, cached),
-        cached=cached,
-        output=output,
-        reasoning=thought,
-    )
+    tokens = counts(input=fresh(prompt, cached), cached=cached, output=output, reasoning=thought)
+    tokens |= listed("prompt", wire.get("input_tokens_by_modality"), "modality", "tokens")
+    tokens |= listed("answer", wire.get("output_tokens_by_modality"), "modality", "tokens")
+    tools = listed("tools", wire.get("grounding_tool_count"), "type", "count")
+    return {
+        **tokens,
+        **{name.replace("google_search", "web_search"): tools[name] for name in tools},
+    }
 
 
 STARTS = frozenset({"interaction.created", "interaction.start"})

@@ -11,6 +11,8 @@ from tests.laws.facts.shape import (
     Facts,
     Piece,
     Tool,
+    by_claude,
+    by_modality,
     calls_of,
     counts,
     data_url,
@@ -376,13 +378,15 @@ def usage(wire: Any) -> dict[str, int]:
         # xAI counts what was thought beside the answer, and only the sum tells.
         beside = wire.get("total_tokens") == prompt + output + reasoning
         output = output + reasoning if beside else output
-    return counts(
+    tokens = counts(
         input=fresh(prompt, cached, creation),
         cached=cached,
         creation=creation,
         output=output,
         reasoning=reasoning,
     )
+    parts = {**by_modality("prompt", inside), **by_modality("answer", out)}
+    return {**tokens, **parts, **by_claude(wire, "server_tool_use_details")}
 
 
 def _first(*values: Any) -> Any:

@@ -17,6 +17,7 @@ from tests.laws.facts.shape import (
     fresh,
     opaque,
     parsed,
+    parted,
     plain,
     put,
 )
@@ -317,6 +318,9 @@ def response(wire: Any) -> Facts:
         return Facts(error=str(error.get("message") if isinstance(error, dict) else error))
     facts = Facts([each for item in wire.get("output") or () for each in _item(item)])
     facts.usage = usage(wire.get("usage") or {})
+    if wire.get("usage"):
+        searches = (wire.get("tool_usage") or {}).get("web_search") or {}
+        facts.usage |= parted("tools", [("web_search", searches.get("num_requests"))])
     facts.stop = _stop(wire, facts.pieces)
     if wire.get("error"):
         facts.error = str(wire["error"].get("message"))
@@ -341,13 +345,15 @@ def usage(wire: Any) -> dict[str, int]:
     cached, creation = inside.get("cached_tokens"), inside.get("cache_write_tokens")
     prompt, output = wire.get("input_tokens"), wire.get("output_tokens")
     prompt, output = derived(prompt, output, wire.get("total_tokens"))
-    return counts(
+    tokens = counts(
         input=fresh(prompt, cached, creation),
         cached=cached,
         creation=creation,
         output=output,
         reasoning=(wire.get("output_tokens_details") or {}).get("reasoning_tokens"),
     )
+    lives = inside.get("cache_write_tokens_details") or {}
+    return {**tokens, **parted("writes", [(key.split("_")[1], lives[key]) for key in lives])}
 
 
 ENDS = ("response.completed", "response.incomplete", "response.failed")

@@ -133,6 +133,34 @@ def counts(**numbers: Any) -> dict[str, int]:
     return {name: value for name, value in numbers.items() if number(value) is not None}
 
 
+def parted(of: str, parts: Iterable[tuple[Any, Any]]) -> dict[str, int]:
+    """Counts of a breakdown that are not 0, each by its name."""
+    found = {f"{of}: {name}": value for name, value in parts if number(value)}
+    return {name: value for name, value in found.items() if value > 0}
+
+
+def by_modality(of: str, details: Any) -> dict[str, int]:
+    """Counts of an object that has a key `<modality>_tokens` for each."""
+    said = details if isinstance(details, dict) else {}
+    kinds = ("text", "image", "audio", "video")
+    return parted(of, [(kind, said.get(f"{kind}_tokens")) for kind in kinds])
+
+
+def listed(of: str, entries: Any, name: str, value: str) -> dict[str, int]:
+    """Counts of a list of objects with a name and a count."""
+    said = [each for each in entries or () if isinstance(each, dict)]
+    return parted(of, [(str(each.get(name)).lower(), each.get(value)) for each in said])
+
+
+def by_claude(wire: Any, tools: str = "server_tool_use") -> dict[str, int]:
+    """Anthropic's counts of its tools, and of what was written to the cache."""
+    uses, writes = wire.get(tools), wire.get("cache_creation")
+    uses, writes = [each if isinstance(each, dict) else {} for each in (uses, writes)]
+    found = parted("tools", [(k.removesuffix("_requests"), n) for k, n in uses.items()])
+    lives = [(k[len("ephemeral_") :].partition("_")[0], n) for k, n in writes.items()]
+    return {**found, **parted("writes", lives)}
+
+
 def fresh(prompt: Any, *parts: Any) -> int | None:
     """What of a prompt was neither read from a cache nor written to it."""
     if number(prompt) is None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tests.laws.facts.canonical import PARTS
 from tests.laws.facts.shape import MEDIA, NO_JSON, Facts, calls_of
 from tests.laws.judge.differences import Difference
 
@@ -47,6 +48,7 @@ USAGE = {
     "creation": ("cache_creation_input_tokens",),
     "output": ("output_tokens",),
     "reasoning": ("reasoning_tokens",),
+    **{of: (name,) for of, name in PARTS.items()},
 }
 BILLING = "x-anthropic-billing-header:"
 """Claude Code's first words, which are meant for Anthropic's counting alone."""
@@ -88,7 +90,7 @@ def covers(path: str, each: Difference) -> bool:
         case "continues":
             return under(path, "$.continues")
         case "usage":
-            names = USAGE[each.aspect]
+            names = USAGE[each.aspect.partition(":")[0]]
             return any(path.endswith(f".usage.{name}") for name in names) or path.endswith(".usage")
         case "stop":
             return path.endswith((".metadata.stop_reason", ".metadata.status"))
@@ -237,7 +239,7 @@ _TELLABLE = re.compile(
     r"\$\.options\.(?!raw|cache|reasoning\.mode)[\w.]+"
     r"|\$\.tools\[\d+\]\.(strict|cache|deferred|name|kind)"
     r"|.*\.content\[\d+\]\.(signature|is_error|cache|detail)"
-    r"|.*\.metadata\.(usage\.\w+|stop_reason)"
+    r"|.*\.metadata\.(usage\.(?!service_tier)\w+|stop_reason)"
 )
 """Places of which this judge knows whether something is missing there."""
 

@@ -316,7 +316,8 @@ def _stop(ours: Facts, theirs: Facts) -> Iterator[Difference]:
 
 
 def _usage(ours: dict[str, int], theirs: dict[str, int]) -> Iterator[Difference]:
-    for name in ("input", "cached", "creation", "output", "reasoning"):
+    names = ("input", "cached", "creation", "output", "reasoning")
+    for name in (*names, *sorted({*ours, *theirs}.difference(names))):
         a, b = ours.get(name), theirs.get(name)
         if a is None and b == 0 and (not ours or name not in ("input", "output")):
             continue  # details that an API demands, or the usage of an answer without one

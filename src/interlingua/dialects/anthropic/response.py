@@ -13,7 +13,7 @@ from interlingua.dialects.anthropic import tables
 from interlingua.dialects.anthropic.calls import report_repaired
 from interlingua.dialects.anthropic.tables import ERRORS, NAME, NEAR_ERRORS, OVERFLOW
 from interlingua.dialects.anthropic.text import ANSWER, read_parts, write_parts
-from interlingua.dialects.kernel.claude import own_stop_word
+from interlingua.dialects.kernel.claude import CACHE_WRITES, TOOL_USES, own_stop_word
 from interlingua.dialects.kernel.errors import (
     ShapeError,
     at_path,
@@ -35,6 +35,7 @@ from interlingua.dialects.kernel.fields import (
     plain,
     together,
     usual,
+    word,
 )
 from interlingua.dialects.kernel.preserved import (
     Preserved,
@@ -78,7 +79,8 @@ def _write_details(usage: Any, recorder: LossRecorder) -> Wire:
     return {"thinking_tokens": usage.reasoning_tokens}
 
 
-_NOTHING = astuple(Usage())[4:-1]
+_TIER = Usage.__struct_fields__.index("service_tier")
+_NOTHING = astuple(Usage())[4:_TIER] + astuple(Usage())[_TIER + 1 : -1]
 _ODD = frozenset({"$form"})
 USAGE = Table(
     Usage,
@@ -87,6 +89,9 @@ USAGE = Table(
     _counted("cache_read_input_tokens", "cached_input_tokens"),
     _counted("cache_creation_input_tokens", "cache_creation_input_tokens"),
     Field("output_tokens_details", ("reasoning_tokens",), _read_details, _write_details),
+    TOOL_USES.field("server_tool_use"),
+    CACHE_WRITES.field("cache_creation"),
+    word("service_tier", "service_tier", tables.SERVED_TIERS),
 )
 
 
@@ -110,10 +115,11 @@ def _read_usage(wire: Wire) -> tuple[Usage, tuple[Diagnostic, ...]]:
     attrs = USAGE.read(wire, preserved)
     if "cache_creation" in preserved.rest and not _adds_up(preserved.rest["cache_creation"], attrs):
         preserved.spelling["uneven"] = True
-    agreeing: Attrs = clamped(attrs)
-    if agreeing is attrs:
+    counts = {name: item for name, item in attrs.items() if type(item) is int}
+    agreeing = clamped(counts)
+    if agreeing is counts:
         return Usage(**attrs, raw=preserved.raw(NAME)), ()
-    return Usage(**agreeing, raw={NAME: {"$form": {"wire": wire}}}), (CONTRADICTS,)
+    return Usage(**{**attrs, **agreeing}, raw={NAME: {"$form": {"wire": wire}}}), (CONTRADICTS,)
 
 
 def _adds_up(split: Any, counts: Attrs) -> bool:
@@ -125,7 +131,11 @@ def _adds_up(split: Any, counts: Attrs) -> bool:
 
 def write_usage(usage: Usage, recorder: LossRecorder) -> Wire:
     raw, fresh, output = usage.raw, usage.input_tokens, usage.output_tokens
-    if fresh is None or output is None or astuple(usage)[4:-1] != _NOTHING:
+    fields = astuple(usage)
+    if fresh is None or output is None or fields[4:_TIER] + fields[_TIER + 1 : -1] != _NOTHING:
+        return _write_usage(usage, recorder)
+    tier = usage.service_tier
+    if tier is not None and tables.SERVED_TIERS.write(tier) is None:
         return _write_usage(usage, recorder)
     if raw is not None and (len(raw) != 1 or "$form" in raw.get(NAME, _ODD)):
         return _write_usage(usage, recorder)
@@ -134,6 +144,8 @@ def write_usage(usage: Usage, recorder: LossRecorder) -> Wire:
         out["cache_read_input_tokens"] = usage.cached_input_tokens
     if usage.cache_creation_input_tokens is not None:
         out["cache_creation_input_tokens"] = usage.cache_creation_input_tokens
+    if tier is not None:
+        out["service_tier"] = tables.SERVED_TIERS.write(tier)
     return out if raw is None else _put_rest(out, usage, raw[NAME], recorder)
 
 
@@ -160,8 +172,10 @@ def _put_rest(out: Wire, usage: Usage, own_raw: Wire, recorder: LossRecorder) ->
 
 def hour_cache_tokens(usage: Usage) -> int:
     """How many of the tokens written to the cache stay there for an hour, which costs more."""
-    split = raw_of(NAME, usage.raw).get("cache_creation")
-    tokens = split.get("ephemeral_1h_input_tokens") if type(split) is dict else None
+    tokens = (usage.cache_writes or {}).get("1h")
+    if tokens is None:  # a value that was stored before there were lifetimes
+        split = raw_of(NAME, usage.raw).get("cache_creation")
+        tokens = split.get("ephemeral_1h_input_tokens") if type(split) is dict else None
     written = usage.cache_creation_input_tokens or 0
     return tokens if type(tokens) is int and 0 <= tokens <= written else 0
 

@@ -72,6 +72,9 @@ STOP_WORDS = claude.stop_words(STOP_REASONS, NEAR_STOP_REASONS)
 
 TOOL_CHOICES: dict[str, Any] = {"auto": "auto", "any": "any", "none": "none", "tool": "any"}
 SERVICE_TIERS: TwoWay[str, str] = TwoWay({"auto": "auto", "standard_only": "default"})
+SERVED_TIERS: TwoWay[str, str] = TwoWay(
+    {"standard": "default", "priority": "priority", "batch": "batch"}
+)
 
 ERRORS: TwoWay[str, ErrorKind] = TwoWay(
     {

@@ -28,7 +28,7 @@ from interlingua.dialects.kernel.errors import (
     require,
     unwritten_answer,
 )
-from interlingua.dialects.kernel.fields import Field, Table, lost, plain
+from interlingua.dialects.kernel.fields import Attrs, Field, Table, lost, plain
 from interlingua.dialects.kernel.preserved import (
     Preserved,
     fill,
@@ -49,9 +49,17 @@ from interlingua.model.reasons import because
 NO_USAGE: Wire = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
 
 
+def _report_tier(usage: Any, recorder: LossRecorder) -> None:
+    """The tier stands beside the usage."""
+    if tables.SERVICE_TIERS.write(usage.service_tier) is None:
+        recorder.lost(usage, "service_tier")
+
+
 USAGE = Table(
     Usage,
     *[counted(key, attr, key in NO_USAGE) for key, attr in COUNTS.items()],
+    tables.CACHE_WRITES.field("cacheDetails"),
+    Field("", ("service_tier",), lambda _: {}, _report_tier),
     beside=("totalTokens",),
 )
 
@@ -62,6 +70,9 @@ def read_usage(wire: Wire, fields: Wire, preserved: Preserved) -> None:
     if counts is None:
         return
     usage = fields["usage"] = at_path(".usage", _read_usage, counts)
+    tier = wire.get("serviceTier")
+    if type(tier) is dict and len(tier) == 1 and tables.SERVICE_TIERS.read(tier.get("type", "")):
+        fields["usage"] = usage.replace(service_tier=tier["type"])
     if usage.raw is not None and "as" in spelling_in(usage.raw[NAME]):
         fields["diagnostics"] = (CONTRADICTS,)
 
@@ -72,9 +83,13 @@ def _read_usage(wire: Wire) -> Usage:
     total = preserved.may_take(wire, "totalTokens", int, filled=True)
     if total is not None and not attrs:
         preserved.add("totalTokens", total)  # a total that no count explains is content
-    elif total is not None and (more := total - sum(attrs.values())):
+    elif total is not None and (more := total - _sum(attrs)):
         preserved.spelling["more"] = more  # than the counts add up to, whatever they become
     return Usage(**attrs, raw=preserved.raw(NAME))
+
+
+def _sum(attrs: Attrs) -> int:
+    return sum([number for number in attrs.values() if type(number) is int])
 
 
 def _without_twins(wire: Wire, preserved: Preserved) -> Wire:
@@ -226,7 +241,8 @@ def read_answer(wire: Wire) -> Response:
         fields["raw_stop_reason"], fields["stop_reason"] = word, STOP_REASONS.read(word)
     read_usage(wire, fields, preserved)
     content = _read_output(wire, fields, preserved)
-    preserved.add_others(wire, _BODY)
+    tier = getattr(fields.get("usage"), "service_tier", None)
+    preserved.add_others(wire, _BODY if tier is None else _BODY | {"serviceTier"})
     message = Message(Role.ASSISTANT, content, metadata=MessageMetadata(**fields))
     return Response(message, raw=preserved.raw(NAME))
 
@@ -270,6 +286,8 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
         out["stopReason"] = STOP_WORDS.of(message, own, recorder)
     if metadata.usage is not None:
         out["usage"] = write_usage(metadata.usage, recorder)
+        if (tier := tables.SERVICE_TIERS.write(metadata.usage.service_tier or "")) is not None:
+            out["serviceTier"] = {"type": tier}
     elif not was_absent(own_raw, "usage"):
         out["usage"] = NO_USAGE
     if metadata.logprobs:

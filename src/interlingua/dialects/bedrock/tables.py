@@ -9,6 +9,7 @@ import re
 from typing import Any
 
 from interlingua.dialects.kernel import claude
+from interlingua.dialects.kernel.usage import Split
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import IMAGE_STARTS, TwoWay, hints
 from interlingua.dialects.record import Counting, Traits
@@ -88,6 +89,10 @@ SERVICE_TIERS: TwoWay[str, str] = TwoWay(
     {tier: tier for tier in ("priority", "default", "flex", "reserved")}
 )
 """`ServiceTierType` of the service's model (botocore 1.44.0, read 2026-11-15)."""
+
+CACHE_WRITES = Split(
+    "cache_writes", TwoWay({ttl: ttl for ttl in ("5m", "1h")}), "ttl", "inputTokens"
+)
 
 IMAGE_FORMATS: TwoWay[str, str] = TwoWay(
     {"png": "image/png", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp"}

@@ -10,14 +10,16 @@ from interlingua.dialects.kernel.errors import require
 from interlingua.dialects.kernel.fields import Attrs
 from interlingua.dialects.kernel.preserved import Preserved, raw_of, restore_raw, spelling_in
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.usage import CONTRADICTS, clamped, count, fresh_input
+from interlingua.dialects.kernel.usage import CONTRADICTS, Split, clamped, count, fresh_input
 from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import TwoWay
 from interlingua.model.metadata import Diagnostic, Usage
 from interlingua.model.reasons import because
 
 _COUNTS = {"output_tokens": "output_tokens", "reasoning_tokens": "reasoning_tokens"}
 _WRITTEN = frozenset(
     {*_COUNTS, "input_tokens", "cached_input_tokens", "cache_creation_input_tokens", "raw"}
+    | {"tool_uses"}
 )
 
 
@@ -28,6 +30,7 @@ def read_usage(value: Any, found: list[Diagnostic]) -> Usage | None:
     prompt, counts = _read_tokens(wire, preserved)
     cached = _take_count(wire, "cached_tokens", preserved)
     preserved.add_others(wire, frozenset({"tokens", "cached_tokens"}))
+    more = _take_searches(preserved)
     if cached is not None:
         counts["cached_input_tokens"] = cached
     fresh = fresh_input(prompt, cached, None)
@@ -35,9 +38,25 @@ def read_usage(value: Any, found: list[Diagnostic]) -> Usage | None:
         counts["input_tokens"] = fresh
     attrs: Attrs = clamped(counts)
     if attrs is counts and (prompt is None or (cached or 0) <= prompt):
-        return Usage(**attrs, raw=preserved.raw(NAME))
+        return Usage(**attrs, **more, raw=preserved.raw(NAME))
     found.append(CONTRADICTS)
-    return Usage(**attrs, raw={NAME: {"$form": {"wire": wire}}})
+    return Usage(**attrs, **more, raw={NAME: {"$form": {"wire": wire}}})
+
+
+_TOOL_USES = Split("tool_uses", TwoWay({"search_units": "search_unit"}))
+
+
+def _take_searches(preserved: Preserved) -> Attrs:
+    """Searches that are billed, which are no longer among the rest then."""
+    billed = preserved.rest.get("billed_units")
+    found = _TOOL_USES.read(billed)
+    if found is None:
+        return {}
+    rest = {key: item for key, item in billed.items() if key != "search_units"}
+    del preserved.rest["billed_units"]
+    if rest:
+        preserved.rest["billed_units"] = rest
+    return {"tool_uses": found}
 
 
 def _read_tokens(wire: Wire, preserved: Preserved) -> tuple[int | None, dict[str, int]]:
@@ -79,6 +98,8 @@ def write_usage(usage: Usage, recorder: LossRecorder) -> Wire:
     out: Wire = {"tokens": tokens} if tokens else {}
     if usage.cached_input_tokens is not None:
         out["cached_tokens"] = usage.cached_input_tokens
+    if usage.tool_uses and (billed := _TOOL_USES.write(usage, recorder)) is not None:
+        out["billed_units"] = billed
     _report(usage, recorder)
     recorder.unwritten(usage, _WRITTEN)
     return out if usage.raw is None else restore_raw(out, usage, usage.raw, recorder)

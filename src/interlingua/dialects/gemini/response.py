@@ -40,8 +40,9 @@ from interlingua.dialects.kernel.preserved import (
     was_absent,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.usage import MODALITIES, Split
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import own_word, snake_case
+from interlingua.dialects.kernel.words import TwoWay, own_word, snake_case
 from interlingua.model.blocks import Block
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
@@ -143,6 +144,7 @@ CANDIDATE = Table(
 
 # -- tokens: the sums are those of both of Google's APIs (`dialects/google.py`) -------------------
 
+_MODALITIES: TwoWay[str, str] = TwoWay({word.upper(): word for word in MODALITIES})
 COUNTS = Counts(
     prompt="promptTokenCount",
     cached="cachedContentTokenCount",
@@ -150,8 +152,15 @@ COUNTS = Counts(
     thought="thoughtsTokenCount",
     total="totalTokenCount",
     tools="toolUsePromptTokenCount",
+    splits={
+        "promptTokensDetails": Split("input_modalities", _MODALITIES, "modality", "tokenCount"),
+        "candidatesTokensDetails": Split(
+            "output_modalities", _MODALITIES, "modality", "tokenCount"
+        ),
+    },
+    tiers={"trafficType": tables.TRAFFIC, "serviceTier": tables.SERVED_TIERS},
 )
-USAGE = Table(None, beside=COUNTS[:5], also_named=snake_case)
+USAGE = Table(None, beside=(*COUNTS[:5], *COUNTS.splits, *COUNTS.tiers), also_named=snake_case)
 
 
 def read_usage(wire: Wire) -> tuple[Usage, tuple[Diagnostic, ...]]:

@@ -131,6 +131,20 @@ SERVICE_TIERS: dict[str, str] = {
 }
 """Our word, or another dialect's, to the wire's."""
 
+SERVED_TIERS: TwoWay[str, str] = TwoWay(
+    {"standard": "default", "flex": "flex", "priority": "priority"}
+)
+TRAFFIC: TwoWay[str, str] = TwoWay(
+    {
+        "ON_DEMAND": "default",
+        "ON_DEMAND_FLEX": "flex",
+        "ON_DEMAND_PRIORITY": "priority",
+        "ON_DEMAND_OFFPEAK": "offpeak",
+        "PROVISIONED_THROUGHPUT": "provisioned",
+    }
+)
+"""Vertex says the tier so (`google-genai` 3.3.0, read 2026-11-18); the SDK's type has no other."""
+
 # -- answers --------------------------------------------------------------------------------------
 
 _FILTERS = (

@@ -22,6 +22,7 @@ from interlingua.dialects.gemini_interactions.tables import (
     OVERFLOW,
     STATUSES,
     STOP_REASONS,
+    TOOL_USES,
     UNKNOWN_STOP,
 )
 from interlingua.dialects.google import Counts
@@ -53,8 +54,9 @@ from interlingua.dialects.kernel.preserved import (
     was_absent,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.usage import MODALITIES, Split
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import own_word
+from interlingua.dialects.kernel.words import TwoWay, own_word
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, StopReason, Usage
@@ -150,7 +152,15 @@ OUTPUT, THOUGHT = "total_output_tokens", "total_thought_tokens"
 TOTAL, TOOLS = "total_tokens", "total_tool_use_tokens"
 OLD_THOUGHT = "total_reasoning_tokens"
 """What SDK 1.55.0 (2025-12) calls the tokens of thoughts."""
-COUNTS = Counts(PROMPT, CACHED, OUTPUT, THOUGHT, TOTAL, TOOLS)
+_MODALITIES: TwoWay[str, str] = TwoWay({word: word for word in MODALITIES})
+COUNTS = Counts(
+    *(PROMPT, CACHED, OUTPUT, THOUGHT, TOTAL, TOOLS),
+    splits={
+        "input_tokens_by_modality": Split("input_modalities", _MODALITIES, "modality", "tokens"),
+        "output_tokens_by_modality": Split("output_modalities", _MODALITIES, "modality", "tokens"),
+        "grounding_tool_count": Split("tool_uses", TOOL_USES, "type", "count"),
+    },
+)
 write_usage = COUNTS.write
 
 

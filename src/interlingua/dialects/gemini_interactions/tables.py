@@ -120,6 +120,9 @@ SERVICE_TIERS: TwoWay[str, str] = TwoWay(
 )
 NEAR_TIERS: dict[str, str] = {"default": "standard"}
 MODALITIES = frozenset({"text", "image", "audio", "video", "document"})
+TOOL_USES: TwoWay[str, str] = TwoWay(
+    {"google_search": "web_search", "google_maps": "maps", "retrieval": "retrieval"}
+)
 
 # -- answers --------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from interlingua.dialects.kernel.errors import require
 from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.usage import Split
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import StopWords, TwoWay, own_word
 from interlingua.model.exchange import Effort, Reasoning, ReasoningMode
@@ -17,6 +18,17 @@ from interlingua.model.message import Role
 from interlingua.model.metadata import MessageMetadata, StopReason
 from interlingua.model.reasons import because
 
+TOOL_USES = Split(
+    "tool_uses",
+    TwoWay({"web_search_requests": "web_search", "web_fetch_requests": "web_fetch"}),
+    demanded=("web_search_requests", "web_fetch_requests"),
+)
+CACHE_WRITES = Split(
+    "cache_writes",
+    TwoWay({f"ephemeral_{ttl}_input_tokens": ttl for ttl in ("5m", "1h", "24h")}),
+    demanded=("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"),
+)
+"""A day is what compatible hosts have (recorded 2026-11)."""
 ROLES: dict[Role, str] = {
     Role.USER: "user",
     Role.ASSISTANT: "assistant",

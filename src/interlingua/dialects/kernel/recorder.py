@@ -20,6 +20,7 @@ from interlingua.model.blocks import (
 from interlingua.model.exchange import Options, Request, Response, ToolChoice
 from interlingua.model.losses import LossKind, Report, Severity
 from interlingua.model.message import Message
+from interlingua.model.metadata import BREAKDOWNS, Usage
 from interlingua.model.reasons import because, private
 from interlingua.model.tools import ToolDefinition
 
@@ -227,7 +228,7 @@ class BlockWriters(dict[type[Any], W]):
 
 
 _UNSUPPORTED, _NOTED = because("unsupported"), because("unsupported_note")
-_BOOKKEEPING = frozenset({"cache", "cache.ttl", "metadata", "service_tier", "user"})
+_BOOKKEEPING = frozenset({"cache", "cache.ttl", "metadata", "service_tier", "user", *BREAKDOWNS})
 """Fields that change the price or what is recorded, and no answer."""
 _INSTRUCTIONS = (Request, Options, ToolDefinition)
 """Values that ask for something: a loss in them changes what the model does."""
@@ -266,6 +267,7 @@ DONE_ANYWAY: dict[type, dict[str, tuple[Any, ...]]] = {
         "stop": ((),),
         "metadata": ({},),
     },
+    Usage: {"service_tier": ("default",)},
     ToolDefinition: {"strict": (False,)},
     ImageBlock: {"detail": ("auto",)},
 }
@@ -273,8 +275,10 @@ DONE_ANYWAY: dict[type, dict[str, tuple[Any, ...]]] = {
 
 
 def changes_nothing(value: Any, field: str) -> bool:
-    """Whether a field asks for what every service does by default."""
+    """Whether a field asks for what every service does by default, or counts nothing."""
     fields = DONE_ANYWAY.get(type(value))
+    if fields is not None and type(value) is Usage and field in BREAKDOWNS:
+        return not any((getattr(value, field) or {}).values())
     return fields is not None and field in fields and getattr(value, field) in fields[field]
 
 

@@ -3,14 +3,17 @@ of the output, and unknown is None, never 0."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from interlingua.dialects.kernel.errors import require
-from interlingua.dialects.kernel.fields import Field
+from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import TwoWay
 from interlingua.model.metadata import Diagnostic, Usage
+from interlingua.model.reasons import because
 
+MODALITIES = ("text", "image", "audio", "video", "document")
 CONTRADICTS = Diagnostic("usage_contradicts")
 """Says that counts contradicted each other and were clamped; their spelling is kept."""
 
@@ -70,3 +73,60 @@ def clamped(counts: dict[str, int]) -> dict[str, int]:
     if output is not None and "reasoning_tokens" in positive:
         positive["reasoning_tokens"] = min(positive["reasoning_tokens"], max(output, 0))
     return positive
+
+
+# -- breakdowns -----------------------------------------------------------------------------------
+
+
+class Split(NamedTuple):
+    """A list or an object of the wire that says one breakdown of a usage. In a list, `name` and
+    `count` are the keys of its entries; in an object, both are empty. `words` are the wire's names
+    and ours."""
+
+    attr: str
+    words: TwoWay[str, str]
+    name: str = ""
+    count: str = ""
+    demanded: tuple[str, ...] = ()
+    """Names that the object must have, with 0 where nothing was counted."""
+
+    def read(self, value: Any) -> dict[str, int] | None:
+        """The counts; None where there are none, or where a list has anything else in it."""
+        if not self.name:
+            pairs = value.items() if type(value) is dict else ()
+            found = {word: n for word, n in pairs if type(n) is int and n >= 0}
+            names = {word: self.words.read(word) for word in found}
+            return {kind: found[word] for word, kind in names.items() if kind is not None} or None
+        if type(value) is list and all(type(e) is dict and len(e) == 2 for e in value):
+            return self._read_list(value)
+        return None
+
+    def _read_list(self, entries: list[Wire]) -> dict[str, int] | None:
+        found: dict[str, int] = {}
+        for entry in entries:
+            kind, number = self.words.read(entry.get(self.name, "")), entry.get(self.count)
+            if kind is None or kind in found or type(number) is not int or number < 0:
+                return None
+            found[kind] = number
+        return found or None
+
+    def write(self, usage: Any, recorder: LossRecorder) -> Any:
+        """What the wire says of the breakdown; None where it has no name for any of it."""
+        counts = getattr(usage, self.attr)
+        words = [(self.words.write(kind), number) for kind, number in counts.items()]
+        known = [(word, number) for word, number in words if word is not None]
+        left = [kind for kind in counts if counts[kind] and self.words.write(kind) is None]
+        if left:
+            recorder.lost(usage, self.attr, because("kinds_uncounted", kinds=", ".join(left)))
+        if not self.name:
+            return {**dict.fromkeys(self.demanded, 0), **dict(known)} if known else None
+        return [{self.name: word, self.count: number} for word, number in known] or None
+
+    def field(self, key: str) -> Field:
+        """The same as a field of a table."""
+
+        def read(value: Any) -> Reading:
+            found = self.read(value)
+            return NOT_OURS if found is None else {self.attr: found}
+
+        return Field(key, (self.attr,), read, self.write)

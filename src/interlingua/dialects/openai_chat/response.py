@@ -28,7 +28,7 @@ from interlingua.dialects.openai_chat.messages import (
 from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, COUNTS, Tables, WriteContext
 from interlingua.dialects.openai_chat.text import with_spelling
 from interlingua.dialects.openai_errors import ErrorBodies
-from interlingua.dialects.openai_usage import read_usage, write_usage
+from interlingua.dialects.openai_usage import read_tier, read_usage, write_tier, write_usage
 from interlingua.model.base import JsonObject
 from interlingua.model.blocks import Block, RefusalBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import ProviderError, Response
@@ -169,7 +169,9 @@ def _read(wire: Wire, t: Tables) -> Response:
         if wire.get(key) == t.fillers[key] and type(wire[key]) is type(t.fillers[key]):
             taken.add(key)
     if wire.get("usage") is not None:
-        fields["usage"], odd = read_usage(wire["usage"], t.name, COUNTS)
+        usage, odd = read_usage(wire["usage"], t.name, COUNTS)
+        fields["usage"] = tiered = read_tier(usage, wire)
+        taken.update(() if tiered is usage else ("service_tier",))
         fields["diagnostics"] = (odd,) if odd else ()
         taken.add("usage")
     first, *others = _read_choices(wire.get("choices"), t, id, fields, preserved)
@@ -262,6 +264,7 @@ def write_answer(response: Response, t: Tables, recorder: LossRecorder) -> Wire:
         usage = write_usage(metadata.usage, t.name, COUNTS, recorder)
         if usage is not None:
             wire["usage"] = usage
+        write_tier(metadata.usage, t.name, wire, recorder)
     return wire if raw is None else restore_raw(wire, response, raw, recorder)
 
 

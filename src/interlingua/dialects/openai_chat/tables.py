@@ -12,11 +12,12 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from interlingua.dialects.kernel import claude
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.words import IMAGE_STARTS, TwoWay
 from interlingua.dialects.openai import ERROR_STATUS as ERROR_STATUS
 from interlingua.dialects.openai import ERRORS as ERRORS
-from interlingua.dialects.openai_usage import Counts
+from interlingua.dialects.openai_usage import Counts, by_modality
 from interlingua.dialects.record import Hosts, Traits
 from interlingua.model.ids import IdGrammar
 from interlingua.model.message import Role
@@ -178,7 +179,19 @@ REPEATED_COUNTS: dict[str, str] = {
     "reasoning_tokens": "reasoning_tokens",
 }
 """Keys beside the usual ones under which hosts say a count, or say it again (recorded 2026-11)."""
-COUNTS = Counts("prompt_tokens", "completion_tokens", REPEATED_COUNTS, apart=True)
+COUNTS = Counts(
+    "prompt_tokens",
+    "completion_tokens",
+    REPEATED_COUNTS,
+    apart=True,
+    splits={
+        ("prompt_tokens_details",): by_modality("input_modalities"),
+        ("completion_tokens_details",): by_modality("output_modalities"),
+        # OpenRouter's, and hosts that pass on what Claude counts (recorded 2026-11).
+        ("server_tool_use_details",): claude.TOOL_USES._replace(demanded=()),
+        ("cache_creation",): claude.CACHE_WRITES._replace(demanded=()),
+    },
+)
 
 
 class HostedKeys(NamedTuple):

@@ -7,8 +7,9 @@ from typing import Any
 from interlingua.dialects.kernel.errors import ShapeError, read_whole, require
 from interlingua.dialects.kernel.preserved import Preserved, fill
 from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.usage import Split
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import own_word
+from interlingua.dialects.kernel.words import TwoWay, own_word
 from interlingua.dialects.openai import error_kind
 from interlingua.dialects.openai_errors import ErrorBodies, report_error_kind
 from interlingua.dialects.openai_responses import messages, tables
@@ -20,12 +21,12 @@ from interlingua.dialects.openai_responses.text import (
     restore_own,
     spare,
 )
-from interlingua.dialects.openai_usage import read_usage, write_usage
+from interlingua.dialects.openai_usage import read_tier, read_usage, write_tier, write_usage
 from interlingua.model.base import same
 from interlingua.model.blocks import Block, RefusalBlock, TextBlock, ToolUseBlock
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
-from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
+from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason, Usage
 from interlingua.model.reasons import because
 
 BODIES = ErrorBodies(tables.NAME, first="code", other=tables.ERROR)
@@ -53,7 +54,8 @@ def read_body(wire: Wire) -> Response:
             taken.add(key)
     error, usage = _read_error(wire, metadata, preserved, taken), wire.get("usage")
     if type(usage) is dict and usage:
-        metadata["usage"], odd = read_usage(usage, NAME, tables.COUNTS)
+        counts, odd = read_usage(usage, NAME, tables.COUNTS)
+        metadata["usage"] = _read_beside(counts, wire, preserved, taken)
         metadata["diagnostics"] += () if odd is None else (odd,)
         taken.add("usage")
     _read_ending(wire, content, metadata, preserved, taken)
@@ -65,6 +67,41 @@ def read_body(wire: Wire) -> Response:
         protocol=NAME, provider_raw=before.provider_raw, logprobs=tokens, **metadata
     )
     return Response(message.replace(metadata=full_metadata), error=error, raw=preserved.raw(NAME))
+
+
+def _read_beside(usage: Usage, wire: Wire, preserved: Preserved, taken: set[str]) -> Usage:
+    """The usage with what stands beside it: the tier, and searches that are billed."""
+    tiered = read_tier(usage, wire)
+    taken.update(() if tiered is usage else ("service_tier",))
+    uses = wire.get("tool_usage")
+    searches = uses.get(_SEARCH) if type(uses) is dict and _IMAGES in uses else None
+    if type(searches) is not dict or type(searches.get(_REQUESTS)) is not int:
+        return tiered
+    if searches[_REQUESTS] <= 0 or len(searches) > 1:
+        return tiered
+    taken.add("tool_usage")
+    preserved.rest["tool_usage"] = {key: item for key, item in uses.items() if key != _SEARCH}
+    return tiered.replace(tool_uses={_SEARCH: searches[_REQUESTS]})
+
+
+def _write_beside(usage: Usage, out: Wire, own_raw: Wire, recorder: LossRecorder) -> None:
+    write_tier(usage, NAME, out, recorder)
+    if usage.tool_uses:
+        counts = _TOOL_USES.write(usage, recorder) or {}
+        uses: Wire = {kind: {_REQUESTS: number} for kind, number in counts.items()}
+        images = {} if "tool_usage" in own_raw else {_IMAGES: _NO_IMAGES}
+        out["tool_usage"] = {**images, **uses}
+
+
+_SEARCH, _IMAGES, _REQUESTS = "web_search", "image_gen", "num_requests"
+_TOOL_USES = Split("tool_uses", TwoWay({_SEARCH: "web_search"}))
+_NO_IMAGES: Wire = {
+    "input_tokens": 0,
+    "input_tokens_details": {"image_tokens": 0, "text_tokens": 0},
+    "output_tokens": 0,
+    "total_tokens": 0,
+}
+"""What the wire demands of a tool that did not run."""
 
 
 def _read_error(
@@ -194,6 +231,7 @@ def _write(
         usage = write_usage(metadata.usage, NAME, tables.COUNTS, recorder)
         if usage is not None:
             out["usage"] = usage
+        _write_beside(metadata.usage, out, own_raw, recorder)
     if "output_text" in own_spelling(response.raw):
         out["output_text"] = _text(message.content)
     if response.raw is not None:

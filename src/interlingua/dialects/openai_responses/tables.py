@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from interlingua.dialects.kernel.usage import Split
 from interlingua.dialects.kernel.words import TwoWay
 from interlingua.dialects.openai import ERRORS as ERRORS
 from interlingua.dialects.openai import FORMAT_NAME
@@ -258,7 +259,19 @@ FILLERS: dict[str, object] = {
 }
 """What every response has to say, where nobody knows better."""
 
-COUNTS = Counts("input_tokens", "output_tokens", demanded=True)
+COUNTS = Counts(
+    "input_tokens",
+    "output_tokens",
+    demanded=True,
+    beside=("tool_uses",),
+    splits={
+        ("input_tokens_details", "cache_write_tokens_details"): Split(
+            "cache_writes",
+            TwoWay({f"ttl_{ttl}_tokens": ttl for ttl in ("30m", "12h")}),
+            demanded=("ttl_30m_tokens", "ttl_12h_tokens"),
+        )
+    },
+)
 
 ERROR = "error"
 """The `type` of an error of no known kind, and of a stream's last frame where it fails."""

@@ -26,6 +26,7 @@ from interlingua.dialects.openai_chat.calls import CallReader
 from interlingua.dialects.openai_chat.messages import BLOCK_KEYS, NO_CALL, read_assistant
 from interlingua.dialects.openai_chat.response import read_answer, read_stop
 from interlingua.dialects.openai_chat.tables import CHUNK, Tables
+from interlingua.dialects.openai_usage import read_tier
 from interlingua.errors import ReadError
 from interlingua.model import blocks as model
 from interlingua.model import events as ev
@@ -33,7 +34,7 @@ from interlingua.model.blocks import Block, TextBlock, ThinkingBlock
 from interlingua.model.events import Event
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message, Role
-from interlingua.model.metadata import Diagnostic
+from interlingua.model.metadata import Diagnostic, Usage
 
 PADS = ("obfuscation", "p")
 """Keys that hide the length of a chunk, and say nothing: OpenAI's, and `p` of others (recorded
@@ -774,6 +775,10 @@ class ResponseBuilder:
                 value = {name: item for name, item in value.items() if name != "usage"}
             if key not in _APART and (key not in self._top or value not in (None, "", {})):
                 self._top[key] = value
+
+    def tiered(self, usage: Usage) -> Usage:
+        """The usage with the tier that the chunks name."""
+        return read_tier(usage, self._top)
 
     def choice(self, number: int) -> Choice:
         choice = self.choices[number] = Choice(number, self, self._id or number)

@@ -169,6 +169,7 @@ class StreamReader:
         self._answer.usage = counts
         self._answer.is_closed |= wire.get("choices") == []
         usage, _ = read_usage(counts, self.tables.name, COUNTS)
+        usage = self._answer.tiered(usage)
         self._answer.events.append(ev.UsageUpdate(usage, choice=min(self._answer.choices)))
 
     def _finish(self, has_done: bool) -> None:
