@@ -20,6 +20,7 @@ import interlingua as il
 from interlingua.adapt.fit.turns import GO_ON
 from interlingua.model.message import rewrite
 from interlingua.sessions import Call, Session
+from interlingua.sessions.pruning import sendable
 from interlingua.store.base import Store
 from interlingua.store.open import open_store
 from tests.effort import THOROUGH, examples
@@ -138,7 +139,8 @@ def test_turns_over_five_dialects_go_on_in_another_process_on_a_sixth(
 def wire_now(session: Session, dialect: str) -> Any:
     """What would be written to a model now, if it were its turn."""
     adapter = session.adapter(MODELS[dialect])
-    wire = adapter.to_wire(session.messages(), session._core.tools).wire
+    messages = sendable(session.messages(), adapter.dialect.name)
+    wire = adapter.to_wire(messages, session._core.tools).wire
     if GO_ON in json.dumps(entries(wire)[-1]):
         entries(wire).pop()  # stands for the turn that will follow
     return wire

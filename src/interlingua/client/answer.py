@@ -17,7 +17,7 @@ from interlingua.model.exchange import ErrorKind, Request, Response
 from interlingua.model.human import dollars
 from interlingua.model.losses import Report
 from interlingua.model.message import Message
-from interlingua.model.metadata import BREAKDOWNS, StopReason, Usage, add_counts
+from interlingua.model.metadata import StopReason, Usage, add_breakdowns
 from interlingua.profiles.profile import Profile
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def add_usage(one: Usage | None, other: Usage | None) -> Usage | None:
         first, second = getattr(one, name), getattr(other, name)
         if first is not None or second is not None:
             sums[name] = (first or 0) + (second or 0)
-    sums |= {name: add_counts((one, other), name) for name in BREAKDOWNS}
+    sums |= add_breakdowns((one, other))
     tier = one.service_tier if one.service_tier == other.service_tier else None
     return Usage(**sums, service_tier=tier, estimated=one.estimated or other.estimated)
 

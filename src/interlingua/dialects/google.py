@@ -251,7 +251,7 @@ class Counts(NamedTuple):
         return out if usage.raw is None else restore_raw(out, usage, usage.raw, recorder)
 
     def _write_tier(self, usage: Usage, key: str | None, out: Wire, recorder: LossRecorder) -> None:
-        key = key if key in self.tiers else next(iter(self.tiers))
+        key = next(iter(self.tiers)) if key is None or key not in self.tiers else key
         word = self.tiers[key].write(usage.service_tier or "")
         if word is None:
             recorder.lost(usage, "service_tier")

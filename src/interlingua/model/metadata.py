@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -169,13 +169,16 @@ BREAKDOWNS = ("tool_uses", "cache_writes", "input_modalities", "output_modalitie
 """Fields of `Usage` that are counts by name."""
 
 
-def add_counts(usages: Iterable[Usage], name: str) -> dict[str, int] | None:
-    """One breakdown of several usages together; None where none of them has it."""
-    sums: dict[str, int] = {}
-    for usage in usages:
-        for kind, number in (getattr(usage, name) or {}).items():
-            sums[kind] = sums.get(kind, 0) + number
-    return sums or None
+def add_breakdowns(usages: Sequence[Usage]) -> dict[str, Any]:
+    """The breakdowns of several usages together, by field; those that none of them has are left
+    out."""
+    found: dict[str, dict[str, int]] = {}
+    for name in BREAKDOWNS:
+        for usage in usages:
+            for kind, number in (getattr(usage, name) or {}).items():
+                sums = found.setdefault(name, {})
+                sums[kind] = sums.get(kind, 0) + number
+    return found
 
 
 _NOTHING = Usage()

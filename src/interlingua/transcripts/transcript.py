@@ -14,7 +14,7 @@ import msgspec
 from interlingua.model.blocks import CompactionBlock
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
-from interlingua.model.metadata import BREAKDOWNS, Usage, add_counts
+from interlingua.model.metadata import Usage, add_breakdowns
 from interlingua.model.reasons import because
 from interlingua.model.tools import ToolDefinition
 from interlingua.transcripts.values import encodable
@@ -188,7 +188,7 @@ def total(usages: Iterable[Usage | None]) -> Usage:
         _sum([usage.cache_creation_input_tokens for usage in counted]),
         _sum([usage.reasoning_tokens for usage in counted]),
         cost_usd=sum(costs, Decimal(0)) if costs else None,
-        **{name: add_counts(counted, name) for name in BREAKDOWNS},
+        **add_breakdowns(counted),
     )
 
 

@@ -48,7 +48,7 @@ _TOOL_USES = Split("tool_uses", TwoWay({"search_units": "search_unit"}))
 
 def _take_searches(preserved: Preserved) -> Attrs:
     """Searches that are billed, which are no longer among the rest then."""
-    billed = preserved.rest.get("billed_units")
+    billed: Any = preserved.rest.get("billed_units")
     found = _TOOL_USES.read(billed)
     if found is None:
         return {}

@@ -80,13 +80,13 @@ def clamped(counts: dict[str, int]) -> dict[str, int]:
 
 class Split(NamedTuple):
     """A list or an object of the wire that says one breakdown of a usage. In a list, `name` and
-    `count` are the keys of its entries; in an object, both are empty. `words` are the wire's names
+    `number` are the keys of its entries; in an object, both are empty. `words` are the wire's names
     and ours."""
 
     attr: str
     words: TwoWay[str, str]
     name: str = ""
-    count: str = ""
+    number: str = ""
     demanded: tuple[str, ...] = ()
     """Names that the object must have, with 0 where nothing was counted."""
 
@@ -104,7 +104,7 @@ class Split(NamedTuple):
     def _read_list(self, entries: list[Wire]) -> dict[str, int] | None:
         found: dict[str, int] = {}
         for entry in entries:
-            kind, number = self.words.read(entry.get(self.name, "")), entry.get(self.count)
+            kind, number = self.words.read(entry.get(self.name, "")), entry.get(self.number)
             if kind is None or kind in found or type(number) is not int or number < 0:
                 return None
             found[kind] = number
@@ -120,7 +120,7 @@ class Split(NamedTuple):
             recorder.lost(usage, self.attr, because("kinds_uncounted", kinds=", ".join(left)))
         if not self.name:
             return {**dict.fromkeys(self.demanded, 0), **dict(known)} if known else None
-        return [{self.name: word, self.count: number} for word, number in known] or None
+        return [{self.name: word, self.number: number} for word, number in known] or None
 
     def field(self, key: str) -> Field:
         """The same as a field of a table."""

@@ -73,7 +73,7 @@ def _read_beside(usage: Usage, wire: Wire, preserved: Preserved, taken: set[str]
     """The usage with what stands beside it: the tier, and searches that are billed."""
     tiered = read_tier(usage, wire)
     taken.update(() if tiered is usage else ("service_tier",))
-    uses = wire.get("tool_usage")
+    uses: Any = wire.get("tool_usage")
     searches = uses.get(_SEARCH) if type(uses) is dict and _IMAGES in uses else None
     if type(searches) is not dict or type(searches.get(_REQUESTS)) is not int:
         return tiered
@@ -86,8 +86,7 @@ def _read_beside(usage: Usage, wire: Wire, preserved: Preserved, taken: set[str]
 
 def _write_beside(usage: Usage, out: Wire, own_raw: Wire, recorder: LossRecorder) -> None:
     write_tier(usage, NAME, out, recorder)
-    if usage.tool_uses:
-        counts = _TOOL_USES.write(usage, recorder) or {}
+    if usage.tool_uses and (counts := _TOOL_USES.write(usage, recorder)) is not None:
         uses: Wire = {kind: {_REQUESTS: number} for kind, number in counts.items()}
         images = {} if "tool_usage" in own_raw else {_IMAGES: _NO_IMAGES}
         out["tool_usage"] = {**images, **uses}

@@ -52,7 +52,7 @@ from interlingua.gateway.shared.state import Decision, Exchange, Refusal
 from interlingua.model.blocks import SUMMARY
 from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.model.losses import Report
-from interlingua.model.metadata import BREAKDOWNS, Usage, add_counts
+from interlingua.model.metadata import Usage, add_breakdowns
 from interlingua.model.reasons import because
 from interlingua.profiles.estimate.estimator import estimate_input_tokens
 from interlingua.sessions.compact import prompt
@@ -580,7 +580,7 @@ def _added(one: Usage, other: Usage) -> Usage:
         cached_input_tokens=(one.cached_input_tokens or 0) + (other.cached_input_tokens or 0),
         cache_creation_input_tokens=(one.cache_creation_input_tokens or 0)
         + (other.cache_creation_input_tokens or 0),
-        **{name: add_counts((one, other), name) for name in BREAKDOWNS},
+        **add_breakdowns((one, other)),
     )
 
 
