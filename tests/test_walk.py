@@ -7,7 +7,7 @@ import pytest
 
 from tools import walk
 
-MOST = {"plain": (37, 17), "tools": (170, 42), "thinking": (350, 64), "turn": (720, 86)}
+MOST = {"plain": (37, 17), "tools": (170, 42), "thinking": (350, 64), "turn": (735, 86)}
 """Calls and files."""
 MOST_RELAYED = (180, 48)
 """The same for a request through the gateway."""

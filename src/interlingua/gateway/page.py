@@ -1,5 +1,5 @@
-"""Serves the page at `/`, and what only it asks for: a body in another format, a session as one
-file, a preview of what redaction removes. Nothing of these is stored.
+"""Serves the page at `/`, and what only it asks for: a session as one file, a preview of what
+redaction removes. Nothing of these is stored.
 
 The files of the page are those of `interlingua/web`, under names that are known beforehand: nothing
 that a request says is looked up on a disk. What a model, a tool or a file says is put on the page
@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -23,16 +22,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from interlingua.adapt import formats
-from interlingua.adapt.convert import Kind, convert
-from interlingua.adapt.places import Source
-from interlingua.dialects.record import Written
-from interlingua.errors import DetectError, InterlinguaError, MissingExtraError
+from interlingua.errors import MissingExtraError
 from interlingua.gateway.sessions.api import own_sessions, session_row, summary
 from interlingua.gateway.shared.bodies import read
 from interlingua.gateway.shared.callers import ApiError, answer
 from interlingua.gateway.shared.state import Principal
-from interlingua.model.losses import planning
 from interlingua.store.rows import SessionRow
 from interlingua.transcripts.exports import (
     KINDS,
@@ -136,82 +130,6 @@ def _file(name: str, status: int = 200) -> Response:
     kind = SERVED_KINDS[name.rpartition(".")[2]]
     headers = {**HEADERS, "vary": "accept"} if name == INDEX else HEADERS
     return Response(contents()[name], status, headers, kind)
-
-
-MOST_BYTES = 4 * 1024 * 1024
-MOST_SECONDS = 1.0
-"""Spent on the places of losses."""
-
-
-class NewConversion(msgspec.Struct, forbid_unknown_fields=True):
-    """`POST /convert`: `text` is the body. What it is (`source`, `kind`) is found out unless said;
-    `model` is the target's name for the model where that differs. With `back` the answer has what
-    is read of the new form again, in canonical form."""
-
-    text: str
-    target: str
-    source: str | None = None
-    kind: Kind | None = None
-    model: str | None = None
-    back: bool = False
-
-
-async def formats_known(service: Service, request: Request, principal: Principal) -> Response:
-    return answer({"formats": formats.names()})
-
-
-async def convert_body(service: Service, request: Request, principal: Principal) -> Response:
-    limits = replace(service.limits, body=min(service.limits.body, MOST_BYTES))
-    body = await read(request, NewConversion, limits)
-    try:
-        return answer(await asyncio.to_thread(_converted, body))
-    except DetectError as error:
-        details = {"candidates": list(error.candidates)}
-        raise ApiError(400, "format_unknown", str(error), details) from None
-    except InterlinguaError as error:
-        raise ApiError(400, "not_convertible", str(error)) from None
-    except RecursionError:
-        raise ApiError(400, "not_convertible", "the body is too deep") from None
-
-
-def _converted(body: NewConversion) -> dict[str, Any]:
-    source, kind, evidence, others = _known(body)
-    with planning():
-        written = convert(body.text, source, body.target, kind, body.model)
-    if isinstance(written.report.source, Source):
-        written.report.source.seconds = MOST_SECONDS
-    return {
-        "source": source,
-        "kind": kind,
-        "evidence": evidence,
-        "others": others,
-        "target": body.target,
-        "text": msgspec.json.format(written.json(), indent=2).decode(),
-        "losses": written.report.losses,
-        "notes": written.report.notes,
-        **({"back": _back(body.target, kind, written)} if body.back else {}),
-    }
-
-
-def _back(target: str, kind: Kind, written: Written) -> str | None:
-    """What the target's own reader makes of it; None where that is no question."""
-    if target == formats.CANONICAL or kind != "request":
-        return None
-    try:
-        with planning():
-            again = convert(written.json(), target, formats.CANONICAL, kind)
-    except InterlinguaError:
-        return None
-    return msgspec.json.format(again.json(), indent=2).decode()
-
-
-def _known(body: NewConversion) -> tuple[str, Kind, list[str], list[str]]:
-    """What the body is, why we think so, and what else it could be."""
-    if body.source is not None:
-        return body.source, body.kind or "request", [], []
-    found = formats.detect(body.text, body.kind)
-    others = [str(each) for each in found.others]
-    return found.dialect, found.kind, list(found.evidence), others
 
 
 MOST_PATTERNS = 20

@@ -1,103 +1,352 @@
-// Any provider's body in another's form, with what is lost on the way.
+// A request, a response, a stream or a transcript in other formats, with what is lost marked in its
+// own text.
 
 import { ask } from "./api.js";
-import { copyButtons } from "./copies.js";
+import { curlOf, pythonOf } from "./copies.js";
 import { field, fill, h } from "./dom.js";
-import { outcome } from "./losses.js";
+import { editor } from "./editor.js";
+import { EXAMPLES } from "./examples.js";
+import { icon } from "./icons.js";
+import { placesIn } from "./jsonplaces.js";
+import { byRule, where } from "./lossline.js";
+import { badge, button, copyButton, head, iconButton, segments } from "./parts.js";
+import { remember, remembered } from "./route.js";
+import { keep, kept } from "./sharing.js";
 
-const EXAMPLE = {
-  model: "gpt-4.1",
-  messages: [
-    { role: "system", content: "Be brief." },
-    { role: "user", content: "What is the weather in Rome?" },
-  ],
-  tools: [
-    {
-      type: "function",
-      function: {
-        name: "weather",
-        parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+const MOST_TARGETS = 3;
+const PAUSE = 350; // milliseconds without typing before a conversion
+const SHARED = ["from", "kind", "model", "to"];
+
+/** @param {HTMLElement} element  @param {string | null} _id  @param {string | null} part */
+export async function convertView(element, _id, part) {
+  const [known, text] = await Promise.all([ask("GET", "/convert"), kept(part)]);
+  const view = new Convert(known);
+  fill(element, view.element);
+  view.start(text);
+}
+
+class Convert {
+  /** @param {{ formats: string[], transcripts: string[], titles: Record<string, string> }} known */
+  constructor(known) {
+    this.known = known;
+    const query = remembered();
+    const targets = (query.to ?? "").split(",").filter((name) => this.isTarget(name));
+    this.body = editor({
+      label: "Your body",
+      editable: true,
+      placeholder: "Paste a request, a response, a stream or an agent's transcript",
+      typed: () => this.soon(),
+      chosen: (id) => this.choose(id, "list"),
+    });
+    this.source = choice(["", ...known.formats, ...known.transcripts], query.from ?? "");
+    this.kind = choice(["", "request", "response", "stream", "transcript"], query.kind ?? "");
+    this.model = h("input", { type: "text", autocomplete: "off", placeholder: "as in the body", value: query.model ?? "" });
+    this.about = h("p", { role: "status", class: "detected" });
+    this.wrong = h("div", { role: "alert" });
+    this.panes = h("div", { class: "panes" });
+    this.report = h("section", { class: "report card", "aria-label": "Losses" });
+    /** @type {Result[]} */
+    this.results = [];
+    this.latest = 0;
+    this.timer = 0;
+    this.element = this.layout();
+    for (const name of (targets.length ? targets : ["anthropic"]).slice(0, MOST_TARGETS)) this.add(name);
+    for (const control of [this.source, this.kind, this.model]) control.addEventListener("change", () => this.work());
+  }
+
+  layout() {
+    const options = h(
+      "details",
+      { class: "options" },
+      h("summary", {}, "Options"),
+      h("div", { class: "toolbar" }, field("Read as", this.source), field("Kind", this.kind), field("Model", this.model)),
+    );
+    options.open = SHARED.slice(0, 3).some((name) => remembered()[name]);
+    const example = choice(["Examples", ...Object.keys(EXAMPLES)], "Examples");
+    example.setAttribute("aria-label", "Examples");
+    example.addEventListener("change", () => {
+      if (EXAMPLES[example.value]) this.start(EXAMPLES[example.value]);
+      example.value = "Examples";
+    });
+    const pane = h(
+      "section",
+      { class: "code-pane", "data-pane": "body" },
+      h("div", { class: "pane-head" }, h("h2", {}, "Your body"), h("div", { class: "actions" }, iconButton("braces", "Format", { onclick: () => this.format() }), iconButton("trash-2", "Clear", { onclick: () => this.start("") }))),
+      this.body.element,
+    );
+    this.panes.append(pane);
+    const names = { body: "Your body", result: "Result", losses: "Losses" };
+    this.shape = h("div", { class: "convert", "data-shown": "body" });
+    const switcher = h("div", { class: "switcher" }, segments("Shown", names, "body", (name) => this.shape.setAttribute("data-shown", name)));
+    fill(
+      this.shape,
+      head("Convert", "Any provider's format in any other, with every loss marked in your own text. Nothing is stored.", example, copyButton(() => location.href, "Copy link", false)),
+      this.about,
+      options,
+      this.wrong,
+      switcher,
+      this.panes,
+      this.report,
+    );
+    return this.shape;
+  }
+
+  /** @param {string} name */
+  isTarget(name) {
+    return this.known.formats.includes(name) || this.known.transcripts.includes(name);
+  }
+
+  /** Another target beside those that are shown. @param {string} name */
+  add(name) {
+    const result = new Result(this.known, name, {
+      changed: () => {
+        this.chose = true;
+        this.work();
       },
-    },
-  ],
-  frequency_penalty: 0.5,
-  seed: 7,
-};
+      removed: () => this.remove(result),
+      add: () => this.add(this.free()),
+      chosen: (id) => this.choose(id, "list"),
+    });
+    this.results.push(result);
+    this.panes.append(result.element);
+    this.arrange();
+    if (this.body.text()) this.work();
+  }
 
-export async function convertView(element) {
-  const { formats } = await ask("GET", "/convert");
-  const body = h("textarea", { rows: 14, spellcheck: "false", class: "code" });
-  const source = choice(["", ...formats], "");
-  const target = choice(formats, "anthropic");
-  const kind = choice(["", "request", "response"], "");
-  const model = h("input", { type: "text", autocomplete: "off", placeholder: "as in the body" });
-  const found = h("p", { role: "status", class: "quiet" });
-  const wrong = h("p", { role: "alert", class: "wrong" });
-  const out = outcome();
+  free() {
+    const taken = this.results.map((each) => each.target.value);
+    return ["anthropic", "gemini", "openai-responses", "openai-chat", "bedrock"].find((name) => !taken.includes(name)) ?? "ollama";
+  }
 
-  const work = async () => {
-    fill(wrong);
-    if (!body.value.trim()) return;
-    const request = { text: body.value, target: target.value };
-    for (const [name, control] of Object.entries({ source, kind, model })) {
+  /** @param {Result} result */
+  remove(result) {
+    this.results = this.results.filter((each) => each !== result);
+    result.element.remove();
+    this.arrange();
+    this.work();
+  }
+
+  arrange() {
+    this.panes.dataset.results = String(this.results.length);
+    for (const each of this.results) each.alone(this.results.length === 1, this.results.length < MOST_TARGETS);
+  }
+
+  /** @param {string} text */
+  start(text) {
+    this.body.set(text);
+    this.work();
+  }
+
+  soon() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.work(), PAUSE);
+  }
+
+  format() {
+    try {
+      JSON.parse(this.body.text());
+      this.start(indented(this.body.text()));
+    } catch {
+      fill(this.wrong, h("p", { class: "wrong" }, "This is not one JSON value, so it cannot be formatted."));
+    }
+  }
+
+  async work() {
+    clearTimeout(this.timer);
+    const text = this.body.text();
+    const number = ++this.latest;
+    const to = this.results.map((each) => each.target.value).join(",");
+    remember({ ...remembered(), from: this.source.value, kind: this.kind.value, model: this.model.value.trim(), to: to === "anthropic" ? "" : to });
+    await keep(text);
+    fill(this.wrong);
+    if (!text.trim()) return this.nothing();
+    const request = { text };
+    for (const [name, control] of Object.entries({ source: this.source, kind: this.kind, model: this.model })) {
       if (control.value.trim()) request[name] = control.value.trim();
     }
-    try {
-      const result = await out.convert(request);
-      if (!result) return;
-      last = { ...result, body: request.text };
-      copies.refresh();
-      const why = result.evidence.length ? `: ${result.evidence.join(", ")}` : "";
-      fill(found, `This is a ${result.kind} of ${result.source}${why}.`);
-    } catch (odd) {
-      fill(wrong, odd.message);
-      fill(found);
-      out.clear();
-      last = null;
-    }
-  };
-  const submitted = (event) => {
-    event.preventDefault();
-    work();
-  };
-  const example = () => {
-    body.value = JSON.stringify(EXAMPLE, null, 2);
-    work();
-  };
-  for (const control of [source, target, kind, model]) control.addEventListener("change", work);
-  body.addEventListener("paste", () => setTimeout(work));
-  let last = null;
-  const copies = copyButtons(() => last, () => fill(found, "Copied."));
+    const done = await Promise.allSettled(this.results.map((each) => ask("POST", "/convert", { ...request, target: each.target.value })));
+    if (number !== this.latest || this.another(done)) return;
+    this.show(done, text);
+  }
 
-  fill(
-    element,
-    h("h1", {}, "Convert"),
-    h("p", {}, "Paste a request or a response of any provider, and see it in another's form."),
-    h(
-      "div",
-      { class: "columns" },
-      h(
-        "form",
-        { onsubmit: submitted },
-        field("Body", body),
-        h("div", { class: "row" }, field("Read as", source), field("Kind", kind), field("Model", model)),
-        h(
-          "div",
-          { class: "row" },
-          h("button", { type: "submit", class: "first" }, "Convert"),
-          h("button", { type: "button", onclick: example }, "Example"),
-        ),
-        found,
-        wrong,
-      ),
+  /** A body that is already in the usual target is shown in another one. @param {PromiseSettledResult<any>[]} done */
+  another(done) {
+    const [{ value }] = done;
+    if (remembered().to || done.length > 1 || value?.source !== value?.target || this.chose) return false;
+    if (!value) return false;
+    this.results[0].target.value = "openai-chat";
+    this.work();
+    return true;
+  }
+
+  nothing() {
+    this.body.mark([]);
+    fill(this.about, "Paste JSON, server-sent events or JSON Lines: the format is detected. Or start with an example.");
+    for (const each of this.results) each.show(null);
+    fill(this.report, h("p", { class: "quiet" }, "What the other format cannot represent is listed here, and marked in your body."));
+  }
+
+  /** @param {PromiseSettledResult<any>[]} done  @param {string} text */
+  show(done, text) {
+    const failed = done.map((each) => (each.status === "rejected" ? each.reason.message : null));
+    const first = done.find((each) => each.status === "fulfilled")?.value;
+    this.results.forEach((each, at) => each.show(done[at].value ?? null, failed[at], text, this.model.value.trim()));
+    fill(this.about, first ? this.sentence(first) : "");
+    if (!first) fill(this.wrong, h("p", { class: "wrong" }, failed[0] ?? ""));
+    this.losses = done.flatMap((each, at) => {
+      if (!each.value) return [];
+      const entries = [...each.value.losses, ...each.value.notes.map((note) => ({ ...note, isNote: true }))];
+      return entries.map((loss, number) => ({ ...loss, id: `loss-${at}-${number}`, target: each.value.target }));
+    });
+    this.mark(text);
+    this.list(done.filter((each) => each.value).map((each) => each.value));
+  }
+
+  sentence({ source, kind, evidence }) {
+    const title = this.known.titles[source] ?? source;
+    const why = evidence.length ? `, recognized by ${listed(evidence)}` : "";
+    return [icon("scan-search"), h("span", {}, h("strong", {}, `${title} ${kind}`), `${why}.`)];
+  }
+
+  /** @param {string} text */
+  mark(text) {
+    const places = placesIn(text, this.losses.flatMap((loss) => loss.at ?? []));
+    this.marks = this.losses
+      .filter((loss) => !loss.isNote || loss.severity !== "info")
+      .flatMap((loss) =>
+        (loss.at ?? [])
+          .filter((at) => places.has(at))
+          .map((at) => ({ ...places.get(at), tone: loss.severity ?? "warning", words: loss.reason, id: loss.id })),
+      );
+    this.body.mark(this.marks);
+  }
+
+  list(results) {
+    const groups = results.map(({ target }) => {
+      const own = this.losses.filter((loss) => loss.target === target);
+      const losses = own.filter((loss) => !loss.isNote);
+      const first = own.filter((loss) => loss.isNote && loss.severity !== "info");
+      const notes = own.filter((loss) => loss.isNote && loss.severity === "info");
+      const count = losses.length === 1 ? "1 loss" : `${losses.length} losses`;
+      return h(
+        "div",
+        { class: "group" },
+        h("h3", {}, this.known.titles[target] ?? target, " ", losses.length ? badge(count, worst(losses)) : badge("nothing lost", "good", "check")),
+        h("ul", { class: "findings" }, [...first, ...losses].map((loss) => this.item(loss))),
+        notes.length
+          ? h("details", {}, h("summary", {}, notes.length === 1 ? "1 note" : `${notes.length} notes`), h("ul", { class: "findings" }, notes.map((note) => this.item(note))))
+          : null,
+      );
+    });
+    fill(this.report, h("h2", {}, "Losses"), h("div", { class: "groups" }, groups));
+  }
+
+  item(loss) {
+    const light = (on) => {
+      const id = on ? loss.id : null;
+      this.body.light(id);
+    };
+    const inside = [
+      h("span", { class: `dot ${loss.severity ?? "warning"}`, title: loss.severity ?? "warning" }),
+      loss.at?.length ? h("code", { title: loss.path }, where(loss)) : null,
+      h("span", { class: "why" }, loss.reason, byRule(loss.rule, loss.reason)),
+    ];
+    const marked = this.marks.some((mark) => mark.id === loss.id);
+    return h(
+      "li",
+      { id: loss.id, onmouseenter: () => light(true), onmouseleave: () => light(false) },
+      marked ? h("button", { type: "button", class: "finding", onclick: () => this.choose(loss.id, "body"), onfocus: () => light(true), onblur: () => light(false) }, inside) : h("div", { class: "finding" }, inside),
+    );
+  }
+
+  /** Go from a mark to its loss, or from a loss to its mark. @param {string} id  @param {"list" | "body"} to */
+  choose(id, to) {
+    const mark = this.marks.find((each) => each.id === id);
+    this.shape.setAttribute("data-shown", to === "list" ? "losses" : "body");
+    for (const each of this.shape.querySelectorAll(".switcher button")) each.setAttribute("aria-pressed", String(each.dataset.value === this.shape.getAttribute("data-shown")));
+    if (to === "body" && mark) this.body.reveal(mark, true);
+    this.body.light(id);
+    if (to === "list") {
+      const item = document.getElementById(id);
+      item?.closest("details")?.setAttribute("open", "");
+      item?.scrollIntoView({ block: "nearest" });
+      item?.querySelector("button")?.focus({ preventScroll: true });
+    }
+  }
+}
+
+/** One target with what a body becomes in it. */
+class Result {
+  constructor(known, name, { changed, removed, add }) {
+    this.code = editor({ label: "Result" });
+    const groups = { Formats: known.formats, Transcripts: known.transcripts };
+    const option = (each) => h("option", { value: each }, each);
+    this.target = h("select", { "aria-label": "Target format" }, Object.entries(groups).map(([label, names]) => h("optgroup", { label }, names.map(option))));
+    this.target.value = name;
+    this.target.addEventListener("change", changed);
+    this.count = h("span", { class: "count" });
+    this.more = iconButton("plus", "Add a target", { onclick: add });
+    this.less = iconButton("x", "Remove this target", { onclick: removed });
+    this.wrong = h("p", { class: "wrong", role: "alert" });
+    this.curl = copyButton(() => this.copied?.curl ?? "", "Copy as curl", true);
+    this.curl.firstElementChild.replaceChildren(icon("terminal"));
+    this.python = copyButton(() => this.copied?.python ?? "", "Copy as Python", true);
+    this.python.firstElementChild.replaceChildren(icon("file-code"));
+    this.element = h(
+      "section",
+      { class: "code-pane", "data-pane": "result" },
       h(
         "div",
-        {},
-        h("div", { class: "row" }, field("View as", target), copies.made),
-        out.element,
+        { class: "pane-head" },
+        h("h2", {}, h("span", { class: "unseen" }, "Result in "), this.target),
+        this.count,
+        h("div", { class: "actions" }, copyButton(() => this.code.text(), "Copy"), this.curl, this.python, this.more, this.less),
       ),
-    ),
-  );
+      this.wrong,
+      this.code.element,
+    );
+  }
+
+  /** @param {boolean} only  @param {boolean} room */
+  alone(only, room) {
+    this.less.hidden = only;
+    this.more.hidden = !room;
+  }
+
+  show(result, problem = null, body = "", model = "") {
+    fill(this.wrong, problem ?? "");
+    fill(this.count, result ? (result.losses.length ? badge(String(result.losses.length), worst(result.losses)) : badge("", "good", "check")) : "");
+    this.code.set(result?.text ?? "");
+    this.copied = result ? { curl: curlOf({ ...result, model }), python: pythonOf({ ...result, body }) } : null;
+    this.curl.hidden = !this.copied?.curl;
+    this.python.hidden = !result || result.kind === "stream" || result.kind === "transcript";
+  }
+}
+
+function worst(losses) {
+  return losses.some((loss) => loss.severity === "error") ? "bad" : "warn";
+}
+
+function listed(words) {
+  return words.length > 1 ? `${words.slice(0, -1).join(", ")} and ${words.at(-1)}` : words[0];
+}
+
+/** JSON with two spaces, its numbers as they are written. @param {string} text */
+function indented(text) {
+  let depth = 0;
+  const out = [];
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/gs)) {
+    const opens = token === "{" || token === "[";
+    const closes = token === "}" || token === "]";
+    const was = out.at(-1);
+    const isEmpty = closes && (was === "{" || was === "[");
+    if (closes) depth -= 1;
+    if (!isEmpty && (closes || (was !== undefined && (was === "{" || was === "[" || was === ",")))) out.push(`\n${"  ".repeat(depth)}`);
+    out.push(token);
+    if (token === ":") out.push(" ");
+    if (opens) depth += 1;
+  }
+  return out.join("");
 }
 
 export function choice(names, chosen) {

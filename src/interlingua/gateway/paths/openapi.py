@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from interlingua import __version__
-from interlingua.gateway.page import NewConversion, NewExport, NewRedaction
+from interlingua.gateway.convert import NewConversion
+from interlingua.gateway.page import NewExport, NewRedaction
 from interlingua.gateway.shared.bodies import (
     ChangedSession,
     NewRating,
@@ -132,7 +133,7 @@ _CONVERSION = _object(
     "source kind evidence others target text losses",
     {
         "source target text": _TEXT,
-        "kind": {"enum": ["request", "response"]},
+        "kind": {"enum": ["request", "response", "stream", "transcript"]},
         "evidence others": _list(_TEXT),
         "losses": _list(_ANY),
     },
@@ -238,7 +239,10 @@ DOCS: dict[tuple[str, str], Doc] = {
     ("POST", "/routing/check"): Doc("Check routing rules without using them.", body=Rules),
     ("GET", "/convert"): Doc(
         "The formats that can be converted.",
-        _object("formats", {"formats": _list(_TEXT)}),
+        _object(
+            "formats transcripts titles",
+            {"formats": _list(_TEXT), "transcripts": _list(_TEXT), "titles": _ANY},
+        ),
     ),
     ("POST", "/convert"): Doc(
         "Convert a body to another format, with its losses.",

@@ -21,7 +21,7 @@ from starlette.types import Receive, Scope, Send
 from interlingua.agents.tasks.events import NothingToDoError, TaskBusyError
 from interlingua.client.errors import CallError
 from interlingua.errors import InterlinguaError, ReadError
-from interlingua.gateway import page
+from interlingua.gateway import convert, page
 from interlingua.gateway import requests as requests_api
 from interlingua.gateway import stats as stats_api
 from interlingua.gateway.compaction import history as compactions
@@ -82,8 +82,8 @@ ROWS: tuple[Row, ...] = (
     Row("GET", "/server/version", own.version, both=True),
     Row("GET", "/routing/policy", own.policy, both=True),
     Row("POST", "/routing/check", own.check_rules, both=True),
-    Row("GET", "/convert", page.formats_known, both=True, page=True),
-    Row("POST", "/convert", page.convert_body, both=True),
+    Row("GET", "/convert", convert.formats_known, both=True, page=True),
+    Row("POST", "/convert", convert.convert_body, both=True),
     Row("GET", "/models", own.models, dialect=True),
     Row("GET", "/v1/models", own.models, dialect=True),
     Row("GET", "/v1/models/{model:path}", own.model, dialect=True),
