@@ -174,6 +174,7 @@ class Convert {
     const [{ value }] = done;
     if (remembered().to || done.length > 1 || value?.source !== value?.target || this.chose) return false;
     if (!value) return false;
+    this.chose = true; // once
     this.results[0].target.value = "openai-chat";
     this.work();
     return true;
@@ -190,7 +191,7 @@ class Convert {
   show(done, text) {
     const failed = done.map((each) => (each.status === "rejected" ? each.reason.message : null));
     const first = done.find((each) => each.status === "fulfilled")?.value;
-    this.results.forEach((each, at) => each.show(done[at].value ?? null, failed[at], text, this.model.value.trim()));
+    this.results.forEach((each, at) => each.show(done[at].value ?? null, first ? failed[at] : null, text, this.model.value.trim()));
     fill(this.about, first ? this.sentence(first) : "");
     if (!first) fill(this.wrong, h("p", { class: "wrong" }, failed[0] ?? ""));
     this.losses = done.flatMap((each, at) => {

@@ -166,7 +166,8 @@ class Answers:
         )
         made["losses"] = self.each(self.converted["losses"][0])
         made["evidence"] = self.said
-        return {"formats": ["canonical", "anthropic", *self.said], **made}
+        known = {"formats": ["canonical", "anthropic", *self.said], "transcripts": self.said}
+        return {**known, "titles": {}, **made}
 
     def answer(self, route: Any) -> None:
         """Answers what the page asks for; its own files come from the gateway."""
@@ -212,9 +213,9 @@ def attacked(browser: Any, place: Place, room: Room, said: list[str]) -> None:
         _harmless(page, said, "table.requests", "details table")
         page.locator("table.requests a").first.click()
         _harmless(page, said, "ol", ".outline", "details", "h1")
-        page.goto("/#/convert")
-        page.get_by_role("button", name="Example").click()
-        _harmless(page, said, ".losses", "[aria-label=Converted]", "[role=status]", "select")
+        page.goto("/convert")
+        page.get_by_label("Examples").select_option("OpenAI Chat request")
+        _harmless(page, said, ".report", ".code-colours", ".detected", "select")
 
 
 def _harmless(page: Any, said: list[str], *places: str) -> None:

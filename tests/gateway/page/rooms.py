@@ -168,9 +168,9 @@ def _export_view(page: Any, room: Room) -> None:
 
 
 def _convert_view(page: Any, room: Room) -> None:
-    _seen(page, "/#/convert", "Paste a request")
-    page.get_by_role("button", name="Example").click()
-    page.locator("main", has_text="This is a request").wait_for()
+    _seen(page, "/convert", "Paste JSON")
+    page.get_by_label("Examples").select_option("OpenAI Chat request")
+    page.locator(".code-mark").first.wait_for()
 
 
 def _request_view(page: Any, room: Room) -> None:

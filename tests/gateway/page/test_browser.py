@@ -109,52 +109,6 @@ def test_the_keyboard_alone_is_enough(page: Any, place: Place) -> None:
     expect(articles(page, "assistant")).to_contain_text("to: by hand")
 
 
-BODY = {
-    "model": "gpt-4.1",
-    "messages": [{"role": "user", "content": "hi"}],
-    "frequency_penalty": 0.5,
-    "max_tokens": 100,
-}
-
-
-def test_a_body_is_shown_in_another_form_with_its_losses(page: Any, place: Place) -> None:
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    navigation = page.get_by_role("navigation")
-    views = ["Overview", "Tasks", "Sessions", "Requests", "Convert"]
-    assert navigation.get_by_role("link").all_inner_texts() == views
-    navigation.get_by_role("link", name="Convert").click()
-    page.get_by_label("Body").fill(json.dumps(BODY))
-    page.get_by_role("button", name="Convert").click()
-    expect(page.get_by_text("This is a request of openai-chat")).to_be_visible()
-    losses = page.get_by_role("list", name="Losses").get_by_role("listitem")
-    expect(losses.filter(has_text="frequency_penalty")).to_have_count(1)
-    penalty = page.get_by_role("button", name="$.frequency_penalty", exact=True)
-    expect(losses.filter(has=penalty)).to_have_text(
-        "$.frequency_penalty warning: frequency_penalty dropped: Anthropic has no equivalent"
-    )
-    penalty.click()
-    mark = page.get_by_role("region", name="Canonical form").locator("mark", has_text="penalty")
-    expect(mark).to_be_focused()
-    expect(mark).to_contain_text("0.5  ← dropped")
-    page.get_by_role("combobox", name="View as").select_option("gemini")
-    expect(page.get_by_role("region", name="Converted")).to_contain_text('"contents"')
-    expect(losses.filter(has_text="frequency_penalty")).to_have_count(0)
-    page.get_by_role("combobox", name="View as").select_option("anthropic")
-    expect(page.get_by_role("button", name="Copy as curl")).to_be_enabled()
-    page.get_by_role("button", name="Copy as Python").click()
-    expect(page.get_by_text("Copied.")).to_be_visible()
-    code = page.evaluate("navigator.clipboard.readText()")
-    told: dict[str, Any] = {}
-    exec(compile(code, "copied", "exec"), told)
-    assert told["written"].wire["messages"][0]["role"] == "user"
-    page.get_by_role("button", name="Copy as curl").click()
-    copied = f"async () => (await navigator.clipboard.readText()).startsWith('curl {place.base}')"
-    page.wait_for_function(copied)
-    page.get_by_label("Body").fill("{")
-    page.get_by_role("button", name="Convert").click()
-    expect(page.get_by_role("alert")).not_to_be_empty()
-
-
 def test_a_session_has_its_transcript_and_other_views(page: Any, place: Place) -> None:
     start(page, place.home / "kept", "read a.txt")
     expect(articles(page, "assistant").last).to_contain_text("Answer")

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 import interlingua as il
+from interlingua import transcripts
+from tests.adapt.test_stream_places import DATA
 from tests.gateway.page.conftest import apart
 from tests.gateway.serving import Served, served
+from tests.transcripts.made import session
 
 CHAT = '{"model": "gpt-4.1", "messages": [{"role": "user", "content": "hi"}], "seed": 7}'
 
@@ -81,7 +84,7 @@ def test_what_cannot_be_converted_is_told_with_a_reason(tmp_path: Path) -> None:
 
 
 def test_a_body_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("interlingua.gateway.page.MOST_BYTES", 1000)
+    monkeypatch.setattr("interlingua.gateway.convert.MOST_BYTES", 1000)
     ((status, told),) = converted(tmp_path, {"text": "x" * 1000, "target": "anthropic"})
     assert (status, told["error"]["code"]) == (413, "request_too_large")
 
@@ -100,3 +103,28 @@ def test_files_and_addresses_that_a_body_names_are_not_opened(tmp_path: Path) ->
         assert status == 200, told
         assert "Y2FuYXJ5" not in told["text"]
         assert "canary" not in told["text"]
+
+
+def test_a_stream_is_recognized_and_its_losses_name_frames(tmp_path: Path) -> None:
+    text = DATA.decode()
+    (status, found), (refused, why) = converted(
+        tmp_path, {"text": text, "target": "openai-chat"}, {"text": text, "target": "bedrock"}
+    )
+    assert (status, found["source"], found["kind"]) == (200, "anthropic", "stream")
+    assert found["text"].endswith("data: [DONE]\n\n")
+    assert [loss["at"] for loss in found["losses"]] == [["#4 $.delta.signature"]]
+    assert refused == 400
+    assert "not text" in why["error"]["message"]
+
+
+@pytest.mark.parametrize("target", ["openai-chat", "codex"])
+def test_a_transcript_is_recognized_and_its_losses_name_lines(tmp_path: Path, target: str) -> None:
+    path = tmp_path / "made.jsonl"
+    transcripts.write(session(), path, "claude-code")
+    body = {"text": path.read_text(), "target": target}
+    ((status, found),) = converted(tmp_path / "home", body)
+    assert (status, found["source"], found["kind"]) == (200, "claude-code", "transcript")
+    places = [loss["at"] for loss in found["losses"] if loss["path"].startswith("$.messages")]
+    assert places
+    assert all(place.startswith("session.jsonl:") for at in places for place in at)
+    assert json.loads(found["text"].splitlines()[0] if target == "codex" else found["text"])

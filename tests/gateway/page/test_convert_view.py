@@ -1,0 +1,143 @@
+"""Convert, in a real browser: losses are marked in the body that was pasted."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tests.gateway.page.conftest import Place
+
+pytest.importorskip("playwright", reason="playwright is not installed: `make page` installs it")
+from playwright.sync_api import expect
+
+BODY = {
+    "model": "gpt-4.1",
+    "messages": [{"role": "user", "name": "ada", "content": "hi"}],
+    "frequency_penalty": 0.5,
+    "max_tokens": 100,
+}
+WHY = "frequency_penalty dropped: Anthropic has no equivalent"
+
+
+def opened(page: Any, body: Any = None) -> None:
+    page.get_by_role("navigation").get_by_role("link", name="Convert").click()
+    if body is not None:
+        text = body if isinstance(body, str) else json.dumps(body, indent=2)
+        page.get_by_label("Your body").fill(text)
+
+
+def findings(page: Any) -> Any:
+    return page.get_by_role("region", name="Losses").get_by_role("listitem")
+
+
+def result(page: Any) -> Any:
+    return page.get_by_label("Result", exact=True)
+
+
+def test_losses_are_marked_in_the_body_and_lead_there_and_back(page: Any) -> None:
+    opened(page, BODY)
+    expect(page.get_by_role("status").filter(has_text="OpenAI Chat")).to_contain_text("request")
+    expect(findings(page).filter(has_text=WHY)).to_contain_text("$.frequency_penalty")
+    marks = page.locator(".code-colours mark")
+    expect(marks).to_have_text(['"model": "gpt-4.1"', '"name": "ada"', '"frequency_penalty": 0.5'])
+    findings(page).filter(has_text=WHY).get_by_role("button").click()
+    area = page.get_by_label("Your body")
+    expect(area).to_be_focused()
+    chosen = area.evaluate("each => each.value.slice(each.selectionStart, each.selectionEnd)")
+    assert chosen == '"frequency_penalty": 0.5'
+    line = next(
+        n for n, text in enumerate(json.dumps(BODY, indent=2).split("\n"), 1) if "penalty" in text
+    )
+    page.get_by_role("button", name=re.compile(f"^Line {line}: {WHY}")).click()
+    expect(findings(page).filter(has_text=WHY).get_by_role("button")).to_be_focused()
+
+
+def test_another_target_another_report(page: Any) -> None:
+    opened(page, BODY)
+    expect(findings(page).filter(has_text=WHY)).to_have_count(1)
+    page.get_by_label("Target format").select_option("gemini")
+    expect(result(page)).to_have_value(re.compile('"contents"'))
+    expect(findings(page).filter(has_text=WHY)).to_have_count(0)
+    page.get_by_role("button", name="Add a target").click()
+    expect(page.get_by_label("Target format")).to_have_count(2)
+    expect(findings(page).filter(has_text=WHY)).to_have_count(1)
+    assert "to=gemini%2Canthropic" in page.url
+
+
+def test_a_link_holds_the_body_and_a_reload_keeps_it(page: Any) -> None:
+    opened(page, BODY)
+    page.wait_for_function("() => location.hash.startsWith('#z:')")
+    url = page.url
+    assert "gpt-4.1" not in url
+    page.goto("/")
+    page.goto(url)
+    expect(page.get_by_label("Your body")).to_have_value(json.dumps(BODY, indent=2))
+    expect(findings(page).filter(has_text=WHY)).to_have_count(1)
+    long = {**BODY, "messages": [{"role": "user", "content": "é" * 120_000}]}
+    page.get_by_label("Your body").fill(json.dumps(long))
+    page.wait_for_function("() => !location.hash && sessionStorage.getItem('draft convert')")
+    page.reload()
+    expect(page.get_by_label("Your body")).to_have_value(json.dumps(long))
+
+
+def test_a_stream_and_a_transcript_are_converted_too(page: Any) -> None:
+    opened(page)
+    page.get_by_label("Examples").select_option("Claude stream")
+    page.get_by_label("Target format").select_option("gemini")
+    expect(findings(page).filter(has_text="signature dropped")).to_contain_text(
+        "#4 $.delta.signature"
+    )
+    expect(page.locator(".code-colours mark")).to_have_text('"signature":"c2lnbmF0dXJl"')
+    lines = [
+        {
+            "type": "session",
+            "version": 3,
+            "id": "s",
+            "timestamp": "2026-01-01T00:00:00Z",
+            "cwd": "/x",
+        },
+        {
+            **{"type": "message", "id": "a", "parentId": None, "timestamp": "2026-01-01T00:00:01Z"},
+            "message": {
+                "role": "user",
+                "content": [{"type": "text", "text": "hi"}],
+                "timestamp": 1,
+            },
+        },
+    ]
+    page.get_by_label("Your body").fill("\n".join(map(json.dumps, lines)))
+    expect(page.get_by_role("status").filter(has_text="pi transcript")).to_be_visible()
+    expect(result(page)).to_have_value(re.compile('"hi"'))
+
+
+def test_what_cannot_be_read_is_named_with_its_place(page: Any) -> None:
+    opened(page, "{")
+    expect(page.get_by_role("alert").first).not_to_be_empty()
+    page.goto("/convert?from=openai-chat")
+    page.get_by_label("Your body").fill('{"messages": [{"role": "usr", "content": ""}]}')
+    expect(page.get_by_role("alert").filter(has_text="usr")).to_be_visible()
+
+
+def test_a_conversion_is_copied_as_a_program_and_a_command(page: Any, place: Place) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    opened(page, BODY)
+    page.get_by_role("button", name="Copy as Python").click()
+    page.wait_for_function(
+        "async () => (await navigator.clipboard.readText()).startsWith('import')"
+    )
+    made: dict[str, Any] = {}
+    exec(compile(page.evaluate("navigator.clipboard.readText()"), "copied", "exec"), made)
+    assert made["written"].wire["messages"][0]["role"] == "user"
+    page.get_by_role("button", name="Copy as curl").click()
+    copied = f"async () => (await navigator.clipboard.readText()).startsWith('curl {place.base}')"
+    page.wait_for_function(copied)
+
+
+def test_formatting_keeps_numbers_as_they_are_written(page: Any) -> None:
+    opened(page, '{"a":[1.0,12345678901234567890,{}],"b":"x"}')
+    page.get_by_role("button", name="Format").click()
+    text = '{\n  "a": [\n    1.0,\n    12345678901234567890,\n    {}\n  ],\n  "b": "x"\n}'
+    expect(page.get_by_label("Your body")).to_have_value(text)
