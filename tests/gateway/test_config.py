@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlingua.client.targets import askable
+from interlingua.gateway import config
 from interlingua.gateway.config import DEFAULT_MODEL, ConfigError, Problem, check, load, read, table
 from interlingua.gateway.server.worker import Overrides
 from interlingua.gateway.settings import Limits, Listen, RouteSettings, Settings, Telemetry
@@ -236,3 +238,16 @@ def test_what_is_wrong_with_a_pool_is_said_with_its_place(
     with pytest.raises(ConfigError) as caught:
         read(text, tmp_path / "gateway.toml")
     assert any(problem in str(each) for each in caught.value.problems), caught.value.problems
+
+
+def test_several_keys_of_a_provider_make_it_known_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("KEY_TWO", "two")
+    text = b'[providers.openai]\nkeys = ["env:KEY_ONE", "env:KEY_TWO"]\n'
+    settings = config.read(text, tmp_path / "gateway.toml")
+    targets = config.targets_of(settings)
+    assert any(model.startswith("openai:") for model in askable(targets))
+    rows = [row for row in config.table(settings) if row.name.startswith("openai:")]
+    assert [row.problem for row in rows] == [None]

@@ -127,6 +127,15 @@ def test_a_member_that_failed_rests_and_comes_back(error: CallError, pause: floa
     assert {first(found) for _ in range(50)} == {"1", "2"}
 
 
+def test_requests_that_fail_together_are_one_failure() -> None:
+    clock = Time()
+    found = pool(1, 1, clock=clock)
+    for _ in range(20):
+        found.failed(f"{OPENAI}#1", ServerError("broken"))
+    clock.now += 5.1
+    assert {first(found) for _ in range(50)} == {"1", "2"}
+
+
 def test_a_member_that_fails_again_and_again_rests_longer_up_to_a_limit() -> None:
     clock = Time()
     found = pool(1, 1, clock=clock)

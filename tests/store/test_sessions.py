@@ -14,7 +14,7 @@ from interlingua.store.idempotency import Claim
 from interlingua.store.open import open_store
 from interlingua.store.requests import RequestFilter, RequestRow, with_status
 from interlingua.store.rows import EventRow
-from interlingua.store.sessions import Before, Swept
+from interlingua.store.sessions import Before, Sizes, Swept
 from tests.store.places import ask
 
 SHARED = "system"
@@ -181,3 +181,25 @@ def _plan(store: Store, sql: str, values: object) -> bool:
     make: Callable[[], object] = op
     plan = [row[3] for row in store._read(make)]  # type: ignore[arg-type, attr-defined]  # rows
     return all("USING INDEX" in line and "TEMP B-TREE" not in line for line in plan)
+
+
+def test_of_more_rows_than_their_size_the_oldest_go(store: Store) -> None:
+    store.append_requests([request(20 - number) for number in range(20)])
+    store.append_events([event(20 - number) for number in range(20)])
+    ids = [f"req_{ulid(20 - number)}" for number in range(20)]
+    store.append_events([event(20 - number, 1, ids[number]) for number in range(20)])
+    assert store.before_newest(Sizes(), SHARED) == Before()
+    assert store.before_newest(Sizes(20, 20, 20), SHARED) == Before(), "all of them stay"
+    before = store.before_newest(Sizes(7, 5, 3), SHARED)
+    done = Swept()
+    while not (some := store.sweep(before, SHARED, 4)).is_nothing:
+        done = done.plus(some)
+    assert done._replace(bytes=0) == Swept(13, 15, 17)
+    assert len(store.requests()) == 7
+    assert [len(store.events(id)) for id in ids] == [0] * 15 + [1] * 5
+    assert len(store.events(SHARED)) == 3
+
+
+def test_the_later_of_age_and_size_counts() -> None:
+    age, size = NOW - timedelta(days=9), NOW - timedelta(days=3)
+    assert Before(age, None, age).or_later(Before(size, None, None)) == Before(size, None, age)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -132,7 +132,7 @@ def maintain_command(
 
     settings = load(config)
     named = {"requests": requests, "losses": losses, "events": events}
-    ages = {name: days for name, days in named.items() if days is not None}
+    ages: dict[str, Any] = {name: days for name, days in named.items() if days is not None}
     with opened(address) as store:
         swept = _swept(store, replace(settings.retention, **ages))
         if vacuum:
@@ -151,10 +151,16 @@ def maintain_command(
 
 def _swept(store: Store, retention: Retention) -> Swept:
     from interlingua.events.event import NO_SESSION
-    from interlingua.gateway.telemetry.records import before_of, gateway_event, swept_event
+    from interlingua.gateway.telemetry.records import (
+        before_of,
+        gateway_event,
+        sizes_of,
+        swept_event,
+    )
     from interlingua.store.sessions import Swept
 
-    before, swept = before_of(retention), Swept()
+    beyond = store.before_newest(sizes_of(retention), NO_SESSION)
+    before, swept = before_of(retention).or_later(beyond), Swept()
     while not (some := store.sweep(before, NO_SESSION)).is_nothing:
         swept = swept.plus(some)
     event = swept_event(swept, before)

@@ -7,7 +7,7 @@
     [retry]      max_retries, first, longest, jitter, patience
     [telemetry]  trace, metrics, spans, log, log_level, loss_seconds
     [tasks]      folders, servers, confirm_seconds, rounds, delegate, delegate_models, …
-    [retention]  requests, losses, events, answers (days; 0: for ever)
+    [retention]  requests, losses, events, answers (days; 0: for ever), request_rows, …
     [compaction] model, summary_tokens
     [routes.fast]
     model = "anthropic:claude-haiku-4-5"
@@ -306,7 +306,7 @@ _MAY_BE_ZERO = frozenset(
     {
         *("listen.port", "listen.notice_seconds", "listen.drain_seconds"),
         *("retry.max_retries", "retry.jitter", "retry.first", "retry.patience", "routes.retries"),
-        *("retention.requests", "retention.losses", "retention.events", "retention.answers"),
+        *[f"retention.{field.name}" for field in fields(Retention)],
     }
 )
 
@@ -321,8 +321,16 @@ class Row(NamedTuple):
 
 
 def targets_of(settings: Settings) -> Targets:
-    """Who can be asked."""
-    return Targets(providers(settings.providers_file or own_path()))
+    """Who can be asked. A provider with several keys has one by itself too, for what no pool
+    spreads: lists of models, turns of sessions and tasks."""
+    known = dict(providers(settings.providers_file or own_path()))
+    for name, own in settings.providers.items():
+        if own.keys and name in known and known[name].auth:
+            first, *others = known[name].auth
+            variables = tuple([key.removeprefix("env:") for key in own.keys])
+            first = msgspec.structs.replace(first, env=(*variables, *first.env))
+            known[name] = msgspec.structs.replace(known[name], auth=(first, *others))
+    return Targets(known)
 
 
 def table(settings: Settings, targets: Targets | None = None) -> list[Row]:

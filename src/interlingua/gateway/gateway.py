@@ -112,16 +112,19 @@ class Route(NamedTuple):
         return Route.to(targets, self.passthrough, self.fetch_media, self.pool, self.settings)
 
     def placed(self, members: Mapping[str, msgspec.Raw], tenant: str | None) -> Route:
-        """With the members of the pool in the order in which this request asks them."""
+        """With the members of the pool in the order in which this request asks them. Those that
+        rest come after the fallbacks."""
         pool = self.pool
         if pool is None:
             return self
         conversation = conversation_of(members, tenant)
         named = conversation is not None and not conversation.is_first
         ordered = pool.order(conversation.name if conversation and named else None)
-        first = [each.target for each in ordered if each.label in self.models]
-        rest = [each for each in self.targets if each.label not in pool.members]
-        return self.limited_to([*first, *rest])._replace(conversation=conversation)
+        pooled = [each.target for each in ordered if each.label in self.models]
+        ready = [each for each in pooled if not pool.rests(each.label)]
+        fallbacks = [each for each in self.targets if each.label not in pool.members]
+        targets = [*ready, *fallbacks, *[each for each in pooled if each not in ready]]
+        return self.limited_to(targets)._replace(conversation=conversation)
 
 
 class Gateway:

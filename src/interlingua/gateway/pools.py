@@ -133,6 +133,10 @@ class Pool:
             ready.sort(key=lambda each: each.label != label)
         return ready + sorted(resting, key=lambda each: health[each.label].rests_until)
 
+    def rests(self, label: str) -> bool:
+        """Whether it failed, and is not to be asked yet."""
+        return self._health[label].rests_until > self._clock()
+
     def _load(self, member: Member, now: float) -> float:
         health = self._health[member.label]
         if self._strategy == "latency":
@@ -167,6 +171,8 @@ class Pool:
         if error.kind not in COOLING:
             return
         health = self._health[label]
+        if error.retry_after is None and health.rests_until > self._clock():
+            return  # it rests already: this one was asked before
         pause = min(FIRST_PAUSE * 2.0 ** min(health.failures, 10), LONGEST_PAUSE)
         if error.retry_after is not None:
             pause = min(error.retry_after, LONGEST_PAUSE)

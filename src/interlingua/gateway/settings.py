@@ -189,7 +189,8 @@ class Compaction:
 
 @dataclass(frozen=True)
 class Retention:
-    """Days after which things are deleted from the store; 0 keeps them for ever."""
+    """Days after which things are deleted from the store, and how many of the newest rows stay; 0
+    is no limit."""
 
     requests: float = 90.0
     """Rows of the request log."""
@@ -199,6 +200,9 @@ class Retention:
     """Events of the gateway; those of a session are deleted with it."""
     answers: float = 1.0
     """Answers that clients can ask for again with an `Idempotency-Key`."""
+    request_rows: int = 10_000_000
+    loss_rows: int = 1_000_000
+    event_rows: int = 10_000_000
 
 
 WILDCARD = "*"

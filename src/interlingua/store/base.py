@@ -192,6 +192,7 @@ class Calls(ABC):
     release_repeat = Write(Operations.release_repeat, durable=False)
     tidy_repeats = Write(Operations.tidy_repeats)
     sweep = Write(Operations.sweep, durable=False)
+    before_newest = Read(Operations.before_newest)
 
     # Requests that passed a gateway
     append_requests = Write(Operations.append_requests)

@@ -11,7 +11,14 @@ from msgspec import UNSET, UnsetType
 
 from interlingua.model.blocks import Block, ToolResultBlock, ToolUseBlock
 from interlingua.model.codec import dumps
-from interlingua.model.ids import Ulids, first_ulid, is_tool_id, new_tool_id
+from interlingua.model.ids import (
+    Ulids,
+    first_ulid,
+    is_tool_id,
+    is_ulid,
+    new_tool_id,
+    ulid_time_ms,
+)
 from interlingua.model.message import from_micros, micros
 from interlingua.store.errors import NotFoundError
 from interlingua.store.message_rows import Draft, StoredMessage, draft, read
@@ -258,6 +265,19 @@ class Before(NamedTuple):
     losses: datetime | None = None
     events: datetime | None = None
 
+    def or_later(self, other: Before) -> Before:
+        """The later moment of each kind."""
+        pairs = zip(self, other, strict=True)
+        return Before(*[max(filter(None, pair), default=None) for pair in pairs])
+
+
+class Sizes(NamedTuple):
+    """How many of the newest rows stay; 0: all of them."""
+
+    requests: int = 0
+    losses: int = 0
+    events: int = 0
+
 
 class Swept(NamedTuple):
     """The number of deleted rows, and the bytes by which the file shrank."""
@@ -303,6 +323,21 @@ class Retention(Quotas):
         answers = len((yield Step(self._gateway.old_repeats, (limit,))))
         return Swept(requests, losses, events, answers, (yield from self._reclaim()))
 
+    def before_newest(self, sizes: Sizes, shared: str) -> Op[Before]:
+        """The moments before which `sweep` deletes what is more than these sizes. Rows of the same
+        millisecond go together."""
+        found: list[datetime | None] = [None, None, None]
+        if sizes.requests:
+            rows = yield Step(self._sql(_NTH_REQUEST), (sizes.requests,))
+            found[0] = from_micros(rows[0][0] + 1) if rows else None
+        if sizes.losses:
+            rows = yield Step(self._sql(_NTH_LOSS), (PREFIX, PREFIX + "~", sizes.losses))
+            found[1] = _after(rows[0][0].removeprefix(PREFIX)) if rows else None
+        if sizes.events:
+            rows = yield Step(self._sql(_NTH_EVENT), (shared, shared, sizes.events))
+            found[2] = _after(rows[0][0]) if rows else None
+        return Before(*found)
+
     def _delete(self, table: str, id: str, where: str, values: tuple[object, ...]) -> Op[int]:
         sql = _OLD.replace("{table}", table).replace("{id}", id).replace("{where}", where)
         return (yield from self._count(sql, values))
@@ -329,6 +364,25 @@ class Retention(Quotas):
 
 INCREMENTAL = 2
 """SQLite's `auto_vacuum` of files that release pages on request."""
+
+
+_NTH_REQUEST = (
+    "SELECT at FROM requests WHERE seq <= (SELECT max(seq) FROM requests) - ?"
+    " ORDER BY seq DESC LIMIT 1"
+)
+_NTH_LOSS = (
+    "SELECT session_id FROM events WHERE session_id > ? AND session_id < ?"
+    " ORDER BY session_id DESC LIMIT 1 OFFSET ?"
+)
+_NTH_EVENT = (
+    "SELECT id FROM events WHERE session_id = ? AND seq <="
+    " (SELECT max(seq) FROM events WHERE session_id = ?) - ? ORDER BY seq DESC LIMIT 1"
+)
+
+
+def _after(ulid: str) -> datetime | None:
+    """The millisecond after that of an id; None for ids that others made."""
+    return from_micros((ulid_time_ms(ulid) + 1) * 1000) if is_ulid(ulid) else None
 
 
 def _ulid(moment: datetime) -> str:

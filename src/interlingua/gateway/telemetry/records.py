@@ -30,7 +30,7 @@ from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
 from interlingua.store.requests import RequestRow
 from interlingua.store.rows import EventRow
-from interlingua.store.sessions import Before, Swept
+from interlingua.store.sessions import Before, Sizes, Swept
 
 MOST, TOGETHER = 4000, 20_000
 """Reports in memory, and entries of all of them; the oldest go first. That is some megabytes."""
@@ -388,6 +388,11 @@ def before_of(retention: Retention, now: datetime | None = None) -> Before:
     return Before(*[_days_before(now, each) for each in days])
 
 
+def sizes_of(retention: Retention) -> Sizes:
+    """How many of the newest rows stay."""
+    return Sizes(retention.request_rows, retention.loss_rows, retention.event_rows)
+
+
 def _days_before(now: datetime, days: float) -> datetime | None:
     """None for 0, which keeps things for ever, and for more days than a calendar has."""
     try:
@@ -428,7 +433,9 @@ class Sweeper:
 
     async def sweep(self) -> Swept:
         """Delete all that is old enough now."""
-        before = before_of(self._settings())
+        settings = self._settings()
+        beyond = await self._store.before_newest(sizes_of(settings), NO_SESSION)
+        before = before_of(settings).or_later(beyond)
         swept = Swept()
         while not (some := await self._store.sweep(before, NO_SESSION)).is_nothing:
             swept = swept.plus(some)
