@@ -22,9 +22,9 @@ from interlingua.store.patterns import Patterns
 from interlingua.store.reference import Reference
 from interlingua.store.requests import ALL, RequestFilter, RequestRow, Requests
 from interlingua.store.rows import SearchHit, UsageRow
-from interlingua.store.sessions import Forks, Retention
+from interlingua.store.sessions import Retention
 from interlingua.store.statements import Make, Op, Prepared
-from interlingua.store.tasks import Tasks
+from interlingua.store.tasks import Branches
 from interlingua.store.usages import UsageCursor, Usages, walk
 
 P = ParamSpec("P")
@@ -35,7 +35,7 @@ PAGE = 500
 
 
 class Operations(
-    Forks,
+    Branches,
     Search,
     Requests,
     Usages,
@@ -43,7 +43,6 @@ class Operations(
     Memory,
     Idempotency,
     Retention,
-    Tasks,
     Patterns,
     Objects,
 ):
@@ -207,6 +206,7 @@ class Calls(ABC):
 
     # Tasks
     create_task = Write(Operations.create_task)
+    branch_task = Write(Operations.branch_task)
     task = Read(Operations.task)
     task_at = Read(Operations.task_at)
     tasks = Read(Operations.tasks)

@@ -15,13 +15,13 @@ import msgspec
 from msgspec.structs import replace
 
 from interlingua.model.codec import dumps, loads
-from interlingua.model.message import Message
+from interlingua.model.message import Message, from_micros
 from interlingua.store import task_rows
 from interlingua.store.errors import ConflictError, NotFoundError, QueueFullError, ReusedIdError
 from interlingua.store.quotas import Quotas
 from interlingua.store.rows import SessionRow
-from interlingua.store.sessions import Sessions
-from interlingua.store.statements import Op, Step
+from interlingua.store.sessions import Forks, Sessions
+from interlingua.store.statements import Op, Step, now
 from interlingua.store.task_rows import (
     TASKS,
     ConfirmationRow,
@@ -56,6 +56,9 @@ class Tasks(Sessions, Quotas):
     ) -> Op[TaskRow]:
         """A task and its session, both new; ConflictError where the folder has one."""
         yield from self.add_session(session)
+        return (yield from self._add_task(session, owner, web_search))
+
+    def _add_task(self, session: SessionRow, owner: str, web_search: bool) -> Op[TaskRow]:
         at = (yield Step(self._tasks.clock))[0][0]
         row = TaskRow(
             session.id,
@@ -383,3 +386,22 @@ def _confirmation_row(row: Sequence[Any]) -> ConfirmationRow:
 
 def _micros(seconds: float) -> int:
     return int(seconds * 1_000_000)
+
+
+class Branches(Forks, Tasks):
+    def branch_task(self, id: str, last: str | None) -> Op[TaskRow]:
+        """A new task in the folder of this one, which ends, with copies of its messages up to and
+        including `last` (None: none of them). ConflictError while it runs."""
+        old = yield from self._locked(id)
+        if old.generating:
+            raise ConflictError(self.where, f"task {id} is running")
+        yield from self.end_task(id)
+        parent = yield from self.session(id)
+        if last is not None:
+            child = yield from self.fork(id, last, name=parent.name)
+            return (yield from self._add_task(child, old.owner, old.web_search))
+        at = from_micros(now())
+        child = replace(
+            parent, id=self.ulids.new(), created_at=at, updated_at=at, message_count=0, parent_id=id
+        )
+        return (yield from self.create_task(child, old.owner, web_search=old.web_search))

@@ -28,9 +28,11 @@ class Growing {
 }
 
 export class Conversation {
-  /** `log` is the element that the messages are in. */
-  constructor(log) {
+  /** `log` is the element that the messages are in; `actions(role, id, text)` what can be done with
+   *  a whole message. */
+  constructor(log, actions = () => null) {
     this.log = log;
+    this.actions = actions;
     this.clear();
   }
 
@@ -69,7 +71,7 @@ export class Conversation {
     const words = textOf(message);
     const parts = [message.role === "assistant" && words ? prose(words) : text(words)];
     if (status) parts.push(h("p", { class: "quiet" }, `not whole: ${status}`));
-    this.draw(key, message.role, [...this.thinking(id), ...parts]);
+    this.draw(key, message.role, [...this.thinking(id), ...parts, this.actions(message.role, id, words)]);
   }
 
   answered({ message, message_id: id, model, usage }) {
@@ -77,7 +79,8 @@ export class Conversation {
     this.whole.add(key);
     const words = textOf(message);
     const parts = [...this.thinking(id), words ? prose(words) : null];
-    this.draw(key, "assistant", [...parts, calls(message), facts(model, usage)]);
+    const done = message.tool_calls?.length ? null : this.actions("assistant", id, words);
+    this.draw(key, "assistant", [...parts, calls(message), facts(model, usage), done]);
     this.live.delete(id);
   }
 

@@ -33,7 +33,7 @@ function linesOf(text) {
 }
 
 /** The longest common lines stay, all others went or came. */
-function compared(a, b) {
+export function compared(a, b) {
   let start = 0;
   while (start < a.length && start < b.length && a[start] === b[start]) start += 1;
   let end = 0;
@@ -69,7 +69,7 @@ function apart(a, b) {
   return [...gone, ...b.filter((text) => !inA.has(text)).map((text) => ({ sign: "+", text }))];
 }
 
-function around(lines) {
+export function around(lines) {
   const near = new Set();
   lines.forEach(({ sign }, number) => {
     for (let at = number - AROUND; sign !== " " && at <= number + AROUND; at += 1) near.add(at);

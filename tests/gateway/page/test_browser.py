@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,53 @@ def test_a_tool_that_is_denied_does_not_run(page: Any, place: Place) -> None:
     page.get_by_role("button", name="Deny").click()
     expect(articles(page, "tool")).to_contain_text("write_file: failed")
     assert not (place.home / "denies" / "b.txt").exists()
+
+
+def test_a_message_is_sent_again_edited_and_branched_from(page: Any, place: Place) -> None:
+    start(page, place.home / "again", "first words")
+    expect(articles(page, "assistant")).to_contain_text("to: first words")
+    page.get_by_role("textbox", name="Message").fill("second words")
+    page.keyboard.press("Enter")
+    expect(articles(page, "assistant")).to_have_count(2)
+    expect(page.get_by_role("button", name="Stop")).to_be_disabled()
+    first = page.url
+    articles(page, "user").last.get_by_role("button", name="Edit and ask again").click()
+    page.get_by_label("Edited message").fill("other words")
+    page.get_by_role("button", name="Ask this instead").click()
+    expect(articles(page, "assistant").last).to_contain_text("to: other words")
+    expect(articles(page, "user")).to_have_text([re.compile("first words"), re.compile("other")])
+    assert page.url != first
+    expect(page.get_by_role("button", name="Stop")).to_be_disabled()
+    articles(page, "user").first.get_by_role("button", name="Retry from here").click()
+    expect(articles(page, "assistant")).to_have_count(1)
+    expect(articles(page, "assistant")).to_contain_text("to: first words")
+    expect(page.get_by_role("button", name="Stop")).to_be_disabled()
+    articles(page, "assistant").get_by_role("button", name="Branch from here").click()
+    expect(page.get_by_text("starts a branch after the chosen answer")).to_be_visible()
+    page.get_by_role("textbox", name="Message").fill("third words")
+    page.keyboard.press("Enter")
+    expect(articles(page, "assistant").last).to_contain_text("to: third words")
+    expect(articles(page, "user")).to_have_count(2)
+    page.goto(first)
+    expect(page.get_by_text("The task has ended")).to_be_visible()
+
+
+def test_back_forward_and_reload_keep_the_place_and_what_is_typed(page: Any, place: Place) -> None:
+    start(page, place.home / "history", "hello history")
+    expect(articles(page, "assistant")).to_contain_text("to: hello history")
+    page.get_by_role("textbox", name="Message").fill("half a thought")
+    page.get_by_role("navigation").get_by_role("link", name="Sessions").click()
+    expect(page.get_by_role("heading", name="Sessions")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("textbox", name="Message")).to_have_value("half a thought")
+    page.reload()
+    expect(page.get_by_role("textbox", name="Message")).to_have_value("half a thought")
+    page.go_forward()
+    expect(page.get_by_role("heading", name="Sessions")).to_be_visible()
+    page.goto("/nothing")
+    expect(page.get_by_text("There is nothing at this address")).to_be_visible()
+    page.get_by_role("link", name="Go to the overview").click()
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
 
 
 def test_text_comes_as_it_is_said_and_what_waits_can_be_taken_back(page: Any, place: Place) -> None:
@@ -210,6 +258,9 @@ def test_answers_are_shown_as_markdown_and_the_newest_is_in_view(page: Any, plac
     page.get_by_label("Message").press("Enter")
     asked = page.get_by_role("group", name="May write_file run?")
     expect(asked.get_by_text("b.txt", exact=True)).to_be_visible()
+    expect(asked.locator("ins")).to_have_text("+ written\n")
+    expect(asked.get_by_text("a new file")).to_be_visible()
+    expect(asked.get_by_text(re.compile(r"Denied in \d+ min"))).to_be_visible()
     expect(asked.get_by_text("It changes files of the workspace.")).to_be_visible()
     expect(articles(page, "user").last).to_be_in_viewport()
     page.get_by_role("button", name="Deny").click()

@@ -15,7 +15,7 @@ import pytest
 import interlingua as il
 from interlingua.gateway.paths.routes import rows
 from interlingua.gateway.settings import Listen, RouteSettings, Tasks
-from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, key, served, settings_in
+from tests.gateway.serving import ANTHROPIC, OPENAI, Served, Upstream, key, served, settings_in
 from tests.gateway.tasks.asking import idle, new, page, say, shown, user
 
 SOMETHING = "01M7KPKX2YZ2ATXPN41CQ1G5NW"
@@ -356,6 +356,53 @@ def test_a_queued_message_that_fits_nowhere_does_not_block_the_queue(tmp_path: P
     run(work)
 
 
+def test_a_branch_begins_before_or_after_a_message_and_the_old_task_ends(tmp_path: Path) -> None:
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            id = (await new(gateway, tmp_path, "one"))["id"]
+            await idle(gateway, id)
+            await say(gateway, id, "two")
+            await idle(gateway, id)
+            texts = await told(gateway, id)
+            assert [words for _, words in texts][::2] == ["one", "two"]
+            (first, _), (answer, _), (second, _) = texts[:3]
+
+            async def branch(task: str, **body: Any) -> tuple[int, Any]:
+                status, made, _ = await gateway.ask("POST", f"/task/{task}/branch", body)
+                return status, made
+
+            for body, status in (
+                ({}, 400),
+                ({"before": first, "after": first}, 400),
+                ({"after": answer}, 400),
+                ({"before": answer}, 400),
+                ({"before": "nothing"}, 404),
+            ):
+                assert (await branch(id, **body))[0] == status, body
+            status, made = await branch(id, before=second, message=user("other"))
+            assert (status, made["task"]["cwd"]) == (201, str(tmp_path))
+            assert made["task"]["name"] == "one"
+            assert (await gateway.ask("GET", f"/task/{id}"))[1]["ended"] is not None
+            assert (await branch(id, before=second))[0] == 409, "it has ended"
+            other = made["id"]
+            await idle(gateway, other)
+            copied = await told(gateway, other)
+            assert [words for _, words in copied][::2] == ["one", "other"]
+            status, made = await branch(other, before=copied[0][0])
+            assert status == 201
+            await idle(gateway, made["id"])
+            assert len(await told(gateway, made["id"])) == 2
+
+    run(work)
+
+
+async def told(gateway: Served, id: str) -> list[tuple[str, str]]:
+    """Ids and texts of the messages in a task's events."""
+    events = [each for each in await page(gateway, id) if each["msg"] == "MessageAdded"]
+    return [(each["message_id"], each["message"]["content"]) for each in events]
+
+
 def test_a_task_is_its_owners_alone(tmp_path: Path) -> None:
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)
@@ -376,7 +423,7 @@ def test_a_task_is_its_owners_alone(tmp_path: Path) -> None:
                 assert theirs[0] == missing[0] == 404, row
                 assert theirs[1] == missing[1], "who guesses an id learns nothing"
                 tried += 1
-            assert tried == 20
+            assert tried == 24
             for path, empty in (
                 ("/tasks", {"tasks": []}),
                 ("/queued_messages", []),

@@ -20,7 +20,7 @@ from interlingua.gateway.shared.bodies import (
     Rules,
     ShownModel,
 )
-from interlingua.gateway.tasks.output import NewAnswer, NewMessage, NewTask
+from interlingua.gateway.tasks.output import NewAnswer, NewBranch, NewMessage, NewTask
 
 _ID = re.compile(r"\{(\w+)(?::path)?\}")
 Json = dict[str, Any]
@@ -402,6 +402,18 @@ DOCS: dict[tuple[str, str], Doc] = {
     ),
     ("POST", "/task/{id}/resume"): Doc(
         "Resume an interrupted run.", _ONE_TASK, 202, errors=(403, 404, 409, 429, 503)
+    ),
+    ("GET", "/task/{id}/confirmations/{call}/file"): Doc(
+        "The file that a waiting call would write, as it is now.",
+        _object("path", {"path": _TEXT, "text": {"type": ["string", "null"]}}),
+        errors=(403, 404),
+    ),
+    ("POST", "/task/{id}/branch"): Doc(
+        "Another task in the same folder, from a message of this one on; this one ends.",
+        _ONE_TASK,
+        201,
+        body=NewBranch,
+        errors=(403, 404, 409, 429, 503),
     ),
     ("GET", "/task/{id}/confirmations"): Doc(
         "Tool calls that wait for confirmation.",

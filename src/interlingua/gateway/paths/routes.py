@@ -145,8 +145,10 @@ ROWS: tuple[Row, ...] = (
     Row("DELETE", "/task/{id}/message/{message}", tasks_api.unqueue, both=True),
     Row("POST", "/task/{id}/cancel", tasks_api.cancel, both=True),
     Row("POST", "/task/{id}/resume", tasks_api.resume, both=True),
+    Row("POST", "/task/{id}/branch", tasks_api.branch, both=True),
     Row("GET", "/task/{id}/confirmations", tasks_api.confirmations, both=True),
     Row("POST", "/task/{id}/confirmations", tasks_api.confirm, both=True),
+    Row("GET", "/task/{id}/confirmations/{call}/file", tasks_api.file_before, both=True),
     Row("GET", "/task/{id}/events", tasks_api.events_of_task, both=True),
 )
 

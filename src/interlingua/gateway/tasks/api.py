@@ -3,6 +3,7 @@ it were not there."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -11,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from interlingua.agents.chat.files import WRITE_FILE
 from interlingua.agents.tasks import events
 from interlingua.agents.tasks.core import new_message_id
+from interlingua.agents.tasks.events import TaskBusyError
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.sessions.api import purge_session
 from interlingua.gateway.shared.bodies import flag, number, text_of
@@ -20,11 +23,17 @@ from interlingua.gateway.shared.callers import JSON, ApiError, answer
 from interlingua.gateway.shared.feed import HEADERS, STREAM, cursor_of, event_stream
 from interlingua.gateway.shared.state import Principal, Refusal
 from interlingua.gateway.tasks import output
-from interlingua.gateway.tasks.output import new_answer, new_message, new_task
+from interlingua.gateway.tasks.output import (
+    NewBranch,
+    new_answer,
+    new_branch,
+    new_message,
+    new_task,
+)
 from interlingua.gateway.tasks.overview import all_tasks
 from interlingua.gateway.tasks.runs import folder_of, owner_of, require_folder
 from interlingua.model.ids import is_ulid
-from interlingua.model.message import Message
+from interlingua.model.message import Message, Role
 from interlingua.store.errors import (
     ConflictError,
     NotFoundError,
@@ -33,6 +42,8 @@ from interlingua.store.errors import (
     StoreError,
 )
 from interlingua.store.task_rows import Decision, QueueLimit, QueueResult, TaskRow
+from interlingua.tools.handlers import WorkspaceError
+from interlingua.tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from interlingua.gateway.service import Service
@@ -42,6 +53,8 @@ logger = logging.getLogger(__name__)
 PAGE, MOST = 100, 1000
 MOST_WAITING, MOST_WAITING_BYTES = 100, 8 * 1024 * 1024
 """Messages in the queue of one task: all of it is shown to each reader when it changes."""
+LONGEST = 80
+"""Characters of a title."""
 IDLE = -1
 """The code of the answer to a cancel where nothing runs: the daemon that this API is that of has
 one for everything."""
@@ -52,7 +65,7 @@ one for everything."""
 
 async def create(service: Service, request: Request, principal: Principal) -> Response:
     body, message = await new_task(request, service.limits)
-    name = None if body.name is None else text_of(body.name, "name")
+    name = _title(message) if body.name is None else text_of(body.name, "name")
     model = None if body.model is None else text_of(body.model, "model")
     cwd = folder_of(body.cwd, principal, service.gateway.settings)
     if body.delegate and not service.gateway.settings.tasks.delegate:
@@ -71,6 +84,12 @@ async def create(service: Service, request: Request, principal: Principal) -> Re
         await _first_message(service, row, principal, message)
     shown = await _detail(service, request, await service.store.task(row.id))
     return answer(shown, 201, {"location": f"/task/{row.id}"})
+
+
+def _title(message: Message | None) -> str | None:
+    """A task is called after the beginning of what was asked."""
+    words = "" if message is None else message.text.strip().partition("\n")[0].strip()
+    return None if not words else words if len(words) <= LONGEST else f"{words[: LONGEST - 1]}…"
 
 
 async def _first_message(
@@ -180,6 +199,47 @@ async def resume(service: Service, request: Request, principal: Principal) -> Re
     return answer(await _detail(service, request, await service.store.task(row.id)), 202)
 
 
+async def branch(service: Service, request: Request, principal: Principal) -> Response:
+    """Another task in the same folder, from a message of this one on: that message sent again, or
+    another one in its place or behind it. This one ends."""
+    row = await _row(service, request, principal)
+    body, message = await new_branch(request, service.limits)
+    _require_open(service)
+    if row.generating:
+        raise TaskBusyError(row.id)
+    if row.ended_at is not None:
+        raise ApiError(409, "task_ended", "the task has ended")
+    last, message = await _branch_point(service, row, body, message)
+    require_folder(row.cwd, principal, service.gateway.settings)
+    made = await service.store.branch_task(row.id, last)
+    service.tasks.ended(await service.store.task(row.id))
+    await _first_message(service, made, principal, message)
+    shown = await _detail(service, request, await service.store.task(made.id))
+    return answer(shown, 201, {"location": f"/task/{made.id}"})
+
+
+async def _branch_point(
+    service: Service, row: TaskRow, body: NewBranch, message: Message | None
+) -> tuple[str | None, Message]:
+    """The last message that is copied, and the one that is sent."""
+    if (body.before is None) == (body.after is None):
+        raise ApiError(400, "invalid_request", "expected either before or after")
+    id = body.before or body.after or ""
+    try:
+        named = await service.store.message(row.id, id)
+    except NotFoundError:
+        raise ApiError(404, "message_not_found", "no such message in this task") from None
+    if message is None:
+        if body.before is None or named.role is not Role.USER:
+            text = "message: required unless a user's message is sent again"
+            raise ApiError(400, "invalid_request", text)
+        message = Message(Role.USER, named.content, named.name)
+    if body.after is not None:
+        return id, message
+    there = [each.id for each in await service.store.messages(row.id)]
+    return (there[there.index(id) - 1] if there[0] != id else None), message
+
+
 # Questions
 
 
@@ -206,6 +266,32 @@ async def confirm(service: Service, request: Request, principal: Principal) -> R
     service.tasks.asking.heard(row.id, body.id)
     service.tasks.changed(row.id)
     return answer(output.confirmation(confirmation))
+
+
+MOST_SHOWN = 256 * 1024
+"""Bytes of a file that are shown beside what would be written."""
+
+
+async def file_before(service: Service, request: Request, principal: Principal) -> Response:
+    """The file that a waiting call would write, as it is now: null if there is none, if it is long,
+    or if it is no text."""
+    row = await _row(service, request, principal)
+    try:
+        asked = await service.store.confirmation(row.id, request.path_params["call"])
+    except NotFoundError:
+        raise ApiError(404, "confirmation_not_found", "no such confirmation") from None
+    path = asked.input.get("path") if isinstance(asked.input, dict) else None
+    if asked.name != WRITE_FILE.name or not isinstance(path, str):
+        raise ApiError(404, "no_file", "this call writes no file")
+    require_folder(row.cwd, principal, service.gateway.settings)
+    return answer({"path": path, "text": await asyncio.to_thread(_text_at, row.cwd, path)})
+
+
+def _text_at(folder: str, path: str) -> str | None:
+    try:
+        return Workspace(folder).read(path, MOST_SHOWN).decode()
+    except (WorkspaceError, OSError, UnicodeDecodeError):
+        return None
 
 
 # Events

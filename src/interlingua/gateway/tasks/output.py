@@ -109,6 +109,15 @@ class NewMessage(msgspec.Struct, forbid_unknown_fields=True):
     web_search: bool | None = None
 
 
+class NewBranch(msgspec.Struct, forbid_unknown_fields=True):
+    """`POST /task/{id}/branch`: `message` in place of the message `before`, or behind the message
+    `after`. Without it, the one `before` is sent again."""
+
+    before: str | None = None
+    after: str | None = None
+    message: dict[str, Any] | None = None
+
+
 class NewAnswer(msgspec.Struct, forbid_unknown_fields=True):
     """`POST /task/{id}/confirmations`: whether the call of this id may run."""
 
@@ -129,6 +138,11 @@ async def new_message(request: Request, limits: Limits) -> Message:
     if place == "$":
         return message_of(body, place)
     return message_of(_converted(body, NewMessage).message, place)
+
+
+async def new_branch(request: Request, limits: Limits) -> tuple[NewBranch, Message | None]:
+    body: NewBranch = _converted(await json_of(request, limits), NewBranch)
+    return body, None if body.message is None else message_of(body.message, "$.message")
 
 
 async def new_answer(request: Request, limits: Limits) -> NewAnswer:

@@ -435,10 +435,13 @@ class TaskRuns:
     async def end(self, row: TaskRow) -> TaskRow:
         """The task lives no longer; its folder is free."""
         await self.stop(row)
-        ended = await self.store.end_task(row.id)
+        return self.ended(await self.store.end_task(row.id))
+
+    def ended(self, row: TaskRow) -> TaskRow:
+        """All who watch learn that it has ended."""
         self.changed(row.id)
-        self.overview.put(ended)
-        return ended
+        self.overview.put(row)
+        return row
 
     # Those that were left
 
