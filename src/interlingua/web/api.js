@@ -104,6 +104,14 @@ export async function follow(path, hear, state, signal) {
   }
 }
 
+/** Send a request whose answer is a stream; `hear(data)` gets each event. Returns the reply's headers. */
+export async function stream(path, body, hear, signal) {
+  const init = { method: "POST", headers: headers({ "content-type": "application/json" }), body: JSON.stringify(body), signal };
+  const reply = await fetch(path, { ...init, cache: "no-store" });
+  if (!reply.ok) throw refused(reply.status, await reply.text());
+  return { headers: reply.headers, done: eachEvent(reply.body, (_name, data) => hear(data)) };
+}
+
 async function eachEvent(body, hear) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
@@ -128,5 +136,5 @@ function oneEvent(frame, hear) {
     else if (line.startsWith("id:")) id = value;
     else if (line.startsWith("data:")) data.push(value);
   }
-  if (data.length) hear(name, JSON.parse(data.join("\n")), id);
+  if (data.length && data[0] !== "[DONE]") hear(name, JSON.parse(data.join("\n")), id);
 }

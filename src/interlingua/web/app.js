@@ -15,6 +15,7 @@ const VIEWS = {
   sessions: async () => (await import("./sessions.js")).sessionsView,
   requests: async () => (await import("./requests.js")).requestsView,
   convert: async () => (await import("./convert.js")).convertView,
+  playground: async () => (await import("./playground.js")).playgroundView,
   missing: async () => missingView,
 };
 const LATE = 150; // milliseconds before a view says that it loads

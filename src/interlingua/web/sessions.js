@@ -2,6 +2,7 @@
 
 import { ask, askText } from "./api.js";
 import { choice } from "./convert.js";
+import { icon } from "./icons.js";
 import { field, fill, h, when } from "./dom.js";
 import { exportPanel } from "./export.js";
 import { address, go as goToAddress } from "./route.js";
@@ -148,6 +149,7 @@ function source(row) {
 async function one(element, id, message, signal) {
   const [row, { formats }] = await Promise.all([ask("GET", `/sessions/${encodeURIComponent(id)}`), ask("GET", "/convert")]);
   const tools = (shown) => [
+    h("a", { class: "button", href: `/playground?session=${encodeURIComponent(id)}` }, icon("flask-conical"), "Try on other models"),
     viewAs(formats, () => shown.text, row.active_model),
     exportPanel(row, (place) => to(id, place)),
   ];

@@ -173,6 +173,13 @@ def _convert_view(page: Any, room: Room) -> None:
     page.locator(".code-mark").first.wait_for()
 
 
+def _playground_view(page: Any, room: Room) -> None:
+    _seen(page, "/playground", "One prompt")
+    page.get_by_label("Prompt", exact=True).fill("How do whales sleep?")
+    page.get_by_role("button", name="Run").click()
+    page.locator(".figures dd").first.wait_for()
+
+
 def _request_view(page: Any, room: Room) -> None:
     _seen(page, "/requests", "Live")
     several = """async () => {
@@ -193,6 +200,7 @@ VIEWS: dict[str, Callable[[Any, Room], None]] = {
     "view-as": _view_as,
     "export": _export_view,
     "convert": _convert_view,
+    "playground": _playground_view,
     "requests": lambda page, room: _seen(page, "/#/requests", "Live"),
     "request": _request_view,
 }

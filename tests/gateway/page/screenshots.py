@@ -26,6 +26,8 @@ SHOTS: dict[str, tuple[str, str, dict[str, int]]] = {
     "view-as": ("view-as", "light", WIDE),
     "export": ("export", "light", WIDE),
     "convert": ("convert", "light", WIDE),
+    "convert-narrow": ("convert", "dark", NARROW),
+    "playground": ("playground", "light", WIDE),
     "requests": ("requests", "light", WIDE),
     "request": ("request", "dark", WIDE),
 }

@@ -1,0 +1,58 @@
+"""The playground, in a real browser: one prompt on several models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.gateway.page.conftest import Place
+from tests.gateway.page.test_browser import articles, start
+
+pytest.importorskip("playwright", reason="playwright is not installed: `make page` installs it")
+from playwright.sync_api import expect
+
+
+def opened(page: Any) -> Any:
+    page.get_by_role("navigation").get_by_role("link", name="Playground").click()
+    expect(page.get_by_role("heading", name="Playground")).to_be_visible()
+    return page.locator(".answers > section")
+
+
+def test_a_prompt_runs_on_several_models_side_by_side(page: Any) -> None:
+    answers = opened(page)
+    page.get_by_label("Prompt", exact=True).fill("compare")
+    page.get_by_role("button", name="Add a model").click()
+    count = answers.count()
+    assert count >= 2
+    assert "models=" in page.url
+    page.get_by_role("button", name="Run").click()
+    for number in range(count):
+        answer = answers.nth(number)
+        expect(answer.locator(".answer")).to_contain_text("compare")
+        expect(answer.locator("dl")).to_contain_text("In all")
+        expect(answer.locator("dl")).to_contain_text("out")
+    page.reload()
+    expect(page.get_by_label("Prompt", exact=True)).to_have_value("compare")
+    expect(answers).to_have_count(count)
+    answers.first.get_by_role("button", name="Remove this model").click()
+    expect(answers).to_have_count(count - 1)
+
+
+def test_a_failure_is_shown_beside_the_others(page: Any) -> None:
+    answers = opened(page)
+    page.get_by_label("Prompt", exact=True).fill("fail")
+    page.get_by_role("button", name="Run").click()
+    expect(answers.first.get_by_role("alert")).not_to_be_empty()
+
+
+def test_the_last_turn_of_a_session_is_tried_on_other_models(page: Any, place: Place) -> None:
+    start(page, place.home / "tried", "read a.txt")
+    expect(articles(page, "assistant").last).to_contain_text("Answer")
+    page.get_by_role("navigation").get_by_role("link", name="Sessions").click()
+    page.get_by_label("Search").fill("tried")
+    page.get_by_role("list", name="Sessions").get_by_role("link").click()
+    page.get_by_role("link", name="Try on other models").click()
+    expect(page.get_by_text("The prompt follows 1 message of")).to_be_visible()
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator(".answers > section").first.locator("dl")).to_contain_text("Tokens")
