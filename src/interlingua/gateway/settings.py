@@ -89,6 +89,8 @@ class RouteSettings:
     """What happens where a conversation is longer than the model takes: `compact`, or the larger
     model that is asked; None: the client gets the error."""
 
+    on_break: Literal["error", "continue"] = "error"
+    """What happens where a stream breaks off after its first byte."""
     models: tuple[PoolMember, ...] = ()
     """The pool that requests are spread over; fallbacks follow when it is exhausted."""
     strategy: Strategy = "weighted"

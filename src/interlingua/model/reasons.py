@@ -564,6 +564,7 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
         "warning",
         "dropped where longer than {longest} characters: {model} accepts no longer ones",
     ),
+    "stream_continued": ("warning", "broke off on its way and was continued by {by}"),
     "stream_cut": ("warning", "dropped: the stream broke off before it was complete"),
     "stream_incomplete": ("error", "dropped: the stream ends before its answer does"),
     "stream_one_answer": ("warning", "dropped: a stream carries one answer"),

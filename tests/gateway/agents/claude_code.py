@@ -36,7 +36,8 @@ async def automatic(command: str, home: Path, *, compactions: int, refused: bool
     home.mkdir(parents=True)
     window = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"}  # the least that it takes
     title = f"claude code, {'after an error' if refused else 'automatic'}"
-    with Planting(rounds=2 * compactions, limit=95_000, refuses=refused) as model:
+    # It gives up if it has to compact again within three turns.
+    with Planting(5 * compactions, every=5, limit=95_000, refuses=refused) as model:
         model.configure(home)
         async with served(home) as here:
             arguments = ["-p", "Plant the facts.", "--allowedTools", "Bash"]

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from interlingua.dialects.front import Front
-from interlingua.gateway.relay.stream import error_frames
+from interlingua.gateway.relay.outgoing import error_frames
 from interlingua.gateway.shared.fronts import ANTHROPIC, CHAT, RESPONSES, error_body
 from interlingua.model.exchange import ErrorKind, ProviderError
 

@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from interlingua.adapt.history.compacted import summarized
+from interlingua.client.answer import add_usage
 from interlingua.client.targets import COMPACTING, Target
 from interlingua.dialects.front import Front
 from interlingua.gateway.compaction import answers
@@ -37,7 +38,7 @@ from interlingua.gateway.compaction.native import relay_compaction
 from interlingua.gateway.compaction.seal import Sealed, SealError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.inbound import JSON, HttpAnswer, Inbound, parse_inbound, reserve
-from interlingua.gateway.relay.stream import error_frames
+from interlingua.gateway.relay.outgoing import error_frames
 from interlingua.gateway.relay.whole import relay
 from interlingua.gateway.shared.fronts import (
     ANTHROPIC,
@@ -52,7 +53,7 @@ from interlingua.gateway.shared.state import Decision, Exchange, Refusal
 from interlingua.model.blocks import SUMMARY
 from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.model.losses import Report
-from interlingua.model.metadata import Usage, add_breakdowns
+from interlingua.model.metadata import Usage
 from interlingua.model.reasons import because
 from interlingua.profiles.estimate.estimator import estimate_input_tokens
 from interlingua.sessions.compact import prompt
@@ -531,7 +532,7 @@ class _Work:
             raise SummaryError(answer, is_overflow)
         response = codec_of(self._form.front.dialect).read_response(answer.body)
         text, usage = response.message.text.strip(), response.message.metadata.usage or Usage()
-        self._usage = _added(self._usage, usage)
+        self._usage = add_usage(self._usage, usage) or usage
         if not text:
             message = "the model wrote no summary; the conversation is unchanged, try again"
             raise Refusal(502, ErrorKind.SERVER_ERROR, message, "compaction_unavailable")
@@ -571,17 +572,6 @@ def _parts(entries: Sequence[Wire], most: int) -> list[list[Wire]]:
         parts[-1].append(entry)
         size += length
     return parts
-
-
-def _added(one: Usage, other: Usage) -> Usage:
-    return Usage(
-        input_tokens=(one.input_tokens or 0) + (other.input_tokens or 0),
-        output_tokens=(one.output_tokens or 0) + (other.output_tokens or 0),
-        cached_input_tokens=(one.cached_input_tokens or 0) + (other.cached_input_tokens or 0),
-        cache_creation_input_tokens=(one.cache_creation_input_tokens or 0)
-        + (other.cache_creation_input_tokens or 0),
-        **add_breakdowns((one, other)),
-    )
 
 
 def _size(entries: Sequence[Wire]) -> int:

@@ -29,8 +29,9 @@ from interlingua.gateway.relay.inbound import (
     reserved_as,
     with_history,
 )
-from interlingua.gateway.relay.replaced import replacing, restore
-from interlingua.gateway.relay.stream import Line, Stream, error_frames, more, open_stream
+from interlingua.gateway.relay.outgoing import error_frames
+from interlingua.gateway.relay.replaced import replacing, restore, tokens_of
+from interlingua.gateway.relay.stream import Line, Stream, more, open_stream
 from interlingua.gateway.relay.whole import error_answer, relay
 from interlingua.gateway.relay.wrapped import WrappedSend, opened
 from interlingua.gateway.settings import COMPACT
@@ -49,7 +50,6 @@ from interlingua.gateway.shared.fronts import (
 from interlingua.gateway.shared.refusals import UNAVAILABLE, coded, unavailable
 from interlingua.gateway.shared.state import ANONYMOUS, Arrival, Exchange, Principal, Refusal
 from interlingua.model.exchange import ErrorKind, ProviderError
-from interlingua.model.metadata import Usage
 
 logger = logging.getLogger(__name__)
 _OTHERS = frozenset({"count_tokens", "embed"})
@@ -137,7 +137,8 @@ class App:
             outcome.fail(499, ErrorKind.CANCELLED)
             raise
         except ClientLeft:
-            outcome.fail(499, ErrorKind.CANCELLED)
+            if not outcome.is_sent:  # some do not wait for the end of the connection
+                outcome.fail(499, ErrorKind.CANCELLED)
         except UNAVAILABLE as error:
             await self._refuse_model(exchange, found.front, error, client.send)
         except Exception as error:
@@ -415,9 +416,11 @@ class App:
         try:
             while out is not None:
                 if out:
-                    if stream.outgoing.is_last or stream.outgoing.over:
+                    is_end = stream.outgoing.is_last or stream.outgoing.over
+                    if is_end:
                         await self._settle(exchange, stream)
                     await line.say(out)
+                    exchange.outcome.is_sent = is_end
                 if stream.outgoing.over:
                     break
                 out = await more(self.gateway, exchange, stream)
@@ -433,11 +436,6 @@ class App:
         if exchange.outcome.reservation is not None:
             stream.outgoing.note()
             await self.gateway.caps.settle(exchange)
-
-
-def tokens_of(usage: Usage | None) -> int:
-    """All tokens of a request, as far as they are known."""
-    return 0 if usage is None else (usage.prompt_tokens or 0) + (usage.output_tokens or 0)
 
 
 def _unwanted(opening: asyncio.Future[Stream]) -> None:

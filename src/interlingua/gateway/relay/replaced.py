@@ -10,6 +10,7 @@ from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.inbound import Inbound, reserve
 from interlingua.gateway.shared.state import Exchange, Outcome
 from interlingua.model.exchange import ErrorKind
+from interlingua.model.metadata import Usage
 
 ACTION = "replaced"
 """Such an attempt is a request of its own in the log."""
@@ -50,3 +51,8 @@ def _start(outcome: Outcome, values: Outcome) -> None:
     """What is measured of one attempt, in place: streams hold on to the outcome."""
     for name in ("error", "usage", "cost", "stop_reason", "upstream_id", "heard", "reservation"):
         setattr(outcome, name, getattr(values, name))
+
+
+def tokens_of(usage: Usage | None) -> int:
+    """All tokens of a request, as far as they are known."""
+    return 0 if usage is None else (usage.prompt_tokens or 0) + (usage.output_tokens or 0)

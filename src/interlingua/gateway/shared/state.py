@@ -153,6 +153,8 @@ class Outcome(msgspec.Struct):
     """Bytes of what was answered, where it may have to be paid for by its length."""
     is_last: bool = False
     """Whether the next bytes are the last of a stream."""
+    is_sent: bool = False
+    """Whether the client was sent all of a stream."""
     replayed: bool = False
     """Whether it was given an answer that another request has got."""
     reservation: Any = None

@@ -1,0 +1,357 @@
+"""`python -m tests.gateway.faults.continued`: streams that break off at every byte of them, through
+the gateway, on routes that go on (`on_break = "continue"`); `--recorded` for recorded traffic.
+
+The next attempt is a scripted model that goes on as it is asked to (`same`), another one of the
+route after the first has failed (`other`), one that breaks off once more (`twice`), or one that
+writes something else (`lies`) or begins anew (`restarts`).
+
+The laws: a client that hears that its answer is whole has exactly the text, the thinking and the
+calls of the answer that never broke off; any other has an error, and no more than a beginning of
+that text. Of a model that takes the beginning of its answer, everything is believed but that it
+begins anew."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
+import interlingua as il
+from interlingua.client.retry import Budget, RetryPolicy
+from interlingua.client.targets import Targets
+from interlingua.client.transport import HttpRequest, Limits, TransportError
+from interlingua.dialects.framing import decoder, encoder
+from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.idempotency.replies import is_whole_stream
+from interlingua.gateway.relay.app import App
+from interlingua.gateway.relay.continued import instruction
+from interlingua.gateway.settings import RouteSettings, Settings
+from interlingua.model.events import MessageComplete, Stop, TextDelta
+from tests.gateway.faults.cuts import BACKS, FRONTS, Cut, Noted, body_of, has_error
+from tests.gateway.loops import post
+from tests.laws import cuts as laws
+
+HOWS = ("same", "other", "twice", "lies", "restarts")
+PREFILL = "anthropic:claude-sonnet-4-5"
+"""It takes the beginning of its answer."""
+OTHERS = {"anthropic": "openai:gpt-5-mini"}
+"""Which model goes on for a dialect; for the rest it is Anthropic's."""
+HEAD, _, END = instruction().partition("{}")
+TEXT = "It rains in Vienna, and it rains in Graz; 世界 🙂 takes an umbrella.\n\n- one\n- two "
+ANSWER = (
+    il.ThinkingBlock("Let me see. Two cities."),
+    il.TextBlock(TEXT),
+    il.ToolUseBlock("call_1", "weather", {"city": "Vienna", "days": [1, 2]}),
+    il.ToolUseBlock("call_2", "weather", {"city": "Graz"}),
+)
+
+
+class Case(NamedTuple):
+    front: str
+    back: str
+    at: int
+    how: str
+    ending: str
+
+
+class Heard(NamedTuple):
+    """What a client has of an answer."""
+
+    text: str
+    thinking: str
+    calls: list[tuple[str, Any]]
+    stop: Any
+
+
+def written(dialect: str, response: il.Response) -> bytes:
+    writer, encode = il.dialect(dialect).stream_writer(), encoder(dialect)
+    frames = []
+    for event in il.unfold(response):
+        pieces = [event]
+        if isinstance(event, TextDelta):
+            pieces = [
+                event.replace(text=event.text[n : n + 9]) for n in range(0, len(event.text), 9)
+            ]
+        frames += [frame for piece in pieces for frame in writer.feed(piece)]
+    return b"".join([encode(frame) for frame in (*frames, *writer.close())])
+
+
+def response_of(*blocks: il.Block) -> il.Response:
+    reason = il.StopReason.END_TURN
+    if any(isinstance(block, il.ToolUseBlock) for block in blocks):
+        reason = il.StopReason.TOOL_USE
+    metadata = il.MessageMetadata(
+        response_id="r1", response_model="m", usage=il.Usage(21, 13), stop_reason=reason
+    )
+    return il.Response(il.Message.assistant(blocks, metadata))
+
+
+def rest_of(request: il.Request, whole: il.Response) -> il.Response:
+    """What a good model answers: the whole, or the rest of it."""
+    last, messages = request.messages[-1], request.messages
+    anchor = ""
+    if last.role is il.Role.USER and last.text.startswith(HEAD[:40]):
+        anchor = last.text[len(HEAD) : -len(END)]
+        messages = messages[:-1]
+    elif last.role is not il.Role.ASSISTANT:
+        return whole
+    sent = "".join([b.text for b in messages[-1].content if isinstance(b, il.TextBlock)])
+    blocks: list[il.Block] = [il.ThinkingBlock("Where was I?")] if anchor else []
+    for block in whole.message.content:
+        if isinstance(block, il.TextBlock):
+            part, sent_now = block.text, min(len(sent), len(block.text))
+            if part[:sent_now] != sent[:sent_now]:
+                raise ValueError(f"the model sees {sent[:300]!r}, the answer has {part[:300]!r}")
+            sent, part = sent[sent_now:], part[sent_now:]
+            if not sent and (part or anchor):
+                blocks.append(block.replace(text=anchor + part, raw=None))
+                anchor = ""
+        elif not sent and not isinstance(block, il.ThinkingBlock):
+            blocks.append(block)
+    message = whole.message.replace(content=tuple(blocks))
+    return il.Response(message)
+
+
+class Provider:
+    """Breaks off where it is told, and goes on as it is told."""
+
+    def __init__(self) -> None:
+        self.first = Cut(b"", "break")
+        self.whole = response_of()
+        self.how = "same"
+        self.asked = 0
+        self.prefilled = False
+
+    async def send(self, request: HttpRequest, limits: Limits) -> Any:
+        self.asked += 1
+        if self.asked == 1:
+            return self.first
+        name = _dialect_at(request.url)
+        read = il.dialect(name).read_request(request.body)
+        self.prefilled |= read.messages[-1].role is il.Role.ASSISTANT
+        answer = rest_of(read, self.whole)
+        if self.how == "restarts":
+            answer = self.whole
+        if self.how == "lies":
+            lie = il.TextBlock("Something else altogether, which is not what was asked for.")
+            return Cut(written(name, response_of(lie)), "end")
+        if self.how == "other" and self.asked == 2:
+            raise TransportError("connect", "connection refused", sent=False)
+        data = written(name, answer)
+        if self.how == "twice" and self.asked == 2:
+            return Cut(data[: len(data) // 2], "break")
+        return Cut(data, "end")
+
+
+def _dialect_at(url: str) -> str:
+    paths = {"/chat/completions": "openai-chat", "/responses": "openai-responses"}
+    paths |= {"/messages": "anthropic", "GenerateContent": "gemini", "/api/chat": "ollama"}
+    return next(name for path, name in paths.items() if path in url)
+
+
+class Sweep:
+    """One gateway, and its provider."""
+
+    def __init__(self) -> None:
+        self.provider, self.noted = Provider(), Noted()
+        self.expected: dict[tuple[str, str], Heard] = {}
+        """The answers that never broke off."""
+        keys = dict.fromkeys(("openai", "anthropic", "gemini", "ollama"), "k")
+        routes = {
+            f"back-{name}": RouteSettings(
+                PREFILL if name == "anthropic" else model,
+                (OTHERS.get(name, PREFILL),),
+                dialect=name,
+                on_break="continue",
+            )
+            for name, model in BACKS.items()
+        }
+        self.app = App(
+            Gateway(
+                Settings(routes=routes, retry=RetryPolicy(0), raises=True),
+                targets=Targets(
+                    keys=keys, base_urls=dict.fromkeys(keys, "http://127.0.0.1:9"), environ={}
+                ),
+                transport=self.provider,
+                trace=self.noted,
+                budget=Budget(share=1e9),
+            )
+        )
+
+    async def answer(self, front: str, back: str) -> tuple[int, bytes]:
+        self.provider.asked, self.provider.prefilled = 0, False
+        path = FRONTS[front].replace("back-gemini", f"back-{back}")
+        return await post(self.app, path, body_of(front, back))
+
+    async def wrong(self, case: Case, data: bytes, whole: il.Response) -> tuple[str, str | None]:
+        """What came of a case, and what is wrong with it."""
+        provider = self.provider
+        provider.whole, key = whole, (case.front, case.back)
+        if key not in self.expected:
+            provider.first, provider.how = Cut(data, "end"), "same"
+            _, told = await self.answer(case.front, case.back)
+            self.expected[key] = heard(case.front, told)
+        expected = self.expected[key]
+        provider.first, provider.how = Cut(data[: case.at], case.ending), case.how
+        try:
+            status, told = await self.answer(case.front, case.back)
+        except ValueError as error:
+            return "", str(error)
+        exchange = self.noted.last
+        assert exchange is not None
+        if status != 200:
+            return "refused", None
+        is_whole, got = is_whole_stream(case.front, told), heard(case.front, told)
+        if is_whole != (exchange.outcome.error is None):
+            return "", f"whole: {is_whole}, noted: {exchange.outcome.error}"
+        if is_whole:
+            if got != expected and not is_excused(case, provider, got.text, expected.text):
+                return "", f"{got} is not {expected}"
+            return "whole" if provider.asked == 1 else "continued", None
+        if not has_error(case.front, told):
+            return "", "the client is told of no error"
+        if not expected.text.startswith(got.text):
+            return "", f"{got.text!r} is no beginning of {expected.text!r}"
+        has_stop = stopped(case.back, data[: case.at])
+        if (
+            case.how not in ("lies", "restarts")
+            and whole.message.content == ANSWER
+            and not has_stop
+        ):
+            return "", f"it was given up after {provider.asked} attempts: {told[-300:]!r}"
+        return "given up", None
+
+
+def is_excused(case: Case, provider: Provider, got: str, expected: str) -> bool:
+    """Whether the answer differs for a reason: the model lied, and nothing was there to find it
+    out; or what it has besides text exists at the first provider only."""
+    if case.how == "lies":
+        before, lie, _ = got.partition("Something else")
+        return bool(lie) and (not before or provider.prefilled) and expected.startswith(before)
+    if case.how == "restarts" and provider.prefilled and got.endswith(expected):
+        return len(got) - len(expected) < 4
+    content = provider.whole.message.content
+    plain = [
+        isinstance(block, il.TextBlock | il.ThinkingBlock | il.RedactedThinkingBlock)
+        or (isinstance(block, il.ToolUseBlock) and block.executor == "client")
+        for block in content
+    ]
+    return provider.asked > 1 and not (all(plain) and content)
+
+
+def heard(front: str, told: bytes) -> Heard:
+    frames, reader = decoder(front), il.dialect(front).stream_reader()
+    events = [e for f in (*frames.feed(told), *frames.close()) for e in reader.feed(f)]
+    message = il.fold([*events, *reader.close()]).message
+    thinking = [b.text for b in message.content if isinstance(b, il.ThinkingBlock)]
+    calls = [(b.name, b.input) for b in message.content if isinstance(b, il.ToolUseBlock)]
+    stop = message.metadata.stop_reason
+    if stop is il.StopReason.STOP_SEQUENCE:
+        stop = il.StopReason.END_TURN  # others have one word for both
+    return Heard(message.text, "".join(thinking), calls, stop)
+
+
+def stopped(back: str, data: bytes) -> bool:
+    """Whether the provider has said why it stopped."""
+    frames, reader = decoder(back), il.dialect(back).stream_reader()
+    try:
+        read = [*frames.feed(data), *frames.close()]
+        return any(isinstance(event, Stop) for frame in read for event in reader.feed(frame))
+    except il.ReadError:
+        return False
+
+
+def cases(back: str, size: int, every: int = 1) -> Iterator[Case]:
+    for at in range(0, size + 1, every):
+        for number, front in enumerate(FRONTS):
+            how = HOWS[(at // every + number) % len(HOWS)]
+            yield Case(front, back, at, how, ("end", "break")[(at // every + number // 2) % 2])
+
+
+async def generated(count: int, seed: int) -> tuple[Counter[str], list[str]]:
+    """So many cuts of streams that our writers make; all of them where that is fewer."""
+    here, whole = Sweep(), response_of(*ANSWER)
+    streams = {name: written(name, whole) for name in BACKS}
+    chosen = [case for name, data in streams.items() for case in cases(name, len(data))]
+    if count < len(chosen):
+        chosen = random.Random(seed).sample(chosen, count)
+    counts: Counter[str] = Counter()
+    wrong: list[str] = []
+    for case in chosen:
+        result, problem = await here.wrong(case, streams[case.back], whole)
+        counts[result] += 1
+        if problem is not None:
+            wrong.append(f"{case}: {problem}")
+    return counts, wrong
+
+
+def streams() -> Iterator[tuple[str, str, list[bytes], il.Response]]:
+    """Recorded streams of one answer, in frames."""
+    for name, record, frames in laws.recorded(list(BACKS)):
+        reader = il.dialect(name).stream_reader()
+        try:
+            events = [event for frame in frames for event in reader.feed(frame)]
+            events += reader.close()
+        except il.ReadError:
+            continue
+        if sum(isinstance(event, MessageComplete) for event in events) == 1:
+            yield name, record, [encoder(name)(frame) for frame in frames], il.fold(events)
+
+
+def places(pieces: list[bytes], every: int | None) -> Iterator[int]:
+    """Every so many bytes; or in each frame its edges and its middle, between which a cut makes no
+    difference: what there is of a frame is not used."""
+    if every is not None:
+        yield from range(0, sum(map(len, pieces)), every)
+        return
+    at = 0
+    for piece in pieces:
+        yield from sorted({at, at + 1, at + len(piece) // 2, at + len(piece) - 1})
+        at += len(piece)
+
+
+async def recorded(every: int | None, share: int, seed: int) -> tuple[Counter[str], list[str]]:
+    """One in so many of the recorded streams, cut."""
+    here = Sweep()
+    counts: Counter[str] = Counter()
+    wrong: list[str] = []
+    chance = random.Random(seed)
+    for name, record, pieces, whole in islice(streams(), 0, None, share):
+        data = b"".join(pieces)
+        counts["streams"] += 1
+        here.expected.clear()
+        for at in places(pieces, every):
+            front = chance.choice(list(FRONTS))
+            case = Case(front, name, at, chance.choice(HOWS), chance.choice(("end", "break")))
+            result, problem = await here.wrong(case, data, whole)
+            counts[result] += 1
+            if problem is not None and not (name == "gemini" and stopped(name, data[:at])):
+                wrong.append(f"{record} {case}: {problem}")
+    return counts, wrong
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--count", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--recorded", action="store_true")
+    parser.add_argument("--every", type=int, help="bytes between the cuts of recorded ones")
+    parser.add_argument("--share", type=int, default=1, help="only one in so many recorded ones")
+    options = parser.parse_args()
+    work = generated(options.count, options.seed)
+    if options.recorded:
+        work.close()
+        work = recorded(options.every, options.share, options.seed)
+    counts, wrong = asyncio.run(work)
+    print(f"{dict(counts)}, {len(wrong)} wrong")
+    for line in wrong[:20]:
+        print(line[:1500])
+    raise SystemExit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main()
