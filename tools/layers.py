@@ -39,8 +39,8 @@ LAYERS: dict[str, str] = {
     " views coerce local client sessions",
     "transcripts": "errors config plugins model telemetry streams store dialects costs adapt",
     "bulk": "errors model streams store profiles providers adapt transcripts",
-    "gateway": "errors config model telemetry events store dialects profiles costs providers tools"
-    " routing views adapt local client sessions agents transcripts",
+    "gateway": "errors config model streams telemetry events store dialects profiles costs"
+    " providers tools routing views adapt local client sessions agents transcripts",
     "cli": "errors config model streams events store dialects profiles costs providers tools"
     " routing adapt client sessions agents transcripts bulk gateway",
 }

@@ -15,6 +15,7 @@ from interlingua.gateway.relay.sending import Upward
 from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Principal, Recall
 
 HOME = Path(interlingua.gateway.__file__).parent
+_RELAY = ("app", "continued", "counting", "embedding", "inbound", "replaced", "sending")
 
 
 def test_nobody_can_write_to_what_came_in_or_to_what_was_decided() -> None:
@@ -48,7 +49,7 @@ def test_an_exchange_is_given_another_arrival_or_decision_in_few_places() -> Non
             names = {each.attr for each in targets if isinstance(each, ast.Attribute)}
             if names & {"arrival", "decision"}:
                 places.add(path.relative_to(HOME).as_posix())
-    relay = {f"relay/{name}.py" for name in ("app", "counting", "inbound", "replaced", "sending")}
+    relay = {f"relay/{name}.py" for name in _RELAY}
     own = {"compaction/compactor.py", "compaction/native.py", "sessions/metered_client.py"}
     trace = {"telemetry/places.py", "telemetry/trace.py"}
     assert places == relay | own | trace | {"responses/websocket.py"}

@@ -137,8 +137,7 @@ class App:
             outcome.fail(499, ErrorKind.CANCELLED)
             raise
         except ClientLeft:
-            if not outcome.is_sent:  # some do not wait for the end of the connection
-                outcome.fail(499, ErrorKind.CANCELLED)
+            outcome.left()
         except UNAVAILABLE as error:
             await self._refuse_model(exchange, found.front, error, client.send)
         except Exception as error:

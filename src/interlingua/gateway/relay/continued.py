@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -127,10 +127,19 @@ class ContinuedStream(TranslatedStream):
 
     _converter: JoinedConverter
 
-    def __init__(self, exchange: Exchange, inbound: Inbound, *arguments: Any) -> None:
-        super().__init__(exchange.arrival, exchange.outcome, *arguments)
+    def __init__(
+        self,
+        exchange: Exchange,
+        inbound: Inbound,
+        opened: OpenReply,
+        front: Front,
+        tells_usage: bool,
+    ) -> None:
+        arrival, outcome, prepared = exchange.arrival, exchange.outcome, opened.prepared
+        body, secrets = inbound.body, opened.secrets
+        super().__init__(arrival, outcome, prepared, front, tells_usage, body, secrets)
         self._inbound = inbound
-        self.opened: OpenReply | None = None
+        self.opened = opened
         self._left: list[str] | None = None
         """The labels of the targets that may still be asked to go on."""
         self._asked: set[str] = set()
@@ -169,12 +178,10 @@ class ContinuedStream(TranslatedStream):
 
     def end(self) -> None:
         super().end()
-        if self.opened is not None:
-            self.opened.reply.close()
+        self.opened.reply.close()
 
     async def more(self, gateway: Gateway, exchange: Exchange) -> bytes | None:
         """The next bytes for the client, perhaps none yet; None at the end."""
-        assert self.opened is not None
         if self.broke is not None:
             return await self._after_break(gateway, exchange, self.broke)
         chunk = b""
@@ -188,7 +195,6 @@ class ContinuedStream(TranslatedStream):
     async def _after_break(
         self, gateway: Gateway, exchange: Exchange, error: ProviderError
     ) -> bytes | None:
-        assert self.opened is not None
         self.opened.reply.close()
         tries = exchange.outcome.tries
         if tries and tries[-1].kind is None:

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from interlingua.client.attempt import OpenReply
 from interlingua.client.fetching import MediaCache
 from interlingua.client.retry import Clock
-from interlingua.client.targets import Prepared
 from interlingua.client.transport import TransportError
 from interlingua.errors import ReadError
 from interlingua.gateway.gateway import Gateway
@@ -106,9 +105,7 @@ async def open_stream(
         prepared, recall = await prepare(gateway, exchange, inbound, target, fetched)
         opened = await send(gateway, exchange, inbound, prepared, clock, True, raw)
         exchange.outcome.upstream_id = opened.request_id
-        outgoing = outgoing_of(exchange, inbound, prepared, opened.secrets)
-        if isinstance(outgoing, ContinuedStream):
-            outgoing.opened = opened
+        outgoing = outgoing_of(exchange, inbound, opened)
         try:
             first = await _first(opened, outgoing, may_be_cut(inbound, prepared.target))
             if first is None:
@@ -156,12 +153,13 @@ async def _first(
 
 
 def outgoing_of(
-    exchange: Exchange, inbound: Inbound, prepared: Prepared, secrets: tuple[str, ...] = ()
+    exchange: Exchange, inbound: Inbound, opened: OpenReply
 ) -> TranslatedStream | PassthroughStream:
+    prepared, secrets = opened.prepared, opened.secrets
     front, target, adapter = inbound.front, prepared.target, prepared.answer_adapter
     if inbound.route.settings.on_break == CONTINUE:
         usage = not asks_usage(inbound)
-        return ContinuedStream(exchange, inbound, prepared, front, usage, inbound.body, secrets)
+        return ContinuedStream(exchange, inbound, opened, front, usage)
     plain = not (inbound.ours or is_wrapped(target))
     if target.dialect.name == front.dialect and plain and adapter is None:
         client_model, rename = inbound.envelope.model, None
@@ -216,7 +214,7 @@ async def remember(gateway: Gateway, arrival: Arrival, stream: Stream) -> None:
     if outgoing.complete is None:
         return
     complete, outgoing.complete = outgoing.complete, None
-    if isinstance(outgoing, ContinuedStream) and outgoing.opened is not None:
+    if isinstance(outgoing, ContinuedStream):
         target = outgoing.opened.prepared.target
         if not outgoing.seams:
             note_owner(gateway, arrival, target, complete, stream.pool)

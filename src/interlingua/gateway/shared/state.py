@@ -173,6 +173,11 @@ class Outcome(msgspec.Struct):
     def fail(self, status: int, error: ErrorKind, code: str | None = None) -> None:
         self.status, self.error, self.code = status, error, code
 
+    def left(self) -> None:
+        """The client has gone; one that has all of a stream need not wait for its end."""
+        if not self.is_sent:
+            self.fail(499, ErrorKind.CANCELLED)
+
 
 class Exchange(msgspec.Struct):
     """One request, from its arrival to the last byte of its answer. Arrival and decision are
