@@ -14,7 +14,7 @@ from interlingua.dialects.wrapping import (
     Wrapping,
     WrappingError,
 )
-from interlingua.gateway.relay.stream import error_frames
+from interlingua.gateway.relay.outgoing import error_frames
 from interlingua.gateway.shared.fronts import Match, Send, match
 from interlingua.gateway.shared.state import Refusal
 from interlingua.model.exchange import ErrorKind, ProviderError
