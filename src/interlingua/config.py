@@ -89,6 +89,11 @@ def prices_path() -> Path:
     return next((path for path in written if path.exists()), written[0])
 
 
+def refreshed_prices_path() -> Path:
+    """The table that `interlingua prices refresh` wrote."""
+    return config_folder() / "prices.refreshed.json"
+
+
 def profiles_path() -> Path:
     """The user's own rules for what models take, laid over those of the package."""
     return config_folder() / PROFILES

@@ -147,5 +147,6 @@ def test_reasoning_is_not_counted_twice() -> None:
 def test_cost_has_a_category_for_each_kind_of_token() -> None:
     cost = CostBreakdown(Decimal("0.1"), Decimal("0.02"), Decimal("0.003"), Decimal("0.0004"))
     assert cost.total == Decimal("0.1234")
-    assert fields(CostBreakdown) == ["input", "cached_input", "cache_creation", "output"]
+    kinds = ["input", "cached_input", "cache_creation", "output", "tools"]
+    assert fields(CostBreakdown) == kinds
     assert loads(dumps(cost), CostBreakdown, strict=True) == cost

@@ -63,6 +63,21 @@ def test_everything_about_a_request_comes_back(store: Store) -> None:
         store.request("req_nothing")
 
 
+def test_what_was_paid_for_beside_tokens_comes_back(store: Store) -> None:
+    usage = Usage(
+        10,
+        2,
+        service_tier="batch",
+        tool_uses={"web_search": 3},
+        cache_writes={"1h": 7},
+        input_modalities={"audio": 4},
+        raw={"provider": {"cost": "0.25"}},
+    )
+    store.append_requests([row(usage=usage)])
+    (found,) = store.all_requests(RequestFilter())
+    assert found.usage == usage
+
+
 def test_a_list_is_read_page_by_page_the_newest_first(store: Store) -> None:
     rows = [row(minutes) for minutes in (3, 1, 2, 2, 0)]
     store.append_requests(rows)

@@ -35,7 +35,7 @@ from interlingua.cli.terminal import (
     say,
     show_table,
 )
-from interlingua.costs.cost import total
+from interlingua.costs.cost import differs, reported_cost, total
 from interlingua.costs.history import Key, Repriced, SpendGroup, cost_by, reprice
 from interlingua.costs.table import own_table
 from interlingua.model.human import places_of
@@ -125,14 +125,15 @@ def _show_spent(
 ) -> None:
     unknown: Counter[str | None] = Counter()
     names: dict[str | None, str] = {}
+    bills = Bills()
     if selection is not None:
         made = agent_answers(selection, address, since, until)
-        groups = cost_by(_noting(made, unknown), key)
+        groups = cost_by(_noting(made, unknown, bills), key)
     else:
         with opened(address) as store:
             passed = answers(store, RequestFilter(since=since, until=until))
             spent = chain(usages(store, since, until, copies=False), passed)
-            groups = cost_by(_noting(spent, unknown), key)
+            groups = cost_by(_noting(spent, unknown, bills), key)
             names = _names(store, key) if key in _OWNERS else {}
     if key != "day":
         groups = dict(sorted(groups.items(), key=lambda item: -item[1].cost_usd))
@@ -142,12 +143,14 @@ def _show_spent(
         if key in _OWNERS:
             rows = [{**row, "name": names.get(row[key])} for row in rows]
         lacking = [{"model": model, "messages": count} for model, count in unknown.most_common()]
-        put_json({"by": key, "rows": rows, "total": _spend_dict(whole), "unknown": lacking})
+        totals = {"total": _spend_dict(whole), "unknown": lacking, "reported": bills.rows()}
+        put_json({"by": key, "rows": rows, **totals})
     elif not groups:
         click.echo("Nothing was spent.", err=True)
     else:
         titles = {group: _title(group, names) for group in groups}
         _show(key, titles, groups, whole, unknown)
+        bills.show()
 
 
 _OWNERS = ("key", "user", "team")
@@ -165,10 +168,41 @@ def _title(group: str | None, names: dict[str | None, str]) -> str:
     return f"{names[group]} ({group})" if group in names else group
 
 
-def _noting(messages: Iterable[Message], unknown: Counter[str | None]) -> Iterator[Message]:
+class Bills:
+    """What providers say that answers cost, beside what the price table says, by model."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, tuple[Decimal, Decimal]] = {}
+
+    def add(self, model: str, usage: Usage) -> None:
+        theirs = reported_cost(usage)
+        if theirs is not None and usage.cost_usd is not None:
+            ours, before = self._sums.get(model, (Decimal(0), Decimal(0)))
+            self._sums[model] = total(ours, usage.cost_usd), total(before, theirs)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Of models whose provider reports a cost that differs by more than 2 %."""
+        return [
+            {"model": model, "cost_usd": ours, "reported_usd": theirs}
+            for model, (ours, theirs) in self._sums.items()
+            if differs(ours, theirs)
+        ]
+
+    def show(self) -> None:
+        for row in self.rows():
+            ours, theirs = dollars(row["cost_usd"]), dollars(row["reported_usd"])
+            text = f"{row['model']}: the provider reports {theirs}, the price table says {ours}"
+            say(cell(text), "yellow")
+
+
+def _noting(
+    messages: Iterable[Message], unknown: Counter[str | None], bills: Bills
+) -> Iterator[Message]:
     """The same messages; those without a known cost are counted by model."""
     for message in messages:
         usage = message.metadata.usage
+        if usage is not None and usage.raw is not None:
+            bills.add(message.metadata.model or "", usage)
         if usage is not None and usage.is_known and usage.cost_usd is None:
             unknown[message.metadata.model] += 1
         yield message

@@ -43,6 +43,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Spending": {
         "cost": "Show spending by session, model, day, user, team or key.",
         "reprice": "Recompute the cost of stored messages with another price table.",
+        "prices": "Refresh the prices of models.",
     },
     "Gateway": {
         "serve": "Run the gateway, which connects any official SDK to any provider.",

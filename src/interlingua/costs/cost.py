@@ -12,9 +12,9 @@ from datetime import UTC, date, datetime
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 from typing import NamedTuple
 
-from interlingua.costs.table import Period, PriceTable, Rates, bundled
+from interlingua.costs.table import SHORT_LIFETIMES, Period, PriceTable, Rates, bundled
 from interlingua.errors import InterlinguaError
-from interlingua.model.metadata import CostBreakdown, Usage
+from interlingua.model.metadata import USUAL_TIERS, CostBreakdown, Usage
 
 # Independent of the program's own decimal context; rounding would be an error, and cannot happen
 # with prices of eighteen places and counts below 10 ** 18.
@@ -32,12 +32,14 @@ class UnknownCostError(InterlinguaError):
 
 
 class Cost(NamedTuple):
-    """What some tokens cost, in US dollars, and by which entry of which table."""
+    """What some tokens cost, in US dollars, and by which entry of which table. `unpriced` names
+    what the table has no price for, which is not in the sums: a tool's runs, a service tier."""
 
     model: str
     pricing_version: str
     breakdown: CostBreakdown
     total: Decimal
+    unpriced: tuple[str, ...] = ()
 
     @property
     def input(self) -> Decimal:
@@ -54,6 +56,10 @@ class Cost(NamedTuple):
     @property
     def cache_creation(self) -> Decimal:
         return self.breakdown.cache_creation
+
+    @property
+    def tools(self) -> Decimal:
+        return self.breakdown.tools
 
 
 def price(
@@ -101,23 +107,134 @@ def cost_of(
     table = bundled() if table is None else table
     id = table.find(model)
     rates = _rates(id, table, usage, at)
+    counts = _counts(usage, id, rates, cache_write_1h_tokens)
+    unpriced: list[str] = []
+    mode, tools = _ONE, _ZERO
+    if not usage.is_plain:
+        mode = _mode(usage, id, table, unpriced)
+        tools = _tools(usage, id, table, unpriced)
+    parts = [_ZERO] * 4
+    for count, rate, part in zip(counts, _prices(rates), _CATEGORIES, strict=True):
+        if count:
+            parts[part] = EXACT.add(parts[part], _dollars(count, rate, mode))
+    breakdown = CostBreakdown(parts[0], parts[1], parts[2], parts[3], tools)
+    return Cost(id, table.version, breakdown, total(*parts, tools), tuple(unpriced))
+
+
+_CATEGORIES = (0, 0, 0, 1, 2, 2, 2, 3, 3, 3)
+"""Of each count, whether it is fresh input, cached input, a cache write or output."""
+_ONE = Decimal(1)
+
+
+def reported_cost(usage: Usage) -> Decimal | None:
+    """What the provider says the answer cost, as OpenRouter, xAI, Perplexity and others do."""
+    for own in (usage.raw or {}).values():
+        cost = own.get("cost") if isinstance(own, dict) else None
+        if isinstance(cost, dict):
+            cost = cost.get("total_cost")
+        if isinstance(cost, (int, float, str, Decimal)) and not isinstance(cost, bool):
+            return _amount(cost)
+        ticks = own.get("cost_in_usd_ticks") if isinstance(own, dict) else None
+        if isinstance(ticks, int) and ticks >= 0:
+            return _times(ticks, _ONE, -10)
+    return None
+
+
+def _amount(cost: int | float | str | Decimal) -> Decimal | None:
+    try:
+        amount = Decimal(str(cost))
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() and amount >= 0 else None
+
+
+NOTABLE = Decimal("0.02")
+"""The part by which a provider's own cost may differ from ours before it is shown."""
+
+
+def differs(ours: Decimal | None, theirs: Decimal | None) -> bool:
+    """Whether the provider's cost is notably another."""
+    if ours is None or theirs is None:
+        return False
+    return abs(EXACT.subtract(theirs, ours)) > EXACT.multiply(max(ours, theirs), NOTABLE)
+
+
+def _counts(usage: Usage, id: str, rates: Rates, longer: int) -> list[int]:
+    """Tokens in the order of `_prices`."""
     fresh = _known(usage.input_tokens, "input_tokens", rates.input, id)
     output = _known(usage.output_tokens, "output_tokens", rates.output, id)
     cached = _count(usage.cached_input_tokens or 0, "cached_input_tokens")
     written = _count(usage.cache_creation_input_tokens or 0, "cache_creation_input_tokens")
-    longer = _count(cache_write_1h_tokens, "cache_write_1h_tokens")
-    if longer > written:
-        raise ValueError(f"{longer} tokens in the one-hour cache, but only {written} written")
-    read_rate = rates.input if rates.cached_read is None else rates.cached_read
-    write_rate = rates.input if rates.cache_write is None else rates.cache_write
-    longer_rate = write_rate if rates.cache_write_1h is None else rates.cache_write_1h
-    parts = (
-        _dollars(fresh, rates.input),
-        _dollars(cached, read_rate),
-        total(_dollars(written - longer, write_rate), _dollars(longer, longer_rate)),
-        _dollars(output, rates.output),
+    hours = day = 0
+    if usage.cache_writes:
+        for lifetime, count in usage.cache_writes.items():
+            if lifetime == "1h":
+                hours += count
+            elif lifetime not in SHORT_LIFETIMES:
+                day += count
+        hours, day = min(hours, written), min(day, written - min(hours, written))
+    elif longer:
+        hours = _count(longer, "cache_write_1h_tokens")
+        if hours > written:
+            raise ValueError(f"{hours} tokens in the one-hour cache, but only {written} written")
+    ins, outs = (fresh, 0, 0), (output, 0, 0)
+    if usage.input_modalities:
+        ins = _apart(usage.input_modalities, fresh, rates.audio_input, rates.image_input)
+    if usage.output_modalities:
+        outs = _apart(usage.output_modalities, output, rates.audio_output, rates.image_output)
+    return [*ins, cached, written - hours - day, hours, day, *outs]
+
+
+def _apart(
+    modalities: dict[str, int], whole: int, audio: Decimal | None, image: Decimal | None
+) -> tuple[int, int, int]:
+    """Tokens of text, sound and images, where those have prices of their own. What was cached is
+    taken to be text as far as there is any."""
+    sound = min(modalities.get("audio", 0), whole) if audio is not None else 0
+    images = min(modalities.get("image", 0), whole - sound) if image is not None else 0
+    return whole - sound - images, sound, images
+
+
+def _prices(rates: Rates) -> tuple[Decimal, ...]:
+    """Text, sound and images of the input; reads; writes by lifetime; the same of the output."""
+    write = rates.input if rates.cache_write is None else rates.cache_write
+    hour = write if rates.cache_write_1h is None else rates.cache_write_1h
+    return (
+        rates.input,
+        rates.input if rates.audio_input is None else rates.audio_input,
+        rates.input if rates.image_input is None else rates.image_input,
+        rates.input if rates.cached_read is None else rates.cached_read,
+        write,
+        hour,
+        hour if rates.cache_write_12h is None else rates.cache_write_12h,
+        rates.output,
+        rates.output if rates.audio_output is None else rates.audio_output,
+        rates.output if rates.image_output is None else rates.image_output,
     )
-    return Cost(id, table.version, CostBreakdown(*parts), total(*parts))
+
+
+def _mode(usage: Usage, id: str, table: PriceTable, unpriced: list[str]) -> Decimal:
+    """The factor of the tier that served the request."""
+    tier = usage.service_tier
+    if tier is None or tier in USUAL_TIERS:
+        return _ONE
+    factor = table.mode(id, tier)
+    if factor is None:
+        unpriced.append(f"service tier {tier}")
+        return _ONE
+    return factor
+
+
+def _tools(usage: Usage, id: str, table: PriceTable, unpriced: list[str]) -> Decimal:
+    """What runs of the provider's own tools cost."""
+    amount = _ZERO
+    for kind, count in (usage.tool_uses or {}).items():
+        price = table.use(id, kind)
+        if price is not None:
+            amount = EXACT.add(amount, _times(_count(count, f"tool_uses.{kind}"), price, -3))
+        elif count:
+            unpriced.append(kind)
+    return amount
 
 
 class Costs:
@@ -126,8 +243,9 @@ class Costs:
 
     def __init__(self, table: PriceTable) -> None:
         self.table = table
-        self._counts: dict[int, list[int]] = {}
+        self._counts: dict[tuple[int, Decimal], list[int]] = {}
         self._rates: dict[int, Rates] = {}
+        self._tools = _ZERO
 
     def add(
         self, usage: Usage, model: str, at: datetime | date | None = None, longer: int = 0
@@ -135,26 +253,25 @@ class Costs:
         """Raises what `cost_of` raises, and then counts nothing."""
         name = self.table.find(model)
         rates = _rates(name, self.table, usage, at)
-        fresh = _known(usage.input_tokens, "input_tokens", rates.input, name)
-        output = _known(usage.output_tokens, "output_tokens", rates.output, name)
-        cached = _count(usage.cached_input_tokens or 0, "cached_input_tokens")
-        written = _count(usage.cache_creation_input_tokens or 0, "cache_creation_input_tokens")
+        counted = _counts(usage, name, rates, longer)
+        mode = _ONE
+        if not usage.is_plain:
+            mode = _mode(usage, name, self.table, [])
+            self._tools = EXACT.add(self._tools, _tools(usage, name, self.table, []))
         self._rates[id(rates)] = rates
-        counts = self._counts.setdefault(id(rates), [0, 0, 0, 0, 0])
-        for kind, count in enumerate((fresh, cached, written - longer, longer, output)):
+        counts = self._counts.setdefault((id(rates), mode), [0] * len(counted))
+        for kind, count in enumerate(counted):
             counts[kind] += count
 
     @property
     def total(self) -> Decimal:
-        return total(*(self._cost(key, counts) for key, counts in self._counts.items()))
+        return total(
+            self._tools, *(self._cost(*key, counts) for key, counts in self._counts.items())
+        )
 
-    def _cost(self, key: int, counts: list[int]) -> Decimal:
-        rates = self._rates[key]
-        read = rates.input if rates.cached_read is None else rates.cached_read
-        write = rates.input if rates.cache_write is None else rates.cache_write
-        longer = write if rates.cache_write_1h is None else rates.cache_write_1h
-        prices = (rates.input, read, write, longer, rates.output)
-        return total(*(_dollars(n, rate) for n, rate in zip(counts, prices, strict=True)))
+    def _cost(self, key: int, mode: Decimal, counts: list[int]) -> Decimal:
+        prices = _prices(self._rates[key])
+        return total(*(_dollars(n, rate, mode) for n, rate in zip(counts, prices, strict=True)))
 
 
 def total(*amounts: Decimal) -> Decimal:
@@ -203,10 +320,15 @@ def _count(count: int, name: str) -> int:
     return count
 
 
-def _dollars(count: int, rate: Decimal) -> Decimal:
+def _dollars(count: int, rate: Decimal, mode: Decimal) -> Decimal:
     if not count:
         return _ZERO
+    rate = rate if mode is _ONE else EXACT.multiply(rate, mode)
     return _plain(EXACT.scaleb(EXACT.multiply(Decimal(count), rate), -6))
+
+
+def _times(count: int, rate: Decimal, zeros: int) -> Decimal:
+    return _plain(EXACT.scaleb(EXACT.multiply(Decimal(count), rate), zeros))
 
 
 _ZERO = Decimal(0)

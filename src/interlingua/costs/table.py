@@ -37,7 +37,18 @@ _PATH = re.compile(r" - at `\$(.*)`$")
 
 _RENAME = {
     name: f"{name}_per_mtok_usd"
-    for name in ("input", "output", "cached_read", "cache_write", "cache_write_1h")
+    for name in (
+        "input",
+        "output",
+        "cached_read",
+        "cache_write",
+        "cache_write_1h",
+        "cache_write_12h",
+        "audio_input",
+        "audio_output",
+        "image_input",
+        "image_output",
+    )
 }
 
 
@@ -45,7 +56,8 @@ class Rates(msgspec.Struct, frozen=True, rename=_RENAME, forbid_unknown_fields=T
     """US dollars for a million tokens of each kind.
 
     Where a provider has no price of its own for cached tokens, it bills them as fresh ones; where
-    it has none for the longer cache, as a write to the shorter one.
+    it has none for the longer cache, as a write to the shorter one; where it has none for sound and
+    images, as text.
     """
 
     input: Decimal
@@ -53,17 +65,29 @@ class Rates(msgspec.Struct, frozen=True, rename=_RENAME, forbid_unknown_fields=T
     cached_read: Decimal | None = None
     cache_write: Decimal | None = None
     cache_write_1h: Decimal | None = None
+    cache_write_12h: Decimal | None = None
+    audio_input: Decimal | None = None
+    audio_output: Decimal | None = None
+    image_input: Decimal | None = None
+    image_output: Decimal | None = None
 
     def __post_init__(self) -> None:
-        for name in _RENAME:
-            rate: Decimal | None = getattr(self, name)
-            if rate is None:
-                continue
-            if not rate.is_finite() or not 0 <= rate <= _HIGHEST:
-                raise ValueError(f"{_RENAME[name]} is not a valid price: {rate}")
-            exponent = rate.normalize().as_tuple().exponent
-            if isinstance(exponent, int) and -exponent > _FINEST:
-                raise ValueError(f"{_RENAME[name]} has more than {_FINEST} decimal places")
+        for name, key in _RENAME.items():
+            _check(key, getattr(self, name))
+
+
+SHORT_LIFETIMES = frozenset({"5m", "30m"})
+"""How long the cheapest writes stay in a cache."""
+
+
+def _check(key: str, rate: Decimal | None) -> None:
+    if rate is None:
+        return
+    if not rate.is_finite() or not 0 <= rate <= _HIGHEST:
+        raise ValueError(f"{key} is not a valid price: {rate}")
+    exponent = rate.normalize().as_tuple().exponent
+    if isinstance(exponent, int) and -exponent > _FINEST:
+        raise ValueError(f"{key} has more than {_FINEST} decimal places")
 
 
 class Tier(Rates, frozen=True, kw_only=True):
@@ -103,9 +127,27 @@ class Period(Rates, frozen=True, kw_only=True):
         )
 
 
+class Extras(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is paid beside the rates: `modes` are factors on all token rates by service tier, `uses`
+    are dollars for a thousand runs of the provider's own tools, by kind."""
+
+    modes: dict[str, Decimal] = {}
+    uses: dict[str, Decimal] = msgspec.field(default={}, name="uses_per_thousand_usd")
+    source: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, prices in (("modes", self.modes), ("uses_per_thousand_usd", self.uses)):
+            for key, rate in prices.items():
+                _check(f"{name}.{key}", rate)
+
+
 class ModelPrice(Period, frozen=True, kw_only=True):
     """One entry of a table: the rates in force at its version, and those of other times."""
 
+    modes: dict[str, Decimal] = {}
+    """Factors on all token rates by service tier, where they are not those of the provider."""
+    uses: dict[str, Decimal] = msgspec.field(default={}, name="uses_per_thousand_usd")
+    """The same for runs of the provider's own tools."""
     source: str | None = None
     """Where the figures come from: a word of the table's `sources`, or free text."""
     also: tuple[str, ...] = ()
@@ -124,6 +166,7 @@ class _Data(msgspec.Struct, frozen=True):
     models: dict[str, ModelPrice]
     sources: dict[str, str] = {}
     embeddings: dict[str, ModelPrice] = {}
+    providers: dict[str, Extras] = {}
 
 
 class PriceTable:
@@ -135,6 +178,7 @@ class PriceTable:
         models: Mapping[str, ModelPrice],
         sources: Mapping[str, str] | None = None,
         embeddings: Mapping[str, ModelPrice] | None = None,
+        providers: Mapping[str, Extras] | None = None,
     ) -> None:
         self.version = version
         self.models = dict(models)
@@ -142,6 +186,7 @@ class PriceTable:
         """Models that make vectors, which no list of models to talk to has."""
         self.sources = dict(sources or {})
         self.entries = {**self.embeddings, **self.models}
+        self.providers = dict(providers or {})
         self._ids: dict[str, str] = {}
         for id, entry in self.entries.items():
             provider = model_name(id).provider
@@ -180,7 +225,8 @@ class PriceTable:
         except msgspec.ValidationError as error:
             raise _read_error(what, parsed, error) from None
         try:
-            return cls(data.pricing_version, data.models, data.sources, data.embeddings)
+            tables = (data.sources, data.embeddings, data.providers)
+            return cls(data.pricing_version, data.models, *tables)
         except ValueError as error:
             raise ReadError(what, "$.models", found=str(error)) from None
 
@@ -191,19 +237,42 @@ class PriceTable:
         if self.embeddings:
             listed = self.embeddings.items()
             data["embeddings"] = {id: _entry_dict(entry) for id, entry in listed}
-        return {**data, "sources": dict(self.sources)} if self.sources else data
+        if self.sources:
+            data["sources"] = dict(self.sources)
+        if self.providers:
+            data["providers"] = {name: _entry_dict(each) for name, each in self.providers.items()}
+        return data
 
     def under(self, version: str) -> PriceTable:
         """The same prices under another version."""
-        return PriceTable(version, self.models, self.sources, self.embeddings)
+        return PriceTable(version, self.models, self.sources, self.embeddings, self.providers)
 
     def overlay(self, other: PriceTable) -> PriceTable:
         """This table with the entries of another added or put in place of its own. The version
         names both."""
         version = f"{self.version}+{other.version}"
         sources = {**self.sources, **other.sources}
+        providers = {**self.providers, **other.providers}
         embeddings = {**self.embeddings, **other.embeddings}
-        return PriceTable(version, {**self.models, **other.models}, sources, embeddings)
+        models = {**self.models, **other.models}
+        return PriceTable(version, models, sources, embeddings, providers)
+
+    def mode(self, id: str, tier: str) -> Decimal | None:
+        """The factor of a service tier for an entry; None where the table has none."""
+        own = self.entries[id].modes.get(tier)
+        if own is not None:
+            return own
+        extras = self.providers.get(model_name(id).provider)
+        return None if extras is None else extras.modes.get(tier)
+
+    def use(self, id: str, kind: str) -> Decimal | None:
+        """Dollars for a thousand runs of one of the provider's own tools; None where the table has
+        no price for it."""
+        own = self.entries[id].uses.get(kind)
+        if own is not None:
+            return own
+        extras = self.providers.get(model_name(id).provider)
+        return None if extras is None else extras.uses.get(kind)
 
     def find(self, model: str) -> str:
         """The id of the entry for a model; `UnknownModelError` where there is none."""
@@ -269,9 +338,9 @@ def bundled(version: str | None = None) -> PriceTable:
     return PriceTable.load(file)
 
 
-def _entry_dict(entry: ModelPrice) -> dict[str, Any]:
+def _entry_dict(entry: ModelPrice | Extras) -> dict[str, Any]:
     fields = msgspec.to_builtins(entry)
-    return {name: value for name, value in fields.items() if value not in (None, [])}
+    return {name: value for name, value in fields.items() if value not in (None, (), [], {})}
 
 
 def _read_yaml(text: str) -> Any:
@@ -346,9 +415,19 @@ def _guilty(models: Mapping[str, Any]) -> str | None:
 
 
 def own_table() -> PriceTable:
-    """The newest table of the package, with the user's own prices over it where there are any."""
-    path = config.prices_path()
-    return bundled().overlay(PriceTable.load(path)) if path.exists() else bundled()
+    """The newest table, of the package or as it was refreshed, with the user's own prices over it
+    where there are any."""
+    path, newest = config.prices_path(), newest_table()
+    return newest.overlay(PriceTable.load(path)) if path.exists() else newest
+
+
+def newest_table() -> PriceTable:
+    """The table that was refreshed on this machine, unless the package has a later one."""
+    path = config.refreshed_prices_path()
+    if not path.exists():
+        return bundled()
+    table = PriceTable.load(path)
+    return table if table.version[:10] >= bundled().version else bundled()
 
 
 class PriceStore(Protocol):
@@ -370,7 +449,7 @@ def is_bundled(table: PriceTable) -> bool:
     if table.version not in versions():
         return False
     own = bundled(table.version)
-    return table is own or table.models == own.models
+    return table is own or (table.entries, table.providers) == (own.entries, own.providers)
 
 
 def with_own_version(table: PriceTable) -> PriceTable:

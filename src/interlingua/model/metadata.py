@@ -81,10 +81,13 @@ class CostBreakdown(Value, frozen=True):
     cached_input: Decimal = Decimal(0)
     cache_creation: Decimal = Decimal(0)
     output: Decimal = Decimal(0)
+    tools: Decimal = Decimal(0)
+    """Runs of the provider's own tools, such as searches."""
 
     @property
     def total(self) -> Decimal:
-        return self.input + self.cached_input + self.cache_creation + self.output
+        tokens = self.input + self.cached_input + self.cache_creation + self.output
+        return tokens + self.tools
 
 
 MOST_TOKENS = 10**9
@@ -141,6 +144,17 @@ class Usage(Value, frozen=True):
             return None
         return (prompt or 0) + (self.output_tokens or 0)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing but tokens at the usual rates was used."""
+        return (
+            self.service_tier in USUAL_TIERS
+            and self.tool_uses is None
+            and self.cache_writes is None
+            and self.input_modalities is None
+            and self.output_modalities is None
+        )
+
     def plausible(self) -> Usage:
         """The same without counts that cannot be true: fractions, negative ones, and those above
         `MOST_TOKENS`. The same object where all of them can."""
@@ -181,6 +195,8 @@ def add_breakdowns(usages: Sequence[Usage]) -> dict[str, Any]:
     return found
 
 
+USUAL_TIERS = frozenset({None, "default", "standard", "auto", "scale", "on_demand"})
+"""Service tiers at list prices."""
 _NOTHING = Usage()
 
 

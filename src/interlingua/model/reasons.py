@@ -451,6 +451,7 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "one_of_options": ("warning", "dropped: {model} accepts it or {other}, not both"),
     "one_tool_or_all": ("warning", "dropped: {to} can require one tool or any tool, not several"),
     "only_beside_tools": ("info", "dropped: {model} accepts it only beside tools"),
+    "only_in_total": ("info", "only in the total: the format has no field for it"),
     "only_tool_unnamed": ("info", "set to any: the only tool cannot be named"),
     "only_without_reasoning": ("warning", "dropped: {model} accepts it only without reasoning"),
     "only_without_thinking": (

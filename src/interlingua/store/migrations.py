@@ -9,7 +9,7 @@ an older version refuses the result.
 
 from __future__ import annotations
 
-VERSION = 16
+VERSION = 17
 """Of the tables; the `schema_version` of a row is that of the message format."""
 
 _OWNER_STATUS = "CHECK (status IN ('active', 'disabled'))"
@@ -398,6 +398,9 @@ _STATS = (
 """Counts of requests by hour or day: `request_stats.py`. Those of the last month are counted from
 what there is."""
 
+_MORE_OF_USAGE = ("ALTER TABLE requests ADD COLUMN usage_more {json}",)
+"""Of requests: tier, tools, cache writes by lifetime, modalities, and the provider's own cost."""
+
 
 _STEPS = {
     1: (*_SEARCH_ANEW, *_REFERENCE),
@@ -415,6 +418,7 @@ _STEPS = {
     13: _OBJECTS,
     14: _BUDGETS,
     15: _STATS,
+    16: _MORE_OF_USAGE,
 }
 _WORDS = {
     "sqlite": {"json": "TEXT", "big": "INTEGER", "colon": "instr", "clustered": " WITHOUT ROWID"},

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from interlingua.errors import InterlinguaError
 from interlingua.model.codec import dumps
 from interlingua.model.message import micros
-from interlingua.model.metadata import Usage
+from interlingua.model.metadata import BREAKDOWNS, Usage
 from interlingua.store.errors import NotFoundError
 from interlingua.store.request_stats import RequestStats
 from interlingua.store.rows import EVENTS, EventRow, JsonObject, Part, Table
@@ -64,15 +64,19 @@ class RequestRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def _usage_columns(usage: Usage | None) -> list[Any]:
     known = usage or Usage()
-    values = [getattr(known, name) for name in _USAGE]
+    values = [getattr(known, name) for name in _USAGE[:-1]]
     values[_USAGE.index("cost_usd")] = amount(known.cost_usd)
-    return values
+    more = {name: value for name in _MORE if (value := getattr(known, name)) is not None}
+    return [*values, msgspec.json.encode(more).decode() if more else None]
 
 
 def _usage(stored: Sequence[Any]) -> Usage | None:
-    input, output, cached, written, reasoning, cost, version = stored
+    input, output, cached, written, reasoning, cost, version, more = stored
     paid = None if cost is None else Decimal(cost)
     known = Usage(input, output, cached, written, reasoning, paid)
+    if more is not None:
+        fields = msgspec.json.decode(more) if isinstance(more, str) else more
+        known = known.replace(**{name: fields[name] for name in _MORE if name in fields})
     return known.replace(pricing_version=version) if known.is_known else None
 
 
@@ -89,7 +93,10 @@ _USAGE = (
     "reasoning_tokens",
     "cost_usd",
     "pricing_version",
+    "usage_more",
 )
+_MORE = ("service_tier", *BREAKDOWNS, "raw")
+"""What few requests have, and one column holds."""
 _NAMES = {"session_id": "turn_session"}
 _PARTS = {"usage": Part(_USAGE, _usage_columns, _usage)}
 REQUESTS = Table("requests", RequestRow, names=_NAMES, parts=_PARTS)

@@ -303,6 +303,8 @@ def _write_cost(usage: Usage, path: str, account: Account) -> JsonObject:
             name: _write_money(getattr(breakdown, field), f"{place}.{field}", account)
             for name, field in COSTS.items()
         }
+        if breakdown.tools:
+            account.lost(f"{place}.tools", because("only_in_total"), "info")
     return present(**parts, total=_write_money(usage.cost_usd, f"{path}.cost_usd", account))
 
 

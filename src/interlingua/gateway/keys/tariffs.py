@@ -51,7 +51,7 @@ class Pricer:
         if known is None or not known.since <= at < known.until:
             known = self._look_up(model, at.astimezone(UTC))
         fresh, output = usage.input_tokens, usage.output_tokens
-        if known is None or fresh is None or output is None:
+        if known is None or fresh is None or output is None or not usage.is_plain:
             try:
                 return cost_of(usage, model, self.table, at).total
             except (InterlinguaError, ValueError):

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from interlingua.costs.cost import reported_cost
 from interlingua.events.bus import IDS
 from interlingua.events.catalogue import CATALOGUE
 from interlingua.events.event import NO_SESSION
@@ -25,7 +26,7 @@ from interlingua.gateway.shared.state import Exchange, Principal
 from interlingua.gateway.telemetry.places import Places
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.losses import Loss, Report
-from interlingua.model.metadata import StopReason, Usage
+from interlingua.model.metadata import BREAKDOWNS, StopReason, Usage
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
 from interlingua.store.requests import RequestRow
@@ -338,7 +339,7 @@ def _usage(usage: Usage | None, cost: Decimal | None, version: str | None) -> Us
     if usage is None and cost is None:
         return None
     usage = usage or Usage()
-    return Usage(
+    counts = Usage(
         usage.input_tokens,
         usage.output_tokens,
         usage.cached_input_tokens,
@@ -347,6 +348,18 @@ def _usage(usage: Usage | None, cost: Decimal | None, version: str | None) -> Us
         cost,
         pricing_version=None if cost is None else version,
     )
+    if usage.raw is None and usage.is_plain:
+        return counts
+    own = reported_cost(usage)
+    return counts.replace(
+        service_tier=usage.service_tier,
+        **{name: getattr(usage, name) for name in BREAKDOWNS},
+        raw=None if own is None else {REPORTED: {"cost": f"{own:f}"}},
+    )
+
+
+REPORTED = "provider"
+"""Under which name a request's usage has the provider's own cost."""
 
 
 _LABELS = {name: (known.actor.value, known.floor.value) for name, known in CATALOGUE.items()}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from interlingua.adapt.fit.answers import AnswerAdapter
-from interlingua.costs.cost import priced
+from interlingua.costs.cost import cost_of, differs, priced, reported_cost
 from interlingua.costs.table import PriceTable
 from interlingua.dialects.registry import dialect, traits_of
 from interlingua.model.blocks import ToolUseBlock
@@ -36,6 +36,8 @@ INPUT_INVALID = "tool_input_invalid"
 """The diagnostic of a call whose input does not fit the tool's schema."""
 NO_PRICE = "no_price"
 """The diagnostic of an answer whose cost is not known because the model has no price."""
+COST_DIFFERS = "cost_differs"
+"""The diagnostic of an answer for which the provider reports another cost, by more than 2 %."""
 USAGE_ESTIMATED = "usage_estimated"
 USAGE_IMPLAUSIBLE = "usage_implausible"
 """The diagnostic of an answer with negative or absurdly large token counts, which are left out."""
@@ -165,7 +167,15 @@ def _priced(
 ) -> Usage:
     at = context.at or context.clock()
     try:
-        return priced(usage, model, prices, at, _hour_cache(usage, protocol))
+        known = priced(usage, model, prices, at, _hour_cache(usage, protocol))
+        own = reported_cost(usage) if usage.raw is not None else None
+        if own is not None and differs(known.cost_usd, own):
+            text = f"the provider says ${own:f}, the price table ${known.cost_usd:f}"
+            found.append(Diagnostic(COST_DIFFERS, text))
+        if not usage.is_plain and known.cost_usd is not None:
+            for what in cost_of(usage, model, prices, at).unpriced:
+                found.append(Diagnostic(NO_PRICE, f"no price is known for {what}: not in the cost"))
+        return known
     except UnknownModelError as unknown:
         found.append(Diagnostic(NO_PRICE, str(unknown)))
         return usage.replace(cost_usd=None, cost_breakdown=None, pricing_version=None)

@@ -1,0 +1,170 @@
+"""What is paid beside plain tokens: tools, lifetimes, tiers, sound and images, providers' costs."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+
+from interlingua.costs import PriceTable, bundled, cost_of, priced, reprice
+from interlingua.costs.cost import Costs, differs, reported_cost
+from interlingua.errors import ReadError
+from interlingua.gateway.keys.tariffs import Pricer
+from interlingua.model.message import Message
+from interlingua.model.metadata import MessageMetadata, Usage
+
+SONNET = "anthropic:claude-sonnet-4-6"
+SOL = "openai:gpt-6.1-sol"
+NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
+WORKED = Usage(
+    1000,
+    100,
+    4000,
+    2000,
+    cache_writes={"5m": 500, "1h": 1500},
+    tool_uses={"web_search": 3, "web_fetch": 2},
+)
+
+
+def test_the_worked_examples() -> None:
+    assert priced(Usage(8, 42), SONNET).cost_usd == Decimal("0.000654")
+    cost = cost_of(WORKED, SONNET)
+    assert cost.total == Decimal("0.046575")
+    assert cost.tools == Decimal("0.03")
+    assert cost.cache_creation == Decimal("0.010875")
+    assert cost.breakdown.total == cost.total
+    assert cost.unpriced == ()
+
+
+def test_everybody_computes_the_same() -> None:
+    usages = [
+        WORKED,
+        WORKED.replace(service_tier="batch"),
+        Usage(10, 5, service_tier="default"),
+        Usage(7, 3, 0, 100, cache_writes={"1h": 100}),
+    ]
+    sums, pricer = Costs(bundled()), Pricer(bundled())
+    for usage in usages:
+        sums.add(usage, SONNET, NOW)
+        assert pricer.cost(usage, SONNET, NOW) == cost_of(usage, SONNET, at=NOW).total
+    assert sums.total == sum((cost_of(usage, SONNET, at=NOW).total for usage in usages), Decimal(0))
+
+
+def test_tiers_multiply_tokens_and_not_tools() -> None:
+    plain, batch = (cost_of(WORKED.replace(service_tier=tier), SONNET) for tier in (None, "batch"))
+    assert batch.total - batch.tools == (plain.total - plain.tools) / 2
+    assert batch.tools == plain.tools
+    usage = Usage(1000, 1000)
+    costs = {
+        tier: cost_of(usage.replace(service_tier=tier), SOL).total
+        for tier in ("default", "flex", "priority", "ultrafast")
+    }
+    assert costs["flex"] * 2 == costs["default"]
+    assert costs["priority"] == 2 * costs["default"]
+    assert costs["ultrafast"] == 6 * costs["default"]
+
+
+def test_writes_are_priced_by_lifetime() -> None:
+    rates = bundled()[SOL]
+    assert (rates.cache_write, rates.cache_write_12h) == (Decimal("2.5"), Decimal(5))
+    usage = Usage(0, 0, 0, 3_000_000, cache_writes={"30m": 1_000_000, "12h": 1_000_000})
+    # A third of them has no lifetime, and 3 million tokens are above 272,000: twice the rates.
+    assert cost_of(usage, SOL).cache_creation == Decimal(5 + 5 + 10)
+    untold = Usage(0, 0, 0, 100, cache_writes={"1h": 900})
+    assert cost_of(untold, SONNET).cache_creation == Decimal("0.0006")
+
+
+def test_sound_has_its_own_price() -> None:
+    flash = "gemini:gemini-3-flash-preview"
+    usage = Usage(1_000, 0, input_modalities={"text": 400, "audio": 600})
+    assert cost_of(usage, flash).total == Decimal("0.0008")  # 400 at $0.50, 600 at $1
+    table = PriceTable.from_dict(
+        {
+            "pricing_version": "1",
+            "models": {
+                "acme:painter": {
+                    "input_per_mtok_usd": 1,
+                    "output_per_mtok_usd": 2,
+                    "image_output_per_mtok_usd": 30,
+                }
+            },
+        }
+    )
+    drawn = Usage(0, 1000, output_modalities={"text": 100, "image": 900})
+    assert cost_of(drawn, "acme:painter", table).total == Decimal("0.0272")
+
+
+def test_what_has_no_price_is_named_and_the_rest_is_priced() -> None:
+    usage = Usage(8, 42, tool_uses={"time_travel": 2, "web_search": 0}, service_tier="flex")
+    cost = cost_of(usage, SONNET)
+    assert cost.total == Decimal("0.000654")
+    assert cost.unpriced == ("service tier flex", "time_travel")
+    before = cost_of(WORKED, SONNET, bundled("2026-11-16"))
+    assert before.total == Decimal("0.016575")  # that table knows of no searches
+    assert set(before.unpriced) == {"web_search", "web_fetch"}
+
+
+def test_history_is_repriced_with_all_of_it() -> None:
+    usage = priced(WORKED, SONNET, bundled("2026-11-16"))
+    message = Message.assistant("a", MessageMetadata(model=SONNET, usage=usage))
+    (found,) = reprice([message], bundled())
+    assert (found.old, found.new) == (Decimal("0.016575"), Decimal("0.046575"))
+    assert found.usage.cost_breakdown is not None
+    assert found.usage.cost_breakdown.tools == Decimal("0.03")
+
+
+def test_tables_survive_being_stored_with_their_extras() -> None:
+    table = bundled()
+    again = PriceTable.from_dict(table.to_dict())
+    assert (again.models, again.providers) == (table.models, table.providers)
+    assert again.providers["anthropic"].source
+    own = PriceTable.from_dict(
+        {
+            "pricing_version": "own",
+            "models": {},
+            "providers": {"anthropic": {"uses_per_thousand_usd": {"web_search": 8}}},
+        }
+    )
+    plain = "anthropic:claude-opus-4"
+    assert table.overlay(own).use(plain, "web_search") == 8
+    for wrong in ({"uses_per_thousand_usd": {"x": -1}}, {"modes": {"x": "NaN"}}, {"other": 1}):
+        with pytest.raises(ReadError):
+            PriceTable.from_dict(
+                {"pricing_version": "1", "models": {}, "providers": {"anthropic": wrong}}
+            )
+
+
+@pytest.mark.parametrize(
+    ("raw", "cost"),
+    [
+        ({"openrouter": {"cost": 0.0012}}, "0.0012"),
+        ({"openai-chat": {"cost": {"total_cost": 0.5}}}, "0.5"),
+        ({"openai-responses": {"cost_in_usd_ticks": 37_756_000}}, "0.0037756"),
+        ({"provider": {"cost": "0.25"}}, "0.25"),
+        ({"openrouter": {"cost": -1}}, None),
+        ({"openrouter": {"cost": "much"}}, None),
+        ({"openrouter": {"cost": True}}, None),
+        ({}, None),
+    ],
+)
+def test_what_providers_say_that_it_cost(
+    raw: dict[str, dict[str, object]], cost: str | None
+) -> None:
+    found = reported_cost(Usage(1, 1, raw=raw))
+    assert found == (None if cost is None else Decimal(cost))
+
+
+def test_two_hundredths_are_no_difference() -> None:
+    one = Decimal(1)
+    assert not differs(one, Decimal("1.02"))
+    assert differs(one, Decimal("1.03"))
+    assert differs(Decimal(0), one)
+    assert not differs(None, one)
+    assert not differs(Decimal(0), Decimal(0))
+
+
+def test_plain_usage_is_tokens_alone() -> None:
+    assert Usage(1, 2, 3, 4, service_tier="default").is_plain
+    assert not WORKED.is_plain
+    assert not Usage(1, 2, service_tier="priority").is_plain
