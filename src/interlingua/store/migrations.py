@@ -398,7 +398,7 @@ _STATS = (
 """Counts of requests by hour or day: `request_stats.py`. Those of the last month are counted from
 what there is."""
 
-_MORE_OF_USAGE = ("ALTER TABLE requests ADD COLUMN usage_more {json}",)
+_MORE_OF_USAGE = ("ALTER TABLE requests ADD COLUMN usage_more TEXT",)
 """Of requests: tier, tools, cache writes by lifetime, modalities, and the provider's own cost."""
 
 

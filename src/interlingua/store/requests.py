@@ -75,7 +75,7 @@ def _usage(stored: Sequence[Any]) -> Usage | None:
     paid = None if cost is None else Decimal(cost)
     known = Usage(input, output, cached, written, reasoning, paid)
     if more is not None:
-        fields = msgspec.json.decode(more) if isinstance(more, str) else more
+        fields = msgspec.json.decode(more)
         known = known.replace(**{name: fields[name] for name in _MORE if name in fields})
     return known.replace(pricing_version=version) if known.is_known else None
 
