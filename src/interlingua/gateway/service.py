@@ -12,6 +12,7 @@ from interlingua.client.lessons import Lessons
 from interlingua.client.targets import Targets
 from interlingua.config import learned_path
 from interlingua.errors import InterlinguaError
+from interlingua.gateway.batches.batches import Batches
 from interlingua.gateway.compaction.compactor import Compactor
 from interlingua.gateway.compaction.history import Compactions
 from interlingua.gateway.config import ConfigError, check, load, targets_of
@@ -67,10 +68,12 @@ class Service:
         self.in_flight: Callable[[], int] = lambda: 0
         self.conversations = Conversations(store)
         self.background = Background(gateway, store)
+        self.batches = Batches(gateway, store)
         compactor = Compactor(gateway, self.compactions)
         preparation = Preparation(gateway, compactor, self.conversations, self.background)
         self.managed = ManagedAgents(self, application(self))
         app = self.background.app = App(gateway, self.managed, preparation)
+        self.batches.app = app
         self.sockets = Sockets(gateway, app)
         self.guard = Guard(app, gateway.settings.listen, self.sockets)
 
@@ -94,6 +97,7 @@ class Service:
             service.tasks.begin()
             service.sweeper.begin()
             service.background.begin()
+            service.batches.begin()
             return service
         except BaseException:
             await store.close()
@@ -189,6 +193,7 @@ class Service:
         """Stop turns, settle, write the trace, let go of everything."""
         self.going()
         await self.background.close()
+        await self.batches.close()
         await self.managed.close()
         await asyncio.gather(self.turns.close(), self.tasks.close(), self.sweeper.close())
         await self.gateway.close()

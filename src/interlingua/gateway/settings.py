@@ -17,6 +17,8 @@ class Limits:
 
     body: int = 32 * 1024 * 1024
     """Of a request."""
+    upload: int = 200 * 1024 * 1024
+    """Of a form with a file."""
     answer: int = 64 * 1024 * 1024
     headers: int = 64 * 1024
     """Of a request, all of them together."""

@@ -71,7 +71,8 @@ def front_of(path: str, headers: Mapping[str, str]) -> Front:
         return GEMINI
     if path.startswith("/api/"):
         return OLLAMA
-    return ANTHROPIC if "anthropic-version" in headers else CHAT
+    is_anthropic = path.startswith("/v1/messages/") or "anthropic-version" in headers
+    return ANTHROPIC if is_anthropic else CHAT
 
 
 def whose(path: str, headers: Mapping[str, str]) -> Front | None:

@@ -24,6 +24,8 @@ from interlingua.errors import InterlinguaError, ReadError
 from interlingua.gateway import convert, page
 from interlingua.gateway import requests as requests_api
 from interlingua.gateway import stats as stats_api
+from interlingua.gateway.batches import api as batches
+from interlingua.gateway.batches import files
 from interlingua.gateway.compaction import history as compactions
 from interlingua.gateway.memory import responses as responses_store
 from interlingua.gateway.paths import handlers as own
@@ -118,6 +120,21 @@ ROWS: tuple[Row, ...] = (
             ("POST", "/cancel", responses_store.cancel_interaction),
         )
     ],
+    Row("POST", "/v1/files", files.upload, dialect=True),
+    Row("GET", "/v1/files", files.listing, dialect=True),
+    Row("GET", "/v1/files/{id}", files.show, dialect=True),
+    Row("DELETE", "/v1/files/{id}", files.remove, dialect=True),
+    Row("GET", "/v1/files/{id}/content", files.content, dialect=True),
+    Row("POST", "/v1/batches", batches.create, dialect=True),
+    Row("GET", "/v1/batches", batches.listing, dialect=True),
+    Row("GET", "/v1/batches/{id}", batches.show, dialect=True),
+    Row("POST", "/v1/batches/{id}/cancel", batches.cancel, dialect=True),
+    Row("POST", "/v1/messages/batches", batches.create_messages, dialect=True),
+    Row("GET", "/v1/messages/batches", batches.list_messages, dialect=True),
+    Row("GET", "/v1/messages/batches/{id}", batches.show, dialect=True),
+    Row("DELETE", "/v1/messages/batches/{id}", batches.remove, dialect=True),
+    Row("POST", "/v1/messages/batches/{id}/cancel", batches.cancel, dialect=True),
+    Row("GET", "/v1/messages/batches/{id}/results", batches.results, dialect=True),
     Row("GET", "/compactions/{id}", compactions.show, both=True),
     Row("GET", "/search", sessions_api.search, both=True),
     Row("POST", "/sessions", sessions_api.create, both=True),

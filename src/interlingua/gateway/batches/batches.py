@@ -1,0 +1,247 @@
+"""Batches: requests that are run behind each other within the limits of their key, by the way of
+any other request, so that models, caps, the log and losses are the same.
+
+The requests, the results and the state are in the store. Whoever runs a batch holds a claim on it;
+a claim that is not renewed expires, and the next process that looks goes on with what has no result
+yet. A result is stored under the number of its request, so that there is never more than one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import AsyncGenerator, Sequence
+
+import msgspec
+
+from interlingua.gateway.batches.files import Files, StoredFile, Wire, place
+from interlingua.gateway.batches.run import BatchRun
+from interlingua.gateway.batches.state import DAY, LIFETIME, MESSAGES, Batch, Item, Result
+from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.responses.conversations import NOT_STORED, may_store
+from interlingua.gateway.shared.callers import ApiError
+from interlingua.gateway.shared.fronts import Asgi
+from interlingua.gateway.shared.state import Principal
+from interlingua.store.base import AsyncStore
+from interlingua.store.errors import StoreError
+from interlingua.store.idempotency import Claim
+from interlingua.store.objects import ObjectRow
+
+logger = logging.getLogger(__name__)
+
+LEASE = 8.0
+"""Seconds that a claim holds; after that, others may run the batch."""
+BEAT = 2.0
+MOST = 64
+"""Batches that one process runs at a time."""
+MOST_OPEN = 100
+"""Of one tenant."""
+PAGE = 100
+"""Rows that are read at a time."""
+_LATEST = 2**62
+_encode = msgspec.json.Encoder().encode
+
+
+class Batches:
+    """The batches of all tenants."""
+
+    def __init__(self, gateway: Gateway, store: AsyncStore) -> None:
+        self.gateway = gateway
+        self.store = store
+        self.files = Files(store)
+        self.app: Asgi | None = None
+        """What answers the requests."""
+        self._holder = secrets.token_hex(16)
+        self._runs: dict[str, BatchRun] = {}
+        self._tending: asyncio.Task[None] | None = None
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def begin(self) -> None:
+        self._tending = asyncio.ensure_future(self._tend())
+
+    async def close(self) -> None:
+        """Stops; what is open is run by the next process."""
+        tasks = [self._tending] if self._tending is not None else []
+        tasks += [run.task for run in self._runs.values() if run.task is not None]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=5)
+        for run in list(self._runs.values()):
+            await self.store.release_repeat(self.claim(run.batch))
+
+    # The store
+
+    async def find(self, id: str, tenant: str | None, anthropic: bool) -> Batch | None:
+        """A batch of this tenant and of this API."""
+        row = await self.store.object(place(tenant, "batch"), id)
+        found = None if row is None else msgspec.json.decode(row.body, type=Batch)
+        return found if found is not None and found.is_anthropic == anthropic else None
+
+    async def listed(self, tenant: str | None, anthropic: bool) -> list[Batch]:
+        """All of a tenant, the newest first."""
+        rows = await self.store.objects(place(tenant, "batch"), _LATEST, 1000, newest_first=True)
+        found = [msgspec.json.decode(row.body, type=Batch) for row in rows]
+        return [batch for batch in found if batch.is_anthropic == anthropic]
+
+    async def save(self, batch: Batch) -> None:
+        row = ObjectRow(batch.id, int(batch.created_at * 1000), _encode(batch))
+        await self.store.put_objects(place(batch.tenant, "batch"), [row], LIFETIME)
+
+    async def add_items(self, batch: Batch, first: int, items: Sequence[Item]) -> None:
+        rows = [ObjectRow(str(n), n, _encode(item)) for n, item in enumerate(items, first)]
+        await self.store.put_objects(place(batch.tenant, "batch-item", batch.id), rows, LIFETIME)
+
+    async def items(self, batch: Batch, after: int) -> list[tuple[int, Item]]:
+        where = place(batch.tenant, "batch-item", batch.id)
+        rows = await self.store.objects(where, after, PAGE)
+        return [(row.seq, msgspec.json.decode(row.body, type=Item)) for row in rows]
+
+    async def put_results(self, batch: Batch, results: Sequence[tuple[int, Result]]) -> None:
+        rows = [ObjectRow(str(number), number, _encode(result)) for number, result in results]
+        await self.store.put_objects(place(batch.tenant, "batch-result", batch.id), rows, LIFETIME)
+
+    async def results(self, id: str, tenant: str | None, after: int) -> list[tuple[int, Result]]:
+        where = place(tenant, "batch-result", id)
+        rows = await self.store.objects(where, after, PAGE)
+        return [(row.seq, msgspec.json.decode(row.body, type=Result)) for row in rows]
+
+    async def all_results(
+        self, id: str, tenant: str | None
+    ) -> AsyncGenerator[tuple[int, Result], None]:
+        after = -1
+        while found := await self.results(id, tenant, after):
+            for number, result in found:
+                yield number, result
+            after = found[-1][0]
+
+    async def result_lines(
+        self, id: str, tenant: str | None, part: str
+    ) -> AsyncGenerator[bytes, None]:
+        """A file of results: `output` or `errors` of OpenAI's, all of them where it is empty."""
+        async for number, result in self.all_results(id, tenant):
+            if not part:
+                yield _encode(result.anthropic()) + b"\n"
+            elif result.part == part:
+                yield _encode(result.openai(id, number)) + b"\n"
+
+    async def add_file(self, batch: Batch, part: str, size: int) -> str:
+        """The file that shows a part of the results."""
+        id = f"file-{batch.id.removeprefix('batch_')}-{part}"
+        name = f"{batch.id}_{part}.jsonl"
+        file = StoredFile(id, size, int(time.time()), name, "batch_output", batch.id, part)
+        await self.files.put(file, batch.tenant)
+        return id
+
+    async def remove(self, batch: Batch) -> None:
+        for kind in ("batch-item", "batch-result"):
+            await self.store.remove_objects(place(batch.tenant, kind, batch.id))
+        await self.store.remove_object(place(batch.tenant, "batch"), batch.id)
+
+    def claim(self, batch: Batch) -> Claim:
+        return Claim(f"batch:{batch.id}", batch.tenant, "", self._holder)
+
+    # What clients ask for
+
+    async def create(
+        self,
+        principal: Principal,
+        endpoint: str,
+        input_file_id: str | None = None,
+        metadata: dict[str, str] | None = None,
+        items: Sequence[Item] = (),
+    ) -> Batch:
+        """A new batch, which is run from now on."""
+        if not may_store(principal):
+            raise ApiError(400, "content_not_stored", NOT_STORED)
+        tenant = principal.tenant or ""
+        known = await self.listed(tenant, endpoint == MESSAGES)
+        if sum(batch.is_open for batch in known) >= MOST_OPEN:
+            text = f"you have {MOST_OPEN} batches under way; wait for one, or cancel one"
+            raise ApiError(429, "too_many_batches", text)
+        prefix = "msgbatch_" if endpoint == MESSAGES else "batch_"
+        at = time.time()
+        id = f"{prefix}{self.gateway.ids.new()}"
+        batch = Batch(id, tenant, principal.key_id, endpoint, at, at + DAY)
+        batch.input_file_id, batch.metadata = input_file_id, metadata
+        for start in range(0, len(items), PAGE):
+            await self.add_items(batch, start, items[start : start + PAGE])
+        if items:
+            batch.counts.total = len(items)
+            batch.become("in_progress", at)
+        await self.save(batch)
+        marker = ObjectRow(batch.id, 0, b"{}")
+        await self.store.put_objects(place(tenant, "batch-open"), [marker], LIFETIME)
+        if len(self._runs) < MOST:
+            await self._take(tenant, batch.id)
+        return batch
+
+    async def cancel(self, batch: Batch) -> Batch:
+        """The batch after that; one that has ended stays as it is."""
+        if not batch.is_open:
+            return batch
+        marker = ObjectRow(batch.id, 0, b"{}")
+        await self.store.put_objects(place(batch.tenant, "batch-cancel"), [marker], LIFETIME)
+        run = self._runs.get(batch.id)
+        if run is not None:
+            await run.cancel()
+            return run.batch
+        batch.become("cancelling", time.time())
+        return batch
+
+    async def is_cancelled(self, batch: Batch) -> bool:
+        marker = await self.store.object(place(batch.tenant, "batch-cancel"), batch.id)
+        return marker is not None
+
+    # Running
+
+    async def finish(self, batch: Batch) -> None:
+        """The last state: no process has to run it any more."""
+        await self.save(batch)
+        for kind in ("batch-open", "batch-cancel"):
+            await self.store.remove_object(place(batch.tenant, kind), batch.id)
+        await self.store.release_repeat(self.claim(batch))
+
+    async def _tend(self) -> None:
+        """Renews claims, looks for cancellations, and takes over what no process runs."""
+        while True:
+            try:
+                await self._tend_once()
+            except StoreError as error:
+                logger.error("batches_not_tended", extra={"why": error.reason})
+            await asyncio.sleep(BEAT)
+
+    async def _tend_once(self) -> None:
+        runs = list(self._runs.values())
+        if runs:
+            await self.store.renew_repeats([self.claim(run.batch) for run in runs], LEASE)
+        for run in runs:
+            if not run.is_cancelled and await self.is_cancelled(run.batch):
+                await run.cancel()
+        for where, row in await self.store.objects_of_kind("batch-open", MOST):
+            if row.id not in self._runs and len(self._runs) < MOST:
+                await self._take(where.tenant, row.id)
+
+    async def _take(self, tenant: str, id: str) -> None:
+        """Runs a batch, unless another process does."""
+        row = await self.store.object(place(tenant, "batch"), id)
+        batch = None if row is None else msgspec.json.decode(row.body, type=Batch)
+        if batch is None:
+            await self.store.remove_object(place(tenant, "batch-open"), id)
+            return
+        claimed = await self.store.claim_repeat(self.claim(batch), LEASE)
+        if claimed.holder != self._holder or id in self._runs:
+            return
+        if not batch.is_open:
+            await self.finish(batch)
+            return
+        run = self._runs[id] = BatchRun(self, batch)
+        run.task = asyncio.ensure_future(run.run())
+        run.task.add_done_callback(lambda _: self._runs.pop(id, None))
+
+
+def shown(batch: Batch, base: str) -> Wire:
+    return batch.anthropic(base) if batch.is_anthropic else batch.openai()

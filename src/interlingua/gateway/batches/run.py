@@ -1,0 +1,343 @@
+"""One batch under way in this process: its file checked, its requests run, its results stored."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import MutableMapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from interlingua.errors import InterlinguaError
+from interlingua.gateway.batches.state import Batch, Counts, Item, Result
+from interlingua.gateway.relay.inbound import patched
+from interlingua.gateway.responses.inner import scope_of
+from interlingua.gateway.shared.fronts import ANTHROPIC, CHAT, PRINCIPAL, error_body
+from interlingua.gateway.shared.refusals import coded
+from interlingua.gateway.shared.state import Principal, Refusal
+from interlingua.model.exchange import ErrorKind, ProviderError
+from interlingua.store.errors import StoreError
+
+if TYPE_CHECKING:
+    from interlingua.gateway.batches.batches import Batches
+
+logger = logging.getLogger(__name__)
+
+AT_A_TIME = 8
+"""Requests of one batch under way."""
+MOST_REQUESTS = 50_000
+MOST_ERRORS = 100
+"""Of a file that cannot be run."""
+LONGEST_ID = 512
+TRIES = 4
+"""Of a request that fails for reasons of its provider."""
+LONGEST_WAIT = 30.0
+SAVED_EVERY = 1.0
+_AGAIN = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
+_line = msgspec.json.Decoder(dict[str, Any])
+
+
+class WholeAnswer(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class BatchRun:
+    """Runs a batch to its end, from wherever it is."""
+
+    def __init__(self, batches: Batches, batch: Batch) -> None:
+        self._batches = batches
+        self.batch = batch
+        self.task: asyncio.Task[None] | None = None
+        self._cancelled = asyncio.Event()
+        self._saved = time.monotonic()
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self._cancelled.is_set()
+
+    async def cancel(self) -> None:
+        """No other request is begun from now on."""
+        if self.batch.is_open and not self.is_cancelled:
+            self._cancelled.set()
+            self.batch.become("cancelling", time.time())
+            await self._batches.save(self.batch)
+
+    async def run(self) -> None:
+        try:
+            await self._work()
+        except StoreError as error:
+            logger.error("batch_not_stored", extra={"batch": self.batch.id, "why": error.reason})
+        except InterlinguaError as error:
+            why = type(error).__name__
+            logger.error("batch_failed", extra={"batch": self.batch.id, "why": why})
+
+    async def _work(self) -> None:
+        batch, batches = self.batch, self._batches
+        if batch.status == "cancelling" or await batches.is_cancelled(batch):
+            self._cancelled.set()
+        if batch.status == "validating":
+            if not await self._checked():
+                batch.become("failed", time.time())
+                await batches.finish(batch)
+                return
+            batch.become("in_progress", time.time())
+            await batches.save(batch)
+        done = await self._resumed()
+        await self._run_items(done)
+        await self._end()
+
+    # The file
+
+    async def _checked(self) -> bool:
+        """Whether the file can be run; its requests are stored then."""
+        batch, files = self.batch, self._batches.files
+        seen: set[str] = set()
+        held: list[Item] = []
+        count = 0
+        longest = self._batches.gateway.settings.limits.body
+        async for line in files.lines(batch.input_file_id or "", batch.tenant, longest):
+            count += 1
+            item = item_of(line, batch.endpoint, seen, longest)
+            if count > MOST_REQUESTS or len(batch.errors) >= MOST_ERRORS:
+                break
+            if isinstance(item, Item):
+                held.append(item)
+            else:
+                self._wrong(*item, count)
+            if len(held) == AT_A_TIME * 8:
+                await self._batches.add_items(batch, count - len(held), held)
+                held = []
+        if held and not batch.errors:
+            await self._batches.add_items(batch, count - len(held), held)
+        if count > MOST_REQUESTS:
+            self._wrong("too_many_tasks", f"more than {MOST_REQUESTS} requests", None)
+        elif not count:
+            self._wrong("empty_file", "the input file has no requests", None)
+        batch.counts = Counts(total=0 if batch.errors else count)
+        return not batch.errors
+
+    def _wrong(self, code: str, message: str, line: int | None) -> None:
+        self.batch.errors.append({"code": code, "message": message, "param": None, "line": line})
+
+    # The requests
+
+    async def _resumed(self) -> set[int]:
+        """The numbers of requests that have a result, which are counted anew."""
+        batch, done = self.batch, set()
+        counts, batch.usage = Counts(total=batch.counts.total), {}
+        async for number, result in self._batches.all_results(batch.id, batch.tenant):
+            done.add(number)
+            counts.add(result.kind)
+            self._add_usage(result)
+        batch.counts = counts
+        return done
+
+    async def _run_items(self, done: set[int]) -> None:
+        """Runs what has no result yet, a few at a time."""
+        free = asyncio.Semaphore(AT_A_TIME)
+        under_way: set[asyncio.Task[None]] = set()
+        after = -1
+        try:
+            while items := await self._batches.items(self.batch, after):
+                for number, item in items:
+                    after = number
+                    if number in done:
+                        continue
+                    await free.acquire()
+                    task = asyncio.ensure_future(self._run_item(number, item))
+                    under_way.add(task)
+                    task.add_done_callback(under_way.discard)
+                    task.add_done_callback(lambda _: free.release())
+                await self._save_sometimes()
+            if under_way:
+                await asyncio.gather(*under_way)
+        finally:
+            for task in under_way:
+                task.cancel()
+
+    async def _run_item(self, number: int, item: Item) -> None:
+        result = await self._result(item)
+        try:
+            await self._batches.put_results(self.batch, [(number, result)])
+        except StoreError as error:  # it is asked again, once the batch is taken anew
+            extra = {"batch": self.batch.id, "why": error.reason}
+            logger.error("batch_result_not_stored", extra=extra)
+            return
+        self.batch.counts.add(result.kind)
+        self._add_usage(result)
+        await self._save_sometimes()
+
+    async def _save_sometimes(self) -> None:
+        if time.monotonic() - self._saved > SAVED_EVERY:
+            self._saved = time.monotonic()
+            await self._batches.save(self.batch)
+
+    async def _result(self, item: Item) -> Result:
+        """Asks until there is an answer, the batch is cancelled, or it has expired."""
+        tries = 0
+        while True:
+            if self._cancelled.is_set():
+                return Result(item.custom_id, "cancelled")
+            if time.time() >= self.batch.expires_at:
+                return Result(item.custom_id, "expired")
+            made = await self._asked(item)
+            if made is None:
+                continue  # cancelled on the way
+            tries += 1
+            wait = _wait(made, tries)
+            if wait is None:
+                kind = "succeeded" if made.status == 200 else "failed"
+                id = made.headers.get("x-request-id", "")
+                body = msgspec.Raw(made.body or b"null")
+                return Result(item.custom_id, kind, made.status, id, body)  # type: ignore[arg-type]  # one of them
+            left = max(0.0, self.batch.expires_at - time.time())
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._cancelled.wait(), min(wait, left))
+
+    async def _asked(self, item: Item) -> WholeAnswer | None:
+        """The answer to one request; None where the batch was cancelled meanwhile."""
+        batches, batch = self._batches, self.batch
+        try:
+            principal = await batches.gateway.keys.current(Principal(batch.key_id), looked_up=True)
+        except Refusal as refused:
+            return _refused(batch, refused)
+        assert batches.app is not None
+        scope = scope_of(None, [(b"content-type", b"application/json")])
+        scope["path"] = batch.endpoint
+        scope["raw_path"] = batch.endpoint.encode()
+        scope[PRINCIPAL] = principal
+        body = bytes(item.body)
+        if b'"stream"' in body:
+            body = patched(body, {"stream": msgspec.UNSET, "stream_options": msgspec.UNSET})
+        inner = _Inner(body, self._cancelled)
+        await batches.app(scope, inner.receive, inner.send)
+        return inner.answer()
+
+    def _add_usage(self, result: Result) -> None:
+        if result.kind != "succeeded":
+            return
+        try:
+            usage = _answer.decode(result.body).usage
+        except msgspec.DecodeError:
+            return
+        for name, count in usage.counts().items():
+            self.batch.usage[name] = self.batch.usage.get(name, 0) + count
+
+    # The end
+
+    async def _end(self) -> None:
+        batch, batches = self.batch, self._batches
+        if batch.counts.left > 0:
+            return  # rows are missing: the next process that takes it looks again
+        at = time.time()
+        if not batch.is_anthropic:
+            batch.become("finalizing", at)
+            sizes = {"output": 0, "errors": 0}
+            for part in sizes:
+                async for line in batches.result_lines(batch.id, batch.tenant, part):
+                    sizes[part] += len(line)
+            if sizes["output"]:
+                batch.output_file_id = await batches.add_file(batch, "output", sizes["output"])
+            if sizes["errors"]:
+                batch.error_file_id = await batches.add_file(batch, "errors", sizes["errors"])
+        if self._cancelled.is_set():
+            batch.become("cancelled", at)
+        else:
+            batch.become("expired" if batch.counts.expired else "completed", at)
+        await batches.finish(batch)
+        logger.info("batch_ended", extra={"batch": batch.id, "requests": batch.counts.total})
+
+
+def item_of(line: bytes, endpoint: str, seen: set[str], longest: int) -> Item | tuple[str, str]:
+    """The request on a line of a file, or a code and a sentence that tell why it is none."""
+    if len(line) > longest:
+        return "request_too_large", f"more than {longest} bytes"
+    try:
+        wire = _line.decode(line)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return "invalid_json_line", "the line is not a JSON object"
+    id, body = wire.get("custom_id"), wire.get("body")
+    if not isinstance(id, str) or not 1 <= len(id) <= LONGEST_ID:
+        return "missing_required_parameter", f"custom_id: expected 1 to {LONGEST_ID} characters"
+    if id in seen:
+        return "duplicate_custom_id", f"custom_id {id[:100]!r} is there twice"
+    seen.add(id)
+    if wire.get("method") != "POST" or wire.get("url") != endpoint:
+        return "mismatched_endpoint", f"expected method POST and url {endpoint}"
+    if not isinstance(body, dict):
+        return "missing_required_parameter", "body: expected an object"
+    return Item(id, msgspec.Raw(msgspec.json.encode(body)))
+
+
+class _Inner:
+    """The two ends of a request that the gateway makes to itself."""
+
+    def __init__(self, body: bytes, gone: asyncio.Event) -> None:
+        self._body: bytes | None = body
+        self._gone = gone
+        self._status = 0
+        self._headers: dict[str, str] = {}
+        self._pieces = bytearray()
+
+    async def receive(self) -> MutableMapping[str, Any]:
+        body, self._body = self._body, None
+        if body is not None:
+            return {"type": "http.request", "body": body, "more_body": False}
+        await self._gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            self._status = message["status"]
+            self._headers = {name.decode(): value.decode() for name, value in message["headers"]}
+        else:
+            self._pieces += message.get("body", b"")
+
+    def answer(self) -> WholeAnswer | None:
+        if not self._status:
+            return None
+        return WholeAnswer(self._status, self._headers, bytes(self._pieces))
+
+
+class _Usage(msgspec.Struct, frozen=True):
+    input_tokens: int = 0
+    prompt_tokens: int = 0
+    output_tokens: int = 0
+    completion_tokens: int = 0
+
+    def counts(self) -> dict[str, int]:
+        read, made = self.input_tokens + self.prompt_tokens, self.output_tokens
+        return {"input": read, "output": made + self.completion_tokens}
+
+
+class _Answer(msgspec.Struct):
+    usage: _Usage = _Usage()
+
+
+_answer = msgspec.json.Decoder(_Answer)
+
+
+def _wait(made: WholeAnswer, tries: int) -> float | None:
+    """Seconds until a request is sent again; None where its answer is final. Limits of a minute are
+    waited for; a cap on money is not."""
+    if made.status not in _AGAIN or made.headers.get("x-should-retry") == "false":
+        return None
+    if made.status != 429 and tries >= TRIES:
+        return None
+    after = made.headers.get("retry-after", "")
+    wait = float(after) if after.isdigit() and len(after) < 6 else 0.5 * 2.0 ** min(tries, 6)
+    return min(wait, LONGEST_WAIT)
+
+
+def _refused(batch: Batch, refused: Refusal) -> WholeAnswer:
+    """The answer to requests of a key that is void by now."""
+    front = ANTHROPIC if batch.is_anthropic else CHAT
+    problem = ProviderError(
+        ErrorKind.AUTH, refused.error.message, refused.error.code, refused.status
+    )
+    return WholeAnswer(refused.status, {}, error_body(front, coded(front.dialect, problem)))

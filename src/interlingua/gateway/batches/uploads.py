@@ -1,0 +1,149 @@
+"""Uploads: forms with a file in them (`multipart/form-data`), read as they arrive."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from email.message import Message
+from typing import Any
+
+from starlette.requests import ClientDisconnect, Request
+
+from interlingua.errors import MissingExtraError
+from interlingua.gateway.settings import Limits
+from interlingua.gateway.shared.callers import ApiError
+
+LONGEST_FIELD = 64 * 1024
+"""Bytes of a field that is no file."""
+MOST_FIELDS = 32
+
+
+class Upload:
+    """The fields of a form, and its file in pieces. `fields` are those before the file, while it
+    is read, and all of them afterwards."""
+
+    def __init__(self, request: Request, limits: Limits) -> None:
+        self.fields: dict[str, str] = {}
+        self.filename: str | None = None
+        self.size = 0
+        self._request = request
+        self._limits = limits
+        self._name = ""
+        self._header = b""
+        self._value = b""
+        self._disposition: dict[str, str] = {}
+        self._field = bytearray()
+        self._pieces: list[bytes] = []
+        self._in_file = False
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """The file, as it arrives."""
+        parser = self._parser()
+        seconds = self._limits.body_seconds
+        try:
+            stream = self._request.stream().__aiter__()
+            while True:
+                async with asyncio.timeout(seconds):
+                    data = await anext(stream, None)
+                if data is None:
+                    break
+                self._counted(len(data))
+                _fed(parser, data)
+                found, self._pieces = self._pieces, []
+                for piece in found:
+                    yield piece
+            _ended(parser)
+        except TimeoutError:
+            text = "timed out waiting for the request body"
+            raise ApiError(408, "request_timeout", text) from None
+        except ClientDisconnect:
+            raise ApiError(499, "client_gone", "client closed the connection") from None
+        if self.filename is None:
+            raise ApiError(400, "invalid_request", "file: the form has no file")
+
+    def _counted(self, size: int) -> None:
+        self.size += size
+        if self.size > self._limits.upload:
+            text = f"upload too large: more than {self._limits.upload} bytes"
+            raise ApiError(413, "request_too_large", text)
+
+    def _parser(self) -> Any:
+        try:
+            from python_multipart.multipart import MultipartParser, parse_options_header
+        except ImportError:
+            raise MissingExtraError("uploads", "gateway") from None
+        kind, options = parse_options_header(self._request.headers.get("content-type", ""))
+        boundary = options.get(b"boundary")
+        if kind != b"multipart/form-data" or not boundary:
+            raise ApiError(400, "invalid_request", "expected a form (multipart/form-data)")
+        return MultipartParser(
+            boundary,
+            {
+                "on_part_begin": self._begin,
+                "on_part_data": self._data,
+                "on_part_end": self._end,
+                "on_header_field": self._on_header,
+                "on_header_value": self._on_value,
+                "on_header_end": self._on_header_end,
+                "on_headers_finished": self._on_headers,
+            },
+        )
+
+    # Called by the parser
+
+    def _begin(self) -> None:
+        self._disposition, self._field = {}, bytearray()
+        if len(self.fields) >= MOST_FIELDS:
+            raise ApiError(400, "invalid_request", f"the form has more than {MOST_FIELDS} fields")
+
+    def _on_header(self, data: bytes, start: int, end: int) -> None:
+        self._header += data[start:end]
+
+    def _on_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
+
+    def _on_header_end(self) -> None:
+        if self._header.lower() == b"content-disposition":
+            message = Message()
+            message["content-disposition"] = self._value.decode("utf-8", "replace")
+            found = message.get_params([], header="content-disposition")
+            self._disposition = {str(name).lower(): str(value) for name, value in found}
+        self._header = self._value = b""
+
+    def _on_headers(self) -> None:
+        self._name = self._disposition.get("name", "")
+        self._in_file = "filename" in self._disposition
+        if self._in_file:
+            if self.filename is not None:
+                raise ApiError(400, "invalid_request", "the form has more than one file")
+            self.filename = self._disposition["filename"][:500] or "upload"
+
+    def _data(self, data: bytes, start: int, end: int) -> None:
+        if self._in_file:
+            self._pieces.append(data[start:end])
+            return
+        self._field += data[start:end]
+        if len(self._field) > LONGEST_FIELD:
+            raise ApiError(400, "invalid_request", f"{self._name[:100]}: too long")
+
+    def _end(self) -> None:
+        if not self._in_file:
+            self.fields[self._name] = self._field.decode("utf-8", "replace")
+
+
+def _fed(parser: Any, data: bytes) -> None:
+    from python_multipart.exceptions import FormParserError
+
+    try:
+        parser.write(data)
+    except FormParserError as error:
+        raise ApiError(400, "invalid_request", f"the form: {error}"[:300]) from None
+
+
+def _ended(parser: Any) -> None:
+    from python_multipart.exceptions import FormParserError
+
+    try:
+        parser.finalize()
+    except FormParserError as error:
+        raise ApiError(400, "invalid_request", f"the form: {error}"[:300]) from None

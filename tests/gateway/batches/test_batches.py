@@ -1,0 +1,314 @@
+"""Batches of both APIs in front of models of any dialect, by the official SDKs."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+
+from interlingua.gateway.batches import batches as batches_module
+from interlingua.gateway.batches import run as run_module
+from tests.gateway.batches.running import (
+    anthropic_client,
+    begun,
+    ended,
+    lines_of,
+    messages_ended,
+    openai_client,
+    rows_of,
+)
+from tests.gateway.serving import ANTHROPIC, OPENAI, Served, Upstream, key, served
+
+TEXTS = [f"number {number}" for number in range(12)]
+
+
+def run(home: Path, work: Callable[[Upstream, Served], Any]) -> None:
+    async def serve(provider: Upstream) -> None:
+        provider.configure(home)
+        async with served(home) as gateway:
+            await work(provider, gateway)
+
+    with Upstream() as provider:
+        asyncio.run(serve(provider))
+
+
+def test_a_batch_of_openais_is_run_by_models_of_any_dialect(tmp_path: Path) -> None:
+    def client_side(url: str) -> None:
+        with openai_client(url) as client:
+            for model in (ANTHROPIC, OPENAI):
+                id = begun(client, lines_of([*TEXTS, "fail"], model))
+                batch = ended(client, id)
+                assert batch.status == "completed", batch
+                counts = batch.request_counts
+                assert (counts.total, counts.completed, counts.failed) == (13, 12, 1)
+                assert batch.metadata == {"who": "test"}
+                assert batch.usage.input_tokens > 0
+                rows = rows_of(client, batch.output_file_id)
+                assert set(rows) == {f"id-{number}" for number in range(12)}
+                for number, text in enumerate(TEXTS):
+                    response = rows[f"id-{number}"]["response"]
+                    assert response["status_code"] == 200
+                    assert response["request_id"].startswith("req_")
+                    assert text in response["body"]["choices"][0]["message"]["content"]
+                failed = rows_of(client, batch.error_file_id)["id-12"]["response"]
+                assert failed["status_code"] >= 400
+                assert "error" in failed["body"]
+            listed = client.batches.list(limit=1)
+            assert [each.id for each in listed.data] == [id]
+            assert len(list(client.batches.list(limit=1))) == 2
+            purposes = {file.purpose for file in client.files.list()}
+            assert purposes == {"batch", "batch_output"}
+            assert client.files.delete(batch.output_file_id).deleted
+            with pytest.raises(openai.NotFoundError):
+                client.files.retrieve(batch.output_file_id)
+
+    async def work(provider: Upstream, gateway: Served) -> None:
+        await asyncio.to_thread(client_side, gateway.base)
+        await gateway.stored()
+        _, listed, _ = await gateway.ask("GET", "/requests?limit=100")
+        assert len([row for row in listed["requests"] if row["status"] == 200]) == 24
+
+    run(tmp_path, work)
+
+
+def test_a_batch_of_anthropics_is_run_by_models_of_any_dialect(tmp_path: Path) -> None:
+    def client_side(url: str) -> None:
+        with anthropic_client(url) as client:
+            for model in (ANTHROPIC, OPENAI):
+                requests: Any = [
+                    {
+                        "custom_id": f"id-{number}",
+                        "params": {
+                            "model": model,
+                            "max_tokens": 20,
+                            "messages": [{"role": "user", "content": text}],
+                        },
+                    }
+                    for number, text in enumerate([*TEXTS, "fail"])
+                ]
+                made = client.messages.batches.create(requests=requests)
+                assert made.processing_status in ("in_progress", "ended")
+                batch = messages_ended(client, made.id)
+                counts = batch.request_counts
+                assert (counts.succeeded, counts.errored, counts.processing) == (12, 1, 0)
+                found = {each.custom_id: each for each in client.messages.batches.results(made.id)}
+                assert len(found) == 13
+                for number, text in enumerate(TEXTS):
+                    result = found[f"id-{number}"].result
+                    assert result.type == "succeeded"
+                    assert text in result.message.content[0].text  # type: ignore[union-attr]  # a text
+                assert found["id-12"].result.type == "errored"
+            assert [each.id for each in client.messages.batches.list(limit=1).data] == [made.id]
+            assert client.messages.batches.delete(made.id).id == made.id
+            assert len(list(client.messages.batches.list())) == 1
+
+    async def work(provider: Upstream, gateway: Served) -> None:
+        await asyncio.to_thread(client_side, gateway.base)
+
+    run(tmp_path, work)
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "line"),
+    [
+        (b"", "empty_file", None),
+        (b"not json\n", "invalid_json_line", 1),
+        (lines_of(["a"], OPENAI) * 2, "duplicate_custom_id", 2),
+        (lines_of(["a"], OPENAI, "/v1/responses"), "mismatched_endpoint", 1),
+        (b'{"custom_id": 5}\n', "missing_required_parameter", 1),
+        (lines_of(["a"], OPENAI).replace(b'"body"', b'"bodies"'), "missing_required_parameter", 1),
+    ],
+)
+def test_a_file_that_cannot_be_run_fails_with_the_line(
+    tmp_path: Path, data: bytes, code: str, line: int | None
+) -> None:
+    def client_side(url: str) -> None:
+        with openai_client(url) as client:
+            batch = ended(client, begun(client, data))
+            assert batch.status == "failed"
+            assert [(each.code, each.line) for each in batch.errors.data] == [(code, line)]
+
+    async def work(provider: Upstream, gateway: Served) -> None:
+        await asyncio.to_thread(client_side, gateway.base)
+        assert provider.requests == []
+
+    run(tmp_path, work)
+
+
+def test_a_cancelled_batch_keeps_what_it_has_and_says_what_was_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_module, "AT_A_TIME", 1)
+
+    def client_side(url: str) -> None:
+        with openai_client(url) as client:
+            id = begun(client, lines_of(TEXTS * 10, OPENAI))
+            while client.batches.retrieve(id).status != "in_progress":
+                pass
+            assert client.batches.cancel(id).status in ("cancelling", "cancelled")
+            batch = ended(client, id)
+            assert batch.status == "cancelled"
+            done = rows_of(client, batch.output_file_id)
+            rest = rows_of(client, batch.error_file_id)
+            assert len(done) + len(rest) == 120
+            assert {row["error"]["code"] for row in rest.values()} == {"batch_cancelled"}
+            assert client.batches.cancel(id).status == "cancelled"
+
+    async def work(provider: Upstream, gateway: Served) -> None:
+        await asyncio.to_thread(client_side, gateway.base)
+        assert len(provider.requests) < 120
+
+    run(tmp_path, work)
+
+
+def test_a_batch_that_has_expired_says_so_for_each_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches_module, "DAY", 0)
+
+    def client_side(url: str) -> None:
+        with openai_client(url) as client:
+            batch = ended(client, begun(client, lines_of(TEXTS, OPENAI)))
+            assert (batch.status, batch.output_file_id) == ("expired", None)
+            rest = rows_of(client, batch.error_file_id)
+            assert {row["error"]["code"] for row in rest.values()} == {"batch_expired"}
+            assert batch.request_counts.failed == len(TEXTS)
+
+    async def work(provider: Upstream, gateway: Served) -> None:
+        await asyncio.to_thread(client_side, gateway.base)
+        assert provider.requests == []
+
+    run(tmp_path, work)
+
+
+def test_what_a_process_left_open_is_finished_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The claim of the first is released as by a shutdown; kills are in `kills.py`."""
+    monkeypatch.setattr(run_module, "AT_A_TIME", 1)
+    texts = TEXTS * 5
+
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            with openai_client(gateway.base) as client:
+                id = await asyncio.to_thread(begun, client, lines_of(texts, OPENAI))
+                while not provider.requests:
+                    await asyncio.sleep(0.01)
+        first = len(provider.requests)
+        assert first < len(texts)
+        async with served(tmp_path) as gateway:
+            with openai_client(gateway.base) as client:
+                batch = await asyncio.to_thread(ended, client, id)
+                assert batch.request_counts.completed == len(texts)
+                rows = await asyncio.to_thread(rows_of, client, batch.output_file_id)
+                assert len(rows) == len(texts)
+        assert len(provider.requests) <= len(texts) + 1, "what has a result is not asked again"
+
+    with Upstream() as provider:
+        asyncio.run(work(provider))
+
+
+def test_caps_and_rights_of_the_key_hold_for_each_request(tmp_path: Path) -> None:
+    def client_side(url: str, token: str) -> Any:
+        with openai_client(url, token) as client:
+            data = lines_of(["a"], OPENAI) + lines_of(["b"], ANTHROPIC).replace(b"id-0", b"id-1")
+            batch = ended(client, begun(client, data))
+            return rows_of(client, batch.output_file_id), rows_of(client, batch.error_file_id)
+
+    async def work(provider: Upstream, gateway: Served) -> None:
+        only = key(tmp_path, "only", allowed_models=[OPENAI], keep_content=True).token
+        done, failed = await asyncio.to_thread(client_side, gateway.base, only)
+        assert set(done) == {"id-0"}
+        assert failed["id-1"]["response"]["status_code"] == 403
+        plain = key(tmp_path, "plain").token
+        with pytest.raises(openai.BadRequestError, match="keep-content"):
+            await asyncio.to_thread(client_side, gateway.base, plain)
+
+    run(tmp_path, work)
+
+
+ROUTES = [
+    ("GET", "/v1/files/{file}"),
+    ("GET", "/v1/files/{file}/content"),
+    ("DELETE", "/v1/files/{file}"),
+    ("GET", "/v1/files/{output}"),
+    ("GET", "/v1/files/{output}/content"),
+    ("GET", "/v1/batches/{batch}"),
+    ("POST", "/v1/batches/{batch}/cancel"),
+    ("GET", "/v1/messages/batches/{messages}"),
+    ("GET", "/v1/messages/batches/{messages}/results"),
+    ("POST", "/v1/messages/batches/{messages}/cancel"),
+    ("DELETE", "/v1/messages/batches/{messages}"),
+    ("GET", "/v1/messages/batches/{batch}"),
+    ("GET", "/v1/batches/{messages}"),
+]
+
+
+def test_nothing_of_one_tenant_is_there_for_another(tmp_path: Path) -> None:
+    def own_things(url: str, token: str) -> dict[str, str]:
+        with openai_client(url, token) as client:
+            batch = ended(client, begun(client, lines_of(["a"], OPENAI)))
+            ids = {"file": batch.input_file_id, "output": batch.output_file_id, "batch": batch.id}
+        with anthropic_client(url, token) as client:
+            params: Any = {"model": OPENAI, "max_tokens": 9, "messages": []}
+            params["messages"] = [{"role": "user", "content": "a"}]
+            made = client.messages.batches.create(requests=[{"custom_id": "x", "params": params}])
+            messages_ended(client, made.id)
+            return {**ids, "messages": made.id}
+
+    async def work(provider: Upstream, gateway: Served) -> None:
+        owner = key(tmp_path, "owner", keep_content=True).token
+        other = key(tmp_path, "other", keep_content=True).token
+        ids = await asyncio.to_thread(own_things, gateway.base, owner)
+        for method, path in ROUTES:
+            where = path.format(**ids)
+            for token, expected in ((other, 404), ("wrong", 401), (None, 401)):
+                status, told, _ = await gateway.ask(method, where, token=token)
+                assert status == expected, (method, path, told)
+                shown = json.dumps(told)
+                assert "choices" not in shown
+                assert owner not in shown
+        for path in ("/v1/files", "/v1/batches", "/v1/messages/batches"):
+            _, listed, _ = await gateway.ask("GET", path, token=other)
+            assert listed["data"] == []
+        body = {"input_file_id": ids["file"], "endpoint": "/v1/chat/completions"}
+        status, _, _ = await gateway.ask("POST", "/v1/batches", body, other)
+        assert status == 400
+        for method, path in ROUTES[:11]:  # and its owner has all of it
+            if method == "GET":
+                status, _, _ = await gateway.ask(method, path.format(**ids), token=owner)
+                assert status == 200, path
+
+    run(tmp_path, work)
+
+
+def test_uploads_are_bounded_and_forms_are_checked(tmp_path: Path) -> None:
+    async def work(provider: Upstream, gateway: Served) -> None:
+        gateway.service.gateway.settings.limits.__dict__["upload"] = 100_000
+        with openai_client(gateway.base) as client:
+            with pytest.raises(openai.APIStatusError) as error:
+                await asyncio.to_thread(
+                    lambda: client.files.create(file=io.BytesIO(b"x" * 200_000), purpose="batch")
+                )
+            assert error.value.status_code == 413
+            with pytest.raises(openai.BadRequestError, match="purpose"):
+                await asyncio.to_thread(
+                    lambda: client.files.create(file=io.BytesIO(b"x"), purpose="evals")
+                )
+        kind = {"content-type": "multipart/form-data; boundary=b"}
+        for data in (b"", b"--b--", b"--b\r\n\r\n", b"x" * 5000, b"--b\r\na: " + b"y" * 9000):
+            async with gateway.http.post(
+                f"{gateway.base}/v1/files", data=data, headers=kind
+            ) as reply:
+                assert reply.status == 400, (data[:20], await reply.text())
+        _, listed, _ = await gateway.ask("GET", "/v1/files")
+        assert listed["data"] == []
+
+    run(tmp_path, work)
