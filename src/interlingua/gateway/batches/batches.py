@@ -64,13 +64,14 @@ class Batches:
 
     async def close(self) -> None:
         """Stops; what is open is run by the next process."""
+        runs = list(self._runs.values())
         tasks = [self._tending] if self._tending is not None else []
-        tasks += [run.task for run in self._runs.values() if run.task is not None]
+        tasks += [run.task for run in runs if run.task is not None]
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=5)
-        for run in list(self._runs.values()):
+        for run in runs:
             await self.store.release_repeat(self.claim(run.batch))
 
     # The store

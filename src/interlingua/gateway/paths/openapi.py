@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from interlingua import __version__
+from interlingua.gateway.batches.api import NewBatch, NewMessageBatch
 from interlingua.gateway.convert import NewConversion
 from interlingua.gateway.page import NewExport, NewRedaction
 from interlingua.gateway.shared.bodies import (
@@ -353,6 +354,46 @@ DOCS: dict[tuple[str, str], Doc] = {
             _CURSOR,
         ),
         errors=(400, 404, 410),
+    ),
+    ("POST", "/v1/files"): Doc(
+        "Upload the requests of a batch: a form with `file` and `purpose`.",
+        errors=(400, 408, 413),
+    ),
+    ("GET", "/v1/files"): Doc(
+        "The caller's files.",
+        parameters=(_query("limit", _NUMBER), *_texts("purpose order after")),
+        errors=(400,),
+    ),
+    ("GET", "/v1/files/{id}"): Doc("One file.", errors=(404,)),
+    ("DELETE", "/v1/files/{id}"): Doc("Delete a file.", errors=(404,)),
+    ("GET", "/v1/files/{id}/content"): Doc(
+        "What is in a file.", kind="application/octet-stream", errors=(404,)
+    ),
+    ("POST", "/v1/batches"): Doc("Run the requests of a file.", body=NewBatch, errors=(400, 429)),
+    ("GET", "/v1/batches"): Doc(
+        "The caller's batches, newest first.",
+        parameters=(_query("limit", _NUMBER), *_texts("after")),
+        errors=(400,),
+    ),
+    ("GET", "/v1/batches/{id}"): Doc("One batch.", errors=(404,)),
+    ("POST", "/v1/batches/{id}/cancel"): Doc("Cancel a batch.", errors=(404,)),
+    ("POST", "/v1/messages/batches"): Doc(
+        "Run requests for messages.", body=NewMessageBatch, errors=(400, 429)
+    ),
+    ("GET", "/v1/messages/batches"): Doc(
+        "The caller's batches of messages, newest first.",
+        parameters=(_query("limit", _NUMBER), *_texts("before_id after_id")),
+        errors=(400,),
+    ),
+    ("GET", "/v1/messages/batches/{id}"): Doc("One batch of messages.", errors=(404,)),
+    ("DELETE", "/v1/messages/batches/{id}"): Doc(
+        "Delete a batch that has ended.", errors=(400, 404)
+    ),
+    ("POST", "/v1/messages/batches/{id}/cancel"): Doc("Cancel it.", errors=(404,)),
+    ("GET", "/v1/messages/batches/{id}/results"): Doc(
+        "What became of each request, a line for each.",
+        kind="application/x-jsonl",
+        errors=(400, 404),
     ),
     ("POST", "/task"): Doc(
         "Create a task in a folder, with a first message.",

@@ -30,6 +30,7 @@ from interlingua.gateway.compaction import history as compactions
 from interlingua.gateway.memory import responses as responses_store
 from interlingua.gateway.paths import handlers as own
 from interlingua.gateway.paths.listing import front_of, whose
+from interlingua.gateway.paths.unserved import SERVED, unserved
 from interlingua.gateway.responses import background, conversations
 from interlingua.gateway.sessions import api as sessions_api
 from interlingua.gateway.sessions.turns import BusyError, FullError
@@ -282,9 +283,15 @@ async def _not_here(request: Request, error: Exception) -> Response:
         here = [each for each in request.app.routes if each.path_regex.match(request.url.path)]
         allowed = {"allow": ", ".join(sorted({m for each in here for m in each.methods}))}
     front = whose(request.url.path, request.headers)
+    vendor = unserved(request.url.path, request.headers) if status == 404 else None
+    if vendor is not None:
+        front, status, code = vendor, 501, "not_implemented"
+        text = f"this gateway does not serve {request.method} {request.url.path[:200]}; it serves"
+        text = f"{text} {SERVED}"
     if front is None:
         return answer({"error": {"code": code, "message": text}}, status, allowed)
-    provider_error = ProviderError(ErrorKind.INVALID_REQUEST, text, code, status)
+    kind = ErrorKind.OTHER if status == 501 else ErrorKind.INVALID_REQUEST
+    provider_error = ProviderError(kind, text, code, status)
     return Response(
         error_body(front, provider_error), status, allowed, media_type="application/json"
     )
