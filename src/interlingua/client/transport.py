@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
@@ -51,6 +51,8 @@ class HttpRequest(msgspec.Struct, frozen=True, eq=False):
     body: bytes
     secrets: tuple[str, ...] = ()
     method: str = "POST"
+    pieces: AsyncIterator[bytes] | None = None
+    """The body, where it is sent in pieces."""
 
     def __repr__(self) -> str:
         return f"<HttpRequest {urlsplit(self.url).netloc}, {len(self.body)} bytes>"
@@ -132,7 +134,7 @@ class HttpTransport:
         return await self._of_loop().request(
             request.method,
             url,
-            data=request.body or None,
+            data=request.pieces or request.body or None,
             headers=request.headers,
             allow_redirects=False,
             timeout=_timeout(connect, total),

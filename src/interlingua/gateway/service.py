@@ -24,6 +24,7 @@ from interlingua.gateway.memory.memory import Memory
 from interlingua.gateway.memory.responses import Responses
 from interlingua.gateway.paths.guard import Guard
 from interlingua.gateway.paths.managed_agents import ManagedAgents
+from interlingua.gateway.paths.passing import Passing
 from interlingua.gateway.paths.routes import application
 from interlingua.gateway.relay.app import App
 from interlingua.gateway.requests import RequestWatchers
@@ -69,6 +70,7 @@ class Service:
         self.conversations = Conversations(store)
         self.background = Background(gateway, store)
         self.batches = Batches(gateway, store)
+        self.passing = Passing(gateway)
         compactor = Compactor(gateway, self.compactions)
         preparation = Preparation(gateway, compactor, self.conversations, self.background)
         self.managed = ManagedAgents(self, application(self))
@@ -195,6 +197,7 @@ class Service:
         await self.background.close()
         await self.batches.close()
         await self.managed.close()
+        await self.passing.close()
         await asyncio.gather(self.turns.close(), self.tasks.close(), self.sweeper.close())
         await self.gateway.close()
         await self.tracer.close()

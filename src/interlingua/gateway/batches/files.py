@@ -14,12 +14,12 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from interlingua.gateway.batches.uploads import Upload
 from interlingua.gateway.responses.conversations import NOT_STORED, may_store
 from interlingua.gateway.shared.bodies import number
 from interlingua.gateway.shared.callers import ApiError, answer
 from interlingua.gateway.shared.feed import PatientResponse
 from interlingua.gateway.shared.state import Principal
+from interlingua.gateway.shared.uploads import Upload
 from interlingua.model.ids import Ulids
 from interlingua.store.base import AsyncStore
 from interlingua.store.objects import ObjectList, ObjectRow

@@ -14,7 +14,14 @@ from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.settings import WILDCARD
 from interlingua.gateway.shared.bodies import whole_number
-from interlingua.gateway.shared.fronts import ANTHROPIC, CHAT, GEMINI, INTERACTIONS, OLLAMA
+from interlingua.gateway.shared.fronts import (
+    ANTHROPIC,
+    CHAT,
+    COHERE,
+    GEMINI,
+    INTERACTIONS,
+    OLLAMA,
+)
 from interlingua.gateway.shared.state import ROUTE, Principal, Refusal
 from interlingua.model.exchange import ErrorKind
 from interlingua.profiles.capabilities import Capabilities, capabilities
@@ -71,6 +78,8 @@ def front_of(path: str, headers: Mapping[str, str]) -> Front:
         return GEMINI
     if path.startswith("/api/"):
         return OLLAMA
+    if path.startswith("/v2/"):
+        return COHERE
     is_anthropic = path.startswith("/v1/messages/") or "anthropic-version" in headers
     return ANTHROPIC if is_anthropic else CHAT
 

@@ -13,6 +13,7 @@ from interlingua import __version__
 from interlingua.gateway.batches.api import NewBatch, NewMessageBatch
 from interlingua.gateway.convert import NewConversion
 from interlingua.gateway.page import NewExport, NewRedaction
+from interlingua.gateway.paths.passing import PASSED
 from interlingua.gateway.shared.bodies import (
     ChangedSession,
     NewRating,
@@ -355,6 +356,13 @@ DOCS: dict[tuple[str, str], Doc] = {
         ),
         errors=(400, 404, 410),
     ),
+    **{
+        ("POST", path): Doc(
+            "Passed on to the provider of its model.",
+            errors=(400, 402, 403, 404, 408, 409, 413, 422, 429, 500, 502),
+        )
+        for path in PASSED
+    },
     ("POST", "/v1/files"): Doc(
         "Upload the requests of a batch: a form with `file` and `purpose`.",
         errors=(400, 408, 413),

@@ -30,6 +30,7 @@ from interlingua.gateway.compaction import history as compactions
 from interlingua.gateway.memory import responses as responses_store
 from interlingua.gateway.paths import handlers as own
 from interlingua.gateway.paths.listing import front_of, whose
+from interlingua.gateway.paths.passing import PASSED, passed
 from interlingua.gateway.paths.unserved import SERVED, unserved
 from interlingua.gateway.responses import background, conversations
 from interlingua.gateway.sessions import api as sessions_api
@@ -121,6 +122,7 @@ ROWS: tuple[Row, ...] = (
             ("POST", "/cancel", responses_store.cancel_interaction),
         )
     ],
+    *[Row("POST", path, passed, dialect=True) for path in PASSED],
     Row("POST", "/v1/files", files.upload, dialect=True),
     Row("GET", "/v1/files", files.listing, dialect=True),
     Row("GET", "/v1/files/{id}", files.show, dialect=True),
@@ -287,11 +289,10 @@ async def _not_here(request: Request, error: Exception) -> Response:
     if vendor is not None:
         front, status, code = vendor, 501, "not_implemented"
         text = f"this gateway does not serve {request.method} {request.url.path[:200]}; it serves"
-        text = f"{text} {SERVED}"
+        text, allowed = f"{text} {SERVED}", {"x-should-retry": "false"}
     if front is None:
         return answer({"error": {"code": code, "message": text}}, status, allowed)
-    kind = ErrorKind.OTHER if status == 501 else ErrorKind.INVALID_REQUEST
-    provider_error = ProviderError(kind, text, code, status)
+    provider_error = ProviderError(ErrorKind.INVALID_REQUEST, text, code, status)
     return Response(
         error_body(front, provider_error), status, allowed, media_type="application/json"
     )

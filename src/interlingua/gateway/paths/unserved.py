@@ -19,19 +19,19 @@ SERVED = (
 )
 
 _OPENAI = (
-    *("assistants", "audio", "beta", "chat", "containers", "conversations", "evals"),
-    *("fine_tuning", "graders", "images", "organization", "realtime", "responses", "skills"),
-    *("threads", "uploads", "vector_stores", "videos", "webhooks", "chatkit", "completions"),
+    *("assistants", "audio", "chat/completions", "chatkit", "containers", "evals"),
+    *("fine_tuning", "graders", "images", "organization", "realtime", "skills"),
+    *("threads", "uploads", "vector_stores", "videos"),
     *("agents", "classifications", "fim", "libraries", "ocr", "observability"),
 )
 """The last line is Mistral's."""
 _ANTHROPIC = (
-    *("agents", "complete", "deployments", "environments", "files", "memory_stores", "messages"),
+    *("agents", "complete", "deployments", "environments", "files", "memory_stores"),
     *("organizations", "skills", "user_profiles", "vaults"),
 )
 _GEMINI = (
     *("batches", "cachedContents", "corpora", "dynamic", "fileSearchStores", "files"),
-    *("interactions", "models", "operations", "tunedModels", "auth_tokens", "agents"),
+    *("agents", "auth_tokens", "operations", "tunedModels"),
 )
 _COHERE = (
     *("chat", "classify", "connectors", "datasets", "detokenize", "embed", "embed-jobs"),
@@ -44,11 +44,12 @@ _OLLAMA = (
 
 
 def _below(start: str, names: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(rf"{start}/(?:{'|'.join(names)})(?:[/:].*)?")
+    return re.compile(rf"{start}/(?:{'|'.join(names)})(?:[/:]\w[\w.:-]*)*")
 
 
 _PATHS: tuple[tuple[re.Pattern[str], Front], ...] = (
     (_below("/v1beta", _GEMINI), GEMINI),
+    (re.compile(r"/v1(?:beta)?/models/[\w.:-]+:\w+"), GEMINI),
     (_below("/upload/v1beta", ("files", "fileSearchStores")), GEMINI),
     (_below("/api", _OLLAMA), OLLAMA),
     (_below("/v2", ("chat", "embed", "rerank")), COHERE),
@@ -60,6 +61,6 @@ _OF_ANTHROPIC = _below("/v1", _ANTHROPIC)
 
 def unserved(path: str, headers: Mapping[str, str]) -> Front | None:
     """Whose SDK has this path; None where none has."""
-    if "anthropic-version" in headers or path.startswith("/v1/messages"):
+    if "anthropic-version" in headers:
         return ANTHROPIC if _OF_ANTHROPIC.fullmatch(path) else None
     return next((front for pattern, front in _PATHS if pattern.fullmatch(path)), None)

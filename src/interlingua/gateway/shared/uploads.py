@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import secrets
+from collections.abc import AsyncGenerator, AsyncIterator
 from email.message import Message
+from tempfile import SpooledTemporaryFile
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
@@ -16,6 +18,12 @@ from interlingua.gateway.shared.callers import ApiError
 LONGEST_FIELD = 64 * 1024
 """Bytes of a field that is no file."""
 MOST_FIELDS = 32
+SLOWEST = 60
+"""Times the seconds for a plain body that a whole upload may take."""
+SPOOLED = 1024 * 1024
+"""Bytes of a form that are held in memory; the rest is in a file that is deleted at the end."""
+MODEL = "model"
+_BOUNDARY = "interlingua-form-boundary-"
 
 
 class Upload:
@@ -35,6 +43,7 @@ class Upload:
         self._field = bytearray()
         self._pieces: list[bytes] = []
         self._in_file = False
+        self._until = asyncio.get_running_loop().time() + SLOWEST * limits.body_seconds
 
     async def pieces(self) -> AsyncIterator[bytes]:
         """The file, as it arrives."""
@@ -43,7 +52,7 @@ class Upload:
         try:
             stream = self._request.stream().__aiter__()
             while True:
-                async with asyncio.timeout(seconds):
+                async with asyncio.timeout(seconds), asyncio.timeout_at(self._until):
                     data = await anext(stream, None)
                 if data is None:
                     break
@@ -58,6 +67,9 @@ class Upload:
             raise ApiError(408, "request_timeout", text) from None
         except ClientDisconnect:
             raise ApiError(499, "client_gone", "client closed the connection") from None
+        self._check()
+
+    def _check(self) -> None:
         if self.filename is None:
             raise ApiError(400, "invalid_request", "file: the form has no file")
 
@@ -129,6 +141,74 @@ class Upload:
     def _end(self) -> None:
         if not self._in_file:
             self.fields[self._name] = self._field.decode("utf-8", "replace")
+
+
+class SpooledForm(Upload):
+    """A form that is sent on, but for its `model`, whose name is another one there."""
+
+    def __init__(self, request: Request, limits: Limits) -> None:
+        super().__init__(request, limits)
+        self.model: str | None = None
+        self._boundary = f"{_BOUNDARY}{secrets.token_hex(16)}"
+        self._lines: list[bytes] = []
+        self._spool = SpooledTemporaryFile(max_size=SPOOLED)  # noqa: SIM115  # closed by `close`
+
+    @property
+    def content_type(self) -> str:
+        return f"multipart/form-data; boundary={self._boundary}"
+
+    async def read(self) -> None:
+        """All of it, as it arrives."""
+        async for _ in self.pieces():
+            pass  # it goes into the spool
+        self.model = self.fields.get(MODEL)
+
+    def length(self, model: str) -> int:
+        return len(self._head(model)) + self._spool.tell() + len(self._tail())
+
+    async def body(self, model: str) -> AsyncGenerator[bytes, None]:
+        """The form under another name of its model."""
+        yield self._head(model)
+        self._spool.seek(0)
+        while piece := self._spool.read(64 * 1024):
+            yield piece
+        yield self._tail()
+
+    def close(self) -> None:
+        self._spool.close()
+
+    def _head(self, model: str) -> bytes:
+        head = f'--{self._boundary}\r\ncontent-disposition: form-data; name="{MODEL}"\r\n\r\n'
+        return f"{head}{model}\r\n".encode()
+
+    def _tail(self) -> bytes:
+        return f"--{self._boundary}--\r\n".encode()
+
+    def _check(self) -> None:
+        """Any form will do."""
+
+    def _on_header_end(self) -> None:
+        self._lines.append(b"%b: %b\r\n" % (self._header, self._value))
+        super()._on_header_end()
+
+    def _on_headers(self) -> None:
+        lines, self._lines = self._lines, []
+        self._name = self._disposition.get("name", "")
+        self._in_file = self._name != MODEL
+        if self._in_file:
+            head = f"--{self._boundary}\r\n".encode()
+            self._spool.write(b"".join([head, *lines, b"\r\n"]))
+
+    def _data(self, data: bytes, start: int, end: int) -> None:
+        if self._in_file:
+            self._spool.write(data[start:end])
+        else:
+            super()._data(data, start, end)
+
+    def _end(self) -> None:
+        if self._in_file:
+            self._spool.write(b"\r\n")
+        super()._end()
 
 
 def _fed(parser: Any, data: bytes) -> None:

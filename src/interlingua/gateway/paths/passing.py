@@ -1,0 +1,274 @@
+"""Images, audio, moderations and reranking: passed on to the provider of their model as they are,
+with keys, caps, limits and the log of any other request."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+from starlette.requests import Request
+from starlette.responses import Response
+
+from interlingua.client.answer import Attempt
+from interlingua.client.targets import Target
+from interlingua.client.transport import HttpRequest, HttpTransport, Reply
+from interlingua.client.transport_errors import Limits, TooLarge, TransportError
+from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.relay.headers import answer_headers, client_body
+from interlingua.gateway.relay.inbound import members_of, patched
+from interlingua.gateway.shared.bodies import body_of
+from interlingua.gateway.shared.callers import ApiError
+from interlingua.gateway.shared.feed import PatientResponse
+from interlingua.gateway.shared.fronts import CHAT, COHERE
+from interlingua.gateway.shared.refusals import UNAVAILABLE, unavailable
+from interlingua.gateway.shared.sizes import Most
+from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Principal, Refusal
+from interlingua.gateway.shared.uploads import SpooledForm
+from interlingua.model.exchange import ErrorKind
+from interlingua.model.metadata import Usage
+from interlingua.providers.provider import Provider, ProviderSetupError
+
+if TYPE_CHECKING:
+    from interlingua.gateway.service import Service
+
+PASSED = {
+    "/v1/images/generations": "images",
+    "/v1/images/edits": "images",
+    "/v1/images/variations": "images",
+    "/v1/audio/speech": "audio",
+    "/v1/audio/transcriptions": "audio",
+    "/v1/audio/translations": "audio",
+    "/v1/moderations": "moderations",
+    "/v1/rerank": "rerank",
+    "/v2/rerank": "rerank",
+}
+"""Paths that are passed on, and what the log calls them."""
+FREE = frozenset({"moderations"})
+"""What costs nothing."""
+_USUAL = {"moderations": "openai:omni-moderation-latest"}
+"""The model of a request that names none."""
+_CHAT = "/chat/completions"
+_MULTIPART = "multipart/form-data"
+
+
+class Passing:
+    """What sends these requests: each on a connection of its own, since they are of different
+    tenants."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self.gateway = gateway
+        self._transport = HttpTransport()
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    async def send(self, request: HttpRequest, target: Target) -> Reply:
+        usual = target.provider.timeouts
+        limits = Limits(usual.connect, usual.first_byte, usual.idle, None)
+        return await self._transport.send(request, limits)
+
+
+class Given(NamedTuple):
+    """What a client sent: a JSON object, or a form."""
+
+    model: str | None
+    members: Mapping[str, Any]
+    form: SpooledForm | None = None
+
+
+async def passed(service: Service, request: Request, principal: Principal) -> Response:
+    """The provider's own answer."""
+    path = request.url.path
+    gateway, action = service.gateway, PASSED[path]
+    front = COHERE if path == "/v2/rerank" else CHAT
+    arrival = Arrival(f"req_{gateway.ids.new()}", front.dialect, principal, action=action)
+    exchange = Exchange(arrival)
+    given: Given | None = None
+    try:
+        given = await _given(request, service)
+        target = _target(gateway, exchange, given.model or _USUAL.get(action))
+        await _reserve(gateway, exchange, target, action)
+        return await _answered(service, exchange, target, given, path)
+    except (ApiError, Refusal) as error:
+        code = error.code if isinstance(error, ApiError) else error.error.code
+        exchange.outcome.fail(error.status, ErrorKind.INVALID_REQUEST, code)
+        _over(gateway, exchange)
+        raise
+    except UNAVAILABLE as error:
+        refused = unavailable(arrival.id, exchange.decision.target, error)
+        exchange.outcome.fail(refused.status, refused.error.kind, refused.error.code)
+        _over(gateway, exchange)
+        raise refused from None
+    except BaseException:
+        exchange.outcome.fail(499, ErrorKind.CANCELLED)
+        _over(gateway, exchange)
+        raise
+    finally:
+        if given is not None and given.form is not None:
+            given.form.close()
+
+
+def _over(gateway: Gateway, exchange: Exchange) -> None:
+    if exchange.arrival.principal.capped:
+        gateway.caps.settle_soon(exchange)
+    gateway.trace.finished(exchange)
+
+
+async def _given(request: Request, service: Service) -> Given:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == _MULTIPART:
+        form = SpooledForm(request, service.limits)
+        try:
+            await form.read()
+        except BaseException:
+            form.close()
+            raise
+        return Given(form.model, {}, form)
+    try:
+        members = members_of(await body_of(request, service.limits))
+        model = msgspec.json.decode(members["model"], type=str) if "model" in members else None
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise ApiError(400, "invalid_request", f"the body: {error}"[:300]) from None
+    return Given(model, members)
+
+
+def _target(gateway: Gateway, exchange: Exchange, name: str | None) -> Target:
+    """Who is asked. Names that no list has are those of the vendor whose path it is."""
+    front = COHERE if exchange.arrival.action == "rerank" else CHAT
+    if not name:
+        raise ApiError(400, "invalid_request", "model: name the model that is to be asked")
+    exchange.arrival = replace(exchange.arrival, client_model=name)
+    try:
+        route = gateway.route(name, front)
+    except Refusal:
+        if ":" in name:
+            raise
+        route = gateway.route(f"{front.provider}:{name}", front)
+    target = gateway.allow(exchange.arrival, route).targets[0]
+    exchange.decision = Decision(target)
+    return target
+
+
+async def _reserve(gateway: Gateway, exchange: Exchange, target: Target, action: str) -> None:
+    """Counts the request. What it costs is not known before, so that a key with a cap on money
+    needs leave for that."""
+    arrival = exchange.arrival
+    if arrival.principal.capped:
+        most = Most(0, 0) if action in FREE else Most(1, 0, unbounded=(f"{action} by the piece",))
+        exchange.outcome.reservation = await gateway.caps.reserve(arrival, most, [target])
+
+
+def path_at(provider: Provider, path: str) -> str:
+    """Where a provider has a path of OpenAI's, or of Cohere's."""
+    if provider.key == "cohere" and path.endswith("/rerank"):
+        return path
+    chat = provider.dialects.get("openai-chat")
+    if chat is None or not chat.request.endswith(_CHAT):
+        raise ProviderSetupError(provider.key, f"has no {path}")
+    return chat.request.removesuffix(_CHAT) + path.removeprefix("/v1").removeprefix("/v2")
+
+
+def _upward(service: Service, target: Target, given: Given, path: str) -> HttpRequest:
+    targets, where = service.gateway.targets, path_at(target.provider, path)
+    address = targets.address(target, {}, "request", body=b"", path=where)
+    headers = {**address.headers, "accept": "*/*", "accept-encoding": "identity"}
+    headers["connection"] = "close"
+    if given.form is None:
+        body = patched(given.members, {"model": target.name})
+        return HttpRequest(address.url, headers, body, address.secrets)
+    form = given.form
+    headers["content-type"] = form.content_type
+    headers["content-length"] = str(form.length(target.name))
+    pieces = form.body(target.name)
+    return HttpRequest(address.url, headers, b"", address.secrets, pieces=pieces)
+
+
+async def _answered(
+    service: Service, exchange: Exchange, target: Target, given: Given, path: str
+) -> Response:
+    gateway, outcome = service.gateway, exchange.outcome
+    await gateway.targets.start(target)
+    upward = _upward(service, target, given, path)
+    try:
+        reply = await service.passing.send(upward, target)
+    except TransportError as error:
+        raise ApiError(502, "connection_failed", f"{target.model}: {error}") from None
+    outcome.status = reply.status
+    outcome.error = ErrorKind.INVALID_REQUEST if reply.status >= 400 else None
+    outcome.tries = (Attempt(target.model, outcome.error, reply.status),)
+    if reply.status in (401, 403):  # what it has against our key is no business of the client
+        reply.close()
+        raise ApiError(502, "upstream_auth", f"{target.model}: the provider refused our key")
+    kind = reply.headers.get("content-type", "application/json")
+    down = _down(exchange, reply, target, upward)
+    if reply.status < 300 and not kind.startswith("application/json"):
+        pieces = _pieces(gateway, exchange, reply, service.limits.answer)
+        stalled = service.limits.stalled
+        return PatientResponse(
+            pieces, stalled, status_code=reply.status, media_type=kind, headers=down
+        )
+    try:
+        data = await reply.body(service.limits.answer)
+    except TooLarge:
+        text = f"{target.model}: an answer of more than {service.limits.answer} bytes"
+        raise ApiError(502, "upstream_failed", text) from None
+    except TransportError as error:
+        raise ApiError(502, "upstream_failed", f"{target.model}: {error}") from None
+    finally:
+        reply.close()
+    _note_usage(gateway, exchange, target, data)
+    _over(gateway, exchange)
+    return Response(client_body(data, upward.secrets), reply.status, down, media_type=kind)
+
+
+def _down(exchange: Exchange, reply: Reply, target: Target, upward: HttpRequest) -> dict[str, str]:
+    """The headers of the answer."""
+    dialect, secrets = target.dialect.name, upward.secrets
+    found = answer_headers(exchange, reply.headers, CHAT, dialect, secrets)
+    return {name.decode(): value.decode("latin-1") for name, value in found}
+
+
+async def _pieces(
+    gateway: Gateway, exchange: Exchange, reply: Reply, most: int
+) -> AsyncGenerator[bytes, None]:
+    """The answer as it arrives, up to so many bytes."""
+    size = 0
+    try:
+        while data := await reply.chunk():
+            size += len(data)
+            if size > most:
+                break
+            yield data
+    except TransportError:
+        exchange.outcome.fail(502, ErrorKind.NETWORK)
+        raise
+    finally:
+        reply.close()
+        _over(gateway, exchange)
+
+
+class _Counts(msgspec.Struct, frozen=True):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class _Counted(msgspec.Struct):
+    usage: _Counts | None = None
+
+
+def _note_usage(gateway: Gateway, exchange: Exchange, target: Target, data: bytes) -> None:
+    """Tokens, where the answer has them, and their price, where there is one."""
+    try:
+        found = msgspec.json.decode(data, type=_Counted).usage
+    except (msgspec.DecodeError, UnicodeError):
+        return
+    if found is None or found.input_tokens is None:
+        return
+    usage = Usage(found.input_tokens, found.output_tokens or 0)
+    exchange.outcome.usage = usage
+    if gateway.pricer is not None:
+        cost: Decimal | None = gateway.pricer.cost(usage, target.model, exchange.arrival.at)
+        exchange.outcome.cost = cost
