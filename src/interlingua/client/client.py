@@ -282,11 +282,11 @@ class AsyncClient:
         `inputs` are texts; where the model takes media, tuples of blocks as well. `input_type` is
         what the vectors are for (`query`, `document`, `classification`, …). Vectors of different
         models cannot be compared, so name `fallbacks` only where that does not matter."""
-        given = (inputs,) if isinstance(inputs, str) else tuple(inputs)
-        if not given:
+        listed = (inputs,) if isinstance(inputs, str) else tuple(inputs)
+        if not listed:
             raise InterlinguaError("there is nothing to embed: the list of inputs is empty")
         more: Any = {"truncate": truncate, "title": title, "user": user}
-        request = EmbedRequest(given, model, dimensions, input_type, **more)
+        request = EmbedRequest(listed, model, dimensions, input_type, **more)
         call = self.call(model, (), (), None, None, deadline, fallbacks, call_id)
         return await self._embedded(call, request)
 

@@ -67,10 +67,10 @@ def _read_one(wire: Any, number: int) -> EmbedRequest:
     blocks = [_read_part(part) for part in parts]
     only = blocks[0]
     alone = len(blocks) == 1 and isinstance(only, TextBlock)
-    given: EmbedInput = only.text if alone and isinstance(only, TextBlock) else tuple(blocks)
+    content: EmbedInput = only.text if alone and isinstance(only, TextBlock) else tuple(blocks)
     if wire.get("taskType") == "TASK_TYPE_UNSPECIFIED":
         del wire["taskType"]
-    return EmbedRequest((given,), **read_fields(GEMINI, wire, ("model", "content")))
+    return EmbedRequest((content,), **read_fields(GEMINI, wire, ("model", "content")))
 
 
 def _read_part(part: Any) -> Media:

@@ -71,7 +71,7 @@ class Passing:
         return await self._transport.send(request, limits)
 
 
-class Given(NamedTuple):
+class SentBody(NamedTuple):
     """What a client sent: a JSON object, or a form."""
 
     model: str | None
@@ -86,12 +86,12 @@ async def passed(service: Service, request: Request, principal: Principal) -> Re
     front = COHERE if path == "/v2/rerank" else CHAT
     arrival = Arrival(f"req_{gateway.ids.new()}", front.dialect, principal, action=action)
     exchange = Exchange(arrival)
-    given: Given | None = None
+    sent: SentBody | None = None
     try:
-        given = await _given(request, service)
-        target = _target(gateway, exchange, given.model or _USUAL.get(action))
+        sent = await _sent_body(request, service)
+        target = _target(gateway, exchange, sent.model or _USUAL.get(action))
         await _reserve(gateway, exchange, target, action)
-        return await _answered(service, exchange, target, given, path)
+        return await _answered(service, exchange, target, sent, path)
     except (ApiError, Refusal) as error:
         code = error.code if isinstance(error, ApiError) else error.error.code
         exchange.outcome.fail(error.status, ErrorKind.INVALID_REQUEST, code)
@@ -107,8 +107,8 @@ async def passed(service: Service, request: Request, principal: Principal) -> Re
         _over(gateway, exchange)
         raise
     finally:
-        if given is not None and given.form is not None:
-            given.form.close()
+        if sent is not None and sent.form is not None:
+            sent.form.close()
 
 
 def _over(gateway: Gateway, exchange: Exchange) -> None:
@@ -117,7 +117,7 @@ def _over(gateway: Gateway, exchange: Exchange) -> None:
     gateway.trace.finished(exchange)
 
 
-async def _given(request: Request, service: Service) -> Given:
+async def _sent_body(request: Request, service: Service) -> SentBody:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == _MULTIPART:
         form = SpooledForm(request, service.limits)
@@ -126,13 +126,13 @@ async def _given(request: Request, service: Service) -> Given:
         except BaseException:
             form.close()
             raise
-        return Given(form.model, {}, form)
+        return SentBody(form.model, {}, form)
     try:
         members = members_of(await body_of(request, service.limits))
         model = msgspec.json.decode(members["model"], type=str) if "model" in members else None
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise ApiError(400, "invalid_request", f"the body: {error}"[:300]) from None
-    return Given(model, members)
+    return SentBody(model, members)
 
 
 def _target(gateway: Gateway, exchange: Exchange, name: str | None) -> Target:
@@ -171,15 +171,15 @@ def path_at(provider: Provider, path: str) -> str:
     return chat.request.removesuffix(_CHAT) + path.removeprefix("/v1").removeprefix("/v2")
 
 
-def _upward(service: Service, target: Target, given: Given, path: str) -> HttpRequest:
+def _upward(service: Service, target: Target, sent: SentBody, path: str) -> HttpRequest:
     targets, where = service.gateway.targets, path_at(target.provider, path)
     address = targets.address(target, {}, "request", body=b"", path=where)
     headers = {**address.headers, "accept": "*/*", "accept-encoding": "identity"}
     headers["connection"] = "close"
-    if given.form is None:
-        body = patched(given.members, {"model": target.name})
+    if sent.form is None:
+        body = patched(sent.members, {"model": target.name})
         return HttpRequest(address.url, headers, body, address.secrets)
-    form = given.form
+    form = sent.form
     headers["content-type"] = form.content_type
     headers["content-length"] = str(form.length(target.name))
     pieces = form.body(target.name)
@@ -187,11 +187,11 @@ def _upward(service: Service, target: Target, given: Given, path: str) -> HttpRe
 
 
 async def _answered(
-    service: Service, exchange: Exchange, target: Target, given: Given, path: str
+    service: Service, exchange: Exchange, target: Target, sent: SentBody, path: str
 ) -> Response:
     gateway, outcome = service.gateway, exchange.outcome
     await gateway.targets.start(target)
-    upward = _upward(service, target, given, path)
+    upward = _upward(service, target, sent, path)
     try:
         reply = await service.passing.send(upward, target)
     except TransportError as error:
