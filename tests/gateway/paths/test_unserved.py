@@ -29,7 +29,7 @@ VERSION = {"anthropic-version": "2023-06-01"}
         ("/upload/v1beta/files", {}, "gemini"),
         ("/api/generate", {}, "ollama"),
         ("/api/pull", {}, "ollama"),
-        ("/v2/chat", {}, "cohere"),
+        ("/v1/embed", {}, "cohere"),
         ("/v1/tokenize", {}, "cohere"),
         ("/v1/nothing", {}, None),
         ("/v1/nothing", VERSION, None),
@@ -62,7 +62,7 @@ def test_a_path_that_is_not_served_is_told_with_what_is(tmp_path: Path) -> None:
             ("/v1/skills", VERSION, lambda told: told["error"]["message"]),
             ("/v1beta/cachedContents", {}, lambda told: told["error"]["message"]),
             ("/api/generate", {}, lambda told: told["error"]),
-            ("/v2/chat", {}, lambda told: told["message"]),
+            ("/v1/tokenize", {}, lambda told: told["message"]),
         ]
         for path, headers, message in shapes:
             status, told, _ = await gateway.ask("POST", path, {}, headers=headers)

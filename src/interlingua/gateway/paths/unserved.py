@@ -14,8 +14,8 @@ SERVED = (
     " /v1/files and /v1/batches, /v1/images, /v1/audio, /v1/moderations, /v1/rerank, /v1/messages,"
     " /v1/messages/count_tokens, /v1/messages/batches, /v1/models,"
     " /v1beta/models/{model}:generateContent, :streamGenerateContent, :countTokens, :embedContent"
-    " and :batchEmbedContents, /v1beta/interactions, /v2/embed, /v2/rerank, /api/chat, /api/embed,"
-    " /api/tags, /api/show, /api/version"
+    " and :batchEmbedContents, /v1beta/interactions, /v2/chat, /v2/embed, /v2/rerank, /api/chat,"
+    " /api/embed, /api/tags, /api/show, /api/version"
 )
 
 _OPENAI = (
@@ -34,7 +34,7 @@ _GEMINI = (
     *("agents", "auth_tokens", "operations", "tunedModels"),
 )
 _COHERE = (
-    *("chat", "classify", "connectors", "datasets", "detokenize", "embed", "embed-jobs"),
+    *("classify", "connectors", "datasets", "detokenize", "embed", "embed-jobs"),
     *("finetuning", "generate", "summarize", "tokenize", "check-api-key"),
 )
 _OLLAMA = (
@@ -52,7 +52,7 @@ _PATHS: tuple[tuple[re.Pattern[str], Front], ...] = (
     (re.compile(r"/v1(?:beta)?/models/[\w.:-]+:\w+"), GEMINI),
     (_below("/upload/v1beta", ("files", "fileSearchStores")), GEMINI),
     (_below("/api", _OLLAMA), OLLAMA),
-    (_below("/v2", ("chat", "embed", "rerank")), COHERE),
+    (_below("/v2", ("audio", "batches")), COHERE),
     (_below("/v1", _OPENAI), CHAT),
     (_below("/v1", _COHERE), COHERE),
 )

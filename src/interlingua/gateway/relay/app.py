@@ -214,7 +214,10 @@ class App:
         completion = Completion(body)
         client.send = CompletionSend(completion, client.send)
         inbound = parse_inbound(self.gateway, exchange, found, completion.body, headers)
-        return inbound._replace(changes=completion.report)
+        report = completion.report
+        if inbound.changes is not None:
+            report.extend(inbound.changes)
+        return inbound._replace(changes=report)
 
     async def _other(
         self,

@@ -18,6 +18,7 @@ from interlingua.errors import ReadError, WriteError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.headers import ATTEMPTS, answer_headers, client_body, client_headers
 from interlingua.gateway.relay.inbound import JSON, HttpAnswer, Inbound, envelope_of, patched
+from interlingua.gateway.relay.limits import labels_of
 from interlingua.gateway.relay.sending import try_targets
 from interlingua.gateway.relay.whole import error_answer
 from interlingua.gateway.shared.fronts import CHAT, COHERE, GEMINI, OLLAMA, Match
@@ -45,7 +46,10 @@ async def embed(
     if arrival.principal.capped:
         media = any(not isinstance(part, int) for each in _listed(request) for part in each)
         most = Most(estimated(request), 0, unbounded=("media",) if media else ())
-        outcome.reservation = await gateway.caps.reserve(arrival, most, inbound.route.targets)
+        reserved = await gateway.caps.reserve(arrival, most, inbound.route.targets)
+        outcome.reservation = reserved
+        if reserved is not None and len(reserved.targets) < len(inbound.route.targets):
+            inbound = inbound._replace(route=inbound.route.limited_to(reserved.targets))
     raw: list[HttpAnswer] = []
 
     async def once(model: str, clock: Clock) -> HttpAnswer:
@@ -72,6 +76,8 @@ def _inbound(
     """Who is to answer."""
     envelope = envelope_of(match, body)
     arrival = replace(exchange.arrival, client_model=envelope.model, stream=False)
+    if arrival.principal.budgets:
+        arrival = replace(arrival, labels=labels_of(envelope.members, headers))
     exchange.arrival, principal = arrival, arrival.principal
     route = gateway.route(envelope.model, match.front)
     if principal.allowed_models is not None or route.pool is not None:
