@@ -33,7 +33,7 @@ def test_every_term_can_be_said(store: Store) -> None:
     user = ok("users", "add", "Ada", "--email", "ada@example.org").strip()
     arguments = "--daily 1.50 --monthly 20 --requests-per-minute 60 --tokens-per-minute 1000"
     arguments += " --concurrent 4 --refuse-losses --keep-content --allow-unpriced --allow-unbounded"
-    arguments += " --weekly 9 --default-max-tokens 500 --max-max-tokens 4000"
+    arguments += " --weekly 9 --default-max-tokens 500 --max-max-tokens 4000 --log-content 7"
     arguments += " --read-metrics --fetch-media --expires 90d"
     arguments += " --model openai:gpt-5 --model anthropic:claude-opus-5-5"
     told("keys", "issue", "k", "--user", "Ada", "--team", "Engines", *arguments.split())
@@ -52,6 +52,7 @@ def test_every_term_can_be_said(store: Store) -> None:
     assert abs(key.expires_at - datetime.now(UTC) - timedelta(days=90)) < timedelta(minutes=5)
     assert key.team_caps == (None, Decimal(100), None)
     assert key.weekly_cap_usd == 9
+    assert key.log_content_days == 7
     assert (key.default_max_tokens, key.max_max_tokens) == (500, 4000)
 
 

@@ -340,6 +340,13 @@ _TERMS = (
         "--keep-content/--no-content", default=None, help="Allow message content to be stored."
     ),
     click.option(
+        "--log-content",
+        "log_content_days",
+        type=COUNT,
+        metavar="DAYS",
+        help="Log requests and answers, redacted, for so many days; `none` for no log.",
+    ),
+    click.option(
         "--allow-unpriced/--only-priced",
         default=None,
         help="With a cap: allow models with unknown prices.",

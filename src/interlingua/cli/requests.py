@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from interlingua.cli.options import Moment, json_option, limit_option, store_option, until_option
 from interlingua.cli.stores import LAST, only, opened
@@ -54,11 +55,13 @@ Names = dict[str | None, str]
 @click.option("--key", "key", help="Requests of this key: an id, the start of one, or a name.")
 @click.option("--since", type=Moment(), help="From this day or time on; 12h is twelve hours ago.")
 @until_option
+@click.option("--content", is_flag=True, help="With an ID: what was asked and answered, if logged.")
 @json_option
 @store_option
 def command(
     id: str | None,
     follow: bool,
+    content: bool,
     limit: int,
     key: str | None,
     as_json: bool,
@@ -67,7 +70,12 @@ def command(
 ) -> None:
     if id is not None and follow:
         raise click.UsageError("--follow shows new requests and takes no ID")
+    if content and id is None:
+        raise click.UsageError("--content needs the ID of a request")
     with opened(address) as store:
+        if id is not None and content:
+            _show_content(store, find_request(store, id))
+            return
         if id is not None:
             _show(store, find_request(store, id), as_json)
             return
@@ -237,6 +245,16 @@ def _show(store: Store, row: RequestRow, as_json: bool) -> None:
         say(cell(f"{event['type']} · {event['timestamp']:%Y-%m-%d %H:%M:%S} UTC"), "bold")
         for name, value in event["payload"].items():
             say(cell(f"    {name}: {value}"))
+
+
+def _show_content(store: Store, row: RequestRow) -> None:
+    from interlingua.gateway.memory.content import place_of
+
+    found = store.object(place_of(row.tenant), row.id)
+    if found is None:
+        problem = f"{row.id} has no content: its key does not log it, or its age is over"
+        raise StoreError(store.where, problem, "not_found")
+    put_json(msgspec.json.decode(found.body))
 
 
 def _facts(row: RequestRow, names: Names) -> Iterator[tuple[str, str]]:

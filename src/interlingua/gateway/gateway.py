@@ -18,6 +18,7 @@ from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.idempotency.keys import IdempotencyKeys
 from interlingua.gateway.keys.tariffs import Pricer
+from interlingua.gateway.memory.content import ContentLog
 from interlingua.gateway.pools import (
     ConversationName,
     Pool,
@@ -130,6 +131,8 @@ class Route(NamedTuple):
 class Gateway:
     """Parts that are not given do nothing: no keys, no caps, no memory, no trace."""
 
+    content: ContentLog | None = None
+
     def __init__(
         self,
         settings: Settings | None = None,
@@ -179,6 +182,7 @@ class Gateway:
             self.responses,
             self.transport,
             self.fetcher,
+            self.content,
         )
         for part in parts:
             close = getattr(part, "close", None)

@@ -20,6 +20,7 @@ from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.idempotency.keys import IdempotencyKeys
 from interlingua.gateway.keys.caps import Caps
 from interlingua.gateway.keys.keys import Keys, NoKeysError, is_loopback
+from interlingua.gateway.memory.content import ContentLog
 from interlingua.gateway.memory.memory import Memory
 from interlingua.gateway.memory.responses import Responses
 from interlingua.gateway.paths.guard import Guard
@@ -134,6 +135,7 @@ class Service:
             "pricer": tracer.pricer,
         }
         gateway = Gateway(settings, targets=targets or targets_of(settings), **{**usual, **parts})
+        gateway.content = ContentLog(store)
         service = cls(gateway, store, tracer, losses)
         service.metrics = metrics
         if metrics is not None:

@@ -9,7 +9,7 @@ an older version refuses the result.
 
 from __future__ import annotations
 
-VERSION = 17
+VERSION = 18
 """Of the tables; the `schema_version` of a row is that of the message format."""
 
 _OWNER_STATUS = "CHECK (status IN ('active', 'disabled'))"
@@ -402,6 +402,9 @@ _MORE_OF_USAGE = ("ALTER TABLE requests ADD COLUMN usage_more TEXT",)
 """Of requests: tier, tools, cache writes by lifetime, modalities, and the provider's own cost."""
 
 
+_CONTENT_LOG = ("ALTER TABLE keys ADD COLUMN log_content_days {big}",)
+"""How long a key's requests are logged with their content; NULL: not at all."""
+
 _STEPS = {
     1: (*_SEARCH_ANEW, *_REFERENCE),
     2: (*_MORE_OF_KEYS, *_QUOTAS, *_REMEMBERED),
@@ -419,6 +422,7 @@ _STEPS = {
     14: _BUDGETS,
     15: _STATS,
     16: _MORE_OF_USAGE,
+    17: _CONTENT_LOG,
 }
 _WORDS = {
     "sqlite": {"json": "TEXT", "big": "INTEGER", "colon": "instr", "clustered": " WITHOUT ROWID"},

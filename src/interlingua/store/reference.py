@@ -61,6 +61,8 @@ class KeyRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """Output tokens of a request that names no limit."""
     max_max_tokens: int | None = None
     """Output tokens of any request, at most."""
+    log_content_days: int | None = None
+    """Days for which requests and answers are logged with their content; None: not at all."""
     user_caps: OwnerCaps = (None, None, None)
     team_caps: OwnerCaps = (None, None, None)
 

@@ -46,6 +46,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     daily_cap_usd: Decimal | None = None
     weekly_cap_usd: Decimal | None = None
     monthly_cap_usd: Decimal | None = None
+    log_content_days: int | None = None
     default_max_tokens: int | None = None
     max_max_tokens: int | None = None
     requests_per_minute: int | None = None
@@ -200,7 +201,7 @@ def _models(models: Sequence[str]) -> tuple[str, ...]:
 _WINDOWS = ("daily", "monthly", "weekly")
 _COUNTS = (
     *("requests_per_minute", "tokens_per_minute", "concurrent"),
-    *("default_max_tokens", "max_max_tokens"),
+    *("default_max_tokens", "max_max_tokens", "log_content_days"),
 )
 
 
@@ -236,6 +237,7 @@ def add_budget(
 
 PAGE = 1000
 TERMS = (
+    "log_content_days",
     *(
         "allowed_models",
         "default_max_tokens",

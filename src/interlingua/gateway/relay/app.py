@@ -15,7 +15,8 @@ from interlingua.client.errors import CallError
 from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.idempotency.keys import KEY, IdempotencyKeys, IdempotentRequest
+from interlingua.gateway.idempotency.keys import KEY, IdempotentRequest
+from interlingua.gateway.memory.content import Recorder
 from interlingua.gateway.relay.completions import Completion, CompletionSend
 from interlingua.gateway.relay.counting import count
 from interlingua.gateway.relay.embedding import embed
@@ -66,20 +67,34 @@ class _Client(msgspec.Struct, eq=False):
     receive: Receive
     send: Send
     idempotent: IdempotentRequest | None = None
+    recorder: Recorder | None = None
     holds_place: bool = False
     """Whether it counts among the open requests of its key."""
 
     async def is_replayed(
-        self, keys: IdempotencyKeys, exchange: Exchange, key: bytes, body: bytes
+        self, gateway: Gateway, exchange: Exchange, headers: dict[bytes, bytes], body: bytes
     ) -> bool:
-        """Whether a stored answer was replayed; otherwise the answer is recorded from now on."""
+        """Whether a stored answer was replayed; otherwise the answer is recorded from now on, for
+        repeats or for the content log."""
+        if gateway.content is not None and exchange.arrival.principal.log_content_days is not None:
+            self.recorder = Recorder(gateway.content, exchange, body, self.send)
+            self.send = self.recorder.send
+        if KEY not in headers:
+            return False
         idempotent = self.idempotent = IdempotentRequest(
-            keys, exchange, self.scope["path"], key, body, self.send
+            gateway.idempotency, exchange, self.scope["path"], headers[KEY], body, self.send
         )
         await with_client(self.scope, self.receive, idempotent.begin())
         if not idempotent.answered:
             self.send = idempotent.send
         return idempotent.answered
+
+    def end(self) -> None:
+        """What was recorded is whole."""
+        if self.idempotent is not None:
+            self.idempotent.end()
+        if self.recorder is not None:
+            self.recorder.end()
 
 
 class Preparation(Protocol):
@@ -154,8 +169,8 @@ class App:
                 outcome.leave_pool(tokens_of(outcome.usage))
             if client.holds_place:
                 self.gateway.open_requests.release(exchange.arrival.principal)
-            if client.idempotent is not None:
-                client.idempotent.end()
+            if client.idempotent is not None or client.recorder is not None:
+                client.end()
             try:
                 if exchange.arrival.principal.capped:
                     self.gateway.caps.settle_soon(exchange)
@@ -186,9 +201,9 @@ class App:
             direct, inbound = None, self._as_chat(exchange, found, body, headers, client)
         else:
             inbound = parse_inbound(gateway, exchange, found, body, headers)
-        if KEY in headers:
+        if KEY in headers or principal.log_content_days is not None:
             direct = None  # the answer is recorded on its way
-            if await client.is_replayed(gateway.idempotency, exchange, headers[KEY], body):
+            if await client.is_replayed(gateway, exchange, headers, body):
                 return
         if preparation is not None and (found.action == "compact" or preparation.concerns(inbound)):
             direct = None

@@ -67,6 +67,7 @@ def principal_of(row: KeyRow, budgets: Sequence[BudgetRow] = ()) -> KeyPrincipal
         fetch_media=row.fetch_media,
         capped=bool(money or budgets) or any(rate is not None for rate in rates),
         metered=bool(money or budgets) or row.tokens_per_minute is not None,
+        log_content_days=row.log_content_days,
         default_max_tokens=row.default_max_tokens,
         max_max_tokens=row.max_max_tokens,
         budgets=budgets,

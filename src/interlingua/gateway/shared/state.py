@@ -49,6 +49,8 @@ class Principal:
     """Whether there is any cap to look at."""
     metered: bool = False
     """Whether it matters what a request may cost, or how many tokens it may take."""
+    log_content_days: int | None = None
+    """Days for which content is logged; None: it is not."""
     default_max_tokens: int | None = None
     """Output tokens of a request that names no limit."""
     max_max_tokens: int | None = None
