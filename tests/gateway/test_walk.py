@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from interlingua.gateway.config import check, read
-from interlingua.gateway.settings import Listen, Settings
+from interlingua.gateway.settings import Listen, RouteSettings, Settings
 from tests.agents.chat.provider import DIALECTS
 from tests.gateway.serving import Served, Upstream, asked, key, served, settings_in
 
@@ -119,3 +119,23 @@ async def _walk(gateway: Served, provider: Watched, token: str) -> None:
     assert len(provider.keys) < 8
     await ask("smart", "long", max_tokens=100_000)
     assert provider.requests[-1]["max_tokens"] == 16384, "`max_max_tokens` of the route"
+
+
+def test_a_key_of_a_wildcard_route_is_offered_what_it_may_use(home: Path) -> None:
+    made = key(home, allowed_models=("route:openai:*",))
+    routes = {"openai:*": RouteSettings("openai:*"), "other": RouteSettings("openai:gpt-5")}
+
+    async def work(provider: Upstream) -> None:
+        provider.configure(home)
+        async with served(home, settings_in(home, routes=routes)) as gateway:
+            _, listed, _ = await gateway.ask("GET", "/v1/models", token=made.token)
+            names = [each["id"] for each in listed["data"]]
+            assert names
+            assert all(name.startswith("openai:") for name in names)
+            for name, expected in ((names[0], 200), ("other", 403), ("sonnet", 403)):
+                wire = asked("hi", name, max_tokens=50)
+                status, answer, _ = await gateway.ask("POST", CHAT, wire, made.token)
+                assert status == expected, answer
+
+    with Upstream() as provider:
+        asyncio.run(work(provider))

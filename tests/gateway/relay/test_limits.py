@@ -267,6 +267,34 @@ def test_rate_limits_are_told_in_the_words_of_each_sdk(tmp_path: Path) -> None:
     run(tmp_path, work)
 
 
+@pytest.mark.parametrize(
+    ("terms", "least", "most"),
+    [
+        ({"default_max_tokens": 700}, 700, 700),
+        ({"daily_cap_usd": Decimal("0.05")}, 2500, 3333),
+        ({"daily_cap_usd": Decimal("0.05"), "default_max_tokens": 4000}, 2500, 3333),
+    ],
+)
+def test_turns_of_sessions_have_the_limits_of_their_key(
+    tmp_path: Path, terms: dict[str, Any], least: int, most: int
+) -> None:
+    made = key(tmp_path, **terms)
+
+    async def work(gateway: Served, provider: Upstream) -> None:
+        _, session, _ = await gateway.ask("POST", "/sessions", {"workspace_path": "."}, made.token)
+        path = f"/sessions/{session['id']}/turns"
+        status, answer, _ = await gateway.ask("POST", path, {"content": "hi"}, made.token)
+        assert status < 300, answer
+        async with asyncio.timeout(20):
+            while not provider.requests:
+                await asyncio.sleep(0.01)
+        sent = limit_of(provider.requests[-1])
+        assert sent is not None
+        assert least <= sent <= most
+
+    run(tmp_path, work)
+
+
 def test_labels_that_are_no_labels_are_none() -> None:
     raw = {"user": 7, "metadata": [1], "labels": None}
     members = {name: msgspec.Raw(msgspec.json.encode(value)) for name, value in raw.items()}

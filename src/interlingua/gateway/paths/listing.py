@@ -22,7 +22,7 @@ from interlingua.gateway.shared.fronts import (
     INTERACTIONS,
     OLLAMA,
 )
-from interlingua.gateway.shared.state import ROUTE, Principal, Refusal
+from interlingua.gateway.shared.state import Principal, Refusal
 from interlingua.model.exchange import ErrorKind
 from interlingua.profiles.capabilities import Capabilities, capabilities
 from interlingua.profiles.names import model_name
@@ -66,7 +66,7 @@ async def models(gateway: Gateway, principal: Principal) -> list[ListedModel]:
     return [
         ListedModel(name, model)
         for name, model in found.items()
-        if allowed is None or model in allowed or f"{ROUTE}{name}" in allowed
+        if allowed is None or model in allowed or gateway.may_use_route(name, allowed)
     ]
 
 
