@@ -103,16 +103,16 @@ def test_a_plan_tells_what_a_swap_would_drop_without_doing_it() -> None:
 
 @pytest.mark.requirement("S002-8", "S002-75")
 def test_what_only_one_provider_knows_goes_home_and_is_a_loss_elsewhere() -> None:
-    wire: Any = {**CHAT, "prompt_cache_key": "k", "a_new_field": {"x": 1}}
+    wire: Any = {**CHAT, "prediction": {"k": 1}, "a_new_field": {"x": 1}}
     home = il.convert(wire, "openai-chat", "openai-chat")
     assert home.wire == wire
     assert home.report.entries == []
     abroad = il.convert(wire, "openai-chat", "gemini", model="gemini-2.5-flash")
     assert {loss.path for loss in abroad.report.entries} == {
-        "$.raw.openai-chat.prompt_cache_key",
+        "$.raw.openai-chat.prediction",
         "$.raw.openai-chat.a_new_field",
     }
-    assert [loss.path for loss in abroad.report.notes] == ["$.raw.openai-chat.prompt_cache_key"]
+    assert [loss.path for loss in abroad.report.notes] == ["$.raw.openai-chat.prediction"]
 
 
 @pytest.mark.requirement("S001-18")

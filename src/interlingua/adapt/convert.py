@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import msgspec
 from msgspec.structs import replace
 
+from interlingua.adapt.caching import Caching
 from interlingua.adapt.history.retell import require_instructions, retell
 from interlingua.adapt.places import Source
 from interlingua.adapt.request import adapt, write
@@ -48,6 +49,7 @@ def convert(
     to: FormatName | None = None,
     profile: ProfileChoice = None,
     instructions: Instructions = "place",
+    caching: Caching = "pass",
 ) -> Written:
     """Convert a request or a response to another format, with a report of what is lost.
 
@@ -61,15 +63,17 @@ def convert(
     `sonnet`, or `<provider>:<name>`; for dialects that have it in the URL, the URL's, and so is
     `stream`. A request is fitted to what the model accepts, by the package's rules or by `profile`,
     unless that is False. `instructions` in mid-conversation stay in their place, or are moved to
-    the front (`hoist`). The `report` has one loss for each thing that the target cannot represent;
-    `report.require_lossless()` makes them an error."""
+    the front (`hoist`). With `caching="auto"` cache breakpoints and keys are added where the
+    request has none and the model needs them; `off` drops those that it has. The `report` has one
+    loss for each thing that the target cannot represent; `report.require_lossless()` makes them an
+    error."""
     if target is None or to is not None:
         target = one_target(target, to)
     if type(data) not in _JSON:
         data, source, kind = _taken(data, source, kind)
     if source is None or source == "auto":
         source, kind = _detected(data, kind)
-    return _converted(data, source, target, kind, model, stream, profile, instructions)
+    return _converted(data, source, target, kind, model, stream, profile, instructions, caching)
 
 
 def _converted(
@@ -81,7 +85,9 @@ def _converted(
     stream: bool | None,
     profile: ProfileChoice,
     instructions: Instructions,
+    caching: Caching,
 ) -> Written:
+    how = (profile, instructions, caching)
     reader, writer, host = _LOADED.get(source), _LOADED.get(target), None
     if reader is None or writer is None:
         from interlingua.adapt.names import format_named
@@ -89,15 +95,15 @@ def _converted(
         (source, own), (target, host) = format_named(source), format_named(target)
         host = None if host == own else host
         if not {source, target} <= set(dialects()):
-            return _between(data, source, target, kind, model, stream, profile, instructions, host)
+            return _between(data, source, target, kind, model, stream, *how, host)
         reader, writer = dialect_of(source), dialect_of(target)
     if kind == "request" or kind is None:
         try:
-            return _request(data, reader, writer, kind, model, stream, profile, instructions, host)
+            return _request(data, reader, writer, kind, model, stream, *how, host)
         except ReadError:
             if not _begins_a_list(data):
                 raise
-        return _between(data, source, target, kind, model, stream, profile, instructions, host)
+        return _between(data, source, target, kind, model, stream, *how, host)
     if kind not in _KINDS:
         _require_kind(kind)
     return _response(data, reader, writer, model)
@@ -150,6 +156,7 @@ def _request(
     stream: bool | None,
     profile: ProfileChoice,
     instructions: Instructions,
+    caching: Caching,
     host: str | None,
 ) -> Written:
     """A request; without a kind, a response if the body is one."""
@@ -159,7 +166,7 @@ def _request(
             body = decode_usual(data)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             if (spelled := parse_spelled(data)) is not None:
-                how = (kind, model, stream, profile, instructions, host)
+                how = (kind, model, stream, profile, instructions, caching, host)
                 return _with_text(_request(spelled, reader, writer, *how))
             body = parse(data, f"{reader.name} request")
     usual = type(body) is dict and reader.traits.messages in body
@@ -169,12 +176,13 @@ def _request(
     request = read(body, name, stream)
     if name is not None and request.model != name:
         request = request.replace(model=name)
-    if reader is writer and host is None:
+    is_home = reader is writer and host is None
+    if is_home and caching == "pass":
         profile = False
         if instructions == "place":
             return writer.write_request(request)
-    target = conversion_target(writer, model, request.model, profile, instructions, host)
-    written = write(adapt(request, target, reader.name))
+    target = conversion_target(writer, model, request.model, profile, instructions, host, caching)
+    written = write(adapt(request, target, reader.name, history=not is_home or target.hoist))
     if written.report.entries:
         written.report.source = Source(data, reader.name, reader.read_request, (name, stream))
     return written
@@ -231,6 +239,7 @@ def _between(
     stream: bool | None,
     profile: ProfileChoice,
     instructions: Instructions,
+    caching: Caching,
     host: str | None,
 ) -> Written:
     """The same where one side is no dialect."""
@@ -245,7 +254,7 @@ def _between(
     name = None if model is None else split_model(model)[1]
     parsed = parse_spelled(data) if kind == "request" else None
     value = formats.read(data if parsed is None else parsed, source, kind, name, stream)
-    written = formats.write(value, target, source, model, profile, instructions, host)
+    written = formats.write(value, target, source, model, profile, instructions, host, caching)
     if written.report.entries and source != formats.CANONICAL:
         written.report.source = Source(data, source, formats.read, (source, kind, name, stream))
     return written if parsed is None else _with_text(written)

@@ -6,6 +6,7 @@ from threading import Lock
 from typing import Any
 
 from interlingua.adapt.adapted import Adapted
+from interlingua.adapt.caching import Caching, require_caching
 from interlingua.adapt.convert import convert
 from interlingua.adapt.remembered import (
     Conversation,
@@ -54,11 +55,13 @@ class Converter:
         max_bytes: int = MAX_BYTES,
         profile: ProfileChoice = None,
         instructions: Instructions = "place",
+        caching: Caching = "pass",
     ) -> None:
         self._reader, self._writer = dialect_of(source), dialect_of(target)
         self._model = model
         self._name = None if model is None else split_model(model)[1]
         self._profile, self._instructions = profile, instructions
+        self._caching = require_caching(caching)
         self._conversations = Conversations(max_bytes)
         self._lock = Lock()
 
@@ -88,21 +91,25 @@ class Converter:
             stream=stream,
             profile=self._profile,
             instructions=self._instructions,
+            caching=self._caching,
         )
 
     def _write(self, read: Conversation) -> Written | None:
         request = read.request
         if self._name is not None and request.model != self._name:
             request = request.replace(model=self._name)
-        if self._reader is self._writer and self._instructions == "place":
+        is_home = self._reader is self._writer
+        if is_home and self._instructions == "place" and self._caching == "pass":
             return _converted(
                 write_remembered(read, request, WireTarget(self._writer), None, home=True)
             )
-        profile = False if self._reader is self._writer else self._profile
-        target = conversion_target(
-            self._writer, self._model, request.model, profile, self._instructions
+        profile = False if is_home and self._caching == "pass" else self._profile
+        how = (self._instructions, None, self._caching)
+        target = conversion_target(self._writer, self._model, request.model, profile, *how)
+        rewrites = not is_home or target.hoist
+        return _converted(
+            write_remembered(read, request, target, self._reader.name, rewrites=rewrites)
         )
-        return _converted(write_remembered(read, request, target, self._reader.name))
 
 
 def write_remembered(
@@ -112,12 +119,16 @@ def write_remembered(
     source: str | None,
     *,
     home: bool = False,
+    rewrites: bool = True,
+    owner: str | None = None,
 ) -> tuple[Written, bytes] | None:
     """What a request of a conversation is written as, and its bytes; None where it has to be
     written whole. The wire is only to be looked at: later turns share its parts.
 
     `source` is the dialect it was read from; on its way `home` it stays as it is."""
-    found = adapt_remembered(read, request, target, source, home=home)
+    found = adapt_remembered(
+        read, request, target, source, home=home, rewrites=rewrites, owner=owner
+    )
     if found is None:
         return None
     written, text = write_adapted(read, *found)
@@ -131,6 +142,8 @@ def adapt_remembered(
     source: str | None = None,
     *,
     home: bool = False,
+    rewrites: bool = True,
+    owner: str | None = None,
 ) -> tuple[Adapted, WrittenTurns] | None:
     """The adapted request of a history, and the memory of what is written for it; None where what
     is written for a message may depend on later ones."""
@@ -141,7 +154,10 @@ def adapt_remembered(
         return None
     if home:
         return Adapted(request, recorder, None, target), turns
-    return adapt(request, target, source, facts=facts, recorder=recorder), turns
+    adapted = adapt(
+        request, target, source, history=rewrites, facts=facts, recorder=recorder, owner=owner
+    )
+    return adapted, turns
 
 
 def write_adapted(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from interlingua.adapt.caching import Caching
 from interlingua.adapt.convert import with_model
 from interlingua.adapt.history.retell import retell
 from interlingua.adapt.presets import BATCHES, PRESETS
@@ -140,6 +141,7 @@ def write(
     profile: ProfileChoice = None,
     instructions: Instructions = "place",
     provider: str | None = None,
+    caching: Caching = "pass",
 ) -> Written:
     """A request or response in any format, retold first where that is another dialect, and fitted
     to the model. `provider` is the host whose rules of the dialect to follow."""
@@ -147,7 +149,8 @@ def write(
         value = _renamed(value, split_model(model)[1])
     if target in dialects():
         writer = dialect(target)
-        return _write_dialect(value, writer, source, model, profile, instructions, provider)
+        how = (profile, instructions, provider, caching)
+        return _write_dialect(value, writer, source, model, *how)
     if target in VIEW_NAMES:
         return _write_view(value, target, source)
     if target == CANONICAL:
@@ -171,16 +174,16 @@ def _write_dialect(
     profile: ProfileChoice,
     instructions: Instructions,
     provider: str | None = None,
+    caching: Caching = "pass",
 ) -> Written:
     # Views and training presets are no model's: who made a message is unknown unless it says so.
     known = source if source in dialects() else None
     if isinstance(value, Request):
-        is_home = source == writer.name and provider is None
+        is_home = source == writer.name and provider is None and caching == "pass"
         if is_home and instructions == "place":
             return writer.write_request(value)
-        to = conversion_target(
-            writer, model, value.model, False if is_home else profile, instructions, provider
-        )
+        rules = False if is_home else profile
+        to = conversion_target(writer, model, value.model, rules, instructions, provider, caching)
         return write_adapted(adapt(value, to, known))
     if source == writer.name:
         return writer.write_response(value)

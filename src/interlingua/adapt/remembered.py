@@ -82,6 +82,7 @@ class WrittenTurns:
         self.array = b"[]"
         """The turns as JSON; `ends` is where each of them ends."""
         self.ends: list[int] = []
+        self.marked: dict[int, Any] = {} if before is None else before.marked
         self.reused = 0
         """How many turns are those that were written before."""
         self._recorder, self._before = recorder, before

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from interlingua.adapt.adapted import Adapted
+from interlingua.adapt.caching import apply_caching
 from interlingua.adapt.facts import Facts, facts_of
 from interlingua.adapt.fit.fit import apply_rules, fits
 from interlingua.adapt.history.issuers import Recipient
@@ -32,12 +33,14 @@ def adapt(
     history: bool = True,
     facts: Facts | None = None,
     recorder: LossRecorder | None = None,
+    owner: str | None = None,
 ) -> Adapted:
     """Adapt a request to its target: first its history, then to the rules of the model.
 
     `source` is the dialect that the request was read from, where that is known. Without `history`
     only the rules apply: the request is in the target's own dialect, and its history stays as the
-    client wrote it. `facts` are those of the request, where the caller has them already."""
+    client wrote it. `facts` are those of the request, where the caller has them already; `owner` is
+    whose request it is, where several share one account at the provider."""
     facts = facts_of(request) if facts is None else facts
     name, profile, quick = target.dialect.name, target.profile, target.quick
     recorder = recorder or LossRecorder(name, request, Report(name))
@@ -48,6 +51,8 @@ def adapt(
     answer_adapter = None
     if quick is not None and profile is not None and not fits(request, quick, facts):
         request, answer_adapter = apply_rules(request, profile, recorder, facts)
+    if target.origin is not None or target.caching == "off":
+        request = apply_caching(request, target, facts, recorder, owner)
     return Adapted(request, recorder, answer_adapter, target)
 
 

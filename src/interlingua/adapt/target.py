@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec.structs import force_setattr
 
+from interlingua.adapt.caching import Caching, require_caching
 from interlingua.adapt.fit.fit import Quick, quick_of
 from interlingua.adapt.history.retell import require_instructions
 from interlingua.adapt.history.rewriter import history_concerns
@@ -54,6 +55,10 @@ class WireTarget(msgspec.Struct, frozen=True, eq=False):
     """A note that the dialect's service does not serve the model, since it is another vendor's."""
     concerns: int = 0
     """The facts of a request that its history may have to be rewritten for; derived likewise."""
+    caching: Caching = "pass"
+    """Whether cache breakpoints and keys are added to requests, or left out of them."""
+    origin: Literal["marks", "key"] | None = None
+    """What is added for the prompt cache; derived from `caching` and the profile."""
 
     def __post_init__(self) -> None:
         profile = self.profile
@@ -65,6 +70,8 @@ class WireTarget(msgspec.Struct, frozen=True, eq=False):
         fitted = profile is not None
         concerns = history_concerns(self.dialect, images, self.hoist, fitted)
         force_setattr(self, "concerns", concerns)
+        is_auto = profile is not None and self.caching == "auto"
+        force_setattr(self, "origin", profile.cache.auto if is_auto else None)  # type: ignore[union-attr]  # there is one
 
 
 class Target(WireTarget, frozen=True, eq=False, kw_only=True):
@@ -99,6 +106,12 @@ class Target(WireTarget, frozen=True, eq=False, kw_only=True):
     def deployed(self, deployment: str, provider: Provider) -> Target:
         """The same model at another key or address of its provider."""
         return msgspec.structs.replace(self, deployment=deployment, provider=provider)
+
+    def with_caching(self, caching: Caching) -> Target:
+        """The same in another mode of prompt caching."""
+        if caching == self.caching:
+            return self
+        return msgspec.structs.replace(self, caching=require_caching(caching))
 
     def fitted_to(self, profile: Profile | Literal[False]) -> Target:
         """The same with another profile, or with none."""
@@ -151,16 +164,18 @@ def find_target(
     profile: ProfileChoice = None,
     dialect_is_default: bool | None = None,
     instructions: Instructions = "place",
+    caching: Caching = "auto",
 ) -> Target:
     """The target of `<provider>:<name>`: in its default dialect, called `name` on the wire, with
     its own profile unless the caller has one. With `dialect_is_default` another dialect may be used
     where a request needs it; by default, if this is the model's own."""
+    how = (dialect_is_default, instructions, caching)
     if profile is not None:
-        return _made_target(lookup, model, dialect, name, profile, dialect_is_default, instructions)
-    which = (model, dialect, name, dialect_is_default, instructions)
+        return _made_target(lookup, model, dialect, name, profile, *how)
+    which = (model, dialect, name, *how)
     target: Target | None = lookup.targets.get(which)
     if target is None:
-        target = _made_target(lookup, model, dialect, name, None, dialect_is_default, instructions)
+        target = _made_target(lookup, model, dialect, name, None, *how)
         if len(lookup.targets) < _MOST:
             lookup.targets[which] = target
     return target
@@ -174,6 +189,7 @@ def _made_target(
     profile: ProfileChoice,
     dialect_is_default: bool | None,
     instructions: Instructions,
+    caching: Caching,
 ) -> Target:
     from interlingua.profiles.capabilities import expected_capabilities
     from interlingua.profiles.names import model_name
@@ -194,6 +210,7 @@ def _made_target(
         capabilities.supports_images,
         None if hosts is None else hosts.of_switches(provider.switches),
         require_instructions(instructions),
+        caching=require_caching(caching),
         model=model,
         name=name or own_name,
         provider=provider,
@@ -230,22 +247,24 @@ def conversion_target(
     profile: ProfileChoice = None,
     instructions: Instructions = "place",
     provider: str | None = None,
+    caching: Caching = "pass",
 ) -> WireTarget:
     """The target of a conversion: `model` is what the caller names (`<provider>:<name>` or a name
     alone), `request_model` the model that the request names itself. `provider` is the host, where
     the caller names it as the target."""
+    how = (instructions, provider, caching)
     if profile is not None or instructions != "place":
-        return _conversion_target(dialect, model, request_model, profile, instructions, provider)
-    which = (dialect, model, request_model, provider)
+        return _conversion_target(dialect, model, request_model, profile, *how)
+    which = (dialect, model, request_model, provider, caching)
     target = _TARGETS.get(which)
     if target is None:
-        target = _conversion_target(dialect, model, request_model, None, instructions, provider)
+        target = _conversion_target(dialect, model, request_model, None, *how)
         if len(_TARGETS) < _MOST:
             _TARGETS[which] = target
     return target
 
 
-_TARGETS: dict[tuple[Dialect, str | None, str | None, str | None], WireTarget] = {}
+_TARGETS: dict[tuple[Dialect, str | None, str | None, str | None, Caching], WireTarget] = {}
 _MOST = 2048
 """Targets, and names of models, that are at hand."""
 
@@ -257,6 +276,7 @@ def _conversion_target(
     profile: ProfileChoice,
     instructions: Instructions,
     provider: str | None,
+    caching: Caching,
 ) -> WireTarget:
     if profile is None:
         at, name = split_model(model or request_model or "")
@@ -268,7 +288,10 @@ def _conversion_target(
     hoist = require_instructions(instructions)
     rules = None if profile is False else profile
     foreign = None if provider is not None else _foreign(dialect.name, model or request_model)
-    return WireTarget(dialect, rules, provider, host=host, hoist=hoist, foreign=foreign)
+    require_caching(caching)
+    return WireTarget(
+        dialect, rules, provider, host=host, hoist=hoist, foreign=foreign, caching=caching
+    )
 
 
 _VENDORS = {

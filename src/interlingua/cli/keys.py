@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 import msgspec
 
+from interlingua.adapt.caching import CACHINGS
 from interlingua.cli.main import shown
 from interlingua.cli.options import (
     Group,
@@ -368,6 +369,11 @@ _TERMS = (
         "--fetch-media/--no-fetch",
         default=None,
         help="Download media given by URL for this key, or never do.",
+    ),
+    click.option(
+        "--caching",
+        type=click.Choice([*CACHINGS, "none"]),
+        help="Mode of prompt caching for this key; `none` for that of the gateway.",
     ),
     click.option("--expires", type=SPAN, help="Expires in 90d, 12h, 4w; `none` for never."),
 )

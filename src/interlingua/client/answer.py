@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import msgspec
 
+from interlingua.adapt.caching import Caching
 from interlingua.adapt.request import WrittenRequest
 from interlingua.client.errors import CallError
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
@@ -180,6 +181,8 @@ class Call(msgspec.Struct, frozen=True, eq=False):
     """Sent with every try, beside those that the provider asks for."""
     written_request: WrittenRequest | None = None
     """The request as it was written already for one of the models."""
+    caching: Caching | None = None
+    """The mode of prompt caching for this call; None is that of the client."""
 
     def replace(self, **changes: Any) -> Call:
         return msgspec.structs.replace(self, **changes)

@@ -227,8 +227,8 @@ class Asker:
         is_first = model == call.models[0]
         found = self.targets.find(model, call.dialect if is_first else None)
         if call.profile is False or (call.profile is not None and is_first):
-            return found.fitted_to(call.profile)
-        return found
+            found = found.fitted_to(call.profile)
+        return found if call.caching is None else found.with_caching(call.caching)
 
     def ended(self, call_id: str) -> None:
         """Forget what was fetched for a call."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
 import msgspec
 
+from interlingua.adapt.caching import Caching, require_caching
 from interlingua.adapt.request import WrittenRequest
 from interlingua.adapt.target import Instructions, ProfileChoice
 from interlingua.client import counting
@@ -77,7 +78,9 @@ class AsyncClient:
     in place of those of this machine's user; with False, requests are not adapted to any model.
     With `repair`, a request refused for one harmless parameter is sent once more without it, or
     with less of it, which is remembered for the model for an hour and reported (rule `learned`).
-    With `instructions="hoist"`, instructions in mid-conversation are moved to the front."""
+    With `instructions="hoist"`, instructions in mid-conversation are moved to the front. `caching`
+    says whether cache breakpoints and keys are added where a request has none (`auto`), left as
+    they are (`pass`) or dropped (`off`)."""
 
     def __init__(
         self,
@@ -101,6 +104,7 @@ class AsyncClient:
         profiles: ProfileSource | Literal[False] = None,
         repair: bool | Lessons = False,
         instructions: Instructions = "place",
+        caching: Caching = "auto",
     ) -> None:
         targets = Targets(
             providers,
@@ -110,6 +114,7 @@ class AsyncClient:
             base_urls=base_urls,
             profiles=profiles,
             instructions=instructions,
+            caching=caching,
         )
         transport = transport or HttpTransport(ca=ca, proxy=proxy)
         fetcher = MediaFetcher(ca=ca) if fetch_media is True else fetch_media or None
@@ -148,6 +153,7 @@ class AsyncClient:
         fallbacks: Sequence[str] = (),
         call_id: str | None = None,
         profile: ProfileChoice = None,
+        caching: Caching | None = None,
         written_request: WrittenRequest | None = None,
         **words: Unpack[OptionWords],
     ) -> Answer:
@@ -163,10 +169,17 @@ class AsyncClient:
 
         `dialect` replaces the model's default one; `deadline` is in seconds, retries and waits
         included; `fallbacks` are models to try if it fails; `call_id` is for `cancel`; `profile`
-        replaces the rules for the model, or with False sends the request as it is;
-        `written_request` is a session's body for it (`call.written_request`)."""
+        replaces the rules for the model, or with False sends the request as it is; `caching`
+        replaces the client's mode for this call; `written_request` is a session's body for it
+        (`call.written_request`)."""
         arguments = (model, messages, tools, options, dialect, deadline, fallbacks, call_id)
-        call = self.call(*arguments, profile=profile, words=words, written_request=written_request)
+        call = self.call(
+            *arguments,
+            profile=profile,
+            caching=caching,
+            words=words,
+            written_request=written_request,
+        )
         return await self._answered(call)
 
     async def _answered(self, call: Call) -> Answer:
@@ -211,6 +224,7 @@ class AsyncClient:
         call_id: str | None = None,
         marks: bool = False,
         profile: ProfileChoice = None,
+        caching: Caching | None = None,
         written_request: WrittenRequest | None = None,
         **words: Unpack[OptionWords],
     ) -> AsyncStream:
@@ -222,7 +236,13 @@ class AsyncClient:
 
         `marks` keeps which wire frame each event came from, for who writes the stream home."""
         arguments = (model, messages, tools, options, dialect, deadline, fallbacks, call_id, True)
-        call = self.call(*arguments, profile=profile, words=words, written_request=written_request)
+        call = self.call(
+            *arguments,
+            profile=profile,
+            caching=caching,
+            words=words,
+            written_request=written_request,
+        )
         return AsyncStream(self, call, marks)
 
     async def count_tokens(
@@ -388,14 +408,19 @@ class AsyncClient:
         profile: ProfileChoice = None,
         words: Mapping[str, Any] = NO_WORDS,
         written_request: WrittenRequest | None = None,
+        caching: Caching | None = None,
     ) -> Call:
         if not isinstance(model, str):
             raise TypeError(f"a model is a name, as in 'gpt-5'; found a {type(model).__name__}")
         request = _request(messages, as_definitions(tools), options, words)
         id = call_id or f"call-{next(_NUMBERS)}"
         models = (model, *fallbacks)
+        if caching is not None:
+            require_caching(caching)
         return Call(
-            id, models, request, stream, dialect, deadline, profile, written_request=written_request
+            *(id, models, request, stream, dialect, deadline, profile),
+            written_request=written_request,
+            caching=caching,
         )
 
     def begin(self, id: str) -> InFlight:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from interlingua.adapt.caching import Caching, require_caching
 from interlingua.adapt.converter import write_remembered
 from interlingua.adapt.fit.answers import AnswerAdapter
 from interlingua.adapt.fit.tools import dialect_for_request
@@ -93,12 +94,13 @@ class Targets:
         base_urls: Mapping[str, Address] | None = None,
         profiles: ProfileSource | Literal[False] = None,
         instructions: Instructions = "place",
+        caching: Caching = "auto",
     ) -> None:
         """`profiles` are rules of what models take, laid over the package's; without them, those of
         this machine's user. With False, requests are not fitted to any model. With
         `instructions="hoist"`, later instructions are moved to the front."""
         require_instructions(instructions)
-        self._instructions = instructions
+        self._instructions, self._caching = instructions, require_caching(caching)
         if providers is None:
             providers = known_providers(own_path())
         elif not isinstance(providers, Mapping):
@@ -136,6 +138,7 @@ class Targets:
                 dialect,
                 dialect_is_default=dialect_is_default,
                 instructions=self._instructions,
+                caching=self._caching,
             )
             if len(self._found) < _MOST:
                 self._found[model, dialect, dialect_is_default] = found
@@ -160,6 +163,7 @@ class Targets:
         found = self.find(target.model, other)
         if target.deployment:
             found = found.deployed(target.deployment, target.provider)
+        found = found.with_caching(target.caching)
         return found.fitted_to(target.profile) if target.fixed else found
 
     def key(self, provider: str) -> Key | None:
@@ -202,17 +206,18 @@ class Targets:
         stream: bool,
         source: str | None = None,
         conversation: Conversation | None = None,
+        owner: str | None = None,
     ) -> Prepared:
         """The request in the target's dialect, adapted, since history may be from anywhere.
         `source` is the dialect it was read from, where that is known, and `conversation` what is
-        remembered of the turns before it."""
+        remembered of the turns before it; `owner` is as for `adapt`."""
         target = self.for_request(target, request)
         requested = target.asking(request, stream)
         if conversation is not None:
-            remembered = write_remembered(conversation, requested, target, source)
+            remembered = write_remembered(conversation, requested, target, source, owner=owner)
             if remembered is not None:
                 return self.ready(remembered[0], target, stream, remembered[1])
-        return self.ready(write(adapt(requested, target, source)), target, stream)
+        return self.ready(write(adapt(requested, target, source, owner=owner)), target, stream)
 
     def ready(
         self, written: Written, target: Target, stream: bool, body: bytes | None = None

@@ -6,7 +6,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading
+from interlingua.dialects.kernel.fields import (
+    NOT_OURS,
+    Field,
+    Reading,
+    inside,
+    one_of,
+    plain,
+    word,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import TwoWay
@@ -135,6 +143,52 @@ def format_field(key: str, *, inside: bool, fillers: Wire) -> Field:
         return {"type": word, **({word: schema} if inside else schema)}
 
     return Field(key, ("response_format",), read, write)
+
+
+_CACHE_MODES: TwoWay[str, str] = TwoWay({"implicit": "implicit", "explicit": "explicit"})
+_TTLS = ("5m", "30m", "1h", "12h", "24h")
+
+
+def cache_options(ttls: tuple[str, ...], *, reports: bool = False) -> list[Field]:
+    """What a request says of the prompt cache. `ttls` are the lifetimes that may be asked for;
+    with `reports`, the answer can say why the cache was missed."""
+    times = TwoWay({ttl: ttl for ttl in ttls})
+    shortest = because("cache_ttl", ttl=ttls[0])
+    within = [
+        word("mode", "cache_mode", _CACHE_MODES),
+        word("ttl", "cache_ttl", times, near=dict.fromkeys(_TTLS, ttls[0]), reason=shortest),
+    ]
+    if reports:
+        within.append(plain("prewarm", "cache_prewarm", bool, lenient=True))
+        within.append(plain("comparison_response_id", "cache_comparison", str, lenient=True))
+    return [
+        plain("prompt_cache_key", "cache_key", str, lenient=True),
+        inside("prompt_cache_options", *within),
+        one_of("prompt_cache_retention", "cache_retention", {"in_memory", "24h"}, lenient=True),
+    ]
+
+
+def explicit_cache_options() -> Field:
+    """The same object where it may only ask for explicit breakpoints, and has to."""
+
+    def read(value: Any) -> Reading:
+        match value:
+            case {"mode": "explicit", "ttl": str(ttl)}:
+                return {"cache_mode": "explicit", "cache_ttl": ttl}
+            case {"mode": "explicit"}:
+                return {"cache_mode": "explicit"}
+        return NOT_OURS
+
+    def write(options: Any, recorder: LossRecorder) -> Wire | None:
+        if options.cache_mode != "explicit":
+            for attr in ("cache_mode", "cache_ttl"):
+                if getattr(options, attr) is not None:
+                    recorder.lost(options, attr)
+            return None
+        ttl = options.cache_ttl
+        return {"mode": "explicit"} if ttl is None else {"mode": "explicit", "ttl": ttl}
+
+    return Field("prompt_cache_options", ("cache_mode", "cache_ttl"), read, write)
 
 
 def grammar_field(*, inside: bool) -> Field:

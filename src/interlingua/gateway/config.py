@@ -34,6 +34,7 @@ from typing import Any, NamedTuple, get_type_hints
 import msgspec
 
 from interlingua import config
+from interlingua.adapt.caching import CACHINGS
 from interlingua.client.retry import RetryPolicy
 from interlingua.client.targets import Targets
 from interlingua.dialects.registry import dialects
@@ -76,6 +77,7 @@ _PLAIN = (
     "providers",
     "repair",
     "fetch_media",
+    "caching",
 )
 _ROUTE = [field.name for field in fields(RouteSettings)]
 _NUMBERS = (
@@ -151,6 +153,7 @@ class _Reader:
             fallback_on=self._kinds(table),
             repair=self._value(table, "repair", bool, True),
             fetch_media=self._value(table, "fetch_media", bool, False),
+            caching=self._caching(table, "") or "auto",
             path=self._file,
         )
 
@@ -206,13 +209,21 @@ class _Reader:
                 routes[name] = route
         return routes
 
+    def _caching(self, table: Mapping[str, Any], place: str) -> Any:
+        """The mode of prompt caching that a table names."""
+        found = self._value(table, "caching", str, None, place)
+        if found is not None and found not in CACHINGS:
+            self._add(f"{place}caching", f"expected one of {', '.join(CACHINGS)}, found {found!r}")
+            return None
+        return found
+
     def _route(self, table: Mapping[str, Any], place: str) -> RouteSettings | None:
         self._known(table, place, _ROUTE)
         hints = get_type_hints(RouteSettings)
         made = {
             name: self._value(table, name, hints[name], None, place)
             for name in _ROUTE
-            if name in table and name != "models"
+            if name in table and name not in ("models", "caching")
         }
         for name in _NUMBERS:
             self._check(f"routes.{name}", made.get(name))
@@ -220,6 +231,7 @@ class _Reader:
         if dialect is not None and dialect not in dialects():
             self._add(f"{place}dialect", f"unknown dialect {dialect!r}")
             made["dialect"] = None
+        made["caching"] = self._caching(table, place)
         pool = self._pool(table, place)
         if ("model" in table) == bool(table.get("models")):
             self._add(f"{place}model", "expected `model` or `models`, one of them")

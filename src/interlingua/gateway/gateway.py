@@ -244,7 +244,9 @@ class Gateway:
         keys = {name: each.keys for name, each in self.settings.providers.items()}
         members = members_of(pool, keys, settings.timeout, settings.first_byte_timeout)
         rest = [self.targets.find(model) for model in (*settings.fallbacks, *settings.larger)]
-        targets = [*[each.target for each in members], *rest]
+        caching = "pass" if settings.passthrough else settings.caching or self.settings.caching
+        members = [each.with_caching(caching) for each in members]
+        targets = [*[each.target for each in members], *[t.with_caching(caching) for t in rest]]
         fetches = settings.fetch_media
         fetches = self.settings.fetch_media if fetches is None else fetches
         limited = any(each.rpm or each.tpm for each in members)

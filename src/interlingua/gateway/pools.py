@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from interlingua.adapt.caching import Caching
 from interlingua.client.errors import CallError
 from interlingua.client.targets import Target
 from interlingua.gateway.settings import PoolMember, Strategy
@@ -85,6 +86,10 @@ class Member(msgspec.Struct, frozen=True, eq=False):
     @property
     def label(self) -> str:
         return self.target.label
+
+    def with_caching(self, caching: Caching) -> Member:
+        """The same in another mode of prompt caching."""
+        return msgspec.structs.replace(self, target=self.target.with_caching(caching))
 
     @property
     def owner(self) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from interlingua.adapt.caching import Caching
 from interlingua.client.retry import RETRYABLE, RetryPolicy
 from interlingua.model.exchange import ErrorKind
 
@@ -86,6 +87,8 @@ class RouteSettings:
     passthrough: bool = False
     """Bodies in the model's own dialect go on as they are, whatever it takes."""
     fetch_media: bool | None = None
+    """As in `Settings`, which it overrides."""
+    caching: Caching | None = None
     """As in `Settings`, which it overrides."""
     overflow: str | None = None
     """What happens where a conversation is longer than the model takes: `compact`, or the larger
@@ -253,6 +256,9 @@ class Settings:
     """A request that is refused for one harmless parameter is sent once more without it."""
     fetch_media: bool = False
     """Media at an address is fetched for models that take none by URL."""
+    caching: Caching = "auto"
+    """Whether cache breakpoints and keys are added where a request has none (`auto`), left as they
+    are (`pass`) or dropped (`off`); keys and single requests may say otherwise."""
     raises: bool = False
     """For tests: what goes wrong inside is raised, after the client was told."""
     listen: Listen = field(default_factory=Listen)

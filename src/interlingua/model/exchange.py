@@ -109,6 +109,18 @@ class Options(Value, frozen=True):
     stream: bool | None = None
     cache: Cache | None = None
     """Where the provider itself shall put a breakpoint at the end of the prompt."""
+    cache_key: str | None = None
+    """Requests with the same key are sent to the same prompt cache."""
+    cache_mode: Literal["implicit", "explicit"] | None = None
+    """Whether the provider adds a breakpoint of its own, or uses those of the request alone."""
+    cache_ttl: str | None = None
+    """How long breakpoints without a lifetime of their own last at least: `30m`, `1h`."""
+    cache_retention: str | None = None
+    """How long the prompt may be stored at most: `in_memory`, `24h`."""
+    cache_prewarm: bool | None = None
+    """Whether to write the prompt to the cache, and to generate nothing."""
+    cache_comparison: str | None = None
+    """The response whose request this one is compared with, to say why the cache was missed."""
     compaction: Compaction | None = None
     raw: Raw | None = None
 

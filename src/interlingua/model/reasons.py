@@ -160,8 +160,12 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
         "warning",
         "{budget} set to {accepted}: {model} does not accept this budget",
     ),
+    "cache_breakpoint_added": ("info", "added: the prompt up to here is cached for {ttl}"),
+    "cache_key_added": ("info", "added: requests of one conversation find their cache by it"),
+    "cache_lifetime": ("info", "{asked} set to {ttl}: {to} has no such lifetime"),
     "cache_marks_limited": ("info", "dropped: {model} accepts fewer cache breakpoints"),
     "cache_not_here": ("info", "dropped: {to} accepts no cache breakpoint here"),
+    "cache_off": ("info", "dropped: prompt caching is switched off"),
     "cache_on_part": ("info", "moved to the last part of the result"),
     "cache_too_short": (
         "info",

@@ -250,6 +250,10 @@ class CacheRules(Group, frozen=True):
     """The accepted lifetimes, shortest first; any other is sent as the next shorter one."""
     longest_first: bool | None = None
     """A breakpoint may not live longer than an earlier one."""
+    auto: Literal["marks", "key"] | None = None
+    """What is added to requests without any: breakpoints, or a key for the conversation."""
+    refused: tuple[Literal["key", "options"], ...] | None = None
+    """What OpenAI has for the prompt cache, and the host does not: a key, or the other options."""
 
 
 class MediaRules(Group, frozen=True):

@@ -419,6 +419,7 @@ class Core:
             profile=profile,
             model_lookup=setting.model_lookup or lookup,
             instructions=setting.instructions,
+            caching=setting.caching,
         )
 
     def plan(self, model: str) -> Effects[SwapPlan]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal, TypedDict, Unpack
 
+from interlingua.adapt.caching import Caching, require_caching
 from interlingua.adapt.history.retell import require_instructions
 from interlingua.adapt.target import Instructions
 from interlingua.coerce import OptionsLike, Tools, as_options, as_registry
@@ -88,6 +89,8 @@ class Setting:
     """What models take, where that is not as the package and this machine's user say."""
     instructions: Instructions = "place"
     """Whether instructions in mid-conversation stay there, or are moved to the front."""
+    caching: Caching = "auto"
+    """Whether cache breakpoints and keys are added to requests, left as they are, or dropped."""
     is_worker: bool = False
     """Whether another session's model handed it the work."""
     alone: bool = False
@@ -114,6 +117,8 @@ class SessionSettings(TypedDict, total=False):
     False to adapt requests to none."""
     instructions: Instructions
     """With `hoist`, later instructions are sent in front."""
+    caching: Caching
+    """`auto` adds cache breakpoints and keys where requests have none; `pass`, `off`."""
 
 
 def setting_of(**settings: Unpack[SessionSettings]) -> Setting:
@@ -133,4 +138,5 @@ def setting_of(**settings: Unpack[SessionSettings]) -> Setting:
         settings.get("team_id"),
         model_lookup=profiles,
         instructions=instructions,
+        caching=require_caching(settings.get("caching", "auto")),
     )

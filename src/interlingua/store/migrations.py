@@ -9,7 +9,7 @@ an older version refuses the result.
 
 from __future__ import annotations
 
-VERSION = 18
+VERSION = 19
 """Of the tables; the `schema_version` of a row is that of the message format."""
 
 _OWNER_STATUS = "CHECK (status IN ('active', 'disabled'))"
@@ -405,6 +405,13 @@ _MORE_OF_USAGE = ("ALTER TABLE requests ADD COLUMN usage_more TEXT",)
 _CONTENT_LOG = ("ALTER TABLE keys ADD COLUMN log_content_days {big}",)
 """How long a key's requests are logged with their content; NULL: not at all."""
 
+_CACHING = (
+    "ALTER TABLE keys ADD COLUMN caching TEXT",
+    "ALTER TABLE requests ADD COLUMN cache_json {json}",
+)
+"""The mode of prompt caching of a key's requests, NULL: as the gateway's settings say; and why the
+prompt cache was hit or missed."""
+
 _STEPS = {
     1: (*_SEARCH_ANEW, *_REFERENCE),
     2: (*_MORE_OF_KEYS, *_QUOTAS, *_REMEMBERED),
@@ -423,6 +430,7 @@ _STEPS = {
     15: _STATS,
     16: _MORE_OF_USAGE,
     17: _CONTENT_LOG,
+    18: _CACHING,
 }
 _WORDS = {
     "sqlite": {"json": "TEXT", "big": "INTEGER", "colon": "instr", "clustered": " WITHOUT ROWID"},

@@ -56,6 +56,7 @@ class KeyRow(msgspec.Struct, frozen=True, omit_defaults=True):
     read_metrics: bool = False
     read_requests: bool = False
     fetch_media: bool | None = None
+    caching: str | None = None
     weekly_cap_usd: Decimal | None = None
     default_max_tokens: int | None = None
     """Output tokens of a request that names no limit."""

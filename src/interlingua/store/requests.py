@@ -59,6 +59,7 @@ class RequestRow(msgspec.Struct, frozen=True, omit_defaults=True):
     losses: int = 0
     tries: tuple[JsonObject, ...] = ()
     report: JsonObject | None = None
+    cache: JsonObject | None = None
     seq: int = 0
 
 

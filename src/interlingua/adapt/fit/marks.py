@@ -13,6 +13,10 @@ from interlingua.model.message import Message, Role
 from interlingua.model.reasons import because
 from interlingua.model.tools import ToolDefinition
 
+_REFUSED = {
+    "key": ("cache_key",),
+    "options": ("cache_mode", "cache_ttl", "cache_retention", "cache_comparison"),
+}
 _INSTRUCTS = frozenset({Role.SYSTEM, Role.DEVELOPER})
 
 
@@ -25,6 +29,10 @@ class _Mark(NamedTuple):
 
 def fit_marks(fitter: Fitter) -> None:
     most, rules = fitter.profile.limits.cache_marks, fitter.profile.cache
+    for word in rules.refused or ():
+        for option in _REFUSED[word]:
+            if fitter.now(option) is not None:
+                fitter.drop(option, "cache.refused", because("unsupported"), "info")
     if most is None and rules.places is None and rules.ttls is None:
         return
     marks = list(_marks(fitter))

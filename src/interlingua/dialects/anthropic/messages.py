@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from interlingua.dialects.anthropic import calls, tables, text
-from interlingua.dialects.anthropic.tables import MARKERS, NAME, ROLES
+from interlingua.dialects.anthropic.tables import MARKERS, NAME, ROLES, TTLS
 from interlingua.dialects.anthropic.text import (
     ASSISTANT,
     CACHE,
@@ -405,6 +405,7 @@ _SYSTEM, _USER, _ASSISTANT, _TOOL = Role.SYSTEM, Role.USER, Role.ASSISTANT, Role
 _SCOPES = {"user": USER, "assistant": ASSISTANT, "system": SYSTEM}
 _TURNS = {role: (word, _SCOPES[word]) for role, word in ROLES.items()}
 _TURN = frozenset({"role", "content"})
+_TTLS = frozenset({None, *TTLS})
 _PLACEHOLDER = {"type": "text", "text": PLACEHOLDER}
 
 _PLAIN = MessageMetadata()
@@ -530,7 +531,7 @@ def _plain_result(message: Message) -> list[Wire] | None:
     if len(content) != 1 or metadata.provider_raw is not None or metadata.diagnostics:
         return None
     block = content[0]
-    if type(block) is not ToolResultBlock or block.raw is not None or block.cache is not None:
+    if type(block) is not ToolResultBlock or block.raw is not None:
         return None
     if block.is_error or message.name is not None or message.changes is not None:
         return None
@@ -538,7 +539,14 @@ def _plain_result(message: Message) -> list[Wire] | None:
     if not words:
         return None
     parts = [{"type": "text", "text": words}]
-    return [{"type": "tool_result", "tool_use_id": block.tool_use_id, "content": parts}]
+    part: Wire = {"type": "tool_result", "tool_use_id": block.tool_use_id, "content": parts}
+    if block.cache is not None:
+        if block.cache.ttl not in _TTLS:
+            return None
+        part["cache_control"] = {"type": "ephemeral"}
+        if block.cache.ttl is not None:
+            part["cache_control"]["ttl"] = block.cache.ttl
+    return [part]
 
 
 def write_messages(messages: tuple[Message, ...], out: Wire, changes: Writing) -> None:

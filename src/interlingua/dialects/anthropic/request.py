@@ -217,6 +217,7 @@ OPTIONS = Table(
     ),
     Field("service_tier", ("service_tier",), _read_tier, _write_tier),
     inside("metadata", plain("user_id", "user", str)),
+    inside("diagnostics", plain("previous_message_id", "cache_comparison", str)),
     plain("stream", "stream", bool),
     CACHE,
     spelling("anthropic_version"),  # hosts other than Anthropic want it in the body

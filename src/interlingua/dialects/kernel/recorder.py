@@ -33,6 +33,9 @@ Paths = dict[int, list[tuple[str, Message | None]]]
 class WriteMemory(Protocol):
     """Writes messages one by one, from the first one on that was not written before."""
 
+    marked: dict[int, Any]
+    """Messages that cache breakpoints were added to, by identity, with and without them."""
+
     def write(
         self, messages: tuple[Message, ...], turns: list[Any], writer: MessageWriter
     ) -> None: ...
@@ -180,6 +183,10 @@ class LossRecorder(msgspec.Struct, eq=False):
             rule,
         )
 
+    def added(self, path: str, reason: str) -> None:
+        """Reports something that the request did not ask for, at its place in what is written."""
+        self.report.add("approximated", path, reason)
+
     def filled(self, value: Any, field: str, filler: str) -> None:
         """Reports the filler written for an unset field that the wire requires."""
         self.lost(value, field, because("filled", value=filler), "approximated")
@@ -228,7 +235,10 @@ class BlockWriters(dict[type[Any], W]):
 
 
 _UNSUPPORTED, _NOTED = because("unsupported"), because("unsupported_note")
-_BOOKKEEPING = frozenset({"cache", "cache.ttl", "metadata", "service_tier", "user", *BREAKDOWNS})
+_BOOKKEEPING = frozenset(
+    {"cache", "cache.ttl", "cache_comparison", "cache_key", "cache_mode", "cache_retention"}
+    | {"cache_ttl", "metadata", "service_tier", "user", *BREAKDOWNS}
+)
 """Fields that change the price or what is recorded, and no answer."""
 _INSTRUCTIONS = (Request, Options, ToolDefinition)
 """Values that ask for something: a loss in them changes what the model does."""

@@ -12,7 +12,12 @@ from interlingua.dialects.kernel.fields import NOT_OURS, Attrs, Field, Reading, 
 from interlingua.dialects.kernel.preserved import Preserved, spelling_in
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.openai import FORMAT_NAME, format_field
+from interlingua.dialects.openai import (
+    FORMAT_NAME,
+    cache_options,
+    explicit_cache_options,
+    format_field,
+)
 from interlingua.dialects.openai_chat import tables
 from interlingua.dialects.openai_chat.tables import CHOICES, MARKS, NAMES, Tables, WriteContext
 from interlingua.dialects.openai_chat.text import read_marks, write_cache
@@ -335,7 +340,10 @@ def _options(t: Tables, limit: str) -> Table:
         _choice(t),
         format_field("response_format", inside=True, fillers={"name": FORMAT_NAME}),
         plain("metadata", "metadata", dict, fits=_is_all_text),
+        *cache_options(("30m",)),
     ]
+    if t.reasoning_object:  # OpenRouter
+        fields[-2] = explicit_cache_options()
     others = {own: _other(own, attr) for attr, own in named.items()}
     return Table(
         Options,

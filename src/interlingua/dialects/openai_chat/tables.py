@@ -340,7 +340,7 @@ SAMPLING = frozenset(
     {"max_output_tokens", "temperature", "top_p", "seed", "stop", "frequency_penalty"}
     | {"presence_penalty", "logit_bias", "logprobs", "modalities", "tool_choice"}
     | {"parallel_tool_calls", "response_format", "reasoning", "service_tier", "user", "metadata"}
-    | {"stream"}
+    | {"stream", "cache_key", "cache_mode", "cache_ttl"}
 )
 
 TABLES = Tables(
@@ -353,7 +353,7 @@ TABLES = Tables(
         "assistant": frozenset({"text", "refusal"}),
         "tool": TEXT_PARTS,
     },
-    options=SAMPLING | {"n", "verbosity"},
+    options=SAMPLING | {"n", "verbosity", "cache_retention"},
     words={
         "service_tier": frozenset({"auto", "default", "flex", "scale", "priority", "fast"}),
         "verbosity": frozenset({"low", "medium", "high"}),

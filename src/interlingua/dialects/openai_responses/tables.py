@@ -173,7 +173,7 @@ SUMMARIES = frozenset({"auto", "concise", "detailed"})
 VERBOSITIES = frozenset({"low", "medium", "high"})
 SERVICE_TIERS = frozenset({"auto", "default", "flex", "scale", "priority", "fast", "ultrafast"})
 DETAILS = frozenset({"auto", "low", "high", "original"})
-CACHE_TTLS = frozenset({"30m", "12h"})
+CACHE_TTLS = ("30m", "12h")
 CHOICES: TwoWay[str, str] = TwoWay({"auto": "auto", "none": "none", "required": "any"})
 EXTENSIONS: dict[str, type] = {
     **dict.fromkeys(("top_k", "min_p", "frequency_penalty", "presence_penalty"), float),

@@ -23,7 +23,7 @@ from interlingua.dialects.kernel.preserved import NOTHING, Preserved, fill, spel
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import report_changes
-from interlingua.dialects.openai import FORMAT_KEYS, format_field, grammar_field
+from interlingua.dialects.openai import FORMAT_KEYS, cache_options, format_field, grammar_field
 from interlingua.dialects.openai_responses import tables
 from interlingua.dialects.openai_responses.tables import NAME
 from interlingua.dialects.openai_responses.text import (
@@ -142,6 +142,7 @@ OPTIONS = fields.Table(
         lambda options, _: {"safety_identifier": options.user},
     ),
     Field("metadata", ("metadata",), _read_metadata, lambda options, _: options.metadata),
+    *cache_options(tables.CACHE_TTLS, reports=True),
     *[one_of(key, key, (), kind, lenient=True) for key, kind in tables.EXTENSIONS.items()],
     beside=(
         *("model", "input", "instructions", "tools", "tool_choice", "include", "top_logprobs"),

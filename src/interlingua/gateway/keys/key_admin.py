@@ -59,6 +59,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     read_metrics: bool = False
     read_requests: bool = False
     fetch_media: bool | None = None
+    caching: str | None = None
     expires_at: datetime | None = None
 
 
@@ -247,7 +248,7 @@ TERMS = (
         "concurrent",
     ),
     *("refuse_losses", "keep_content", "allow_unpriced", "allow_unbounded"),
-    *("read_metrics", "read_requests", "fetch_media", "expires_at"),
+    *("read_metrics", "read_requests", "fetch_media", "caching", "expires_at"),
 )
 
 

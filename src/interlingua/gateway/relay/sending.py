@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from interlingua.adapt.caching import CACHINGS, KEY_ADDED
 from interlingua.adapt.fit.keys import shows_media, touches
 from interlingua.adapt.request import adapt, write
 from interlingua.client.answer import Call
@@ -171,6 +172,7 @@ async def prepare(
 ) -> Upward:
     """The request as it goes up: untouched where both sides speak the same, else retold. `fetched`
     is the media that earlier attempts have got."""
+    target = _in_mode(target, exchange.arrival, inbound)
     if exchange.decision.target is not target:
         exchange.decision = Decision(target, exchange.decision.report)
     if target.provider.key in gateway.targets.started:
@@ -198,6 +200,23 @@ async def prepare(
     return Upward(prepared.with_headers(extra) if extra else prepared, recall)
 
 
+CACHING = b"x-interlingua-caching"
+"""The header by which one request has its own mode of prompt caching."""
+
+
+def _in_mode(target: Target, arrival: Arrival, inbound: Inbound) -> Target:
+    """The target in the mode of prompt caching of the request or its key, if they have one."""
+    asked = inbound.headers.get(CACHING)
+    if asked is not None:
+        word = asked.decode("latin-1")
+        if word not in CACHINGS:
+            text = f"{CACHING.decode()}: expected one of {', '.join(CACHINGS)}, found {word[:40]!r}"
+            raise Refusal(400, ErrorKind.INVALID_REQUEST, text, "invalid_caching")
+        return target.with_caching(word)  # type: ignore[arg-type]  # one of them
+    caching = arrival.principal.caching
+    return target if caching is None else target.with_caching(caching)
+
+
 def _source(inbound: Inbound, report: Report, recall: Recall | None) -> ReportSource | None:
     """Where the places of the losses can be found; a stored history is not in the body."""
     if inbound.ours or inbound.changes is not None or len(inbound.body) > LARGEST_SOURCE:
@@ -213,6 +232,8 @@ def _may_need_fitting(inbound: Inbound, target: Target) -> bool:
     """Whether a body of the target's own dialect has something in it that a rule speaks of."""
     if inbound.route.passthrough:
         return False
+    if target.caching == "off" or (target.origin is not None and _may_cache(inbound, target)):
+        return True
     if target.host is not None and target.dialect.host_differs(target.host, inbound.body):
         return True
     if not target.images and shows_media(inbound.body):
@@ -220,6 +241,17 @@ def _may_need_fitting(inbound: Inbound, target: Target) -> bool:
     return target.profile is not None and touches(
         target.profile, target.dialect.name, inbound.body, inbound.members
     )
+
+
+_MARK = re.compile(rb'"(?:cache_control|cachePoint|prompt_cache_key|prompt_cache_breakpoint)"')
+
+
+def _may_cache(inbound: Inbound, target: Target) -> bool:
+    """Whether something may have to be added to the body for the prompt cache: it is long enough,
+    and says nothing of it."""
+    profile = target.profile
+    least = (profile and profile.limits.cache_min) or 0
+    return len(inbound.body) >= 2 * least and _MARK.search(inbound.body) is None
 
 
 async def _fitted(
@@ -237,11 +269,16 @@ async def _fitted(
     if inbound.fetches_media:
         inlined = await gateway.fetcher.inlined(request, target.profile, cache=fetched)
     request = inlined.request.replace(model=target.name)
-    adapted = adapt(request, target, history=False)
+    adapted = adapt(request, target, history=False, owner=arrival.principal.tenant)
     host = target.host
     own = host is not None and target.dialect.host_differs(host, inbound.body)
     if adapted.value is request and not inlined.notes and not own:
         return untouched(gateway, arrival, inbound, target)
+    changed = [entry.code for entry in adapted.report.entries]
+    if changed == [KEY_ADDED] and not (inlined.notes or own):
+        key = {"prompt_cache_key": adapted.value.options.cache_key}
+        keyed = untouched(gateway, arrival, inbound, target, key)
+        return msgspec.structs.replace(keyed, report=adapted.report)
     done = write(adapted)
     inlined.tell(done.report)
     return gateway.targets.ready(done, target, arrival.stream)
@@ -265,9 +302,8 @@ async def translated(
         request = inlined.request
     source = inbound.front.dialect
     try:
-        prepared = gateway.targets.prepare(
-            request, target, arrival.stream, source, inbound.conversation
-        )
+        owner, turns = arrival.principal.tenant, inbound.conversation
+        prepared = gateway.targets.prepare(request, target, arrival.stream, source, turns, owner)
     except LossError as error:
         raise Refusal(400, ErrorKind.INVALID_REQUEST, str(error), "lossy_request") from None
     except WriteError as error:
@@ -277,12 +313,18 @@ async def translated(
     return Upward(prepared, recall)
 
 
-def untouched(gateway: Gateway, arrival: Arrival, inbound: Inbound, target: Target) -> Prepared:
+def untouched(
+    gateway: Gateway,
+    arrival: Arrival,
+    inbound: Inbound,
+    target: Target,
+    added: dict[str, Any] | None = None,
+) -> Prepared:
     """The client's own bytes, but for the model's name, which some providers want elsewhere, what
     the provider's address asks for, and what we must ask for to be able to count."""
     body = inbound.body
     paths = target.provider.dialects[target.dialect.name]
-    changes: dict[str, Any] = dict(paths.body) if paths.body else {}
+    changes: dict[str, Any] = {**(paths.body or {}), **(added or {})}
     if inbound.match.model is None:
         if not paths.model_in_body:
             changes["model"] = msgspec.UNSET

@@ -65,6 +65,7 @@ def principal_of(row: KeyRow, budgets: Sequence[BudgetRow] = ()) -> KeyPrincipal
         refuse_losses=row.refuse_losses,
         keep_content=row.keep_content,
         fetch_media=row.fetch_media,
+        caching=row.caching,  # type: ignore[arg-type]  # checked when the key was issued
         capped=bool(money or budgets) or any(rate is not None for rate in rates),
         metered=bool(money or budgets) or row.tokens_per_minute is not None,
         log_content_days=row.log_content_days,

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from interlingua.adapt.caching import Caching
 from interlingua.client.answer import Attempt
 from interlingua.client.targets import Target
 from interlingua.gateway.shared.sizes import Most
@@ -45,6 +46,8 @@ class Principal:
     """Whether message content may be stored."""
     fetch_media: bool | None = None
     """Whether media by URL is fetched for models that want its data; None: as settings say."""
+    caching: Caching | None = None
+    """The mode of prompt caching of its requests; None: as settings say."""
     capped: bool = False
     """Whether there is any cap to look at."""
     metered: bool = False

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Any, overload
 
 from interlingua.adapt.adapted import Adapted
+from interlingua.adapt.caching import Caching
 from interlingua.adapt.fit.tools import dialect_for_request
 from interlingua.adapt.request import adapt, write
 from interlingua.adapt.target import Instructions, ProfileChoice, find_target
@@ -41,13 +42,14 @@ class Adapter:
         profile: ProfileChoice = None,
         model_lookup: ModelLookup | None = None,
         instructions: Instructions = "place",
+        caching: Caching = "auto",
     ) -> None:
         """`model` is `<provider>:<name>` or an alias; `dialect` replaces the provider's default;
         `wire_name` is the model's name on the wire, where it differs. `profile` replaces the rules
         for the model, or with False switches them off; `model_lookup` has those rules, where they
         are not the package's and the user's. With `instructions="hoist"`, later instructions are
-        moved to the front."""
-        self.instructions = instructions
+        moved to the front. `caching` is the mode of prompt caching."""
+        self.instructions, self.caching = instructions, caching
         lookup = self._model_lookup = model_lookup or lookup_here()
         self._chosen_profile = profile
         self.target = target = find_target(
@@ -57,6 +59,7 @@ class Adapter:
             name=wire_name,
             profile=profile,
             instructions=instructions,
+            caching=caching,
         )
         self.model, self.wire_name, self.provider = target.model, target.name, target.provider.key
         self.dialect, self.profile = target.dialect, target.profile
@@ -102,6 +105,7 @@ class Adapter:
             profile=self._chosen_profile,
             model_lookup=self._model_lookup,
             instructions=self.instructions,
+            caching=self.caching,
         )
 
     def retold(self, request: Request) -> Adapted:

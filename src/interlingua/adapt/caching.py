@@ -1,0 +1,330 @@
+"""Prompt caching for requests that say nothing of it: breakpoints, and keys of conversations.
+
+Claude caches a prompt only up to the breakpoints in it. OpenAI and Mistral cache by themselves, and
+find what they cached by a key. In the mode `auto` both are added where they are missing; what the
+request says itself always counts, so that one breakpoint of its own is all that it gets."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+
+from interlingua.adapt.facts import CACHE, Facts
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.model.blocks import (
+    Cache,
+    DocumentBlock,
+    ImageBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from interlingua.model.exchange import Options, Request
+from interlingua.model.message import Message, Role
+from interlingua.model.reasons import because
+from interlingua.model.tools import ToolDefinition
+
+if TYPE_CHECKING:
+    from interlingua.adapt.target import WireTarget
+
+Caching = Literal["auto", "pass", "off"]
+"""`auto`: breakpoints and keys are added where a request has none; `pass`: what the request says,
+and no more; `off`: without what it says as well."""
+CACHINGS: Final[tuple[str, ...]] = get_args(Caching)
+
+_LEADING = frozenset({Role.SYSTEM, Role.DEVELOPER})
+_ASKING = frozenset({Role.USER, Role.TOOL})
+_MARKABLE = frozenset({TextBlock, ImageBlock, DocumentBlock, ToolUseBlock, ToolResultBlock})
+_SURELY_SHORT, _SURELY_LONG = 2, 6
+"""Letters of a token: with fewer than the first a prompt is too short whatever its tokens are, with
+more than the second it is long enough. Between the two its tokens are estimated."""
+_USUAL_MINIMUM = 1024
+_HEAD = 2048
+"""Letters of each of the first messages that a key is made of."""
+MOST_MARKS = 4
+KEY_ADDED = "cache_key_added"
+HOUR = "1h"
+SHORT = frozenset({None, "in_memory", "5m"})
+"""Lifetimes that the usual five minutes stand for; all others become an hour."""
+_TIMES = ("cache_ttl", "cache_retention")
+_OPTIONS = (
+    *("cache", "cache_key", "cache_mode", "cache_ttl", "cache_retention", "cache_prewarm"),
+    "cache_comparison",
+)
+
+
+def require_caching(caching: str) -> Caching:
+    """The mode; `ValueError` for a word that is none."""
+    if caching not in CACHINGS:
+        raise ValueError(f"caching is one of {', '.join(CACHINGS)}, not {caching!r}")
+    return caching  # type: ignore[return-value]  # one of them
+
+
+def apply_caching(
+    request: Request, target: WireTarget, facts: Facts, recorder: LossRecorder, owner: str | None
+) -> Request:
+    """The request with what its target's mode adds to it, or leaves out; each is a note.
+
+    `owner` is whose request it is, where several share one account at a provider."""
+    if target.caching == "off":
+        return _without_caching(request, facts, recorder)
+    options = request.options
+    if facts.flags & CACHE or options.cache is not None or options.cache_mode == "explicit":
+        return request
+    if target.origin == "key":
+        return _with_key(request, target, recorder, owner)
+    return _Marking(request, target, recorder).marked()
+
+
+# -- keys -----------------------------------------------------------------------------------------
+
+
+def _with_key(
+    request: Request, target: WireTarget, recorder: LossRecorder, owner: str | None
+) -> Request:
+    options = request.options
+    if options.cache_key is not None or request.continues is not None:
+        return request
+    if not _Prefix(request, target).reaches(len(request.messages)):
+        return request
+    recorder.added("$.options.cache_key", because(KEY_ADDED))
+    keyed = options.replace(cache_key=conversation_key(request, owner))
+    recorder.alias(keyed, options)
+    return request.replace(options=keyed)
+
+
+def conversation_key(request: Request, owner: str | None = None) -> str:
+    """A key that is the same for all requests of a conversation, and another for each owner: made
+    of how the conversation begins."""
+    digest = hashlib.blake2b((owner or "").encode("utf-8", "surrogatepass"), digest_size=16)
+    for message in request.messages:
+        for block in message.content:
+            text = getattr(block, "text", None) or ""
+            digest.update(f"\0{message.role.value}\0{len(text)}\0".encode())
+            digest.update(text[:_HEAD].encode("utf-8", "surrogatepass"))
+        if message.role is Role.USER:
+            break
+    return f"il-{digest.hexdigest()}"
+
+
+# -- breakpoints ----------------------------------------------------------------------------------
+
+
+class _Prefix:
+    """Whether a prompt is long enough to be cached, up to one place after another in it."""
+
+    def __init__(self, request: Request, target: WireTarget) -> None:
+        profile = target.profile
+        assert profile is not None
+        self._least = profile.limits.cache_min or _USUAL_MINIMUM
+        self._request, self._provider = request, target.provider_key
+        self._letters = self._counted = 0
+        self._is_long = False
+        for tool in request.tools:
+            self._letters += _tool_letters(tool)
+
+    def reaches(self, count: int) -> bool:
+        """Whether the tools and so many messages are long enough; each time at least as many."""
+        most = _SURELY_LONG * self._least
+        messages = self._request.messages
+        while not self._is_long and self._counted < count and self._letters < most:
+            self._letters += sum(map(_letters, messages[self._counted].content))
+            self._counted += 1
+        if not self._is_long and self._letters >= _SURELY_SHORT * self._least:
+            self._is_long = self._letters >= most or self._estimate(count) >= self._least
+        return self._is_long
+
+    def _estimate(self, count: int) -> int:
+        from interlingua.profiles.estimate.estimator import estimate_input_tokens
+
+        request = self._request
+        model = f"{self._provider or ''}:{request.model or ''}"
+        return estimate_input_tokens(request.messages[:count], request.tools, model)
+
+
+def _tool_letters(tool: ToolDefinition) -> int:
+    return len(tool.name) + len(tool.description or "") + len(str(tool.input_schema or ""))
+
+
+def _letters(block: Any) -> int:
+    kind = type(block)
+    if kind is ToolUseBlock:
+        return len(str(block.input))
+    if kind is ToolResultBlock:
+        return sum(map(_letters, block.content))
+    if kind is ImageBlock or kind is DocumentBlock:
+        return _MEDIA
+    return len(getattr(block, "text", None) or "")
+
+
+_MEDIA = 4000
+"""Letters that an image or a document stands for."""
+
+
+class _Marking:
+    """Puts breakpoints behind the tools, behind the instructions, and behind the last two turns:
+    what the next request repeats ends at one of them."""
+
+    def __init__(self, request: Request, target: WireTarget, recorder: LossRecorder) -> None:
+        profile = target.profile
+        assert profile is not None
+        self._request, self._recorder = request, recorder
+        self._prefix = _Prefix(request, target)
+        self._places, self._ttls = profile.cache.places, profile.cache.ttls
+        most = profile.limits.cache_marks
+        self._most = MOST_MARKS if most is None else min(most, MOST_MARKS)
+        self._cache = Cache(lifetime(request.options, self._ttls))
+        memory: Any = recorder.memory
+        self._before: dict[int, _Pair] = {} if memory is None else memory.marked
+        self._pairs: dict[int, _Pair] = {}
+
+    def marked(self) -> Request:
+        request, reaches = self._request, self._prefix.reaches
+        messages, tools = request.messages, request.tools
+        changes: dict[str, Any] = {}
+        first, left = _leading(messages), self._most
+        if tools and left and self._allows("tools") and reaches(0):
+            left -= 1
+            changes["tools"] = (*tools[:-1], self._put(tools[-1], f"$.tools[{len(tools) - 1}]"))
+        at = [first - 1] if first and self._allows("system") else []
+        at += _turn_ends(messages, first) if self._allows("messages") else []
+        new = list(messages)
+        for index in at:
+            if left and reaches(index + 1) and (found := self._message(messages[index], index)):
+                left -= 1
+                new[index] = found
+        if self._pairs:
+            changes["messages"] = tuple(new)
+        if self._recorder.memory is not None:
+            self._recorder.memory.marked = self._pairs
+        return self._timed(request.replace(**changes)) if changes else request
+
+    def _allows(self, place: Any) -> bool:
+        return self._places is None or place in self._places
+
+    def _message(self, message: Message, number: int) -> Message | None:
+        """The message with a breakpoint at its end: the same one as in the request before, so that
+        what was written for it is found again."""
+        content = message.content
+        index = _last_markable(content)
+        if index is None:
+            return None
+        path = f"$.messages[{number}].content[{index}]"
+        known = self._before.get(id(message))
+        if known is not None and known[0] is message and known[2] == self._cache:
+            self._recorder.alias(known[1], message)
+            self._recorder.alias(known[1].content[index], content[index])
+            self._recorder.added(f"{path}.cache", self._reason())
+            self._pairs[id(message)] = known
+            return known[1]
+        blocks = (*content[:index], self._put(content[index], path), *content[index + 1 :])
+        new = message.replace(content=blocks)
+        self._recorder.alias(new, message)
+        self._pairs[id(message)] = (message, new, self._cache)
+        return new
+
+    def _put(self, value: Any, path: str) -> Any:
+        new = value.replace(cache=self._cache)
+        self._recorder.alias(new, value)
+        self._recorder.added(f"{path}.cache", self._reason())
+        return new
+
+    def _reason(self) -> str:
+        return because("cache_breakpoint_added", ttl=self._cache.ttl or "5m")
+
+    def _timed(self, request: Request) -> Request:
+        """The request without the lifetimes that its breakpoints have now."""
+        return settle_lifetime(request, self._recorder, self._cache.ttl or "5m")
+
+
+_Pair = tuple[Message, Message, Cache]
+"""A message, the same with a breakpoint, and that breakpoint."""
+
+
+def lifetime(options: Options, known: tuple[str, ...] | None) -> str | None:
+    """How long breakpoints shall last that a request sets none for; None for the usual time."""
+    for asked in (options.cache_ttl, options.cache_retention):
+        if asked not in SHORT and (known is None or HOUR in known):
+            return HOUR
+    return None
+
+
+def settle_lifetime(request: Request, recorder: LossRecorder, ttl: str) -> Request:
+    """The request without the lifetimes that it asks for, since its breakpoints last for `ttl`."""
+    options = request.options
+    asked = [name for name in _TIMES if getattr(options, name) is not None]
+    if not asked:
+        return request
+    for name in asked:
+        reason = because("cache_lifetime", asked=getattr(options, name), ttl=ttl)
+        recorder.lost(options, name, reason, kind="approximated")
+    new = options.replace(**dict.fromkeys(asked))
+    recorder.alias(new, options)
+    return request.replace(options=new)
+
+
+def _leading(messages: tuple[Message, ...]) -> int:
+    """How many messages of instructions there are in front."""
+    for number, message in enumerate(messages):
+        if message.role not in _LEADING:
+            return number
+    return len(messages)
+
+
+def _turn_ends(messages: tuple[Message, ...], first: int) -> list[int]:
+    """The last messages of the last two turns of the user or of tools, in their order."""
+    ends: list[int] = []
+    answered = True
+    for index in range(len(messages) - 1, first - 1, -1):
+        role = messages[index].role
+        if role is Role.ASSISTANT:
+            answered = True
+        elif answered and role in _ASKING:
+            ends.insert(0, index)
+            answered = False
+            if len(ends) == 2:
+                break
+    return ends
+
+
+def _last_markable(content: tuple[Any, ...]) -> int | None:
+    for index in range(len(content) - 1, -1, -1):
+        block = content[index]
+        if type(block) is TextBlock:
+            if block.text and not block.text.isspace():
+                return index
+        elif type(block) in _MARKABLE:
+            return index
+    return None
+
+
+# -- none at all ----------------------------------------------------------------------------------
+
+
+def _without_caching(request: Request, facts: Facts, recorder: LossRecorder) -> Request:
+    """The request without its own breakpoints and keys."""
+    changes: dict[str, Any] = {}
+    options, reason = request.options, because("cache_off")
+    if asked := [name for name in _OPTIONS if getattr(options, name) is not None]:
+        for name in asked:
+            recorder.lost(options, name, reason, severity="info")
+        changes["options"] = options.replace(**dict.fromkeys(asked))
+        recorder.alias(changes["options"], options)
+    if facts.flags & CACHE:
+
+        def bare(value: Any) -> Any:
+            new, inner = value, getattr(value, "content", None)
+            if type(inner) is tuple and inner:
+                within = tuple([bare(each) for each in inner])
+                if any(old is not each for old, each in zip(inner, within, strict=True)):
+                    new = new.replace(content=within)
+            if getattr(value, "cache", None) is not None:
+                recorder.lost(value, "cache", reason)
+                new = new.replace(cache=None)
+            if new is not value:
+                recorder.alias(new, value)
+            return new
+
+        changes["tools"] = tuple([bare(tool) for tool in request.tools])
+        changes["messages"] = tuple([bare(message) for message in request.messages])
+    return request.replace(**changes) if changes else request
