@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal, get_args
 
 from interlingua.model.base import JsonObject, Raw, Value, check_words, plain_members
 
@@ -209,6 +209,40 @@ class Diagnostic(Value, frozen=True):
     details: JsonObject | None = None
 
 
+CacheOutcome = Literal["hit", "miss", "pending", "not_found", "unavailable"]
+CACHE_OUTCOMES: tuple[str, ...] = get_args(CacheOutcome)
+CACHE_REASONS = (
+    *("model_changed", "tools_changed", "system_changed", "messages_changed", "context_compacted"),
+    *("cache_key_changed", "response_format_changed", "reasoning_changed", "verbosity_changed"),
+    *("service_tier_changed", "options_changed", "deployment_changed", "expired"),
+)
+"""Why a cache was missed, in words that all vendors share; the last three are ours."""
+
+
+class CacheDiagnosis(Value, frozen=True):
+    """Why the prompt cache was hit or missed, as the provider says or as a comparison with the
+    request before it in the conversation shows."""
+
+    outcome: CacheOutcome
+    """`pending`: the provider has not compared yet; `not_found`: it does not know the response to
+    compare with; `unavailable`: it cannot say."""
+    reason: str | None = None
+    """One of `CACHE_REASONS`, for a miss."""
+    missed_tokens: int | None = None
+    """About how many tokens of the prompt could have been read from the cache."""
+    reusable_tokens: int | None = None
+    """How many tokens the request that was compared with has in the cache."""
+    changed: tuple[str, ...] = ()
+    """Which parts differ from the request before: `tools`, `system`, `messages[4]`, `model`."""
+    since: datetime | None = None
+    """When the request before was sent."""
+    cost_usd: Decimal | None = None
+    """What the miss costs more than a hit would have."""
+    source: Literal["provider", "comparison"] = "provider"
+    """Who says so."""
+    raw: Raw | None = None
+
+
 class MessageMetadata(Value, frozen=True):
     """`model` is `<provider>:<name>`; `extra` keeps stored fields that we do not know."""
 
@@ -233,6 +267,8 @@ class MessageMetadata(Value, frozen=True):
     team_id: str | None = None
     provider_raw: Raw | None = None
     extra: dict[str, Any] | None = None
+    cache_diagnosis: CacheDiagnosis | None = None
+    """Why the prompt cache was hit or missed."""
 
     def __post_init__(self) -> None:
         reason = self.stop_reason

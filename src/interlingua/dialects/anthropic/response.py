@@ -49,10 +49,17 @@ from interlingua.dialects.kernel.preserved import (
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.usage import CONTRADICTS, clamped, count, report_unknown
 from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import report_cache_details
 from interlingua.model.base import Raw
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
-from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, Usage
+from interlingua.model.metadata import (
+    CacheDiagnosis,
+    Diagnostic,
+    MessageMetadata,
+    MessageStatus,
+    Usage,
+)
 from interlingua.model.reasons import because
 
 
@@ -278,6 +285,52 @@ def write_error(response: Response, error: ProviderError, recorder: LossRecorder
     return restore_raw(out, response, response.raw, recorder)
 
 
+# -- why the prompt cache was missed --------------------------------------------------------------
+
+
+def _read_diagnosis(wire: Any) -> CacheDiagnosis | None:
+    """What `diagnostics` says; None where no field can hold it. Its null is no answer yet."""
+    if type(wire) is not dict or list(wire) != ["cache_miss_reason"]:
+        return None
+    match wire["cache_miss_reason"]:
+        case None:
+            return CacheDiagnosis("pending")
+        case {"type": "previous_message_not_found"} as found if len(found) == 1:
+            return CacheDiagnosis("not_found")
+        case {"type": "unavailable"} as found if len(found) == 1:
+            return CacheDiagnosis("unavailable")
+        case {"type": str(reason), "cache_missed_input_tokens": int(tokens)} as found if (
+            len(found) == 2 and reason in _MISSED and type(tokens) is int
+        ):
+            return CacheDiagnosis("miss", reason, tokens)
+    return None
+
+
+def _write_diagnosis(message: Message, found: CacheDiagnosis, recorder: LossRecorder) -> Any:
+    """The member `diagnostics`; null for a hit, since it says only what was missed."""
+    match found.outcome:
+        case "hit":
+            recorder.lost(message, _DIAGNOSIS, because("cache_hit_unstated"))
+            return None
+        case "pending":
+            reason: Wire | None = None
+        case "not_found":
+            reason = {"type": "previous_message_not_found"}
+        case "miss" if found.reason in _MISSED:
+            reason = {"type": found.reason, "cache_missed_input_tokens": found.missed_tokens or 0}
+        case _:
+            reason = {"type": "unavailable"}
+            if found.outcome == "miss":
+                because_of = because("cache_reason", reason=found.reason, value="unavailable")
+                recorder.lost(message, f"{_DIAGNOSIS}.reason", because_of, "approximated")
+    report_cache_details(message, found, recorder, tokens=False)
+    return {"cache_miss_reason": reason}
+
+
+_DIAGNOSIS = "metadata.cache_diagnosis"
+_MISSED = frozenset({"model_changed", "system_changed", "tools_changed", "messages_changed"})
+
+
 _ASSISTANT = Role.ASSISTANT
 _FIELDS = frozenset({"id", "model", "content", "stop_reason", "usage"})
 _CONSTANT: Wire = {"type": "message", "role": "assistant", "stop_sequence": None}
@@ -312,6 +365,7 @@ def _read(wire: Wire) -> Response:
         stop_reason=None if word is None else tables.STOP_REASONS.read(scalar(wire, "stop_reason")),
         raw_stop_reason=word,
         diagnostics=diagnostics,
+        cache_diagnosis=_read_diagnosis(wire["diagnostics"]) if "diagnostics" in wire else None,
     )
     plain = len(wire) == _COUNT and id is not None and model is not None and usage is not None
     raw = None if plain and _is_plain(wire) else _rest(wire)
@@ -339,6 +393,8 @@ def _rest(wire: Wire) -> Raw | None:
         if key in _FIELDS:
             if value is None and key != "stop_reason":
                 preserved.keep_spelling(key, None)
+        elif key == "diagnostics" and _read_diagnosis(value) is not None:
+            continue
         elif key not in _CONSTANT or _CONSTANT[key] != value:
             preserved.add(key, value)
     preserved.mark_any_absent(wire, _WRITTEN)
@@ -370,6 +426,8 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
         out["stop_reason"] = tables.STOP_WORDS.of(message, own, recorder)
     if metadata.usage is not None:
         out["usage"] = write_usage(metadata.usage, recorder)
+    if metadata.cache_diagnosis is not None:
+        out["diagnostics"] = _write_diagnosis(message, metadata.cache_diagnosis, recorder)
     if metadata.logprobs:
         recorder.lost(message, "metadata.logprobs", severity="info")
     if message.name is not None:

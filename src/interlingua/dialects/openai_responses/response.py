@@ -9,7 +9,7 @@ from interlingua.dialects.kernel.preserved import Preserved, fill
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.usage import Split
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import TwoWay, own_word
+from interlingua.dialects.kernel.words import TwoWay, own_word, report_cache_details
 from interlingua.dialects.openai import error_kind
 from interlingua.dialects.openai_errors import ErrorBodies, report_error_kind
 from interlingua.dialects.openai_responses import messages, tables
@@ -26,7 +26,14 @@ from interlingua.model.base import same
 from interlingua.model.blocks import Block, RefusalBlock, TextBlock, ToolUseBlock
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
-from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason, Usage
+from interlingua.model.metadata import (
+    CacheDiagnosis,
+    CacheOutcome,
+    MessageMetadata,
+    MessageStatus,
+    StopReason,
+    Usage,
+)
 from interlingua.model.reasons import because
 
 BODIES = ErrorBodies(tables.NAME, first="code", other=tables.ERROR)
@@ -59,6 +66,9 @@ def read_body(wire: Wire) -> Response:
         metadata["diagnostics"] += () if odd is None else (odd,)
         taken.add("usage")
     _read_ending(wire, content, metadata, preserved, taken)
+    if (diagnosis := _read_diagnosis(wire.get("prompt_cache_diagnostics"))) is not None:
+        metadata["cache_diagnosis"] = diagnosis
+        taken.add("prompt_cache_diagnostics")
     if wire.get("output_text") and wire["output_text"] == _text(content):
         taken.add("output_text")
         preserved.spelling["output_text"] = True
@@ -231,6 +241,9 @@ def _write(
         if usage is not None:
             out["usage"] = usage
         _write_beside(metadata.usage, out, own_raw, recorder)
+    if metadata.cache_diagnosis is not None:
+        diagnosis = _write_diagnosis(message, metadata.cache_diagnosis, recorder)
+        out["prompt_cache_diagnostics"] = diagnosis
     if "output_text" in own_spelling(response.raw):
         out["output_text"] = _text(message.content)
     if response.raw is not None:
@@ -292,6 +305,66 @@ _REASON_WORDS = {
     StopReason.CANCELLED: "cancelled",
     StopReason.OTHER: "incomplete",
 }
+
+
+# -- why the prompt cache was hit or missed -------------------------------------------------------
+
+_OUTCOMES: TwoWay[str, CacheOutcome] = TwoWay(
+    {
+        "cache_hit": "hit",
+        "comparison_response_not_found": "not_found",
+        "unavailable": "unavailable",
+    }
+)
+_REASONS: TwoWay[str, str] = TwoWay(
+    {
+        "model_changed": "model_changed",
+        "prompt_cache_key_changed": "cache_key_changed",
+        "tools_changed": "tools_changed",
+        "text_format_changed": "response_format_changed",
+        "reasoning_effort_changed": "reasoning_changed",
+        "verbosity_changed": "verbosity_changed",
+        "context_compacted": "context_compacted",
+        "input_changed": "messages_changed",
+        "service_tier_changed": "service_tier_changed",
+    }
+)
+
+
+def _read_diagnosis(wire: Any) -> CacheDiagnosis | None:
+    """None where no field can hold it."""
+    match wire:
+        case {"type": "cache_miss", "reason": str(word), "cache_missed_tokens": int(tokens)}:
+            reason, reusable = _REASONS.read(word), wire.get("comparison_reusable_tokens")
+            known = 3 + ("comparison_reusable_tokens" in wire)
+            whole = type(tokens) is int and (type(reusable) is int or known == 3)
+            if reason is None or not whole or len(wire) != known:
+                return None
+            return CacheDiagnosis("miss", reason, tokens, reusable)
+        case {"type": str(word)} if len(wire) == 1 and _OUTCOMES.read(word) is not None:
+            return CacheDiagnosis(_OUTCOMES.words[word])
+    return None
+
+
+def _write_diagnosis(message: Message, found: CacheDiagnosis, recorder: LossRecorder) -> Wire:
+    out: Wire = {"type": _OUTCOMES.write(found.outcome) or "unavailable"}
+    if found.outcome == "miss":
+        word = _REASONS.write(found.reason or "") or "input_changed"
+        out = {"type": "cache_miss", "reason": word}
+        out["cache_missed_tokens"] = found.missed_tokens or 0
+        if found.reusable_tokens is not None:
+            out["comparison_reusable_tokens"] = found.reusable_tokens
+        if _REASONS.read(word) != found.reason:
+            reason = because("cache_reason", reason=found.reason, value=word)
+            recorder.lost(message, f"{_DIAGNOSIS}.reason", reason, "approximated")
+    elif found.outcome == "pending":
+        reason = because("cache_reason", reason="pending", value="unavailable")
+        recorder.lost(message, f"{_DIAGNOSIS}.outcome", reason, "approximated")
+    report_cache_details(message, found, recorder)
+    return out
+
+
+_DIAGNOSIS = "metadata.cache_diagnosis"
 
 
 # -- errors ---------------------------------------------------------------------------------------
