@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -35,6 +35,9 @@ from interlingua.model.losses import Report
 from interlingua.model.metadata import MessageStatus, StopReason
 from interlingua.model.reasons import because
 from interlingua.providers.provider import Timeouts
+
+if TYPE_CHECKING:
+    from interlingua.costs.comparing import SentPrompts
 
 
 def with_dropped_thinking(
@@ -87,6 +90,10 @@ def _seal_at(wire: Wire, path: Any) -> str | None:
     except (ValueError, LookupError, AttributeError, TypeError):
         return None
     return seal if isinstance(seal, str) else None
+
+
+_LEAST_COMPARED = 2048
+"""Bytes of a body that no vendor caches less of."""
 
 
 def with_provenance(response: Response, target: Target) -> Response:
@@ -221,6 +228,8 @@ class Asker:
         self._fetched: dict[str, MediaCache] = {}
         """What was fetched for calls under way, so that another try does not fetch it again."""
         self.lessons = lessons
+        self._prompts: SentPrompts | None = None
+        """What was sent before, to say why the prompt cache was missed."""
 
     def target(self, model: str, call: Call) -> Target:
         """Where a model is asked. A dialect that was asked for is that of the first model."""
@@ -229,6 +238,29 @@ class Asker:
         if call.profile is False or (call.profile is not None and is_first):
             found = found.fitted_to(call.profile)
         return found if call.caching is None else found.with_caching(call.caching)
+
+    def diagnosed(self, response: Response, prepared: Prepared) -> Response:
+        """The answer with why the prompt cache was hit or missed, as far as that is known."""
+        body, target, message = prepared.http.body, prepared.target, response.message
+        if len(body) < _LEAST_COMPARED or response.error is not None:
+            return response
+        from interlingua.client.pricing import _prices
+        from interlingua.costs.comparing import SentPrompts, merged
+
+        if self._prompts is None:
+            self._prompts = SentPrompts()
+        metadata = message.metadata
+        compared = self._prompts.compare(None, body, target.model, target.deployment)
+        if compared is None:
+            return response
+        own = compared.diagnosis(metadata.usage, _prices())
+        self._prompts.answered(compared, metadata.usage)
+        found = merged(metadata.cache_diagnosis, own)
+        if found is metadata.cache_diagnosis:
+            return response
+        return response.replace(
+            message=message.replace(metadata=metadata.replace(cache_diagnosis=found))
+        )
 
     def ended(self, call_id: str) -> None:
         """Forget what was fetched for a call."""
@@ -325,6 +357,7 @@ class Asker:
         opened = await self.open(prepared, clock, stream=False, lessons=self.lessons)
         target = prepared.target
         response = with_provenance(opened.read(await opened.body(self.max_bytes)), target)
+        response = self.diagnosed(response, prepared)
         report = with_dropped_thinking(response, call.request, prepared.http, prepared.report)
         return Answer(response, report, target.model, failures.request_id(opened.headers))
 

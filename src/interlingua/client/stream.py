@@ -349,7 +349,9 @@ class AsyncStream:
         self, last: MessageComplete | StreamError, decoder: StreamDecoder
     ) -> Event:
         if isinstance(last, MessageComplete):
-            return MessageComplete(with_provenance(last.response, decoder.target), frame=last.frame)
+            response = with_provenance(last.response, decoder.target)
+            response = self._client.asker.diagnosed(response, decoder.prepared)
+            return MessageComplete(response, frame=last.frame)
         failed = decoder.failure(last)
         text = failed.problem
         partial = Response(last.partial or Message(Role.ASSISTANT))

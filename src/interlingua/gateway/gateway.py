@@ -14,6 +14,7 @@ from interlingua.client.lessons import Lessons
 from interlingua.client.retry import SHARED, Budget
 from interlingua.client.targets import LOCAL, Target, Targets
 from interlingua.client.transport import Transport
+from interlingua.costs.comparing import SentPrompts
 from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.idempotency.keys import IdempotencyKeys
@@ -166,6 +167,7 @@ class Gateway:
         allowed = most_of_key(2**31)
         self.open_requests = OpenRequests(lambda: min(self.settings.limits.open_requests, allowed))
         self.conversations = Conversations(self.settings.limits.conversations)
+        self.prompts = SentPrompts()
         self.keys.on_void = self.conversations.forget
         self.draining = False
         self.ids = Ulids()

@@ -214,9 +214,10 @@ CACHE_OUTCOMES: tuple[str, ...] = get_args(CacheOutcome)
 CACHE_REASONS = (
     *("model_changed", "tools_changed", "system_changed", "messages_changed", "context_compacted"),
     *("cache_key_changed", "response_format_changed", "reasoning_changed", "verbosity_changed"),
-    *("service_tier_changed", "options_changed", "deployment_changed", "expired"),
+    *("service_tier_changed", "options_changed", "deployment_changed", "expired", "not_marked"),
 )
-"""Why a cache was missed, in words that all vendors share; the last three are ours."""
+"""Why a cache was missed, in words that all vendors share. The last four are ours: other options,
+another key or address of the provider, a lifetime that has passed, no breakpoint."""
 
 
 class CacheDiagnosis(Value, frozen=True):

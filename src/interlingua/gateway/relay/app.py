@@ -33,6 +33,7 @@ from interlingua.gateway.relay.inbound import (
 from interlingua.gateway.relay.outgoing import error_frames
 from interlingua.gateway.relay.replaced import replacing, restore, tokens_of
 from interlingua.gateway.relay.stream import Line, Stream, more, open_stream
+from interlingua.gateway.relay.sending import note_cache
 from interlingua.gateway.relay.whole import error_answer, relay
 from interlingua.gateway.relay.wrapped import WrappedSend, opened
 from interlingua.gateway.settings import COMPACT
@@ -165,6 +166,8 @@ class App:
             if self.gateway.settings.raises:
                 raise
         finally:
+            if outcome.compared is not None:
+                note_cache(self.gateway, exchange)
             if outcome.leave_pool is not None:
                 outcome.leave_pool(tokens_of(outcome.usage))
             if client.holds_place:

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from interlingua.client.failures import redact, request_id
 from interlingua.dialects.front import Front
-from interlingua.gateway.shared.state import Exchange
+from interlingua.gateway.shared.state import Exchange, Outcome
 
 DOWN_PREFIXES = ("x-ratelimit-", "anthropic-ratelimit-")
 _RATES = tuple([prefix.encode() for prefix in DOWN_PREFIXES])
@@ -47,6 +47,8 @@ def answer_headers(
         for earlier in outcome.replaced:
             cost += earlier.outcome.cost or 0
         out.append((b"x-interlingua-cost-usd", f"{cost:f}".encode()))
+    if outcome.cache is not None or outcome.compared is not None:
+        out.append((b"x-interlingua-cache", _cache_words(outcome)))
     if outcome.upstream_id is not None and _is_plain(outcome.upstream_id.encode()):
         out.append((b"x-interlingua-upstream-id", outcome.upstream_id.encode()))
     ours = () if outcome.reservation is None else outcome.reservation.rate_headers
@@ -61,6 +63,25 @@ def answer_headers(
             if _is_plain(plain):
                 out.append((down, plain))
     return out
+
+
+def _cache_words(outcome: Outcome) -> bytes:
+    """Whether the cache is hit, and why not: `miss; reason=tools_changed`. Before the
+    end of a stream, as the comparison with the request before says."""
+    compared = outcome.compared
+    found = outcome.cache or (None if compared is None else compared.diagnosis())
+    if found is None:
+        return b"new"
+    words: list[str] = [found.outcome]
+    facts = (
+        ("reason", found.reason),
+        ("changed", ",".join(found.changed[:8])),
+        ("since", None if found.since is None else found.since.isoformat(timespec="seconds")),
+        ("missed-tokens", None if found.missed_tokens is None else str(found.missed_tokens)),
+        ("cost-usd", None if found.cost_usd is None else f"{found.cost_usd:f}"),
+    )
+    words += [f"{name}={value}" for name, value in facts if value]
+    return "; ".join(words).encode("ascii", "replace")
 
 
 @lru_cache(maxsize=1000)

@@ -86,6 +86,7 @@ class TranslatedStream:
             metadata = self.complete.message.metadata
             outcome.usage = metadata.usage or outcome.usage
             outcome.stop_reason = metadata.stop_reason
+            outcome.cache = metadata.cache_diagnosis
             return MessageComplete(self._echo_of(self.complete), choice=event.choice)
         if kind is StreamError:
             self.error = shown(event.error, self._secrets)  # type: ignore[union-attr]  # by its kind

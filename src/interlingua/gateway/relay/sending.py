@@ -21,6 +21,7 @@ from interlingua.client.fetching import InlinedRequest, MediaCache
 from interlingua.client.retry import DEPLOYMENT_LIMIT, Clock, with_retries
 from interlingua.client.targets import Prepared, Target
 from interlingua.client.transport import HttpRequest
+from interlingua.costs.comparing import LEAST, ComparedPrompt, merged
 from interlingua.errors import LossError, WriteError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.keys.tariffs import BYTES_A_TOKEN
@@ -192,12 +193,41 @@ async def prepare(
     if arrival.principal.refuse_losses and prepared.report:
         text = f"this key rejects lossy translations: {prepared.report.losses[0]}"
         raise Refusal(400, ErrorKind.INVALID_REQUEST, text, "lossy_request")
+    if len(prepared.http.body) >= LEAST:
+        exchange.outcome.compared = _compared(gateway, arrival, inbound, prepared)
     extra: dict[str, str] = {}
     if inbound.front.headers_up and prepared.target.dialect.name == inbound.front.dialect:
         extra = forwarded(inbound.headers, inbound.front)
     if gateway.trace.spans is not None or b"traceparent" in inbound.headers:
         extra |= gateway.trace.headers(exchange, inbound.headers)
     return Upward(prepared.with_headers(extra) if extra else prepared, recall)
+
+
+def _compared(
+    gateway: Gateway, arrival: Arrival, inbound: Inbound, prepared: Prepared
+) -> ComparedPrompt | None:
+    """The request beside the last one of its conversation."""
+    members, names = inbound.envelope.members, []
+    for name in ("prompt_cache_key", "previous_response_id", "previous_interaction_id"):
+        if name in members and (word := bytes(members[name])) != b"null":
+            names.append(word.decode("utf-8", "replace")[:200])
+    if arrival.session_id is not None:
+        names.append(arrival.session_id)
+    target, owner = prepared.target, arrival.principal.tenant
+    how = (target.model, target.deployment, names, arrival.at)
+    return gateway.prompts.compare(owner, prepared.http.body, *how)
+
+
+def note_cache(gateway: Gateway, exchange: Exchange, response_id: str | None = None) -> None:
+    """Why the prompt cache was hit or missed, once the answer says what was used."""
+    outcome, compared = exchange.outcome, exchange.outcome.compared
+    if compared is None or outcome.status >= 400 or outcome.error is not None:
+        return
+    prices = None if gateway.pricer is None else gateway.pricer.table
+    own = compared.diagnosis(outcome.usage, prices)
+    outcome.cache, outcome.compared = merged(outcome.cache, own), None
+    names = () if response_id is None else (f'"{response_id}"',)
+    gateway.prompts.answered(compared, outcome.usage, names)
 
 
 CACHING = b"x-interlingua-caching"

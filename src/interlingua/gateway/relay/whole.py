@@ -17,7 +17,15 @@ from interlingua.gateway.relay.headers import ATTEMPTS, answer_headers
 from interlingua.gateway.relay.inbound import JSON, HttpAnswer, Inbound, note_owner, patched
 from interlingua.gateway.relay.passthrough import peek_usage
 from interlingua.gateway.relay.replaced import replacing, restore
-from interlingua.gateway.relay.sending import CUT, is_cut, may_be_cut, prepare, send, try_targets
+from interlingua.gateway.relay.sending import (
+    CUT,
+    is_cut,
+    may_be_cut,
+    note_cache,
+    prepare,
+    send,
+    try_targets,
+)
 from interlingua.gateway.shared.fronts import STATUSES, codec_of, error_body, front_of
 from interlingua.gateway.shared.state import Arrival, Exchange, Recall
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
@@ -80,15 +88,19 @@ async def answer_of(
         and not inbound.ours
         and prepared.answer_adapter is None
     )
-    peek = peek_usage(front.dialect, body) if same and not principal.keep_content else None
+    peeks = same and not principal.keep_content and not _diagnoses(body)
+    peek = peek_usage(front.dialect, body) if peeks else None
     if peek is not None:
         _note_usage(gateway, exchange, target, *peek)
+        note_cache(gateway, exchange)
         return _passed_on(exchange, inbound, opened, body)
     response = opened.read(body)
     metadata = response.message.metadata
     if principal.metered:
         exchange.outcome.heard = len(body)
     _note_usage(gateway, exchange, target, metadata.usage, metadata.stop_reason)
+    exchange.outcome.cache = metadata.cache_diagnosis
+    note_cache(gateway, exchange, metadata.response_id)
     if inbound.to_keep is not None and gateway.responses is not None:
         echo = echoed(response, arrival)
         await gateway.responses.keep(inbound.to_keep, echo, arrival, target.dialect.name)
@@ -99,6 +111,11 @@ async def answer_of(
     if recall is not None:
         await gateway.memory.keep(response, arrival, recall)
     return _answer(exchange, inbound, opened, written(response, exchange, target, inbound))
+
+
+def _diagnoses(body: bytes) -> bool:
+    """Whether an answer may say why the prompt cache was missed."""
+    return b'"cache_miss_reason"' in body or b'"prompt_cache_diagnostics":{' in body
 
 
 def _answer(exchange: Exchange, inbound: Inbound, opened: OpenReply, body: bytes) -> HttpAnswer:
@@ -140,7 +157,7 @@ def _with_promised_members(front: Front, request_body: bytes, body: bytes) -> by
 
 def written(response: Response, exchange: Exchange, target: Target, inbound: Inbound) -> bytes:
     front = inbound.front
-    response = echoed(response, exchange.arrival)
+    response = echoed(diagnosed(response, exchange, inbound), exchange.arrival)
     if front.restyle is not None:
         response = front.restyle(response)
     codec = codec_of(front.dialect)
@@ -149,6 +166,16 @@ def written(response: Response, exchange: Exchange, target: Target, inbound: Inb
     if done.report.entries and exchange.decision.report is not None:
         exchange.decision.report.extend(done.report)
     return _encode(front.filler(inbound.body).whole(done.wire))
+
+
+def diagnosed(response: Response, exchange: Exchange, inbound: Inbound) -> Response:
+    """The answer with the reason why the cache was missed, for a client that asks for it."""
+    found, request = exchange.outcome.cache, inbound.request
+    if found is None or request is None or request.options.cache_comparison is None:
+        return response
+    message = response.message
+    metadata = replace(message.metadata, cache_diagnosis=found)
+    return replace(response, message=replace(message, metadata=metadata))
 
 
 def fallback_id(arrival: Arrival) -> str | None:

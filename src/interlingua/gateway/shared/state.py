@@ -15,11 +15,12 @@ import msgspec
 from interlingua.adapt.caching import Caching
 from interlingua.client.answer import Attempt
 from interlingua.client.targets import Target
+from interlingua.costs.comparing import ComparedPrompt
 from interlingua.gateway.shared.sizes import Most
 from interlingua.model.exchange import ErrorKind, ProviderError, Request, Response
 from interlingua.model.losses import Report
 from interlingua.model.message import Message
-from interlingua.model.metadata import StopReason, Usage
+from interlingua.model.metadata import CacheDiagnosis, StopReason, Usage
 from interlingua.store.idempotency import MemoryScope
 from interlingua.store.reference import BudgetRow
 from interlingua.telemetry import trace_headers
@@ -166,6 +167,10 @@ class Outcome(msgspec.Struct):
     """What is set aside for it, until it is settled."""
     span: Any = None
     """Its span, from the first call to a provider on, if spans are enabled."""
+    compared: ComparedPrompt | None = None
+    """The request beside the one before it, until its answer is there."""
+    cache: CacheDiagnosis | None = None
+    """Why the prompt cache was hit or missed."""
     leave_pool: Callable[[int], None] | None = None
     """Is called with the tokens used when the request is over, if a pool served it."""
     replaced: list[Exchange] = []

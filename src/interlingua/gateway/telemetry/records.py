@@ -312,6 +312,7 @@ def request_row(
         losses=losses,
         tries=_tries(exchange),
         report=report_of(exchange) if with_report and stored else None,
+        cache=None if outcome.cache is None else msgspec.to_builtins(outcome.cache),
     )
 
 

@@ -1,0 +1,325 @@
+"""Why a prompt cache was missed: a request beside the one before it in the same conversation.
+
+Of each request only digests of its parts are stored: of the tools, the instructions, the options
+that matter, and each message. Cache breakpoints are no part of it, since they move."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from decimal import Decimal
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import msgspec
+
+from interlingua.costs.caching import cache_rule
+from interlingua.costs.table import PriceTable
+from interlingua.errors import InterlinguaError
+from interlingua.model.metadata import CacheDiagnosis, Usage
+
+LEAST = 2048
+"""Bytes of a body that no vendor caches less of."""
+MOST_BYTES = 16 << 20
+"""Bytes of all digests together, at most; those of conversations not used longest go first."""
+MOST_OF_OWNER = 256
+"""Conversations of one owner."""
+_SIZE = 8
+_LETTERS = 4
+"""Letters of a token, where the provider counted none."""
+
+_TOOLS = ("tools", "toolConfig", "tool_config")
+_SYSTEM = ("system", "instructions", "systemInstruction", "system_instruction")
+_HISTORY = ("messages", "contents", "input")
+_OPTIONS = {
+    "prompt_cache_key": "cache_key_changed",
+    "response_format": "response_format_changed",
+    "text": "response_format_changed",
+    "format": "response_format_changed",
+    "reasoning": "reasoning_changed",
+    "reasoning_effort": "reasoning_changed",
+    "thinking": "reasoning_changed",
+    "think": "reasoning_changed",
+    "output_config": "reasoning_changed",
+    "verbosity": "verbosity_changed",
+    "service_tier": "service_tier_changed",
+    "tool_choice": "options_changed",
+}
+"""Members of a body beside the prompt, in all dialects, by what their change is called."""
+_MARKS = re.compile(
+    rb',?"(?:cache_control|prompt_cache_breakpoint)":\{[^{}]*\}|,?\{"cachePoint":\{[^{}]*\}\}'
+)
+_ONE_TEXT = re.compile(
+    rb'"content":\[\{"type":"(?:text|input_text)","text":("(?:[^"\\]|\\.)*")\}\]'
+)
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+class _Role(msgspec.Struct):
+    role: str | None = None
+
+
+_role = msgspec.json.Decoder(_Role).decode
+
+
+class SentPrompt(NamedTuple):
+    """The digests of a request."""
+
+    model: str
+    deployment: str
+    tools: bytes
+    system: bytes
+    options: tuple[tuple[str, bytes], ...]
+    messages: tuple[bytes, ...]
+    first: int
+    """The number of the first of these messages in the body."""
+    is_marked: bool
+    letters: int
+    at: datetime
+
+    @property
+    def size(self) -> int:
+        return _SIZE * (len(self.messages) + 16)
+
+
+def prompt_of(body: bytes, model: str, deployment: str, at: datetime) -> SentPrompt | None:
+    """The digests of a body in any dialect; None where it has no prompt that can be compared."""
+    try:
+        members = _members(body)
+        history = next((members[name] for name in _HISTORY if name in members), None)
+        if history is None:
+            return None
+        turns = [bytes(each) for each in _list(history)] if bytes(history)[:1] == b"[" else []
+        first = _leading(turns)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    system = [bytes(members[name]) for name in _SYSTEM if name in members]
+    tools = [bytes(members[name]) for name in _TOOLS if name in members]
+    options = [(name, _digest([bytes(members[name])])) for name in _OPTIONS if name in members]
+    return SentPrompt(
+        model,
+        deployment,
+        _digest(tools),
+        _digest([*system, *turns[:first]]),
+        tuple(options),
+        tuple([_digest([each]) for each in turns[first:]] or [_digest([bytes(history)])]),
+        first,
+        _MARKS.search(body) is not None,
+        len(body),
+        at,
+    )
+
+
+def _leading(turns: list[bytes]) -> int:
+    """How many messages of instructions there are in front."""
+    for number, turn in enumerate(turns):
+        if _role(turn).role not in ("system", "developer"):
+            return number
+    return len(turns)
+
+
+def _digest(parts: list[bytes]) -> bytes:
+    found = blake2b(digest_size=_SIZE)
+    for part in parts:
+        if b'"cache' in part or b'"prompt_cache_b' in part:
+            part = _MARKS.sub(b"", part)
+        if b'"content":[{"type":"' in part:
+            part = _ONE_TEXT.sub(rb'"content":\1', part)
+        found.update(part)
+    return found.digest()
+
+
+class _Conversation:
+    """What was sent last in a conversation, and what it used."""
+
+    __slots__ = ("names", "prompt", "tokens")
+
+    def __init__(self, prompt: SentPrompt, names: frozenset[str], tokens: int) -> None:
+        self.prompt, self.names, self.tokens = prompt, names, tokens
+
+
+class ComparedPrompt:
+    """A request that is being sent, and the one before it."""
+
+    def __init__(
+        self, owner: str | None, prompt: SentPrompt, names: frozenset[str], before: Any, key: Any
+    ) -> None:
+        self.owner, self.prompt, self.names = owner, prompt, names
+        self._before: _Conversation | None = before
+        self.key = key
+        self.changes = [] if before is None else _changes(before.prompt, prompt)
+        """What differs, and what that is called, the first of which decides."""
+
+    @property
+    def is_first(self) -> bool:
+        """Whether no request before it is known."""
+        return self._before is None
+
+    def diagnosis(
+        self, usage: Usage | None = None, prices: PriceTable | None = None
+    ) -> CacheDiagnosis | None:
+        """Why the cache is missed or hit, as far as that is known; None for the first request, and
+        where there was too little to be cached."""
+        before, prompt = self._before, self.prompt
+        if before is None or before.tokens < (cache_rule(prompt.model).minimum or 0):
+            return None
+        cached = None if usage is None else usage.cached_input_tokens
+        since, now = before.prompt.at, prompt.at
+        if not self.changes:
+            if cached or usage is None or cached is None:
+                return CacheDiagnosis("hit", since=since, source="comparison")
+            reason = _silent_reason(before.prompt, prompt)
+            changed: tuple[str, ...] = ()
+        else:
+            reason, changed = self.changes[0][0], tuple([part for _, part in self.changes])
+        missed = max(0, before.tokens - (cached or 0))
+        if self.changes and missed * 20 < before.tokens:
+            return CacheDiagnosis("hit", changed=changed, since=since, source="comparison")
+        cost = None if prices is None else _extra_cost(prices, prompt.model, missed, now)
+        return CacheDiagnosis(
+            *("miss", reason, missed, before.tokens, changed, since, cost), source="comparison"
+        )
+
+
+def _silent_reason(before: SentPrompt, prompt: SentPrompt) -> str | None:
+    """Why a cache is missed although nothing has changed; None where that is the provider's."""
+    rule = cache_rule(prompt.model)
+    if rule.finds == "marks" and not before.is_marked:
+        return "not_marked"
+    if rule.lifetimes and (prompt.at - before.at).total_seconds() > rule.seconds(None):
+        return "expired"
+    return None
+
+
+def _changes(before: SentPrompt, now: SentPrompt) -> list[tuple[str, str]]:
+    """What differs, in the order in which a vendor looks: the name of the change, and the part."""
+    found: list[tuple[str, str]] = []
+    if before.model != now.model:
+        found.append(("model_changed", "model"))
+    elif before.deployment != now.deployment:
+        found.append(("deployment_changed", "deployment"))
+    if before.tools != now.tools:
+        found.append(("tools_changed", "tools"))
+    if before.system != now.system:
+        found.append(("system_changed", "system"))
+    old, new = dict(before.options), dict(now.options)
+    if before.model == now.model:
+        found += [(why, name) for name, why in _OPTIONS.items() if old.get(name) != new.get(name)]
+    for index, pair in enumerate(zip(before.messages, now.messages, strict=False)):
+        if pair[0] != pair[1]:
+            shorter = len(now.messages) < len(before.messages)
+            why = "context_compacted" if shorter else "messages_changed"
+            found.append((why, f"messages[{now.first + index}]"))
+            break
+    return found
+
+
+def _extra_cost(prices: PriceTable, model: str, tokens: int, at: datetime) -> Decimal | None:
+    """What tokens cost that are read anew, beyond what they cost from the cache."""
+    try:
+        fresh = prices.cost(model, input_tokens=tokens, output_tokens=0, at=at).total
+        cached = prices.cost(
+            model, input_tokens=0, output_tokens=0, cached_input_tokens=tokens, at=at
+        ).total
+    except (InterlinguaError, ValueError):
+        return None
+    return max(Decimal(0), fresh - cached)
+
+
+class SentPrompts:
+    """The last request of each conversation, bounded; what one owner sent is compared with that
+    owner's requests alone."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most = most_bytes
+        self._held: OrderedDict[tuple[str | None, int], _Conversation] = OrderedDict()
+        self._of_owner: dict[str | None, list[int]] = {}
+        self._next = 0
+        self.size = 0
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def compare(
+        self,
+        owner: str | None,
+        body: bytes,
+        model: str,
+        deployment: str = "",
+        names: Iterable[str] = (),
+        at: datetime | None = None,
+    ) -> ComparedPrompt | None:
+        """A request on its way, beside the last one of its conversation. `names` are those that
+        say which conversation it is; else it is known by its messages."""
+        if len(body) < LEAST:
+            return None
+        prompt = prompt_of(body, model, deployment, at or datetime.now(UTC))
+        if prompt is None:
+            return None
+        known = frozenset(names)
+        number = self._nearest(owner, prompt, known)
+        key = None if number is None else (owner, number)
+        before = None if key is None else self._held[key]
+        return ComparedPrompt(owner, prompt, known, before, key)
+
+    def _nearest(self, owner: str | None, prompt: SentPrompt, names: frozenset[str]) -> int | None:
+        """The conversation under one of these names, else that with most messages in common."""
+        best, most, own = None, 0, set(prompt.messages)
+        for number in reversed(self._of_owner.get(owner, [])):
+            held = self._held[owner, number]
+            if names & held.names:
+                return number
+            common = len(own.intersection(held.prompt.messages))
+            if common > most and not (names and held.names):
+                best, most = number, common
+        return best
+
+    def answered(
+        self, compared: ComparedPrompt, usage: Usage | None, names: Iterable[str] = ()
+    ) -> None:
+        """The request was answered: the next one of its conversation is compared with it. `names`
+        are further ones by which that may be known."""
+        owner, prompt = compared.owner, compared.prompt
+        tokens = None if usage is None else usage.prompt_tokens
+        tokens = prompt.letters // _LETTERS if tokens is None else tokens
+        known = compared.names | frozenset(names)
+        if compared.key is not None:
+            self._forget(compared.key)
+        self._next += 1
+        self._held[owner, self._next] = _Conversation(prompt, known, tokens)
+        numbers = self._of_owner.setdefault(owner, [])
+        numbers.append(self._next)
+        self.size += prompt.size
+        if len(numbers) > MOST_OF_OWNER:
+            self._forget((owner, numbers[0]))
+        while self.size > self._most:
+            self._forget(next(iter(self._held)))
+
+    def _forget(self, key: tuple[str | None, int]) -> None:
+        held = self._held.pop(key, None)
+        if held is None:
+            return
+        self.size -= held.prompt.size
+        numbers = self._of_owner[key[0]]
+        numbers.remove(key[1])
+        if not numbers:
+            del self._of_owner[key[0]]
+
+    def forget(self, owner: str | None) -> None:
+        """Forget what one owner has sent."""
+        for number in list(self._of_owner.get(owner, ())):
+            self._forget((owner, number))
+
+
+def merged(provider: CacheDiagnosis | None, own: CacheDiagnosis | None) -> CacheDiagnosis | None:
+    """One diagnosis of two: the provider's words, with what only a comparison knows."""
+    if provider is None or own is None:
+        return own if provider is None else provider
+    return provider.replace(
+        changed=provider.changed or own.changed,
+        since=provider.since or own.since,
+        cost_usd=own.cost_usd if provider.outcome == "miss" else None,
+    )

@@ -1,0 +1,185 @@
+"""Which part of a request differs from the one before it, and what that costs."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from interlingua.costs.comparing import MOST_OF_OWNER, SentPrompts, merged
+from interlingua.costs.table import bundled
+from interlingua.model.metadata import CacheDiagnosis, Usage
+
+CLAUDE = "anthropic:claude-sonnet-4-6"
+LONG = "Be careful. " * 500
+AT = datetime(2026, 11, 18, 12, tzinfo=UTC)
+MARK = {"cache_control": {"type": "ephemeral"}}
+
+
+def body(turns: int = 1, **more: Any) -> dict[str, Any]:
+    messages: list[dict[str, Any]] = []
+    for number in range(turns):
+        if number:
+            messages.append({"role": "assistant", "content": f"answer {number}"})
+        text = {"type": "text", "text": f"question {number}"}
+        if number == turns - 1:
+            text |= MARK
+        messages.append({"role": "user", "content": [text]})
+    return {"model": "m", "system": LONG, "tools": [{"name": "a"}], "messages": messages, **more}
+
+
+class Sent:
+    """Requests one after the other, each answered with so many tokens."""
+
+    def __init__(self, prompts: SentPrompts | None = None) -> None:
+        self.prompts = SentPrompts() if prompts is None else prompts
+        self.at = AT
+
+    def __call__(
+        self,
+        wire: dict[str, Any],
+        cached: int = 0,
+        model: str = CLAUDE,
+        owner: str | None = "ada",
+        deployment: str = "",
+        names: tuple[str, ...] = (),
+    ) -> CacheDiagnosis | None:
+        data = json.dumps(wire, separators=(",", ":")).encode()
+        compared = self.prompts.compare(owner, data, model, deployment, names, self.at)
+        assert compared is not None
+        usage = Usage(2000 - cached, 10, cached, 0)
+        found = compared.diagnosis(usage, bundled())
+        self.prompts.answered(compared, usage)
+        self.at += timedelta(minutes=1)
+        return found
+
+
+def test_the_first_request_has_no_diagnosis_and_the_next_is_a_hit() -> None:
+    send = Sent()
+    assert send(body(1)) is None
+    found = send(body(2), cached=1900)
+    assert found == CacheDiagnosis("hit", since=AT, source="comparison")
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason", "part"),
+    [
+        ({"tools": [{"name": "b"}]}, "tools_changed", "tools"),
+        ({"system": LONG + "Now."}, "system_changed", "system"),
+        ({"thinking": {"type": "adaptive"}}, "reasoning_changed", "thinking"),
+        ({"tool_choice": {"type": "any"}}, "options_changed", "tool_choice"),
+        ({"service_tier": "auto"}, "service_tier_changed", "service_tier"),
+    ],
+)
+def test_a_change_is_named_with_its_part_and_its_cost(
+    changed: dict[str, Any], reason: str, part: str
+) -> None:
+    send = Sent()
+    send(body(2))
+    found = send(body(3, **changed))
+    assert found is not None
+    assert (found.outcome, found.reason, found.changed) == ("miss", reason, (part,))
+    assert (found.missed_tokens, found.since) == (2000, AT)
+    # 2,000 tokens at $3 in place of $0.30 for a million
+    assert found.cost_usd == Decimal("0.0054")
+
+
+def test_a_message_that_changed_has_its_number() -> None:
+    send = Sent()
+    send(body(3))
+    wire = body(4)
+    wire["messages"][2]["content"][0]["text"] = "another question"
+    found = send(wire)
+    assert found is not None
+    assert (found.reason, found.changed) == ("messages_changed", ("messages[2]",))
+    shorter = body(2)
+    shorter["messages"][0]["content"][0]["text"] = "A summary."
+    compacted = send(shorter)
+    assert compacted is not None
+    assert compacted.reason == "context_compacted"
+
+
+def test_model_deployment_time_and_missing_marks() -> None:
+    send = Sent()
+    send(body(1))
+    model = send(body(2), model="anthropic:claude-opus-4-6")
+    other = send(body(3), model="anthropic:claude-opus-4-6", deployment="2")
+    assert model is None or model.reason == "model_changed"
+    assert other is None or other.reason == "deployment_changed"
+    send = Sent()
+    send(body(1), deployment="1")
+    moved = send(body(2), deployment="2")
+    assert moved is not None
+    assert (moved.reason, moved.changed) == ("deployment_changed", ("deployment",))
+    assert moved.cost_usd
+    send.at += timedelta(minutes=30)
+    late = send(body(3), deployment="2")
+    assert late is not None
+    assert (late.outcome, late.reason) == ("miss", "expired")
+    unmarked = [body(1), body(2)]
+    for wire in unmarked:
+        for message in wire["messages"]:
+            if isinstance(message["content"], list):
+                message["content"][0].pop("cache_control", None)
+    send = Sent()
+    send(unmarked[0])
+    found = send(unmarked[1])
+    assert found is not None
+    assert found.reason == "not_marked"
+
+
+def test_owners_never_meet_and_names_decide() -> None:
+    send = Sent()
+    send(body(1), owner="ada")
+    assert send(body(2), owner="bob") is None
+    assert send(body(2, system="x" * 3000), owner="ada", names=("k",)) is not None
+    fresh = body(1, system="y" * 3000)
+    fresh["messages"][0]["content"] = "nothing alike"
+    named = send(fresh, owner="ada", names=("k",))
+    assert named is not None
+    assert named.changed[0] == "system"
+
+
+def test_memory_is_bounded_and_holds_no_content() -> None:
+    prompts = SentPrompts(40_000)
+    send = Sent(prompts)
+    for number in range(300):
+        wire = body(1)
+        wire["messages"][0]["content"] = f"secret {number}"
+        send(wire, owner=f"owner {number % 3}")
+    assert prompts.size <= 40_000
+    assert 0 < len(prompts) < 300
+    assert b"secret" not in repr(prompts.__dict__).encode()
+    for owner in range(3):
+        prompts.forget(f"owner {owner}")
+    assert (len(prompts), prompts.size) == (0, 0)
+    prompts = SentPrompts()
+    send = Sent(prompts)
+    for number in range(MOST_OF_OWNER + 50):
+        wire = body(1)
+        wire["messages"][0]["content"] = f"secret {number}"
+        send(wire)
+    assert len(prompts) == MOST_OF_OWNER
+
+
+def test_small_and_unreadable_bodies_are_left_alone() -> None:
+    prompts = SentPrompts()
+    assert prompts.compare(None, b"{}", CLAUDE) is None
+    for data in (b"[" * 5000, b"{" + b" " * 5000, b'{"messages": 1, "x": "' + b"y" * 5000):
+        assert prompts.compare(None, data, CLAUDE) is None
+
+
+def test_the_providers_word_counts_and_ours_adds_to_it() -> None:
+    own = CacheDiagnosis(
+        "miss", "system_changed", 10, 10, ("system",), AT, Decimal(1), "comparison"
+    )
+    theirs = CacheDiagnosis("miss", "tools_changed", 7)
+    both = merged(theirs, own)
+    assert both is not None
+    assert (both.reason, both.missed_tokens, both.changed) == ("tools_changed", 7, ("system",))
+    assert (both.cost_usd, both.source) == (Decimal(1), "provider")
+    assert merged(None, own) is own
+    assert merged(theirs, None) is theirs
