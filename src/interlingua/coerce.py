@@ -82,6 +82,12 @@ class OptionWords(TypedDict, total=False):
     user: str
     metadata: Mapping[str, str]
     cache: Cache
+    cache_key: str
+    cache_mode: str
+    cache_ttl: str
+    cache_retention: str
+    cache_prewarm: bool
+    cache_comparison: str
 
 
 _OTHER_WORDS = {

@@ -153,9 +153,6 @@ def test_memory_is_bounded_and_holds_no_content() -> None:
     assert prompts.size <= 40_000
     assert 0 < len(prompts) < 300
     assert b"secret" not in repr(prompts.__dict__).encode()
-    for owner in range(3):
-        prompts.forget(f"owner {owner}")
-    assert (len(prompts), prompts.size) == (0, 0)
     prompts = SentPrompts()
     send = Sent(prompts)
     for number in range(MOST_OF_OWNER + 50):

@@ -35,10 +35,10 @@ CACHINGS: Final[tuple[str, ...]] = get_args(Caching)
 _LEADING = frozenset({Role.SYSTEM, Role.DEVELOPER})
 _ASKING = frozenset({Role.USER, Role.TOOL})
 _MARKABLE = frozenset({TextBlock, ImageBlock, DocumentBlock, ToolUseBlock, ToolResultBlock})
-_SURELY_SHORT, _SURELY_LONG = 2, 6
+SURELY_SHORT, _SURELY_LONG = 2, 6
 """Letters of a token: with fewer than the first a prompt is too short whatever its tokens are, with
 more than the second it is long enough. Between the two its tokens are estimated."""
-_USUAL_MINIMUM = 1024
+USUAL_MINIMUM = 1024
 _HEAD = 2048
 """Letters of each of the first messages that a key is made of."""
 MOST_MARKS = 4
@@ -87,7 +87,7 @@ def _with_key(
         return request
     if not _Prefix(request, target).reaches(len(request.messages)):
         return request
-    recorder.added("$.options.cache_key", because(KEY_ADDED))
+    recorder.added("$.options.cache_key", because("cache_key_added"))
     keyed = options.replace(cache_key=conversation_key(request, owner))
     recorder.alias(keyed, options)
     return request.replace(options=keyed)
@@ -116,7 +116,7 @@ class _Prefix:
     def __init__(self, request: Request, target: WireTarget) -> None:
         profile = target.profile
         assert profile is not None
-        self._least = profile.limits.cache_min or _USUAL_MINIMUM
+        self._least = profile.limits.cache_min or USUAL_MINIMUM
         self._request, self._provider = request, target.provider_key
         self._letters = self._counted = 0
         self._is_long = False
@@ -130,7 +130,7 @@ class _Prefix:
         while not self._is_long and self._counted < count and self._letters < most:
             self._letters += sum(map(_letters, messages[self._counted].content))
             self._counted += 1
-        if not self._is_long and self._letters >= _SURELY_SHORT * self._least:
+        if not self._is_long and self._letters >= SURELY_SHORT * self._least:
             self._is_long = self._letters >= most or self._estimate(count) >= self._least
         return self._is_long
 
@@ -153,12 +153,12 @@ def _letters(block: Any) -> int:
     if kind is ToolResultBlock:
         return sum(map(_letters, block.content))
     if kind is ImageBlock or kind is DocumentBlock:
-        return _MEDIA
+        return min(len(block.source.data or ""), _MEDIA)
     return len(getattr(block, "text", None) or "")
 
 
 _MEDIA = 4000
-"""Letters that an image or a document stands for."""
+"""Letters that an image or a document stands for, at most."""
 
 
 class _Marking:

@@ -20,6 +20,7 @@ from interlingua.adapt.history.rewriter import HistoryRewriter
 from interlingua.adapt.target import Target, WireTarget
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.record import Written
+from interlingua.model.blocks import TextBlock, ToolResultBlock
 from interlingua.model.exchange import Request
 from interlingua.model.losses import Report
 from interlingua.profiles.profile import Profile
@@ -51,8 +52,18 @@ def adapt(
     answer_adapter = None
     if quick is not None and profile is not None and not fits(request, quick, facts):
         request, answer_adapter = apply_rules(request, profile, recorder, facts)
-    if target.origin is not None or target.caching == "off":
-        request = apply_caching(request, target, facts, recorder, owner)
+    if target.least_letters is not None:
+        letters: int = target.least_letters
+        for tool in request.tools:
+            letters -= len(tool.description or "") + len(str(tool.input_schema))
+        for message in request.messages if letters > 0 else ():
+            for block in message.content:
+                for part in (block,) if type(block) is not ToolResultBlock else block.content:
+                    letters -= len(part.text) if type(part) is TextBlock else 500
+            if letters <= 0:
+                break
+        if letters <= 0:
+            request = apply_caching(request, target, facts, recorder, owner)
     return Adapted(request, recorder, answer_adapter, target)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec.structs import force_setattr
 
-from interlingua.adapt.caching import Caching, require_caching
+from interlingua.adapt.caching import SURELY_SHORT, USUAL_MINIMUM, Caching, require_caching
 from interlingua.adapt.fit.fit import Quick, quick_of
 from interlingua.adapt.history.retell import require_instructions
 from interlingua.adapt.history.rewriter import history_concerns
@@ -59,6 +59,8 @@ class WireTarget(msgspec.Struct, frozen=True, eq=False):
     """Whether cache breakpoints and keys are added to requests, or left out of them."""
     origin: Literal["marks", "key"] | None = None
     """What is added for the prompt cache; derived from `caching` and the profile."""
+    least_letters: int | None = None
+    """Letters of a prompt below which nothing is added for the cache; None: nothing ever is."""
 
     def __post_init__(self) -> None:
         profile = self.profile
@@ -71,6 +73,12 @@ class WireTarget(msgspec.Struct, frozen=True, eq=False):
         concerns = history_concerns(self.dialect, images, self.hoist, fitted)
         force_setattr(self, "concerns", concerns)
         is_auto = profile is not None and self.caching == "auto"
+        least = (profile is not None and profile.limits.cache_min) or USUAL_MINIMUM
+        letters = {"auto": SURELY_SHORT * least, "off": 0}.get(self.caching)
+        no_origin = is_auto and profile.cache.auto is None  # type: ignore[union-attr]  # there is one
+        if no_origin or (profile is None and letters):
+            letters = None
+        force_setattr(self, "least_letters", letters)
         force_setattr(self, "origin", profile.cache.auto if is_auto else None)  # type: ignore[union-attr]  # there is one
 
 

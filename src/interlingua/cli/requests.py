@@ -271,7 +271,16 @@ def _facts(row: RequestRow, names: Names) -> Iterator[tuple[str, str]]:
     yield "took", _took(row)
     yield "tokens", _tokens(row)
     cost = None if row.usage is None else row.usage.cost_usd
+    yield "cache", _cache(row)
     yield "cost", "" if row.usage is None else _cost(cost, row.usage.pricing_version)
+
+
+def _cache(row: RequestRow) -> str:
+    import msgspec
+
+    from interlingua.model.metadata import CacheDiagnosis
+
+    return "" if row.cache is None else str(msgspec.convert(row.cache, CacheDiagnosis))
 
 
 def _kind(row: RequestRow) -> str:

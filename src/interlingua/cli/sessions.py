@@ -140,6 +140,8 @@ def _show_message(number: int, message: Message, full: bool) -> None:
     known = head(message)
     say("")
     say(f"[{number}] {role}{cell(f' · {known}' if known else '')}", STYLES.get(role, "bold"))
+    if message.metadata.cache_diagnosis is not None:
+        say(cell(f"    cache {message.metadata.cache_diagnosis}"), "dim")
     for block in message.content:
         label, text, _ = labelled_text(block)
         text = clipped(text, full)

@@ -116,13 +116,11 @@ class AsyncClient:
             instructions=instructions,
             caching=caching,
         )
-        transport = transport or HttpTransport(ca=ca, proxy=proxy)
-        fetcher = MediaFetcher(ca=ca) if fetch_media is True else fetch_media or None
-        self.asker = Asker(targets, transport, timeout, max_bytes, fetcher, _lessons(repair))
+        way, fetcher = transport or HttpTransport(ca=ca, proxy=proxy), _fetcher(fetch_media, ca)
+        self.asker = Asker(targets, way, timeout, max_bytes, fetcher, _lessons(repair))
         self.policy = retry or RetryPolicy(max_retries)
-        self.budget, self.layers = budget or SHARED, Layers(middleware)
-        self.fallback_on = frozenset([ErrorKind(each) for each in fallback_on])
-        self._calls: dict[str, InFlight] = {}
+        self.budget, self._calls = budget or SHARED, dict[str, InFlight]()
+        self.layers, self.fallback_on = Layers(middleware), frozenset(map(ErrorKind, fallback_on))
 
     async def __aenter__(self) -> Self:
         return self
@@ -173,13 +171,7 @@ class AsyncClient:
         replaces the client's mode for this call; `written_request` is a session's body for it
         (`call.written_request`)."""
         arguments = (model, messages, tools, options, dialect, deadline, fallbacks, call_id)
-        call = self.call(
-            *arguments,
-            profile=profile,
-            caching=caching,
-            words=words,
-            written_request=written_request,
-        )
+        call = self.call(*arguments, False, profile, words, written_request, caching)
         return await self._answered(call)
 
     async def _answered(self, call: Call) -> Answer:
@@ -236,13 +228,7 @@ class AsyncClient:
 
         `marks` keeps which wire frame each event came from, for who writes the stream home."""
         arguments = (model, messages, tools, options, dialect, deadline, fallbacks, call_id, True)
-        call = self.call(
-            *arguments,
-            profile=profile,
-            caching=caching,
-            words=words,
-            written_request=written_request,
-        )
+        call = self.call(*arguments, profile, words, written_request, caching)
         return AsyncStream(self, call, marks)
 
     async def count_tokens(
@@ -440,6 +426,10 @@ class AsyncClient:
             "call_failed", extra={"call": call.id, "model": error.model, "kind": error.kind.value}
         )
         return self.layers.error(call, error)
+
+
+def _fetcher(fetch_media: bool | MediaFetcher, ca: str | None) -> MediaFetcher | None:
+    return MediaFetcher(ca=ca) if fetch_media is True else fetch_media or None
 
 
 def _lessons(repair: bool | Lessons) -> TenantLessons | None:

@@ -308,11 +308,6 @@ class SentPrompts:
         if not numbers:
             del self._of_owner[key[0]]
 
-    def forget(self, owner: str | None) -> None:
-        """Forget what one owner has sent."""
-        for number in list(self._of_owner.get(owner, ())):
-            self._forget((owner, number))
-
 
 def merged(provider: CacheDiagnosis | None, own: CacheDiagnosis | None) -> CacheDiagnosis | None:
     """One diagnosis of two: the provider's words, with what only a comparison knows."""

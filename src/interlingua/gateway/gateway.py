@@ -167,10 +167,9 @@ class Gateway:
         allowed = most_of_key(2**31)
         self.open_requests = OpenRequests(lambda: min(self.settings.limits.open_requests, allowed))
         self.conversations = Conversations(self.settings.limits.conversations)
-        self.prompts = SentPrompts()
         self.keys.on_void = self.conversations.forget
         self.draining = False
-        self.ids = Ulids()
+        self.ids, self.prompts = Ulids(), SentPrompts()
         self._routes: dict[tuple[str, str], Route] = {}
         self._pools: dict[str, PoolState] = {}
         self._askers: dict[tuple[str | None, bool], Asker] = {}
@@ -247,8 +246,10 @@ class Gateway:
         members = members_of(pool, keys, settings.timeout, settings.first_byte_timeout)
         rest = [self.targets.find(model) for model in (*settings.fallbacks, *settings.larger)]
         caching = "pass" if settings.passthrough else settings.caching or self.settings.caching
-        members = [each.with_caching(caching) for each in members]
-        targets = [*[each.target for each in members], *[t.with_caching(caching) for t in rest]]
+        if caching != "auto":
+            members = [each.with_caching(caching) for each in members]
+            rest = [each.with_caching(caching) for each in rest]
+        targets = [*[each.target for each in members], *rest]
         fetches = settings.fetch_media
         fetches = self.settings.fetch_media if fetches is None else fetches
         limited = any(each.rpm or each.tpm for each in members)

@@ -111,8 +111,9 @@ class Options(Value, frozen=True):
     """Where the provider itself shall put a breakpoint at the end of the prompt."""
     cache_key: str | None = None
     """Requests with the same key are sent to the same prompt cache."""
-    cache_mode: Literal["implicit", "explicit"] | None = None
-    """Whether the provider adds a breakpoint of its own, or uses those of the request alone."""
+    cache_mode: str | None = None
+    """`implicit`: the provider adds a breakpoint of its own; `explicit`: it uses those of the
+    request alone."""
     cache_ttl: str | None = None
     """How long breakpoints without a lifetime of their own last at least: `30m`, `1h`."""
     cache_retention: str | None = None

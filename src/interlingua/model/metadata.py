@@ -243,6 +243,18 @@ class CacheDiagnosis(Value, frozen=True):
     """Who says so."""
     raw: Raw | None = None
 
+    def __post_init__(self) -> None:
+        check_words(self)
+
+    def __str__(self) -> str:
+        """As commands show it: `miss: tools_changed (tools); 2,000 tokens; $0.0054`."""
+        what = f"{self.outcome}: {self.reason}" if self.reason else self.outcome
+        parts = f" ({', '.join(self.changed)})" if self.changed and self.outcome == "miss" else ""
+        tokens = f"{self.missed_tokens:,} tokens" if self.missed_tokens else ""
+        cost = f"${self.cost_usd:f} more" if self.cost_usd else ""
+        since = "" if self.since is None else f"request before at {self.since:%Y-%m-%d %H:%M:%S}"
+        return "; ".join([text for text in (what + parts, tokens, cost, since) if text])
+
 
 class MessageMetadata(Value, frozen=True):
     """`model` is `<provider>:<name>`; `extra` keeps stored fields that we do not know."""

@@ -166,8 +166,6 @@ class App:
             if self.gateway.settings.raises:
                 raise
         finally:
-            if outcome.compared is not None:
-                note_cache(self.gateway, exchange)
             if outcome.leave_pool is not None:
                 outcome.leave_pool(tokens_of(outcome.usage))
             if client.holds_place:
@@ -449,6 +447,8 @@ class App:
             line.close()
             stream.outgoing.end()
             stream.opened.reply.close()
+            if exchange.outcome.compared is not None:
+                note_cache(self.gateway, exchange)
         await line.end()
 
     async def _settle(self, exchange: Exchange, stream: Stream) -> None:

@@ -48,7 +48,7 @@ def answer_headers(
             cost += earlier.outcome.cost or 0
         out.append((b"x-interlingua-cost-usd", f"{cost:f}".encode()))
     if outcome.cache is not None or outcome.compared is not None:
-        out.append((b"x-interlingua-cache", _cache_words(outcome)))
+        out += _cache_header(outcome)
     if outcome.upstream_id is not None and _is_plain(outcome.upstream_id.encode()):
         out.append((b"x-interlingua-upstream-id", outcome.upstream_id.encode()))
     ours = () if outcome.reservation is None else outcome.reservation.rate_headers
@@ -65,13 +65,13 @@ def answer_headers(
     return out
 
 
-def _cache_words(outcome: Outcome) -> bytes:
+def _cache_header(outcome: Outcome) -> list[tuple[bytes, bytes]]:
     """Whether the cache is hit, and why not: `miss; reason=tools_changed`. Before the
     end of a stream, as the comparison with the request before says."""
     compared = outcome.compared
     found = outcome.cache or (None if compared is None else compared.diagnosis())
     if found is None:
-        return b"new"
+        return []
     words: list[str] = [found.outcome]
     facts = (
         ("reason", found.reason),
@@ -81,7 +81,7 @@ def _cache_words(outcome: Outcome) -> bytes:
         ("cost-usd", None if found.cost_usd is None else f"{found.cost_usd:f}"),
     )
     words += [f"{name}={value}" for name, value in facts if value]
-    return "; ".join(words).encode("ascii", "replace")
+    return [(b"x-interlingua-cache", "; ".join(words).encode("ascii", "replace"))]
 
 
 @lru_cache(maxsize=1000)

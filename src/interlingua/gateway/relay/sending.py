@@ -173,7 +173,8 @@ async def prepare(
 ) -> Upward:
     """The request as it goes up: untouched where both sides speak the same, else retold. `fetched`
     is the media that earlier attempts have got."""
-    target = _in_mode(target, exchange.arrival, inbound)
+    if CACHING in inbound.headers or exchange.arrival.principal.caching is not None:
+        target = _in_mode(target, exchange.arrival, inbound)
     if exchange.decision.target is not target:
         exchange.decision = Decision(target, exchange.decision.report)
     if target.provider.key in gateway.targets.started:
@@ -262,7 +263,9 @@ def _may_need_fitting(inbound: Inbound, target: Target) -> bool:
     """Whether a body of the target's own dialect has something in it that a rule speaks of."""
     if inbound.route.passthrough:
         return False
-    if target.caching == "off" or (target.origin is not None and _may_cache(inbound, target)):
+    if target.caching == "off":
+        return True
+    if target.origin is not None and len(inbound.body) >= LEAST and _may_cache(inbound, target):
         return True
     if target.host is not None and target.dialect.host_differs(target.host, inbound.body):
         return True

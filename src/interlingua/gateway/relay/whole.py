@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 from msgspec.structs import replace
 
@@ -33,6 +35,8 @@ from interlingua.model.metadata import StopReason, Usage
 
 _decode = msgspec.json.Decoder(Wire).decode
 _encode = msgspec.json.Encoder().encode
+_DIAGNOSED = re.compile(rb'"cache_miss_reason"|"prompt_cache_diagnostics": ?\{')
+"""In an answer that says why the prompt cache was missed."""
 
 
 async def relay(gateway: Gateway, exchange: Exchange, inbound: Inbound) -> HttpAnswer:
@@ -88,19 +92,18 @@ async def answer_of(
         and not inbound.ours
         and prepared.answer_adapter is None
     )
-    peeks = same and not principal.keep_content and not _diagnoses(body)
+    peeks = same and not principal.keep_content and _DIAGNOSED.search(body) is None
     peek = peek_usage(front.dialect, body) if peeks else None
     if peek is not None:
         _note_usage(gateway, exchange, target, *peek)
-        note_cache(gateway, exchange)
         return _passed_on(exchange, inbound, opened, body)
     response = opened.read(body)
     metadata = response.message.metadata
     if principal.metered:
         exchange.outcome.heard = len(body)
-    _note_usage(gateway, exchange, target, metadata.usage, metadata.stop_reason)
     exchange.outcome.cache = metadata.cache_diagnosis
-    note_cache(gateway, exchange, metadata.response_id)
+    used, id = (metadata.usage, metadata.stop_reason), metadata.response_id
+    _note_usage(gateway, exchange, target, *used, response_id=id)
     if inbound.to_keep is not None and gateway.responses is not None:
         echo = echoed(response, arrival)
         await gateway.responses.keep(inbound.to_keep, echo, arrival, target.dialect.name)
@@ -111,11 +114,6 @@ async def answer_of(
     if recall is not None:
         await gateway.memory.keep(response, arrival, recall)
     return _answer(exchange, inbound, opened, written(response, exchange, target, inbound))
-
-
-def _diagnoses(body: bytes) -> bool:
-    """Whether an answer may say why the prompt cache was missed."""
-    return b'"cache_miss_reason"' in body or b'"prompt_cache_diagnostics":{' in body
 
 
 def _answer(exchange: Exchange, inbound: Inbound, opened: OpenReply, body: bytes) -> HttpAnswer:
@@ -130,11 +128,14 @@ def _note_usage(
     target: Target,
     usage: Usage | None,
     stop_reason: StopReason | None,
+    response_id: str | None = None,
 ) -> None:
     outcome = exchange.outcome
     outcome.usage, outcome.stop_reason = usage, stop_reason
     if gateway.pricer is not None and usage is not None:
         outcome.cost = gateway.pricer.cost(usage, target.model, exchange.arrival.at)
+    if outcome.compared is not None:
+        note_cache(gateway, exchange, response_id)
 
 
 def _passed_on(exchange: Exchange, inbound: Inbound, opened: OpenReply, body: bytes) -> HttpAnswer:
@@ -157,7 +158,9 @@ def _with_promised_members(front: Front, request_body: bytes, body: bytes) -> by
 
 def written(response: Response, exchange: Exchange, target: Target, inbound: Inbound) -> bytes:
     front = inbound.front
-    response = echoed(diagnosed(response, exchange, inbound), exchange.arrival)
+    if exchange.outcome.cache is not None:
+        response = diagnosed(response, exchange, inbound)
+    response = echoed(response, exchange.arrival)
     if front.restyle is not None:
         response = front.restyle(response)
     codec = codec_of(front.dialect)
