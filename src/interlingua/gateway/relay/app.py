@@ -32,8 +32,8 @@ from interlingua.gateway.relay.inbound import (
 )
 from interlingua.gateway.relay.outgoing import error_frames
 from interlingua.gateway.relay.replaced import replacing, restore, tokens_of
-from interlingua.gateway.relay.stream import Line, Stream, more, open_stream
 from interlingua.gateway.relay.sending import note_cache
+from interlingua.gateway.relay.stream import Line, Stream, more, open_stream
 from interlingua.gateway.relay.whole import error_answer, relay
 from interlingua.gateway.relay.wrapped import WrappedSend, opened
 from interlingua.gateway.settings import COMPACT
