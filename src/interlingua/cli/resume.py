@@ -7,7 +7,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,35 +58,6 @@ def pick_session(name: str, home: Path | None, format: str | None) -> Found:
     finally:
         for each in skipped:
             complain(str(each))
-
-
-class Prices:
-    """What answers cost by the price table of this machine."""
-
-    def __init__(self) -> None:
-        from interlingua.costs.table import own_table, with_own_version
-
-        self.table = own_table()
-        self.prices = with_own_version(self.table).version
-
-    def __call__(self, answers: Iterable[Answer]) -> tuple[Decimal | None, int]:
-        """The sum, and how many have no known price. None where nothing is known."""
-        from interlingua.costs.cost import Costs, UnknownCostError
-        from interlingua.dialects.anthropic.response import hour_cache_tokens
-        from interlingua.profiles.names import UnknownModelError
-
-        costs, noted, count, unpriced = Costs(self.table), Decimal(0), 0, 0
-        for answer in answers:
-            count += 1
-            if answer.usage.cost_usd is not None:
-                noted += answer.usage.cost_usd
-                continue
-            try:
-                longer = hour_cache_tokens(answer.usage)
-                costs.add(answer.usage, answer.model or "", answer.created_at, longer)
-            except (UnknownModelError, UnknownCostError, ValueError):
-                unpriced += 1
-        return (noted + costs.total if count > unpriced else None), unpriced
 
 
 def cost_of_answer(answer: Answer, table: PriceTable) -> Decimal | None:

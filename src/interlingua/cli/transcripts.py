@@ -247,8 +247,8 @@ def _found(
 
 def _rows(found: list[Found], cache: Path | None, skipped: list[Skipped]) -> Iterator[Row]:
     """Overviews of the sessions; those that cannot be read are complained of."""
-    from interlingua.cli.resume import Prices
     from interlingua.transcripts import Skipped
+    from interlingua.transcripts.prices import Prices
     from interlingua.transcripts.sessions import Overviews, changed, overviews
 
     known = Overviews(Prices(), cache)

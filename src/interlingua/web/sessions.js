@@ -1,43 +1,71 @@
-// Sessions in the store: found by words and filters, and the transcript of one.
+// Sessions in the store and those of other agents on this machine: found by words and filters, and
+// the transcript of one.
 
 import { ask, askText } from "./api.js";
-import { choice } from "./convert.js";
-import { icon } from "./icons.js";
 import { field, fill, h, when } from "./dom.js";
 import { exportPanel } from "./export.js";
-import { address, go as goToAddress } from "./route.js";
+import { ago, money, plural } from "./format.js";
+import { icon } from "./icons.js";
+import { memorySource } from "./memory.js";
+import { badge, copyButton, empty, head, snippet } from "./parts.js";
+import { named } from "./requests.js";
+import { address, go as goToAddress, remember, remembered } from "./route.js";
 import { goTo, transcript } from "./transcript.js";
 import { viewAs } from "./viewas.js";
 
 const PAGE = 100;
 const PAUSE = 200;
-const SOURCES = { "": "all", chat: "chat", gateway: "gateway", task: "tasks" };
-const TIMES = { "": "any time", 1: "the last day", 7: "the last week", 30: "the last month" };
+const OWN = { chat: "Chat", gateway: "Gateway", task: "Tasks" };
+const TIMES = { "": "Any time", 1: "Last day", 7: "Last week", 30: "Last month" };
 
 export async function sessionsView(element, id, part, signal) {
-  fill(element, h("p", { role: "status" }, "Loading"));
-  return id ? one(element, id, part, signal) : listing(element, signal);
+  if (!id) return listing(element, signal);
+  return id.includes(":") ? elsewhere(element, id, part, signal) : one(element, id, part, signal);
 }
 
 async function listing(element, signal) {
+  const wanted = remembered();
+  const { transcripts, tools } = await others();
+  const agents = [...new Set(transcripts.map((row) => row.source))].sort();
+  const sources = { "": "All", ...OWN, ...Object.fromEntries(agents.map((each) => [each, each])) };
+  const input = (name, placeholder) => h("input", { type: "search", autocomplete: "off", placeholder, value: wanted[name] ?? "" });
   const controls = {
-    q: h("input", { type: "search", autocomplete: "off" }),
-    source: named(SOURCES),
-    model: h("input", { type: "search", autocomplete: "off", placeholder: "any" }),
-    folder: h("input", { type: "search", autocomplete: "off", placeholder: "any" }),
-    days: named(TIMES),
+    q: input("q", "Words in names and messages"),
+    source: named(sources, wanted.source),
+    model: input("model", "Any"),
+    folder: input("folder", "Any"),
+    days: named(TIMES, wanted.days),
   };
   const list = h("ul", { "aria-label": "Sessions", class: "sessions" });
   const hits = h("section", { "aria-label": "Found in messages", hidden: true });
   const state = h("p", { role: "status", class: "quiet" });
   const rest = h("button", { type: "button", hidden: true }, "Older sessions");
+  const none = h("div", { hidden: true });
   let latest = 0;
   let last = null;
+  let stored = [];
+  const isAgent = () => agents.includes(controls.source.value);
+  /** Sessions of other agents that fit the filters. */
+  const matching = (params) => {
+    const source = params.get("source");
+    if (source && source in OWN) return [];
+    const fits = (text, part) => !part || (text ?? "").toLowerCase().includes(part.toLowerCase());
+    const since = params.get("since");
+    return transcripts.filter(
+      (row) =>
+        (!source || row.source === source) &&
+        fits(`${row.name} ${row.workspace_path} ${row.active_model}`, params.get("q")) &&
+        fits(row.active_model, params.get("model")) &&
+        fits(row.workspace_path, params.get("folder")) &&
+        (!since || row.updated_at >= since),
+    );
+  };
 
   const query = () => {
     const { days, ...others } = controls;
     const filters = Object.entries(others).map(([name, control]) => [name, control.value.trim()]);
     const made = new URLSearchParams(filters.filter(([, value]) => value));
+    remember(Object.fromEntries(Object.entries(controls).map(([name, control]) => [name, control.value.trim()])));
     if (days.value) made.set("since", new Date(Date.now() - days.value * 86_400_000).toISOString());
     return made;
   };
@@ -46,13 +74,15 @@ async function listing(element, signal) {
     const params = query();
     params.set("limit", PAGE);
     if (more) params.set("before", last);
-    const found = await ask("GET", `/sessions?${params}`);
+    const found = isAgent() ? { sessions: [], has_more: false } : await ask("GET", `/sessions?${params}`);
     if (number !== latest || signal.aborted) return;
-    if (!more) fill(list);
+    stored = more ? [...stored, ...found.sessions] : found.sessions;
     last = found.sessions.at(-1)?.id ?? last;
-    list.append(...found.sessions.map(line));
-    const count = list.children.length;
-    fill(state, count ? `${count}${found.has_more ? " and more" : ""} found` : "No session.");
+    const rows = [...stored, ...matching(params)].sort((a, b) => new Date(b.updated_at).getTime() - new Date(a.updated_at).getTime());
+    fill(list, rows.map((row) => line(row, tools)));
+    fill(state, rows.length ? `${plural(rows.length, "session")}${found.has_more ? " and more" : ""}` : "");
+    none.hidden = rows.length > 0;
+    fill(none, rows.length ? null : nothing(params.size > 1));
     rest.hidden = !found.has_more;
     if (!more) await inMessages(controls.q.value.trim(), hits, () => number === latest && !signal.aborted);
   };
@@ -68,27 +98,40 @@ async function listing(element, signal) {
   await load(false);
   fill(
     element,
-    h("h1", {}, "Sessions"),
+    head("Sessions", state),
     h(
       "div",
-      { class: "row", role: "search" },
-      field("Search", controls.q),
+      { class: "toolbar", role: "search" },
+      wide(field("Search", controls.q)),
       field("Source", controls.source),
       field("Model", controls.model),
       field("Folder", controls.folder),
       field("Changed", controls.days),
     ),
-    state,
     list,
-    rest,
+    none,
+    h("p", { class: "center" }, rest),
     hits,
   );
 }
 
-function named(words) {
-  const made = choice(Object.keys(words), "");
-  for (const option of made.options) option.textContent = words[option.value];
-  return made;
+/** Those of other agents; a gateway that does not tell has none. */
+async function others() {
+  try {
+    return await ask("GET", "/transcripts?limit=500");
+  } catch {
+    return { transcripts: [], tools: [] };
+  }
+}
+
+function wide(label) {
+  label.classList.add("grow");
+  return label;
+}
+
+function nothing(filtered) {
+  if (filtered) return empty("search", "No session matches these filters", "Search looks at names, folders, models and the words of messages.");
+  return empty("messages-square", "No sessions yet", "Chats, tasks and sessions over the API are listed here, together with those of coding agents on this machine.", h("a", { class: "button first", href: address("tasks") }, "Start a task"));
 }
 
 /** Messages in which the words occur, below the sessions. */
@@ -112,19 +155,32 @@ async function inMessages(words, section, isWanted) {
   section.hidden = false;
 }
 
-function line(row) {
-  const facts = [row.source, `${row.message_count} messages`, row.active_model, row.parent_id ? "a branch" : null, when(row.updated_at)];
+function line(row, tools) {
+  const isOther = !(row.source in OWN) && "unpriced" in row;
+  const id = isOther ? `${row.source}:${row.id}` : row.id;
   const words = [row.name, row.workspace_path, row.active_model].filter(Boolean).join(" ").toLowerCase();
+  const facts = [row.active_model, row.workspace_path, row.parent_id ? "a branch" : null];
   return h(
     "li",
     { "data-words": words },
     h(
       "a",
-      { href: to(row.id) },
-      h("span", { class: "name" }, row.name || row.workspace_path),
+      { href: to(id) },
+      h("span", { class: "name" }, row.name || row.workspace_path || row.id),
       h("span", { class: "quiet" }, facts.filter(Boolean).join(" · ")),
     ),
+    h("span", { class: "far" }, badge(OWN[row.source] ?? row.source, isOther ? "accent" : null)),
+    h("span", { class: "num far" }, plural(row.message_count, "message")),
+    h("span", { class: "num" }, row.cost_usd == null ? "" : money(row.cost_usd)),
+    h("span", { class: "num quiet", title: when(row.updated_at) }, ago(row.updated_at)),
+    copyButton(() => resume(id, isOther, tools), isOther ? "Copy the command that resumes it" : "Copy the command that continues it"),
   );
+}
+
+/** The command that goes on with a session: in the terminal chat, or in another tool. */
+function resume(id, isOther, tools, tool) {
+  if (!isOther) return `interlingua chat --resume ${id}`;
+  return `interlingua resume ${id} --in ${tool ?? tools.at(-1) ?? "chat"}`;
 }
 
 const to = (id, message) => address("sessions", id, message);
@@ -162,4 +218,29 @@ async function one(element, id, message, signal) {
     goTo(shown, part);
     return true;
   };
+}
+
+/** A session of another agent, read from its files. */
+async function elsewhere(element, name, message, signal) {
+  const at = name.indexOf(":");
+  const [agent, id] = [name.slice(0, at), name.slice(at + 1)];
+  const [found, { tools }] = await Promise.all([ask("GET", `/transcripts/${encodeURIComponent(agent)}/${encodeURIComponent(id)}`), others()]);
+  const places = { link: (part) => to(name, part), href: (each) => to(each), go: (each) => goToAddress(to(each)) };
+  const shown = await transcript(element, memorySource(found, places), message, signal, () => resuming(name, tools.filter((each) => each !== agent)));
+  element.prepend(h("a", { href: address("sessions"), class: "back" }, icon("arrow-left"), "All sessions"));
+  return (next, part) => {
+    if (next !== name || !part) return false;
+    goTo(shown, part);
+    return true;
+  };
+}
+
+/** The command that carries a session over, for the tool that is chosen. */
+function resuming(name, tools) {
+  const out = h("div", {});
+  const choose = (tool) => fill(out, snippet(resume(name, true, tools, tool), "the command"));
+  const tool = h("select", {}, tools.map((each) => h("option", { value: each }, each)));
+  tool.addEventListener("change", () => choose(tool.value));
+  if (tools.length) choose(tools[0]);
+  return h("div", { class: "resuming" }, field("Resume in", tool), out);
 }

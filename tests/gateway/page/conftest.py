@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
+from unittest.mock import patch
 
 import pytest
 
@@ -49,7 +50,11 @@ def standing(
             while not over.is_set():
                 await asyncio.sleep(0.05)
 
-    with behind() as provider:
+    # Sessions of coding agents are those of this folder, and not those of whoever runs the tests.
+    elsewhere = {"HOME": str(home), "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": "", "XDG_DATA_HOME": ""}
+    with behind() as provider, patch.dict(os.environ, elsewhere):
+        for name in (name for name, value in elsewhere.items() if not value):
+            del os.environ[name]
         thread = threading.Thread(target=lambda: asyncio.run(serve(provider)))
         thread.start()
         assert ready.wait(30)

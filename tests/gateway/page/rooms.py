@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import interlingua as il
+from interlingua import transcripts
 from interlingua.model.blocks import TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.ids import Ulids, new_tool_id
 from interlingua.model.message import Message
+from interlingua.transcripts import Transcript
 from tests.gateway.page.conftest import Place
 from tests.gateway.page.planted import CLAUDE, GPT, answer, plant, plant_losses
 from tests.gateway.serving import Upstream, asked
@@ -70,7 +72,23 @@ def furnished(place: Place) -> Room:
     post(place, f"/task/{task}/message", {"role": "user", "content": NEXT})
     for words, more in (("hello", LOSING), ("fail", {}), ("hello again", QUESTION)):
         post(place, "/v1/chat/completions", asked(words, max_tokens=50, **more))
+    _agent_session(place)
     return Room(task, _session(place))
+
+
+AGENTS = "0c6a1f3e-5b7d-4c8e-9a51-3f1d2b4c6e80"
+
+
+def _agent_session(place: Place) -> None:
+    """A session of Claude Code in the home folder."""
+    messages = (
+        Message.user("Why does the build fail on Windows?"),
+        answer("A path has a colon in it. I rename that file.", CLAUDE, input_tokens=900),
+    )
+    made = Transcript.of("claude-code", messages, id=AGENTS, folder="/home/ada/build")
+    folder = place.home / ".claude" / "projects" / "-home-ada-build"
+    folder.mkdir(parents=True)
+    transcripts.write(made, folder / f"{AGENTS}.jsonl", "claude-code")
 
 
 def _task(place: Place, name: str, words: str, folder_name: str | None = None) -> str:
@@ -196,6 +214,7 @@ VIEWS: dict[str, Callable[[Any, Room], None]] = {
     "task": _task_view,
     "sessions": lambda page, room: _seen(page, "/#/sessions", "Two days in Rome"),
     "session": _session_view,
+    "transcript": lambda page, room: _seen(page, f"/sessions/claude-code:{AGENTS}", "a colon"),
     "session-unfolded": _unfolded,
     "view-as": _view_as,
     "export": _export_view,

@@ -67,7 +67,7 @@ def test_sessions_are_found_by_words_and_filters(page: Any, place: Place) -> Non
     expect(sessions).to_have_count(1)
     expect(sessions).to_contain_text("Gamma")
     page.get_by_label("Source").select_option("task")
-    expect(page.get_by_text("No session.")).to_be_visible()
+    expect(page.get_by_text("No session matches these filters")).to_be_visible()
     page.get_by_label("Source").select_option("")
     page.get_by_label("Model").fill("")
     page.get_by_label("Folder").fill("/f")

@@ -452,6 +452,12 @@ DOCS: dict[tuple[str, str], Doc] = {
     ("POST", "/task/{id}/resume"): Doc(
         "Resume an interrupted run.", _ONE_TASK, 202, errors=(403, 404, 409, 429, 503)
     ),
+    ("GET", "/transcripts"): Doc(
+        "Sessions of coding agents on this machine; none on a gateway with keys.",
+        parameters=(_LIMIT,),
+        errors=(400,),
+    ),
+    ("GET", "/transcripts/{agent}/{id}"): Doc("One of them, with its messages.", errors=(404, 422)),
     ("GET", "/task/{id}/confirmations/{call}/file"): Doc(
         "The file that a waiting call would write, as it is now.",
         _object("path", {"path": _TEXT, "text": {"type": ["string", "null"]}}),

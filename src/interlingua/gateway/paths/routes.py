@@ -34,6 +34,7 @@ from interlingua.gateway.paths.passing import PASSED, passed
 from interlingua.gateway.paths.unserved import SERVED, unserved
 from interlingua.gateway.responses import background, conversations
 from interlingua.gateway.sessions import api as sessions_api
+from interlingua.gateway.sessions import transcripts as transcripts_api
 from interlingua.gateway.sessions.turns import BusyError, FullError
 from interlingua.gateway.shared.callers import ApiError, answer, error_answer, principal_of
 from interlingua.gateway.shared.fronts import RESPONSES, error_body
@@ -153,6 +154,8 @@ ROWS: tuple[Row, ...] = (
     Row("POST", "/sessions/{id}/redaction", page.look, both=True),
     Row("POST", "/sessions/{id}/export", page.export, both=True),
     Row("GET", "/sessions/{id}/events", sessions_api.events, both=True),
+    Row("GET", "/transcripts", transcripts_api.listing, both=True),
+    Row("GET", "/transcripts/{agent}/{id}", transcripts_api.show, both=True),
     Row("POST", "/task", tasks_api.create, both=True),
     Row("GET", "/tasks", tasks_api.listing, both=True, page=True),
     Row("GET", "/events", tasks_api.events_of_all, both=True),

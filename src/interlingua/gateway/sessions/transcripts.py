@@ -1,0 +1,105 @@
+"""Sessions of coding agents on this machine, over HTTP: listed beside those of the store, and read.
+
+Only the machine's own user sees them: on a gateway without keys, which listens on loopback. They
+are found as `interlingua transcripts list` finds them; no path of a request is ever opened."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from interlingua import config
+from interlingua.errors import InterlinguaError
+from interlingua.gateway.sessions.live import plain
+from interlingua.gateway.shared.bodies import number
+from interlingua.gateway.shared.callers import ApiError, answer
+from interlingua.gateway.shared.state import Principal
+from interlingua.transcripts.exports import answers_of, totals_of
+from interlingua.transcripts.format import Found, Skipped, formats
+from interlingua.transcripts.prices import Prices
+from interlingua.transcripts.sessions import (
+    Overviews,
+    StoredOverview,
+    agents,
+    changed,
+    here,
+    opened,
+    overviews,
+)
+
+if TYPE_CHECKING:
+    from interlingua.gateway.service import Service
+
+PAGE, MOST = 200, 1000
+MOST_MESSAGES = 20_000
+
+
+async def listing(service: Service, request: Request, principal: Principal) -> Response:
+    """The newest of them. A gateway with keys has none."""
+    limit = number(request.query_params, "limit", PAGE, 1, MOST)
+    rows = [] if principal.key_id is not None else await asyncio.to_thread(_rows, limit)
+    return answer({"transcripts": rows, "tools": [*agents(), "chat"]})
+
+
+async def show(service: Service, request: Request, principal: Principal) -> Response:
+    """One of them whole, in canonical messages, with its totals."""
+    agent, id = request.path_params["agent"], request.path_params["id"]
+    if principal.key_id is None and agent in formats():
+        found = await asyncio.to_thread(_read, agent, id)
+        if found is not None:
+            return answer(found)
+    raise ApiError(404, "transcript_not_found", "no such transcript")
+
+
+def _rows(limit: int) -> list[dict[str, Any]]:
+    known = Overviews(Prices(), config.cache_folder() / "transcripts")
+    rows = [
+        _row(found, priced)
+        for found, priced in overviews(here()[:limit], known.of)
+        if not isinstance(priced, str) and priced.overview.parent is None
+    ]
+    return sorted(rows, key=lambda row: row["updated_at"], reverse=True)
+
+
+def _row(found: Found, priced: StoredOverview) -> dict[str, Any]:
+    overview = priced.overview
+    return {
+        "id": overview.id or found.id,
+        "source": found.format,
+        "name": overview.title,
+        "workspace_path": overview.folder,
+        "message_count": overview.messages,
+        "active_model": priced.models[-1] if priced.models else None,
+        "cost_usd": None if priced.cost is None else f"{priced.cost:f}",
+        "unpriced": priced.unpriced,
+        "created_at": overview.created_at,
+        "updated_at": datetime.fromtimestamp(changed(overview, found), UTC),
+    }
+
+
+def _read(agent: str, id: str) -> dict[str, Any] | None:
+    prices = Prices()
+    known = Overviews(prices, config.cache_folder() / "transcripts")
+    skipped: list[Skipped] = []
+    for found, priced in overviews(here(None, [agent], skipped), known.of):
+        if isinstance(priced, str) or (priced.overview.id or found.id) != id:
+            continue
+        try:
+            transcript = opened(found)
+        except InterlinguaError as error:
+            raise ApiError(422, "not_readable", str(error)) from None
+        messages = [
+            message if message.id else msgspec.structs.replace(message, id=f"message-{number}")
+            for number, message in enumerate(transcript.messages[-MOST_MESSAGES:], 1)
+        ]
+        return {
+            "row": {**_row(found, priced), "message_count": len(transcript.messages)},
+            "messages": [plain(message) for message in messages],
+            "summary": totals_of(answers_of(messages, prices.table)),
+        }
+    return None
