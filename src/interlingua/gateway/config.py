@@ -40,6 +40,7 @@ from interlingua.client.targets import Targets
 from interlingua.dialects.registry import dialects
 from interlingua.errors import InterlinguaError, found
 from interlingua.gateway.settings import (
+    BatchSettings,
     Compaction,
     Limits,
     Listen,
@@ -67,6 +68,7 @@ _SECTIONS: dict[str, type] = {
     "tasks": Tasks,
     "retention": Retention,
     "compaction": Compaction,
+    "batches": BatchSettings,
 }
 _PLAIN = (
     "default_model",

@@ -195,6 +195,15 @@ class Compaction:
 
 
 @dataclass(frozen=True)
+class BatchSettings:
+    """How batches are run."""
+
+    at_provider: bool = False
+    """Whether a batch whose requests are all for one provider that has batches is handed over to
+    it, at its price and in its time."""
+
+
+@dataclass(frozen=True)
 class Retention:
     """Days after which things are deleted from the store, and how many of the newest rows stay; 0
     is no limit."""
@@ -266,6 +275,7 @@ class Settings:
     tasks: Tasks = field(default_factory=Tasks)
     retention: Retention = field(default_factory=Retention)
     compaction: Compaction = field(default_factory=Compaction)
+    batches: BatchSettings = field(default_factory=BatchSettings)
     store: str | None = None
     """The address of the store; None: that of `INTERLINGUA_STORE`, else the file in the user's data
     folder."""

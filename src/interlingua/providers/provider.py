@@ -249,6 +249,8 @@ class Provider(Part, frozen=True):
     """The path of the list of models."""
     embeddings: tuple[EmbeddingPath, ...] = ()
     """Where it makes embeddings; none: beside chat, as OpenAI does."""
+    batches: Literal["openai", "anthropic"] | None = None
+    """Whose batches it has; None: none that a gateway can hand requests to."""
     headers: dict[str, str] = {}
     variables: dict[str, Variable] = {}
     dialect_of: dict[str, str] = {}

@@ -7,17 +7,19 @@ import logging
 import time
 from collections.abc import MutableMapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
 from interlingua.errors import InterlinguaError
+from interlingua.gateway.batches.native import NativeBatch
 from interlingua.gateway.batches.state import Batch, Counts, Item, Result
 from interlingua.gateway.relay.inbound import patched
 from interlingua.gateway.responses.inner import scope_of
 from interlingua.gateway.shared.fronts import ANTHROPIC, CHAT, PRINCIPAL, error_body
 from interlingua.gateway.shared.refusals import coded
 from interlingua.gateway.shared.state import Principal, Refusal
+from interlingua.gateway.upstream.replay import FinishedReply, answered_by
 from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.store.errors import StoreError
 
@@ -50,22 +52,22 @@ class BatchRun:
     """Runs a batch to its end, from wherever it is."""
 
     def __init__(self, batches: Batches, batch: Batch) -> None:
-        self._batches = batches
+        self.batches = batches
         self.batch = batch
         self.task: asyncio.Task[None] | None = None
-        self._cancelled = asyncio.Event()
+        self.cancelled = asyncio.Event()
         self._saved = time.monotonic()
 
     @property
     def is_cancelled(self) -> bool:
-        return self._cancelled.is_set()
+        return self.cancelled.is_set()
 
     async def cancel(self) -> None:
         """No other request is begun from now on."""
         if self.batch.is_open and not self.is_cancelled:
-            self._cancelled.set()
+            self.cancelled.set()
             self.batch.become("cancelling", time.time())
-            await self._batches.save(self.batch)
+            await self.batches.save(self.batch)
 
     async def run(self) -> None:
         try:
@@ -77,9 +79,9 @@ class BatchRun:
             logger.error("batch_failed", extra={"batch": self.batch.id, "why": why})
 
     async def _work(self) -> None:
-        batch, batches = self.batch, self._batches
+        batch, batches = self.batch, self.batches
         if batch.status == "cancelling" or await batches.is_cancelled(batch):
-            self._cancelled.set()
+            self.cancelled.set()
         if batch.status == "validating":
             if not await self._checked():
                 batch.become("failed", time.time())
@@ -88,6 +90,8 @@ class BatchRun:
             batch.become("in_progress", time.time())
             await batches.save(batch)
         done = await self._resumed()
+        if batches.gateway.settings.batches.at_provider or batch.handed is not None:
+            await NativeBatch(self).run(done)
         await self._run_items(done)
         await self._end()
 
@@ -95,11 +99,11 @@ class BatchRun:
 
     async def _checked(self) -> bool:
         """Whether the file can be run; its requests are stored then."""
-        batch, files = self.batch, self._batches.files
+        batch, files = self.batch, self.batches.files
         seen: set[str] = set()
         held: list[Item] = []
         count = 0
-        longest = self._batches.gateway.settings.limits.body
+        longest = self.batches.gateway.settings.limits.body
         async for line in files.lines(batch.input_file_id or "", batch.tenant, longest):
             count += 1
             item = item_of(line, batch.endpoint, seen, longest)
@@ -110,10 +114,10 @@ class BatchRun:
             else:
                 self._wrong(*item, count)
             if len(held) == AT_A_TIME * 8:
-                await self._batches.add_items(batch, count - len(held), held)
+                await self.batches.add_items(batch, count - len(held), held)
                 held = []
         if held and not batch.errors:
-            await self._batches.add_items(batch, count - len(held), held)
+            await self.batches.add_items(batch, count - len(held), held)
         if count > MOST_REQUESTS:
             self._wrong("too_many_tasks", f"more than {MOST_REQUESTS} requests", None)
         elif not count:
@@ -130,7 +134,7 @@ class BatchRun:
         """The numbers of requests that have a result, which are counted anew."""
         batch, done = self.batch, set()
         counts, batch.usage = Counts(total=batch.counts.total), {}
-        async for number, result in self._batches.all_results(batch.id, batch.tenant):
+        async for number, result in self.batches.all_results(batch.id, batch.tenant):
             done.add(number)
             counts.add(result.kind)
             self._add_usage(result)
@@ -143,7 +147,7 @@ class BatchRun:
         under_way: set[asyncio.Task[None]] = set()
         after = -1
         try:
-            while items := await self._batches.items(self.batch, after):
+            while items := await self.batches.items(self.batch, after):
                 for number, item in items:
                     after = number
                     if number in done:
@@ -161,9 +165,12 @@ class BatchRun:
                 task.cancel()
 
     async def _run_item(self, number: int, item: Item) -> None:
-        result = await self._result(item)
+        await self.keep(number, await self._result(item))
+
+    async def keep(self, number: int, result: Result) -> None:
+        """Stores a result, and counts it."""
         try:
-            await self._batches.put_results(self.batch, [(number, result)])
+            await self.batches.put_results(self.batch, [(number, result)])
         except StoreError as error:  # it is asked again, once the batch is taken anew
             extra = {"batch": self.batch.id, "why": error.reason}
             logger.error("batch_result_not_stored", extra=extra)
@@ -175,13 +182,13 @@ class BatchRun:
     async def _save_sometimes(self) -> None:
         if time.monotonic() - self._saved > SAVED_EVERY:
             self._saved = time.monotonic()
-            await self._batches.save(self.batch)
+            await self.batches.save(self.batch)
 
     async def _result(self, item: Item) -> Result:
         """Asks until there is an answer, the batch is cancelled, or it has expired."""
         tries = 0
         while True:
-            if self._cancelled.is_set():
+            if self.cancelled.is_set():
                 return Result(item.custom_id, "cancelled")
             if time.time() >= self.batch.expires_at:
                 return Result(item.custom_id, "expired")
@@ -191,17 +198,21 @@ class BatchRun:
             tries += 1
             wait = _wait(made, tries)
             if wait is None:
-                kind = "succeeded" if made.status == 200 else "failed"
-                id = made.headers.get("x-request-id", "")
-                body = msgspec.Raw(made.body or b"null")
-                return Result(item.custom_id, kind, made.status, id, body)  # type: ignore[arg-type]  # one of them
+                return _result(item, made)
             left = max(0.0, self.batch.expires_at - time.time())
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._cancelled.wait(), min(wait, left))
+                await asyncio.wait_for(self.cancelled.wait(), min(wait, left))
 
-    async def _asked(self, item: Item) -> WholeAnswer | None:
+    async def result_of(self, item: Item, reply: FinishedReply) -> Result:
+        """What a provider has answered to a request, as its client wants it."""
+        with answered_by(reply):
+            made = await self._asked(item, asyncio.Event())
+        assert made is not None, "nothing cancels it"
+        return _result(item, made)
+
+    async def _asked(self, item: Item, gone: asyncio.Event | None = None) -> WholeAnswer | None:
         """The answer to one request; None where the batch was cancelled meanwhile."""
-        batches, batch = self._batches, self.batch
+        batches, batch = self.batches, self.batch
         try:
             principal = await batches.gateway.keys.current(Principal(batch.key_id), looked_up=True)
         except Refusal as refused:
@@ -214,7 +225,7 @@ class BatchRun:
         body = bytes(item.body)
         if b'"stream"' in body:
             body = patched(body, {"stream": msgspec.UNSET, "stream_options": msgspec.UNSET})
-        inner = _Inner(body, self._cancelled)
+        inner = _Inner(body, gone or self.cancelled)
         await batches.app(scope, inner.receive, inner.send)
         return inner.answer()
 
@@ -231,7 +242,7 @@ class BatchRun:
     # The end
 
     async def _end(self) -> None:
-        batch, batches = self.batch, self._batches
+        batch, batches = self.batch, self.batches
         if batch.counts.left > 0:
             return  # rows are missing: the next process that takes it looks again
         at = time.time()
@@ -245,7 +256,7 @@ class BatchRun:
                 batch.output_file_id = await batches.add_file(batch, "output", sizes["output"])
             if sizes["errors"]:
                 batch.error_file_id = await batches.add_file(batch, "errors", sizes["errors"])
-        if self._cancelled.is_set():
+        if self.cancelled.is_set():
             batch.become("cancelled", at)
         else:
             batch.become("expired" if batch.counts.expired else "completed", at)
@@ -302,6 +313,12 @@ class _Inner:
         if not self._status:
             return None
         return WholeAnswer(self._status, self._headers, bytes(self._pieces))
+
+
+def _result(item: Item, made: WholeAnswer) -> Result:
+    id, body = made.headers.get("x-request-id", ""), msgspec.Raw(made.body or b"null")
+    kind: Literal["succeeded", "failed"] = "succeeded" if made.status == 200 else "failed"
+    return Result(item.custom_id, kind, made.status, id, body)
 
 
 class _Usage(msgspec.Struct, frozen=True):

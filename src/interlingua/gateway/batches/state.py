@@ -43,6 +43,15 @@ class Counts(msgspec.Struct):
         setattr(self, kind, getattr(self, kind) + 1)
 
 
+class Handed(msgspec.Struct):
+    """A batch that was handed over to the provider of its model, and its id there."""
+
+    model: str
+    form: str
+    at: float
+    id: str | None = None
+
+
 class Batch(msgspec.Struct):
     """One batch; its requests and results are rows of their own."""
 
@@ -64,6 +73,7 @@ class Batch(msgspec.Struct):
     output_file_id: str | None = None
     error_file_id: str | None = None
     usage: dict[str, int] = {}
+    handed: Handed | None = None
 
     @property
     def is_open(self) -> bool:

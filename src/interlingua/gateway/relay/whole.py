@@ -30,6 +30,7 @@ from interlingua.gateway.relay.sending import (
 )
 from interlingua.gateway.shared.fronts import STATUSES, codec_of, error_body, front_of
 from interlingua.gateway.shared.state import Arrival, Exchange, Recall
+from interlingua.gateway.upstream.replay import FINISHED
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.metadata import StopReason, Usage
 
@@ -131,6 +132,8 @@ def _note_usage(
     response_id: str | None = None,
 ) -> None:
     outcome = exchange.outcome
+    if usage is not None and FINISHED.get() is not None:
+        usage = usage.replace(service_tier="batch")
     outcome.usage, outcome.stop_reason = usage, stop_reason
     if gateway.pricer is not None and usage is not None:
         outcome.cost = gateway.pricer.cost(usage, target.model, exchange.arrival.at)
