@@ -429,6 +429,24 @@ async def test_a_stored_response_is_compacted_by_its_id(
 
 
 @asynchronous
+async def test_a_conversation_goes_on_from_its_compaction(
+    tmp_path: Path, provider: Summarizer
+) -> None:
+    token = key(tmp_path, keep_content=True).token
+    async with served(tmp_path) as here, openai_client(here, token) as ai:
+        made = await ai.conversations.create(items=said())
+        trigger = [{"type": "compaction_trigger"}]
+        response = await ai.responses.create(model=ANTHROPIC, conversation=made.id, input=trigger)
+        assert [item.type for item in response.output] == ["compaction"]
+        kinds = [item.type async for item in ai.conversations.items.list(made.id, order="asc")]
+        assert kinds == [*["message"] * 8, "compaction"]
+        for words in ("What now?", "And now?"):
+            next = await ai.responses.create(model=ANTHROPIC, conversation=made.id, input=words)
+            assert seen(next.output_text) == FACTS[:4]
+            assert "I will." not in str(provider.requests[-1])
+
+
+@asynchronous
 async def test_a_vendors_own_block_travels_and_comes_home_unchanged(
     tmp_path: Path, provider: Summarizer
 ) -> None:

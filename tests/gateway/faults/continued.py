@@ -40,6 +40,8 @@ PREFILL = "anthropic:claude-sonnet-4-5"
 """It takes the beginning of its answer."""
 OTHERS = {"anthropic": "openai:gpt-5-mini"}
 """Which model goes on for a dialect; for the rest it is Anthropic's."""
+USUAL = {il.StopReason.END_TURN, il.StopReason.TOOL_USE, il.StopReason.MAX_TOKENS}
+USUAL.add(il.StopReason.STOP_SEQUENCE)
 HEAD, _, END = instruction().partition("{}")
 TEXT = "It rains in Vienna, and it rains in Graz; 世界 🙂 takes an umbrella.\n\n- one\n- two "
 ANSWER = (
@@ -209,7 +211,7 @@ class Sweep:
         if is_whole != (exchange.outcome.error is None):
             return "", f"whole: {is_whole}, noted: {exchange.outcome.error}"
         if is_whole:
-            if got != expected and not is_excused(case, provider, got.text, expected.text):
+            if got != expected and not is_excused(case, provider, got, expected):
                 return "", f"{got} is not {expected}"
             return "whole" if provider.asked == 1 else "continued", None
         if not has_error(case.front, told):
@@ -226,14 +228,17 @@ class Sweep:
         return "given up", None
 
 
-def is_excused(case: Case, provider: Provider, got: str, expected: str) -> bool:
+def is_excused(case: Case, provider: Provider, got: Heard, expected: Heard) -> bool:
     """Whether the answer differs for a reason: the model lied, and nothing was there to find it
-    out; or what it has besides text exists at the first provider only."""
+    out; or what it has besides text exists at the first provider only; or so does the word for why
+    it stopped."""
     if case.how == "lies":
-        before, lie, _ = got.partition("Something else")
-        return bool(lie) and (not before or provider.prefilled) and expected.startswith(before)
-    if case.how == "restarts" and provider.prefilled and got.endswith(expected):
-        return len(got) - len(expected) < 4
+        before, lie, _ = got.text.partition("Something else")
+        return bool(lie) and (not before or provider.prefilled) and expected.text.startswith(before)
+    if case.how == "restarts" and provider.prefilled and got.text.endswith(expected.text):
+        return len(got.text) - len(expected.text) < 4
+    if provider.asked > 1 and provider.whole.message.metadata.stop_reason not in USUAL:
+        return got._replace(stop=None) == expected._replace(stop=None)
     content = provider.whole.message.content
     plain = [
         isinstance(block, il.TextBlock | il.ThinkingBlock | il.RedactedThinkingBlock)

@@ -174,6 +174,7 @@ def test_what_is_constrained_has_to_come_out_the_same() -> None:
     tail = tail_of(request.replace(options=options), sent, target)
     assert tail is not None
     assert (tail.request.messages, tail.starts) == (request.messages, sent.texts)
+    assert tail_of(request.replace(options=il.Options(n=2)), sent, target) is None
 
 
 def test_a_word_that_is_unknown_is_refused(tmp_path: Path) -> None:

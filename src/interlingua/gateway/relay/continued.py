@@ -64,6 +64,8 @@ class Tail(NamedTuple):
 
 def tail_of(request: Request, sent: Sent, target: Target) -> Tail | None:
     """None where no seam could be proved."""
+    if (request.options.n or 1) > 1:
+        return None
     texts = [text for text in sent.texts if text]
     if not texts:
         return Tail(request, ("",))

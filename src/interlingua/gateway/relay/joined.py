@@ -246,6 +246,8 @@ class JoinedConverter:
 
     def _join(self, event: Event, seam: _Seam) -> list[Event]:
         """An event of a later stream as part of the whole answer."""
+        if event.choice:
+            return []  # an answer that was not asked for
         match event:
             case MessageStart() | Other():
                 return []

@@ -14,7 +14,14 @@ from starlette.responses import Response as HttpResponse
 from interlingua.dialects.framing import decoder
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.inbound import Inbound, parse_inbound, patched
-from interlingua.gateway.responses.items import Wire, input_of, numbered, page
+from interlingua.gateway.responses.items import (
+    Wire,
+    compacted,
+    input_of,
+    numbered,
+    page,
+    without_triggers,
+)
 from interlingua.gateway.shared.bodies import json_of
 from interlingua.gateway.shared.callers import ApiError, answer
 from interlingua.gateway.shared.fronts import RESPONSES, Send
@@ -132,9 +139,9 @@ class Conversations:
         if await self.find(id, principal) is None:
             return None
         new = input_of(wire.get("input"))
-        known = [_unnamed(item) for item in await self.items(id, principal)]
+        known = [_unnamed(item) for item in compacted(await self.items(id, principal))]
         changes = {"input": [*known, *new], "conversation": msgspec.UNSET}
-        return Expanded(id, patched(body, changes), new)
+        return Expanded(id, patched(body, changes), without_triggers(new))
 
     async def handle(
         self, gateway: Gateway, exchange: Exchange, inbound: Inbound, client: Any

@@ -46,6 +46,25 @@ def input_of(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list) else []
 
 
+def without_triggers(items: Iterable[Any]) -> list[Any]:
+    """Items without those that ask for a compaction, which are no part of a conversation."""
+    return [
+        item
+        for item in items
+        if not (isinstance(item, dict) and item.get("type") == "compaction_trigger")
+    ]
+
+
+def compacted(items: Sequence[Wire]) -> list[Wire]:
+    """A conversation as it goes on: of what comes before its last compaction, the messages that
+    are not the model's, as `/responses/compact` returns them."""
+    items = without_triggers(items)
+    places = [index for index, item in enumerate(items) if item.get("type") == "compaction"]
+    last = places[-1] if places else 0
+    before = [item for item in items[:last] if item.get("role") not in (None, "assistant")]
+    return [*before, *items[last:]]
+
+
 def page(items: Sequence[Wire], query: Mapping[str, str]) -> Wire:
     """The part of a list that was asked for: `after`, `limit`, `order`."""
     order = query.get("order", "desc")

@@ -15,6 +15,7 @@ import msgspec
 
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.memory.responses import keeps
+from interlingua.gateway.relay.app import ClientLeft
 from interlingua.gateway.relay.counting import NOTHING
 from interlingua.gateway.relay.inbound import parse_inbound
 from interlingua.gateway.responses.inner import ErrorAnswer, InnerRequest, error_of, scope_of
@@ -232,10 +233,13 @@ class Socket:
                 self._remember(members, data)
             if name == "error":
                 data = _socket_error(data)
-            if lane is not None or previous is not None:
-                await self._send(_patched(_decode(data), previous), lane)
-            else:
-                await self._asgi_send({"type": "websocket.send", "text": data})
+            try:
+                if lane is not None or previous is not None:
+                    await self._send(_patched(_decode(data), previous), lane)
+                else:
+                    await self._asgi_send({"type": "websocket.send", "text": data})
+            except OSError:
+                raise ClientLeft from None  # before its leaving was reported
 
         scope = scope_of(self._scope, [(b"content-type", b"application/json")])
         inner = InnerRequest(event, self._gone)
