@@ -145,7 +145,15 @@ class Files:
 # The paths
 
 
+def _require_openai(request: Request) -> None:
+    """Anthropic's API has files under the same path, which are not served."""
+    if "anthropic-version" in request.headers:
+        text = "this gateway does not serve Anthropic's files; send the content in the request"
+        raise ApiError(501, "not_implemented", text, headers={"x-should-retry": "false"})
+
+
 async def upload(service: Service, request: Request, principal: Principal) -> Response:
+    _require_openai(request)
     if not may_store(principal):
         raise ApiError(400, "content_not_stored", NOT_STORED)
     made = Upload(request, service.limits)
@@ -153,6 +161,7 @@ async def upload(service: Service, request: Request, principal: Principal) -> Re
 
 
 async def listing(service: Service, request: Request, principal: Principal) -> Response:
+    _require_openai(request)
     query = request.query_params
     size = number(query, "limit", 100, 1, 10_000)
     files = await service.batches.files.listed(principal.tenant)
@@ -178,6 +187,7 @@ def page_of(found: list[Wire], after: str | None, size: int) -> Wire:
 
 
 async def _found(service: Service, request: Request, principal: Principal) -> StoredFile:
+    _require_openai(request)
     id = request.path_params["id"]
     file = await service.batches.files.find(id, principal.tenant)
     if file is None:
