@@ -124,6 +124,15 @@ def test_one_package_alone_changes_prices(tmp_path: Path) -> None:
     assert found.table["gemini:boat"].input == Decimal("0.1")
 
 
+def test_models_that_make_vectors_stay_where_they_are(tmp_path: Path) -> None:
+    data = current().to_dict()
+    data["embeddings"] = {"anthropic:mill-2": {"input_per_mtok_usd": 1, "output_per_mtok_usd": 0}}
+    table = PriceTable.from_dict(data)
+    found = refreshed(table, [read_collection(wheels(tmp_path)[1], TODAY)], TODAY)
+    assert found.new == ["anthropic:mill-1"]
+    assert found.table.embeddings == table.embeddings
+
+
 def test_other_files_are_refused(tmp_path: Path) -> None:
     for name, content in (("a.whl", b"no archive"), ("b.whl", b"")):
         (tmp_path / name).write_bytes(content)

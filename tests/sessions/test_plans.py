@@ -35,6 +35,10 @@ def test_a_plan_tells_what_is_lost_and_what_it_costs_and_changes_nothing(
     assert plan.present_cost_usd is not None
     assert plan.present_cost_usd > plan.cost_usd
     assert "openai:gpt-5" in plan.text
+    assert plan.ahead is not None
+    assert plan.present_ahead is not None
+    assert plan.ahead.cached == 0
+    assert "The next prompt:" in plan.text
     assert "thinking dropped" in plan.text
     assert dumped(session) == before
     assert types(store, session) == events

@@ -20,7 +20,7 @@ from interlingua.agents.chat.files import attached
 from interlingua.cli.chat import ChatOptions, Talk, opened_talk, short
 from interlingua.cli.chat_commands import COMMANDS, Commands, LeaveError
 from interlingua.cli.chat_screen import Screen, clean, one_line
-from interlingua.cli.terminal import on_terminal, put, put_json, say
+from interlingua.cli.terminal import dollars, on_terminal, put, put_json, say
 from interlingua.errors import InterlinguaError, MissingExtraError
 from interlingua.model.blocks import TextBlock, UserBlock
 from interlingua.model.events import MessageComplete
@@ -178,6 +178,10 @@ async def show_request(question: Question, chat_options: ChatOptions, as_json: b
     for note in request.notes:
         screen.note(note)
     screen.losses(request.report)
+    if request.ahead is not None:
+        cost = request.ahead.cost_usd
+        price = "" if cost is None else f", {dollars(cost)} without the answer"
+        screen.note(f"predicted: {request.ahead.text}{price}")
     if as_json:
         put_json(request.as_json())
     elif on_terminal():

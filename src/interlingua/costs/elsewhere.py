@@ -167,6 +167,7 @@ class _Replay:
         self.all = all
         self.asked = False
         self._keys: list[int] = []
+        self._known: dict[int, tuple[Block, BlockCounts]] = {}
         self._lanes: list[_Lane] = []
         """First the model that was used in the beginning, then the others."""
         self._used: str | None = None
@@ -192,7 +193,7 @@ class _Replay:
         if asked.answer.created_at is not None:
             self._time = max(self._time, asked.answer.created_at.timestamp())
         self._grow(asked, usage, used)
-        blocks = _blocks([asked.answer])
+        blocks = self._blocks([asked.answer])
         if asked.counts:
             self.asked = True
             self._count(asked.answer, usage, used)
@@ -227,6 +228,17 @@ class _Replay:
                 self._key(hash((key, id(usage), len(keys))))
             self._send(own)
 
+    def _blocks(self, messages: Iterable[Message]) -> list[tuple[Block, BlockCounts]]:
+        """The blocks of messages with their counts, which an answer needs twice."""
+        found: list[tuple[Block, BlockCounts]] = []
+        for message in messages:
+            for block in message.content:
+                known = self._known.get(id(block))
+                if known is None or known[0] is not block:
+                    known = self._known[id(block)] = (block, block_counts(block))
+                found.append(known)
+        return found
+
     def _count(self, answer: Message, usage: Usage, used: str) -> None:
         all = self.all
         all.recorded.add((usage, usage, usage), used, answer.created_at)
@@ -237,7 +249,7 @@ class _Replay:
 
     def _grow(self, asked: Asked, usage: Usage, used: str) -> None:
         total = usage.prompt_tokens or None
-        blocks = _blocks(asked.added)
+        blocks = self._blocks(asked.added)
         estimator = self.all.estimator(used)
         around = estimator.per_message * len(asked.added)
         estimate = sum(estimator.of_counts(*each) for each in blocks) + around
@@ -316,10 +328,11 @@ class _Replay:
         error = _UNANCHORED
         if usage.prompt_tokens:
             error = estimate_error(lane.model) + estimate_error(used)
-        likely = _usage(predicted, written, 1.0, 1.0)
-        least = _usage(predicted, written, 1 - error, 1.0)
+        tools = usage.tool_uses
+        likely = _usage(predicted, written, 1.0, 1.0).replace(tool_uses=tools)
+        least = _usage(predicted, written, 1 - error, 1.0).replace(tool_uses=tools)
         most = _usage(predicted, written, 1 + error, lane.cache.rule.realised)
-        spending.add((likely, least, most), lane.model, at)
+        spending.add((likely, least, most.replace(tool_uses=tools)), lane.model, at)
 
     def _output(
         self,
@@ -334,10 +347,6 @@ class _Replay:
         there = sum(self.all.estimator(used).of_counts(*each) for each in blocks)
         text = lane.estimator.per_text / self.all.estimator(used).per_text
         return usage.output_tokens * (here / there if there else text)
-
-
-def _blocks(messages: Iterable[Message]) -> list[tuple[Block, BlockCounts]]:
-    return [(block, block_counts(block)) for message in messages for block in message.content]
 
 
 def _usage(predicted: CachePrediction, output: float, scale: float, realised: float) -> Usage:

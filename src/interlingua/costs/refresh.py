@@ -324,7 +324,8 @@ def _put(
 ) -> None:
     old = models.get(id)
     if old is None:
-        if id not in current or _rates(models[current.find(id)]) != _rates(entry):
+        known = models.get(current.find(id)) if id in current else None
+        if id not in current or (known is not None and _rates(known) != _rates(entry)):
             models[id] = entry
             found.new.append(id)
         return  # another name, or an edition, of a model that has this price

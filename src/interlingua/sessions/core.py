@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -41,6 +41,9 @@ from interlingua.sessions.recorder import Recorder
 from interlingua.sessions.setting import Setting, lookup
 from interlingua.store.base import Store
 from interlingua.store.rows import Appended, Hold, SearchHit, SessionRow, ToolCallRow
+
+if TYPE_CHECKING:
+    from interlingua.costs.ahead import Ahead
 
 PARTS = ("base", "memory", "skills", "workspace")
 """The known parts, in the order of the prompt; others follow in their own order."""
@@ -433,11 +436,12 @@ class Core:
         tokens = estimated_tokens(adapter, self._estimator(adapter.model), messages, tools, options)
         report, critical = trial_write(adapter, messages, tools, options)
         present = self.model
-        now = None
+        now = present_ahead = None
         if present is not None:
             there = self.adapter(present)
             memory = self._estimator(there.model)
             now = reading_cost(there, estimated_tokens(there, memory, history, tools, options))
+            present_ahead = self._ahead(there, history)
         return SwapPlan(
             model,
             report,
@@ -455,7 +459,16 @@ class Core:
                 input_tokens=tokens,
             ),
             critical,
+            self._ahead(adapter, history),
+            present_ahead,
         )
+
+    def _ahead(self, adapter: Adapter, history: Sequence[Message]) -> Ahead:
+        """What the next prompt would read from the model's cache."""
+        from interlingua.costs.ahead import ahead
+
+        request = Request(tuple(history), tools=tuple(self.tools))
+        return ahead(request, adapter.model, datetime.now(UTC), adapter.prices)
 
     def swap(self, model: str | None) -> Effects[bool]:
         """Change the model, or with None go back to the default. True if that waits for the end of

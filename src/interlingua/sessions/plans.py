@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from interlingua.adapt.request import adapt
 from interlingua.costs.cost import UnknownCostError, cost_of
@@ -20,6 +21,9 @@ from interlingua.profiles.estimate.estimator import Estimator
 from interlingua.profiles.names import UnknownModelError
 from interlingua.routing.swap import Refusal
 from interlingua.sessions.adapters.adapter import Adapter
+
+if TYPE_CHECKING:
+    from interlingua.costs.ahead import Ahead
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,10 @@ class SwapPlan:
     refusal: Refusal | None = None
     critical: bool = False
     """Something would be left out that must not be: the next request would fail."""
+    ahead: Ahead | None = None
+    """What the next prompt is predicted to read from the cache there, and to cost."""
+    present_ahead: Ahead | None = None
+    """The same for the model in use, whose cache has seen the history."""
 
     @property
     def text(self) -> str:
@@ -44,10 +52,18 @@ class SwapPlan:
         if self.refusal is not None:
             return self.refusal.text
         lines = [f"{self.model}: about {self.input_tokens:,} tokens of history{_money(self)}."]
+        if self.ahead is not None and self.present_ahead is not None:
+            now = f"; with {self.present_model}: {_next(self.present_ahead)}"
+            lines.append(f"The next prompt: {_next(self.ahead)}{now}.")
         if self.critical:
             lines.append("Something critical cannot be represented there.")
         lines.append(str(self.report) if self.report else "Nothing of the history is lost.")
         return "\n".join(lines)
+
+
+def _next(ahead: Ahead) -> str:
+    cost = "" if ahead.cost_usd is None else f"{dollars(ahead.cost_usd)}, "
+    return f"{cost}{ahead.text}"
 
 
 def _money(plan: SwapPlan) -> str:

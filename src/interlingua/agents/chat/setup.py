@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -21,6 +22,7 @@ from interlingua.client.targets import (
     of_reachable,
     reachable,
 )
+from interlingua.costs.ahead import Ahead, ahead
 from interlingua.costs.table import PriceTable
 from interlingua.model.losses import Report
 from interlingua.profiles.capabilities import known_models
@@ -186,6 +188,8 @@ class DryRequest(NamedTuple):
     body: str
     report: Report
     notes: list[str]
+    ahead: Ahead | None = None
+    """What the prompt is predicted to read from the model's cache, and to cost."""
 
     def text(self, pretty: bool = False) -> str:
         """As it goes over the wire: the first line with the whole address."""
@@ -202,6 +206,7 @@ class DryRequest(NamedTuple):
             "body": msgspec.Raw(self.body.encode()),
             "losses": self.report.losses,
             "notes": self.report.notes,
+            "predicted": None if self.ahead is None else self.ahead._asdict(),
         }
 
 
@@ -219,7 +224,9 @@ def dry(setup: Setup, turn: AsyncTurn, call: AsyncCall) -> DryRequest:
         target = targets.find(turn.model, call.adapter.dialect.name)
         streams = call.request.options.stream
         try:
-            return _masked(targets.prepare(call.request, target, bool(streams)), notes)
+            request = _masked(targets.prepare(call.request, target, bool(streams)), notes)
+            found = ahead(call.request, turn.model, datetime.now(UTC))
+            return request._replace(ahead=found)
         except MissingSettingError as error:
             if error.what != "key" or provider in keys:
                 raise
