@@ -10,6 +10,7 @@ from interlingua.model.exchange import Options
 from interlingua.profiles.estimate.estimator import Estimator
 
 SONNET = "anthropic:claude-sonnet-4-6"
+SOL = "openai:gpt-6.1-sol"
 RULES = "Answer as a miller would. " * 300
 
 
@@ -58,6 +59,19 @@ def test_a_forced_tool_leaves_only_tools_and_instructions_in_the_cache() -> None
 def test_the_automatic_mark_stands_at_the_end() -> None:
     request = asked("Rye?", mark=False, options=Options(cache=Cache("1h")))
     assert prompt_of(request, Estimator(SONNET)).marks == {3: "1h"}
+
+
+def test_openai_options_say_where_and_for_how_long() -> None:
+    options = Options(cache_mode="explicit", cache_ttl="12h")
+    prompt = prompt_of(asked("Rye?", options=options), Estimator(SOL))
+    assert (prompt.explicit, prompt.marks, prompt.lifetime) == (True, {3: "12h"}, "12h")
+    implicit = prompt_of(
+        asked("Rye?", mark=False, options=Options(cache_ttl="12h")), Estimator(SOL)
+    )
+    cache = CacheSimulator(SOL)
+    written = cache.send(implicit, 0)
+    assert written.long_written == written.written > 1024
+    assert cache.send(implicit, 11 * 3600).cached == written.written
 
 
 def test_reported_totals_measure_the_beginnings_of_later_prompts() -> None:

@@ -32,7 +32,6 @@ from interlingua.model.losses import Report
 from interlingua.model.message import Message
 from interlingua.profiles.names import AmbiguousModelError, UnknownModelError
 from interlingua.transcripts import sessions
-from interlingua.transcripts.files import collector_at_rest
 from interlingua.transcripts.requests import requests_of
 
 if TYPE_CHECKING:
@@ -167,7 +166,7 @@ def compare(
 ) -> Move:
     table = own_table()
     move = Move(models_named(texts, table), table)
-    with collector_at_rest(), progress("replaying", len(selection), unit="sessions") as done:
+    with progress("replaying", len(selection), unit="sessions") as done:
         for format, transcript in _transcripts(selection, address):
             done(1)
             if isinstance(transcript, str):

@@ -86,6 +86,8 @@ class Prompt(NamedTuple):
     """Whether the vendor adds no mark of its own."""
     answers: Container[int] = ()
     """Which parts, counted from 1, are the model's own answers."""
+    lifetime: str | None = None
+    """How long what the vendor marks by itself stays in the cache."""
 
     def tokens(self, length: int) -> float:
         return self.ends[length - 1] if length else 0.0
@@ -187,7 +189,7 @@ class CacheSimulator:
         it by itself."""
         marks = dict(prompt.marks)
         if self.rule.finds == "breakpoints" and not prompt.explicit:
-            marks[prompt.length] = marks.get(prompt.length)
+            marks[prompt.length] = marks.get(prompt.length) or prompt.lifetime
         chosen = sorted(each for each in marks if 0 < each <= prompt.length)[-self.rule.marks :]
         return {each: marks[each] for each in chosen}
 

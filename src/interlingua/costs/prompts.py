@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from interlingua.costs.caching import Prompt
 from interlingua.model.blocks import Block, Cache
@@ -45,13 +45,15 @@ def prompt_of(
     head = max(whole - ends[-1], 0.0) if ends else 0.0  # what stands around the first part
     scale = 1.0 if total is None or not whole else total / (ends[-1] + head if ends else whole)
     ends = [(end + head) * scale for end in ends]
-    marks = {at: part.mark.ttl for at, part in enumerate(parts, 1) if part.mark is not None}
-    automatic = request.options.cache
-    if automatic is not None:
-        marks[len(parts)] = automatic.ttl
+    options = request.options
+    life = options.cache_ttl
+    marks = {at: part.mark.ttl or life for at, part in enumerate(parts, 1) if part.mark is not None}
+    if options.cache is not None:
+        marks[len(parts)] = options.cache.ttl or life
     keys = list(accumulate((part.key for part in parts), lambda last, key: hash((last, key))))
     answers = frozenset(at for at, part in enumerate(parts, 1) if part.answer)
-    return Prompt(keys, ends, len(parts), marks, is_explicit(request), answers)
+    explicit = options.cache_mode == "explicit"
+    return Prompt(keys, ends, len(parts), marks, explicit, answers, life)
 
 
 def _chunks(part: _Part) -> Iterator[_Part]:
@@ -64,17 +66,6 @@ def _chunks(part: _Part) -> Iterator[_Part]:
         share = part.tokens * len(piece) / len(data)
         last = start + _CHUNK >= len(data)
         yield _Part((role, piece), share, part.mark if last else None, part.answer)
-
-
-def is_explicit(request: Request) -> bool:
-    """Whether OpenAI is to cache at the marks of the request only."""
-    raws = (request.options.raw, request.raw)
-    words = (_word(raw, "prompt_cache_options") for raw in raws if raw)
-    return any(isinstance(word, dict) and word.get("mode") == "explicit" for word in words)
-
-
-def _word(raw: Any, name: str) -> Any:
-    return next((own[name] for own in raw.values() if isinstance(own, dict) and name in own), None)
 
 
 def _parts(request: Request, estimator: Estimator) -> Iterator[_Part]:
