@@ -316,9 +316,21 @@ class _Inner:
 
 
 def _result(item: Item, made: WholeAnswer) -> Result:
-    id, body = made.headers.get("x-request-id", ""), msgspec.Raw(made.body or b"null")
+    id, body = made.headers.get("x-request-id", ""), msgspec.Raw(on_one_line(made.body))
     kind: Literal["succeeded", "failed"] = "succeeded" if made.status == 200 else "failed"
     return Result(item.custom_id, kind, made.status, id, body)
+
+
+def on_one_line(body: bytes) -> bytes:
+    """An answer as a part of a line of results. A proxy's page in place of one is put into an
+    error."""
+    try:
+        msgspec.json.decode(body)
+        return msgspec.json.format(body, indent=-1)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        text = body[:500].decode("utf-8", "replace")
+        error = {"message": f"the answer is not JSON: {text}", "type": "server_error"}
+        return msgspec.json.encode({"error": {**error, "param": None, "code": "not_json"}})
 
 
 class _Usage(msgspec.Struct, frozen=True):
