@@ -13,11 +13,13 @@ from datetime import UTC, datetime
 from io import StringIO
 from typing import TYPE_CHECKING
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from interlingua.events.event import NO_SESSION
 from interlingua.gateway.keys.key_admin import visible_keys
+from interlingua.gateway.memory.content import place_of
 from interlingua.gateway.shared import feed
 from interlingua.gateway.shared.bodies import number, text_of
 from interlingua.gateway.shared.callers import ApiError, answer
@@ -64,7 +66,11 @@ async def listing(service: Service, request: Request, principal: Principal) -> R
 
 async def show(service: Service, request: Request, principal: Principal) -> Response:
     row = await _row(service, request.path_params["id"], principal)
-    return answer(request_details(row, await service.store.request_trace(row.id, NO_SESSION)))
+    details = request_details(row, await service.store.request_trace(row.id, NO_SESSION))
+    if row.tenant == principal.tenant:  # who may see the requests of all does not read them
+        content = await service.store.object(place_of(row.tenant), row.id)
+        details["content"] = None if content is None else msgspec.Raw(content.body)
+    return answer(details)
 
 
 COLUMNS = (

@@ -28,6 +28,7 @@ async function request(method, path, body) {
 }
 
 async function answered(method, path, body) {
+  /** @type {any} */
   const init = { method, headers: headers({ accept: "application/json" }), cache: "no-store" };
   if (body !== undefined) {
     init.headers["content-type"] = "application/json";

@@ -131,7 +131,9 @@ function themeButton() {
   return made;
 }
 
-for (const link of document.querySelectorAll("nav[aria-label=Main] a")) {
+/** @type {NodeListOf<HTMLAnchorElement>} */
+const links = document.querySelectorAll("nav[aria-label=Main] a");
+for (const link of links) {
   const words = h("span", { class: "label" }, link.textContent);
   fill(link, icon(link.dataset.icon), words);
   link.title = words.textContent;

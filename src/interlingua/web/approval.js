@@ -89,6 +89,7 @@ function written(path, id, { path: file, text, content, ...rest }) {
   return h("div", {}, h("p", { class: "file" }, icon("file-pen"), h("code", {}, file), about), changes, Object.keys(rest).length ? list(rest) : null);
 }
 
+/** @type {Record<string, "ins" | "del" | "span">} */
 const TAGS = { "+": "ins", "-": "del", " ": "span" };
 
 /**

@@ -30,7 +30,7 @@ class Growing {
 export class Conversation {
   /** `log` is the element that the messages are in; `actions(role, id, text)` what can be done with
    *  a whole message. */
-  constructor(log, actions = () => null) {
+  constructor(log, actions = /** @type {(role: string, id: string, text: string) => any} */ (() => null)) {
     this.log = log;
     this.actions = actions;
     this.clear();

@@ -105,7 +105,6 @@ class Convert {
       },
       removed: () => this.remove(result),
       add: () => this.add(this.free()),
-      chosen: (id) => this.choose(id, "list"),
     });
     this.results.push(result);
     this.panes.append(result.element);
@@ -164,12 +163,13 @@ class Convert {
     for (const [name, control] of Object.entries({ source: this.source, kind: this.kind, model: this.model })) {
       if (control.value.trim()) request[name] = control.value.trim();
     }
+    /** @type {any[]} */
     const done = await Promise.allSettled(this.results.map((each) => ask("POST", "/convert", { ...request, target: each.target.value })));
     if (number !== this.latest || this.another(done)) return;
     this.show(done, text);
   }
 
-  /** A body that is already in the usual target is shown in another one. @param {PromiseSettledResult<any>[]} done */
+  /** A body that is already in the usual target is shown in another one. @param {any[]} done */
   another(done) {
     const [{ value }] = done;
     if (remembered().to || done.length > 1 || value?.source !== value?.target || this.chose) return false;
@@ -187,7 +187,7 @@ class Convert {
     fill(this.report, h("p", { class: "quiet" }, "What the other format cannot represent is listed here, and marked in your body."));
   }
 
-  /** @param {PromiseSettledResult<any>[]} done  @param {string} text */
+  /** @param {any[]} done  @param {string} text */
   show(done, text) {
     const failed = done.map((each) => (each.status === "rejected" ? each.reason.message : null));
     const first = done.find((each) => each.status === "fulfilled")?.value;
@@ -264,7 +264,7 @@ class Convert {
   choose(id, to) {
     const mark = this.marks.find((each) => each.id === id);
     this.shape.setAttribute("data-shown", to === "list" ? "losses" : "body");
-    for (const each of this.shape.querySelectorAll(".switcher button")) each.setAttribute("aria-pressed", String(each.dataset.value === this.shape.getAttribute("data-shown")));
+    for (const each of this.shape.querySelectorAll(".switcher button")) each.setAttribute("aria-pressed", String(each.getAttribute("data-value") === this.shape.getAttribute("data-shown")));
     if (to === "body" && mark) this.body.reveal(mark, true);
     this.body.light(id);
     if (to === "list") {

@@ -2,7 +2,14 @@
 
 const NAMED = new Set(["value", "disabled", "hidden", "checked", "open"]);
 
-/** An element. Attributes that are functions listen (`onclick`); null and false are left out. */
+/**
+ * An element. Attributes that are functions listen (`onclick`); null and false are left out.
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} tag
+ * @param {Record<string, any>} [attributes]
+ * @param {...any} children
+ * @returns {HTMLElementTagNameMap[K]}
+ */
 export function h(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes ?? {})) set(made, name, value);
@@ -10,7 +17,13 @@ export function h(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** An element of a picture. */
+/**
+ * An element of a picture.
+ * @param {string} tag
+ * @param {Record<string, any>} [attributes]
+ * @param {...any} children
+ * @returns {SVGElement}
+ */
 export function s(tag, attributes = {}, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) set(made, name, value);

@@ -5,6 +5,8 @@ import { h } from "./dom.js";
 import { highlighted } from "./highlight.js";
 
 const DEEPEST = 6;
+/** @type {("h3" | "h4" | "h5" | "h6")[]} */
+const HEADINGS = [, , , "h3", "h4", "h5", "h6"];
 const LONGEST = 200_000;
 const FENCE = /^ {0,3}(`{3,}|~{3,})\s*([\w+#.-]*)[^`]*$/;
 const HEADING = /^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$/;
@@ -33,7 +35,7 @@ function blocks(lines, depth) {
       out.push(code(lines.slice(at + 1, end).join("\n"), match[2]));
       at = end + 1;
     } else if ((match = HEADING.exec(line))) {
-      out.push(h(`h${Math.min(match[1].length + 2, 6)}`, {}, inline(match[2])));
+      out.push(h(HEADINGS[Math.min(match[1].length + 2, 6)], {}, inline(match[2])));
       at += 1;
     } else if (RULE.test(line)) {
       out.push(h("hr"));

@@ -60,6 +60,7 @@ export async function overviewView(element, _id, _part, signal) {
   const wanted = remembered();
   let days = wanted.days in WINDOWS ? Number(wanted.days) : 7;
   let metric = wanted.show in METRICS ? wanted.show : "requests";
+  /** @type {any} */
   let stats = null;
   const names = new Map();
   const parts = { stats: h("div", {}), side: h("div", { class: "stack" }) };
@@ -70,9 +71,9 @@ export async function overviewView(element, _id, _part, signal) {
     draw();
   };
   const draw = () => {
-    const held = parts.stats.contains(document.activeElement) ? document.activeElement?.dataset.metric : null;
+    const held = parts.stats.contains(document.activeElement) ? document.activeElement?.getAttribute("data-metric") : null;
     fill(parts.stats, tiles(stats, metric, choose), chart(stats, metric), breakdown(stats, names));
-    if (held) parts.stats.querySelector(`[data-metric="${held}"]`)?.focus();
+    for (const each of parts.stats.querySelectorAll("button")) if (held && each.dataset.metric === held) each.focus();
   };
   const load = async () => {
     const [found, { keys }, failed] = await Promise.all([

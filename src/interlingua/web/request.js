@@ -33,8 +33,9 @@ export async function oneRequest(element, id, names) {
 }
 
 /** What the time went into: pauses before retries, the wait for the first byte, the rest. */
-export function phases({ duration_ms: whole, first_byte_ms: first, tries = [] }) {
+export function phases(/** @type {any} */ { duration_ms: whole, first_byte_ms: first, tries = [] }) {
   const paused = Math.min(Math.round(1000 * tries.reduce((all, each) => all + (each.waited ?? 0), 0)), first ?? whole);
+  /** @type {[string, number, string][]} */
   const parts = [["Pauses before retries", paused, "failed"]];
   if (first == null) parts.push(["Waiting for the answer", whole - paused, "main"]);
   else parts.push(["Until the first byte", first - paused, "main"], ["Streaming", whole - first, "cached"]);
@@ -138,15 +139,16 @@ function lossesOf(row) {
 /** Why the provider's cache was used or not, where the gateway found that out. */
 function cache(found) {
   if (!found) return null;
-  const words = typeof found === "string" ? found : (found.reason ?? found.message ?? null);
-  return h("section", { class: "card", "aria-label": "Cache" }, h("h2", {}, "Cache"), words ? h("p", {}, words) : null, typeof found === "object" ? h("pre", {}, shown(found)) : null);
+  const known = Object.entries(found).filter(([, value]) => value != null && value !== "");
+  const line = ([name, value]) => [h("dt", {}, name.replaceAll("_", " ")), h("dd", {}, typeof value === "number" ? value.toLocaleString("en") : shown(value))];
+  return h("section", { class: "card", "aria-label": "Cache" }, h("h2", {}, "Prompt cache"), h("dl", { class: "facts" }, known.map(line)));
 }
 
 /** Prompt and answer, where the key has them stored. */
 function content(found) {
   if (!found) return null;
-  const parts = Object.entries(typeof found === "object" ? found : { content: found }).filter(([, value]) => value != null);
-  return h("section", { class: "card", "aria-label": "Content" }, h("h2", {}, "Content"), parts.map(([name, value]) => folded(name, h("pre", {}, shown(value)))));
+  const parts = Object.entries(found).filter(([, value]) => value != null);
+  return h("section", { class: "card", "aria-label": "Content" }, h("h2", {}, "Content"), h("p", { class: "quiet" }, "Secrets and personal data are taken out."), parts.map(([name, value]) => folded(name, h("pre", {}, shown(value)))));
 }
 
 function trace(events) {

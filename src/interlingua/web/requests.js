@@ -57,7 +57,7 @@ async function allRequests(element, keys, names, signal) {
   };
   const filters = () => {
     const { hours, since: from, until: to, ...rest } = chosen();
-    const times = { since: hours ? new Date(Date.now() - hours * 3_600_000).toISOString() : instant(from), until: instant(to) };
+    const times = { since: hours ? new Date(Date.now() - Number(hours) * 3_600_000).toISOString() : instant(from), until: instant(to) };
     return new URLSearchParams(Object.entries({ ...rest, ...times }).filter(([, value]) => value));
   };
   const shown = () => {

@@ -66,13 +66,13 @@ async function listing(element, signal) {
     const filters = Object.entries(others).map(([name, control]) => [name, control.value.trim()]);
     const made = new URLSearchParams(filters.filter(([, value]) => value));
     remember(Object.fromEntries(Object.entries(controls).map(([name, control]) => [name, control.value.trim()])));
-    if (days.value) made.set("since", new Date(Date.now() - days.value * 86_400_000).toISOString());
+    if (days.value) made.set("since", new Date(Date.now() - Number(days.value) * 86_400_000).toISOString());
     return made;
   };
   const load = async (more) => {
     const number = ++latest;
     const params = query();
-    params.set("limit", PAGE);
+    params.set("limit", String(PAGE));
     if (more) params.set("before", last);
     const found = isAgent() ? { sessions: [], has_more: false } : await ask("GET", `/sessions?${params}`);
     if (number !== latest || signal.aborted) return;
@@ -89,7 +89,7 @@ async function listing(element, signal) {
   let waiting = null;
   const soon = () => {
     const words = controls.q.value.trim().toLowerCase();
-    for (const each of list.children) each.hidden = !each.dataset.words.includes(words);
+    for (const each of list.querySelectorAll("li")) each.hidden = !each.dataset.words.includes(words);
     clearTimeout(waiting);
     waiting = setTimeout(() => load(false), PAUSE);
   };

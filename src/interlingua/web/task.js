@@ -143,7 +143,7 @@ export function oneTask(pane, id, signal) {
     resume.hidden = !task.interrupted;
     if (task.ended) {
       over.hidden = false;
-      for (const control of form.elements) control.disabled = true;
+      for (const control of form.querySelectorAll("button")) control.disabled = true;
       form.hidden = true;
     }
   };

@@ -35,7 +35,7 @@ export async function tasksView(element, id, _part, signal) {
   fill(element, side, pane);
 
   const draw = soon(() => {
-    const all = [...tasks.values()].sort((a, b) => Boolean(b.waiting) - Boolean(a.waiting) || b.created - a.created);
+    const all = [...tasks.values()].sort((a, b) => Number(Boolean(b.waiting)) - Number(Boolean(a.waiting)) || b.created - a.created);
     none.hidden = all.length > 0 || !known;
     fill(list, all.slice(0, most).map((task) => line(task, open?.id)));
     more.hidden = all.length <= most;

@@ -70,7 +70,7 @@ function markHere(shown) {
     const model = role === "assistant" ? metadata?.model : null;
     if (model && last && model !== last) {
       const at = shown.find(id);
-      if (!at.previousElementSibling?.classList.contains("change")) at.before(changeMark({ from: last, to: model }));
+      if (!at.previousElementSibling?.classList.contains("change")) at.before(changeMark({ from: last, to: model, losses: null }));
     }
     last = model ?? last;
   }

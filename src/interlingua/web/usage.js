@@ -28,7 +28,7 @@ export function facts({ model, response_model: answered, usage, status }) {
 export function totals(models, total) {
   if (!models.length) return null;
   const head = ["Model", "Answers", ...Object.keys(COLUMNS), "Cost"];
-  const row = ({ model, answers, ...sums }) => {
+  const row = (/** @type {any} */ { model, answers, ...sums }) => {
     const counts = Object.values(COLUMNS).map((column) => sums[column].toLocaleString());
     const cells = [String(answers), ...counts, cost(sums)].map((text) => h("td", {}, text));
     return h("tr", {}, h("th", { scope: "row" }, model), ...cells);

@@ -10,7 +10,10 @@ export class Window {
   /** `source.page(query)` gives messages in order, and whether there are earlier and later ones;
    *  `draw(message)` an element; `seen()` is called when others are shown. */
   constructor(source, draw, scroller, seen) {
-    Object.assign(this, { source, draw, scroller, seen });
+    this.source = source;
+    this.draw = draw;
+    this.scroller = scroller;
+    this.seen = seen;
     this.pages = [];
     this.log = h("div", { role: "log", "aria-label": "Conversation", tabindex: 0 });
     this.earlier = h("button", { type: "button", hidden: true, onclick: () => this.more(false) }, "Earlier messages");

@@ -33,6 +33,7 @@ def test_a_request_and_its_answer_are_logged_without_secrets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stream: bool, path: str
 ) -> None:
     made, other = key(tmp_path, log_content_days=7), key(tmp_path, "other")
+    watcher = key(tmp_path, "watcher", read_requests=True)
 
     async def work(provider: Upstream) -> str:
         provider.configure(tmp_path)
@@ -47,6 +48,11 @@ def test_a_request_and_its_answer_are_logged_without_secrets(
             assert SECRET not in text
             assert "ann@example.org" not in text
             assert entry["answer"], "streams too, in one piece"
+            path_of = f"/requests/{headers['x-request-id']}"
+            _, shown, _ = await gateway.ask("GET", path_of, token=made.token)
+            assert shown["content"] == entry
+            _, seen, _ = await gateway.ask("GET", path_of, token=watcher.token)
+            assert "content" not in seen, "who sees the requests of all does not read them"
             _, _, unlogged = await gateway.ask("POST", path, wire, other.token)
             await gateway.stored()
             store = gateway.service.store

@@ -1,4 +1,4 @@
-"""What the tests of the page need beside the package: Playwright, a browser, axe-core.
+"""What the tests of the page need beside the package: Playwright, a browser, axe-core, TypeScript.
 
     python -m tests.gateway.page.install            what can be had; says what cannot
     python -m tests.gateway.page.install --needed   fails if one of them cannot be had
@@ -21,6 +21,10 @@ BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-c
 AXE_VERSION = "4.14.0"
 AXE_FOLDER = Path.home() / ".cache" / "interlingua" / "tools" / f"axe-core-{AXE_VERSION}"
 AXE = AXE_FOLDER / "node_modules" / "axe-core" / "axe.min.js"
+
+TYPESCRIPT_VERSION = "5.9.3"
+TYPESCRIPT_FOLDER = AXE_FOLDER.parent / f"typescript-{TYPESCRIPT_VERSION}"
+TSC = TYPESCRIPT_FOLDER / "node_modules" / "typescript" / "bin" / "tsc"
 
 
 def browser_path() -> str | None:
@@ -64,6 +68,15 @@ def axe(seconds: float) -> bool:
     return AXE.exists()
 
 
+def typescript(seconds: float) -> bool:
+    if not TSC.exists() and shutil.which("npm"):
+        TYPESCRIPT_FOLDER.mkdir(parents=True, exist_ok=True)
+        (TYPESCRIPT_FOLDER / "package.json").write_text("{}")
+        npm = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries=1"]
+        _run([*npm, f"typescript@{TYPESCRIPT_VERSION}"], seconds, cwd=TYPESCRIPT_FOLDER)
+    return TSC.exists()
+
+
 def _run(command: list[str], seconds: float | None, cwd: Path | None = None) -> bool:
     environ = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     quiet = {"stdin": subprocess.DEVNULL, "capture_output": True, "check": False}
@@ -78,6 +91,7 @@ PARTS: dict[str, Callable[[float], bool]] = {
     "Playwright (from PyPI)": playwright,
     "a browser (Debian's chromium-headless-shell, as root)": browser,
     "axe-core (from npm)": axe,
+    "TypeScript (from npm)": typescript,
 }
 
 

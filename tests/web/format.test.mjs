@@ -1,0 +1,93 @@
+// Numbers, addresses and charts of the page, without a browser.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { difference } from "../../src/interlingua/web/approval.js";
+import { nice } from "../../src/interlingua/web/charts.js";
+import { programs } from "../../src/interlingua/web/connect.js";
+import { ago, count, money, percent, plural, took } from "../../src/interlingua/web/format.js";
+import { phases } from "../../src/interlingua/web/request.js";
+import { address, moved, placeOf } from "../../src/interlingua/web/route.js";
+
+test("money has as many digits as matter, and no noise", () => {
+  const shown = { 0: "$0", 0.0006: "$0.0006", 0.00579: "$0.0058", 0.5: "$0.50", 12.345: "$12.35", 1234.5: "$1,235" };
+  for (const [value, text] of Object.entries(shown)) assert.equal(money(value), text);
+  assert.equal(money(null), "");
+  assert.equal(money("x"), "");
+  assert.equal(money("0.2257062000000000031"), "$0.23");
+});
+
+test("counts, times and shares are short", () => {
+  assert.equal(count(9999), "9,999");
+  assert.equal(count(1_234_567), "1.2M");
+  assert.equal(took(950), "950 ms");
+  assert.equal(took(1234), "1.2 s");
+  assert.equal(took(125_000), "2 min 5 s");
+  assert.equal(percent(0, 10), "0 %");
+  assert.equal(percent(1, 5000), "< 0.1 %");
+  assert.equal(percent(1, 0), "–");
+  assert.equal(plural(1, "loss", "losses"), "1 loss");
+  assert.equal(plural(2, "loss", "losses"), "2 losses");
+});
+
+test("times are told from now", () => {
+  const now = Date.parse("2026-11-18T12:00:00Z");
+  assert.equal(ago(now - 10_000, now), "just now");
+  assert.equal(ago(now - 5 * 60_000, now), "5 min ago");
+  assert.equal(ago(now - 3 * 3_600_000, now), "3 h ago");
+  assert.equal(ago(now - 2 * 86_400_000, now), "2 d ago");
+  assert.equal(ago("nonsense", now), "");
+});
+
+test("an address is a view, what it shows, and a part of that", () => {
+  assert.deepEqual(placeOf("/", ""), { name: "overview", id: null, part: null });
+  assert.deepEqual(placeOf("/sessions/a%20b", "#m1"), { name: "sessions", id: "a b", part: "m1" });
+  assert.equal(placeOf("/sessions/a/b", "").name, "missing");
+  assert.equal(placeOf("/constructor", "").name, "missing");
+  assert.equal(placeOf("/sessions/%E0%A4%A", "").id, null);
+  assert.equal(address("sessions", "codex:1/2", "m"), "/sessions/codex%3A1%2F2#m");
+  assert.deepEqual(placeOf("/sessions/codex%3A1%2F2", ""), { name: "sessions", id: "codex:1/2", part: null });
+});
+
+test("addresses of before lead to those of now", () => {
+  assert.equal(moved("#/tasks/1"), "/tasks/1");
+  assert.equal(moved("#/sessions/1/m2"), "/sessions/1#m2");
+  assert.equal(moved("#main"), null);
+});
+
+test("a scale ends at a round number that is not below the highest", () => {
+  for (const [value, top] of [[0, 0], [7, 10], [100, 100], [101, 200], [240, 250], [0.03, 0.05]]) {
+    assert.ok(Math.abs(nice(value) - top) < 1e-9, `${value}`);
+  }
+});
+
+test("the phases of a request add up to its time", () => {
+  const rows = [
+    { duration_ms: 900, first_byte_ms: 300, tries: [{ waited: 0 }, { waited: 0.1 }] },
+    { duration_ms: 40, first_byte_ms: null },
+    { duration_ms: 0, first_byte_ms: 0, tries: [] },
+    { duration_ms: 500, first_byte_ms: 100, tries: [{ waited: 60 }] },
+  ];
+  for (const row of rows) {
+    const parts = phases(row);
+    assert.ok(parts.length >= 1);
+    assert.equal(parts.reduce((all, [, ms]) => all + ms, 0), row.duration_ms);
+    assert.ok(parts.every(([, ms]) => ms >= 0));
+  }
+});
+
+test("a file that would be written is compared line by line", () => {
+  const signs = (before, after) => difference(before, after).map(({ sign, text }) => `${sign}${text}`);
+  assert.deepEqual(signs("a\nb\nc\n", "a\nB\nc\n"), [" a", "-b", "+B", " c"]);
+  assert.deepEqual(signs(null, "x\n"), ["+x"]);
+  assert.deepEqual(signs("same\n", "same\n"), []);
+});
+
+test("each program to copy names this gateway, the model and the key", () => {
+  for (const [name, text] of programs("http://host:1", "m", "k3y")) {
+    assert.ok(text.includes("http://host:1"), name);
+    assert.ok(text.includes("m"), name);
+    if (name !== "Codex") assert.ok(text.includes("k3y"), name);
+  }
+});
