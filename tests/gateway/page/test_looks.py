@@ -1,0 +1,127 @@
+"""Every view at three widths, light and dark, with nothing, little and much to show; by the
+keyboard alone; and soon there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import interlingua as il
+from tests.effort import THOROUGH
+from tests.gateway.page.conftest import NEEDED, Place, standing
+from tests.gateway.page.install import AXE
+from tests.gateway.page.rooms import VIEWS, Room, Scripted, furnished
+from tests.gateway.page.test_accessible import serious
+from tests.gateway.stats_speed import rows
+
+pytest.importorskip("playwright", reason="playwright is not installed: `make page` installs it")
+
+ALL = THOROUGH or NEEDED in os.environ
+"""Whether each view is looked at in every way, or in one of them."""
+WAYS = list(product((1280, 820, 390), ("light", "dark")))
+LOOKS = [
+    (name, width, scheme)
+    for number, name in enumerate(VIEWS)
+    for width, scheme in (WAYS if ALL else [WAYS[number % len(WAYS)]])
+]
+PLACES = ("/", "/tasks", "/sessions", "/requests", "/convert", "/playground", "/nothing")
+PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
+SOON = 1000 if NEEDED in os.environ else 10_000
+"""Milliseconds to the first paint; in the gate other tests run beside it."""
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Place, Room]]:
+    with standing(tmp_path_factory.mktemp("looks"), behind=Scripted) as (place, _):
+        yield place, furnished(place)
+
+
+def context_of(browser: Any, place: Place, width: int, scheme: str) -> Any:
+    size = {"width": width, "height": 900}
+    return browser.new_context(base_url=place.base, color_scheme=scheme, viewport=size)
+
+
+def fits(page: Any, width: int) -> None:
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    outside = """width => [...document.querySelectorAll("main *")].filter((each) => {
+        const box = each.getBoundingClientRect();
+        const wide = each.closest(".wide, pre, [role=tablist], svg, .editor, .panes, .unseen");
+        return !wide && box.width && box.right > width + 1;
+    }).map((each) => each.outerHTML.slice(0, 120))"""
+    assert page.evaluate(outside, width) == []
+
+
+@pytest.mark.parametrize(("name", "width", "scheme"), LOOKS)
+def test_a_view_fits_its_width(
+    browser: Any, room: tuple[Place, Room], name: str, width: int, scheme: str
+) -> None:
+    place, there = room
+    context = context_of(browser, place, width, scheme)
+    page = context.new_page()
+    VIEWS[name](page, there)
+    fits(page, width)
+    context.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), WAYS if ALL else WAYS[:1] + WAYS[-1:])
+def test_nothing_to_show_is_a_view_too(
+    browser: Any, tmp_path: Path, width: int, scheme: str
+) -> None:
+    with standing(tmp_path) as (place, _):
+        context = context_of(browser, place, width, scheme)
+        page = context.new_page()
+        for path in PLACES:
+            page.goto(path)
+            page.locator("main h1, main h2").first.wait_for()
+            page.wait_for_function(f"{PAINT} !== undefined")
+            assert page.evaluate(PAINT) <= SOON, path
+            fits(page, width)
+            if AXE.exists():
+                assert serious(page) == [], path
+        context.close()
+
+
+def test_much_to_show_is_cut_to_what_is_read(browser: Any, tmp_path: Path) -> None:
+    with il.open_store(str(tmp_path / "gateway.db")) as store:
+        store.append_requests(list(rows(3000)))
+        for number in range(150):
+            store.create_session(f"/work/{number}", name=f"A session {number} " + "x" * 200)
+    with standing(tmp_path) as (place, _):
+        for width in (1280, 390):
+            context = context_of(browser, place, width, "light")
+            page = context.new_page()
+            for path, drawn in (("/", "table"), ("/requests", "tbody tr"), ("/sessions", "li")):
+                page.goto(path)
+                page.locator(f"main {drawn}").first.wait_for()
+                fits(page, width)
+                assert page.locator("main *").count() < 6000, path
+            context.close()
+
+
+TABBABLE = """() => [...document.querySelectorAll("main a[href], main button, main input,"
+    + " main select, main textarea, main summary, main [tabindex='0']")].filter((each) =>
+    !each.disabled && each.tabIndex >= 0 && each.checkVisibility() && each.offsetParent !== null)
+    .map((each, at) => { each.dataset.tab = at; return at; })"""
+
+
+@pytest.mark.parametrize("name", list(VIEWS) if ALL else ["overview", "task", "requests"])
+def test_the_keyboard_reaches_everything(browser: Any, room: tuple[Place, Room], name: str) -> None:
+    place, there = room
+    context = context_of(browser, place, 1280, "light")
+    page = context.new_page()
+    VIEWS[name](page, there)
+    page.keyboard.press("Tab")
+    wanted, reached = set(page.evaluate(TABBABLE)), set()
+    assert wanted
+    for _ in range(len(wanted) + 40):
+        at = page.evaluate("document.activeElement?.dataset?.tab ?? null")
+        if at is not None:
+            reached.add(int(at))
+        page.keyboard.press("Tab")
+    assert wanted - reached == set()
+    context.close()
