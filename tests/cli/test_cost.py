@@ -150,3 +150,16 @@ def test_the_real_commands_tell_costs(store: Store) -> None:
     assert process("reprice").returncode == 0
     done = process("cost", "--json")
     assert json.loads(done.stdout)["total"]["cost_usd"] == "0.000654"
+
+
+def test_a_cost_that_the_provider_reports_is_shown_if_it_differs(store: Store) -> None:
+    def reported(cost: float) -> Message:
+        made = answer(cost="1")
+        usage = (made.metadata.usage or Usage()).replace(raw={"openrouter": {"cost": cost}})
+        return made.replace(metadata=made.metadata.replace(usage=usage))
+
+    add(store, reported(1.01))
+    assert told("cost")["reported"] == []
+    add(store, reported(1.2))
+    assert told("cost")["reported"] == [{"model": SONNET, "cost_usd": "2", "reported_usd": "2.21"}]
+    assert f"{SONNET}: the provider reports $2.21, the price table says $2.00" in ok("cost")

@@ -248,11 +248,20 @@ class Costs:
         self._tools = _ZERO
 
     def add(
-        self, usage: Usage, model: str, at: datetime | date | None = None, longer: int = 0
-    ) -> None:
-        """Raises what `cost_of` raises, and then counts nothing."""
-        name = self.table.find(model)
-        rates = _rates(name, self.table, usage, at)
+        self,
+        usage: Usage,
+        model: str,
+        at: datetime | date | None = None,
+        longer: int = 0,
+        known: tuple[str, Rates] | None = None,
+    ) -> tuple[str, Rates]:
+        """Raises what `cost_of` raises, and then counts nothing. Gives the entry and the rates that
+        hold, which are `known` of a usage like it."""
+        if known is None:
+            name = self.table.find(model)
+            rates = _rates(name, self.table, usage, at)
+        else:
+            name, rates = known
         counted = _counts(usage, name, rates, longer)
         mode = _ONE
         if not usage.is_plain:
@@ -262,6 +271,7 @@ class Costs:
         counts = self._counts.setdefault((id(rates), mode), [0] * len(counted))
         for kind, count in enumerate(counted):
             counts[kind] += count
+        return name, rates
 
     @property
     def total(self) -> Decimal:

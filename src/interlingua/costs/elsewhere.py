@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from interlingua.costs.caching import CachePrediction, CacheSimulator, Prompt, cache_rule
 from interlingua.costs.cost import Costs, UnknownCostError
-from interlingua.costs.table import PriceTable
+from interlingua.costs.table import PriceTable, Rates
 from interlingua.model.blocks import Block
 from interlingua.model.message import Message
 from interlingua.model.metadata import Usage
@@ -58,8 +58,9 @@ class Spending:
         self.written += usage.cache_creation_input_tokens or 0
         self.output += usage.output_tokens or 0
         try:
-            for sum, each in zip(self._sums, usages, strict=True):
-                _add(sum, each, model, at)
+            known = _add(self._sums[0], usage, model, at)
+            for sum, each in zip(self._sums[1:], usages[1:], strict=True):
+                sum.add(each, model, known=known)
         except (UnknownModelError, UnknownCostError, ValueError):
             self.unpriced += 1
 
@@ -80,12 +81,12 @@ class Spending:
         return None if self.requests == self.unpriced else self._sums[2].total
 
 
-def _add(costs: Costs, usage: Usage, model: str, at: datetime | None) -> None:
+def _add(costs: Costs, usage: Usage, model: str, at: datetime | None) -> tuple[str, Rates]:
     """By the prices of that day; by those of the table where the model had none yet."""
     try:
-        costs.add(usage, model, at)
+        return costs.add(usage, model, at)
     except UnknownCostError:
-        costs.add(usage, model)
+        return costs.add(usage, model)
 
 
 ERRORS = {

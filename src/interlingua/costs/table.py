@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -424,10 +424,17 @@ def own_table() -> PriceTable:
 def newest_table() -> PriceTable:
     """The table that was refreshed on this machine, unless the package has a later one."""
     path = config.refreshed_prices_path()
-    if not path.exists():
+    try:
+        table = _refreshed(path, path.stat().st_mtime_ns)
+    except FileNotFoundError:
         return bundled()
-    table = PriceTable.load(path)
     return table if table.version[:10] >= bundled().version else bundled()
+
+
+@lru_cache(maxsize=1)
+def _refreshed(path: Path, changed: int) -> PriceTable:
+    """The table in a file, read again when the file has changed."""
+    return PriceTable.load(path)
 
 
 class PriceStore(Protocol):

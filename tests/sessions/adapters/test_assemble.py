@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from decimal import Decimal
 
 import pytest
 
@@ -64,3 +65,18 @@ def test_usage_that_is_missing_is_estimated_flagged_and_logged(
     told = [r for r in caplog.records if r.getMessage() == "usage_estimated"]
     assert [r.levelno for r in told] == [logging.WARNING]
     assert "It is so." not in caplog.text
+
+
+def test_searches_are_paid_for_and_another_cost_is_noted() -> None:
+    wire = answer("anthropic", 1)
+    wire["usage"] |= {"server_tool_use": {"web_search_requests": 3, "web_fetch_requests": 1}}
+    known = adapter("anthropic").from_wire_response(wire, CONTEXT).metadata
+    assert known.usage is not None
+    assert known.usage.cost_breakdown is not None
+    assert known.usage.cost_breakdown.tools == Decimal("0.03")
+    assert known.diagnostics == ()
+    wire = answer("openai-chat", 1)
+    wire["usage"] |= {"cost": 5}
+    (found,) = adapter("openai-chat").from_wire_response(wire, CONTEXT).metadata.diagnostics
+    assert found.type == "cost_differs"
+    assert found.message.startswith("the provider says $5, the price table $")
