@@ -40,7 +40,7 @@ def test_a_request_that_is_known_better_is_another_arrival() -> None:
 
 
 def test_an_exchange_is_given_another_arrival_or_decision_in_few_places() -> None:
-    """The request's own way, compaction, which makes requests of its own, the meter of sessions,
+    """The request's own way, that of what is passed on, compaction, which makes requests of its own, the meter of sessions,
     and the trace, which adds places to the report: who else wants to know asks for a part."""
     places: set[str] = set()
     for path in HOME.rglob("*.py"):
@@ -52,4 +52,4 @@ def test_an_exchange_is_given_another_arrival_or_decision_in_few_places() -> Non
     relay = {f"relay/{name}.py" for name in _RELAY}
     own = {"compaction/compactor.py", "compaction/native.py", "sessions/metered_client.py"}
     trace = {"telemetry/places.py", "telemetry/trace.py"}
-    assert places == relay | own | trace | {"responses/websocket.py"}
+    assert places == relay | own | trace | {"responses/websocket.py", "paths/passing.py"}
