@@ -40,8 +40,9 @@ def test_a_request_that_is_known_better_is_another_arrival() -> None:
 
 
 def test_an_exchange_is_given_another_arrival_or_decision_in_few_places() -> None:
-    """The request's own way, that of what is passed on, compaction, which makes requests of its own, the meter of sessions,
-    and the trace, which adds places to the report: who else wants to know asks for a part."""
+    """The request's own way, that of what is passed on, compaction, which makes requests of its
+    own, the meter of sessions, and the trace, which adds places to the report: who else wants to
+    know asks for a part."""
     places: set[str] = set()
     for path in HOME.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
