@@ -43,6 +43,14 @@ def test_what_was_answered_without_tokens_is_no_request() -> None:
     assert len(asked) == 1
 
 
+def test_in_a_session_without_any_usage_each_answer_was_asked_for() -> None:
+    bare = Message.assistant("a").replace(id="a")
+    (asked,) = requests_of(transcript(Message.user("1"), bare, Message.user("2"), bare))
+    assert [each.counts for each in asked] == [True, False]  # the same answer twice
+    (asked,) = requests_of(transcript(Message.user("1"), bare, answer("b")))
+    assert [each.answer.text for each in asked] == ["b"]
+
+
 def test_an_answer_on_several_branches_counts_once() -> None:
     one, shared, left, right = Message.user("1"), answer("a"), answer("left"), answer("right")
     ways = (Branch(None, (one, shared, right), True), Branch(None, (one, shared, left)))

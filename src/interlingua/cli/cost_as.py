@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from interlingua.transcripts.format import Found, Skipped
     from interlingua.transcripts.transcript import Transcript
 
+RESPONSES = ("openai:", "azure:")
+"""Providers with two formats, of which the one that loses less is used."""
 LOSSES = 5
 """Kinds of losses that are shown."""
 
@@ -130,15 +132,17 @@ class Move:
     def __init__(self, models: list[str], table: PriceTable) -> None:
         self.costs = Elsewhere(models, table)
         self.losses: dict[str, Counter[str]] = {model: Counter() for model in models}
+        self.sessions = 0
         self.no_instructions = 0
         self.no_tools = 0
 
     def replay(self, transcript: Transcript, counts: Callable[[Message], bool]) -> None:
-        before = self.costs.sessions
+        before = self.costs.recorded.requests
         for session in requests_of(transcript, counts):
             self.costs.replay(session)
-        if self.costs.sessions == before:
+        if self.costs.recorded.requests == before:
             return
+        self.sessions += 1
         roles = {str(message.role) for message in transcript.messages}
         self.no_instructions += roles.isdisjoint({"system", "developer"})
         self.no_tools += not transcript.tools
@@ -151,11 +155,15 @@ def _losses(messages: tuple[Message, ...], model: str) -> Iterator[str]:
     from interlingua.adapt.convert import plan
 
     try:
-        report = plan(messages, model)
+        reports = [plan(messages, model)]
+        if reports[0].losses and model.startswith(RESPONSES):
+            name = model.partition(":")[2]
+            reports.append(plan(messages, "openai-responses", name))
     except InterlinguaError as error:
         yield str(error)
         return
-    yield from (loss.reason for loss in report.losses)
+    fewest = min(reports, key=lambda report: len(report.losses))
+    yield from (loss.reason for loss in fewest.losses)
 
 
 def compare(
@@ -196,7 +204,7 @@ def move_dict(move: Move) -> dict[str, Any]:
     """Costs are strings, so that no digit is lost; null without a known cost."""
     costs = move.costs
     return {
-        "sessions": costs.sessions,
+        "sessions": move.sessions,
         "requests": costs.recorded.requests,
         "recorded": {"models": costs.models, **_spending_dict(costs.recorded)},
         "rows": [
@@ -262,6 +270,7 @@ def notes(move: Move) -> Iterator[str]:
 def show_move(move: Move) -> None:
     costs = move.costs
     base = costs.recorded.cost_usd
+    whole = None if costs.recorded.unpriced else base
     columns = [
         Column("model", "cyan", shrink=True),
         Column("cost", "green", right=True),
@@ -271,14 +280,14 @@ def show_move(move: Move) -> None:
         Column("losses", right=True, wide=90),
     ]
     spent = sorted(costs.spent.values(), key=lambda each: each.cost_usd or Decimal(0))
-    rows = [_row(each, base, move) for each in spent]
+    rows = [_row(each, whole, move) for each in spent]
     used = next(iter(costs.models)) if len(costs.models) == 1 else f"{len(costs.models)} models"
     first = [used or "(no model)", _money(base), "as recorded", "", _share(costs.recorded), ""]
     bars = [base or Decimal(0), *(each.cost_usd or Decimal(0) for each in spent)]
     show_table(columns, [first, *rows], bars)
     say("")
     sum = costs.recorded
-    text = f"{plural(sum.requests, 'request')} in {plural(costs.sessions, 'session')}"
+    text = f"{plural(sum.requests, 'request')} in {plural(move.sessions, 'session')}"
     say(f"{text}, {sum.prompt:,} tokens in, {sum.output:,} out; prices of {costs.table.version}")
     if sum.unpriced:
         say(

@@ -123,7 +123,6 @@ class Elsewhere:
         self.recorded = Spending("", table)
         self.models: dict[str, int] = {}
         """The models that were used, with the number of their requests."""
-        self.sessions = 0
         self.unanchored = 0
         """Requests without recorded usage, whose prompts are estimated."""
         self.hidden = 0.0
@@ -138,7 +137,6 @@ class Elsewhere:
         replay = _Replay(self)
         for asked in session:
             replay.ask(asked)
-        self.sessions += replay.asked
 
     def is_sure(self, model: str) -> bool:
         """Whether its cache promises hits, or all of its usage is recorded."""
@@ -166,7 +164,6 @@ class _Lane:
 class _Replay:
     def __init__(self, all: Elsewhere) -> None:
         self.all = all
-        self.asked = False
         self._keys: list[int] = []
         self._known: dict[int, tuple[Block, BlockCounts]] = {}
         self._lanes: list[_Lane] = []
@@ -196,7 +193,6 @@ class _Replay:
         self._grow(asked, usage, used)
         blocks = self._blocks([asked.answer])
         if asked.counts:
-            self.asked = True
             self._count(asked.answer, usage, used)
         self._compare(usage, used)
         for lane in self._lanes[1:]:

@@ -39,6 +39,7 @@ def _asked(
     is_new: Callable[[Message], bool],
 ) -> Iterator[Asked]:
     restarts = {each.at: each for each in compactions}
+    counted = any(message.metadata.usage is not None for message in messages)
     added: list[Message] = []
     restart = False
     for at, message in enumerate(messages):
@@ -46,15 +47,16 @@ def _asked(
             kept = [messages[index] for index in restarts[at].preserved]
             added, restart = [*kept, message], True
             continue
-        if message.role is Role.ASSISTANT and _is_answer(message):
+        if message.role is Role.ASSISTANT and _is_answer(message, counted):
             yield Asked(tuple(added), message, restart, is_new(message))
             added, restart = [], False
         added.append(message)
 
 
-def _is_answer(message: Message) -> bool:
-    """Whether a request was answered: tokens were counted, or nothing says how many."""
+def _is_answer(message: Message, counted: bool) -> bool:
+    """Whether a request was answered: tokens were counted, or nothing says how many. In a session
+    that `counted` any, what names neither a model nor tokens is part of another answer."""
     usage = message.metadata.usage
     if usage is None or usage.total_tokens is None:
-        return message.metadata.model is not None
+        return message.metadata.model is not None or not counted
     return usage.total_tokens > 0
