@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from interlingua.adapt.transformations import read, reported
 from interlingua.client import counting, failures
 from interlingua.client.answer import Answer, Call, Layers
 from interlingua.client.errors import CallError, TooLargeError
@@ -27,8 +28,6 @@ from interlingua.client.transport import (
     Transport,
     TransportError,
 )
-from interlingua.dialects.anthropic.tables import NAME
-from interlingua.dialects.kernel.wire import Wire
 from interlingua.errors import ReadError
 from interlingua.model.exchange import ProviderError, Request, Response
 from interlingua.model.losses import Report
@@ -44,16 +43,17 @@ def with_dropped_thinking(
     response: Response, request: Request, http: HttpRequest, report: Report
 ) -> Report:
     """The report of a request, with what the provider says it left out of it."""
-    raw = (response.raw or {}).get(NAME)
-    changes = raw.get("input_transformations") if isinstance(raw, dict) else None
-    dropped = [each for each in changes or () if each.get("type") == "thinking_dropped"]
-    if not dropped:
+    dialect = next((name for name in response.raw or () if reported(response, name)), None)
+    if dialect is None:
         return report
     places = dict(_sealed(request))
     wire = msgspec.json.decode(http.body)
     whole = Report(report.target, list(report.entries))
-    for each in dropped:
-        place = places.get(_seal_at(wire, each.get("path")) or "", _NOWHERE)
+    for each in reported(response, dialect):
+        found = read(each, dialect, wire)
+        if found is not None and not found.removed:
+            continue
+        place = places.get((found and found.seal) or "", _NOWHERE)
         reason = because("provider_dropped", reason=each.get("reason"))
         whole.dropped_block(
             place.path, place.kind, reason, message_id=place.message_id, session_id=place.session_id
@@ -79,17 +79,6 @@ def _sealed(request: Request) -> Iterator[tuple[str, _Place]]:
             if seal is not None:
                 path, kind = f"$.messages[{number}].content[{index}]", block.type
                 yield seal, _Place(path, kind, message.id, message.session_id)
-
-
-def _seal_at(wire: Wire, path: Any) -> str | None:
-    """The seal of the block at `messages.{i}.content.{j}` of a body."""
-    try:
-        _, turn, _, part = str(path).split(".")
-        block = wire["messages"][int(turn)]["content"][int(part)]
-        seal = block.get("signature") or block.get("data")
-    except (ValueError, LookupError, AttributeError, TypeError):
-        return None
-    return seal if isinstance(seal, str) else None
 
 
 _LEAST_COMPARED = 2048

@@ -8,11 +8,13 @@ import msgspec
 from msgspec.structs import replace
 
 from interlingua.adapt.history.retell import retell
+from interlingua.adapt.transformations import KEY as TRANSFORMED
+from interlingua.adapt.transformations import carried
 from interlingua.client.attempt import OpenReply
 from interlingua.client.errors import CallError
 from interlingua.client.fetching import MediaCache
 from interlingua.client.retry import Clock
-from interlingua.client.targets import LOCAL, Target
+from interlingua.client.targets import LOCAL, Prepared, Target
 from interlingua.dialects.front import Front, Wire
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.headers import ATTEMPTS, answer_headers
@@ -114,7 +116,20 @@ async def answer_of(
         return _passed_on(exchange, inbound, opened, body)
     if recall is not None:
         await gateway.memory.keep(response, arrival, recall)
+    if response.raw is not None and TRANSFORMED in response.raw.get(target.dialect.name, ()):
+        response = retold_transformations(response, prepared, front.dialect, inbound.body)
     return _answer(exchange, inbound, opened, written(response, exchange, target, inbound))
+
+
+def retold_transformations(
+    response: Response, prepared: Prepared, dialect: str, body: bytes
+) -> Response:
+    """The response with the thinking that the provider left out, in the client's words."""
+    try:
+        sent, received = _decode(prepared.http.body), _decode(body)
+    except msgspec.DecodeError:
+        return response
+    return carried(response, prepared.target.dialect.name, dialect, sent, received)
 
 
 def _answer(exchange: Exchange, inbound: Inbound, opened: OpenReply, body: bytes) -> HttpAnswer:
