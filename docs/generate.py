@@ -9,7 +9,7 @@ import interlingua as il
 from interlingua.dialects import describe
 from interlingua.profiles.reading import compiled_rules
 from interlingua.transcripts import format_of, formats
-from tools import event_pages, layers, losses_page
+from tools import event_pages, layers, losses_page, wire_gaps
 from tools import models_page as models
 from tools import transcript_pages as transcripts
 
@@ -26,12 +26,13 @@ RULES = Path(il.__file__).with_name("profiles") / "data" / "profiles.toml"
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     for name in il.dialects():
-        (FOLDER / f"{name}.md").write_text(describe.page(il.dialect(name)), encoding="utf-8")
+        page = describe.page(il.dialect(name)) + wire_gaps.page(name)
+        (FOLDER / f"{name}.md").write_text(page, encoding="utf-8")
     (FOLDER / "matrix.md").write_text(describe.matrix(), encoding="utf-8")
     TRANSCRIPTS_MATRIX.write_text(transcripts.matrix(), encoding="utf-8")
     for format in map(format_of, formats()):
-        page = TRANSCRIPTS / f"{format.name}.md"
-        page.write_text(transcripts.page(page.read_text(encoding="utf-8"), format), "utf-8")
+        place = TRANSCRIPTS / f"{format.name}.md"
+        place.write_text(transcripts.page(place.read_text(encoding="utf-8"), format), "utf-8")
     ARCHITECTURE.write_text(layers.page(ARCHITECTURE.read_text("utf-8")), "utf-8")
     EVENTS.write_text(event_pages.page(EVENTS.read_text(encoding="utf-8")), encoding="utf-8")
     LOSSES.write_text(losses_page.page(LOSSES.read_text("utf-8")), "utf-8")

@@ -10,7 +10,7 @@ import pytest
 import interlingua as il
 from interlingua.dialects import describe, google
 from interlingua.transcripts import format_of, formats
-from tools import layers
+from tools import layers, wire_gaps
 from tools import models_page as models
 from tools import transcript_pages as transcripts
 
@@ -21,7 +21,7 @@ DOCS = ROOT / "docs"
 @pytest.mark.parametrize("name", il.dialects())
 def test_the_page_of_each_dialect_is_what_its_tables_say(name: str) -> None:
     page = (DOCS / "dialects" / f"{name}.md").read_text(encoding="utf-8")
-    assert page == describe.page(il.dialect(name)), "run make docs"
+    assert page == describe.page(il.dialect(name)) + wire_gaps.page(name), "run make docs"
 
 
 @pytest.mark.parametrize("name", ["gemini", "gemini-interactions"])

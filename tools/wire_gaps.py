@@ -356,7 +356,7 @@ def problems(surface: str) -> list[str]:
 
 
 def sort(surface: str, kind: str, word: str, types: Iterable[str]) -> Line:
-    """The line of a new word: mapped where the code has it, else by the first rule that knows it."""
+    """The line of a new word: mapped where the code has it, else by the first rule that fits."""
     names, since = ", ".join(sorted(types)[:3]), SURFACES[surface].release
     if is_mentioned(word, SURFACES[surface].folders):
         return Line(kind, word, "mapped", "", since, names)
@@ -383,6 +383,32 @@ def update(surface: str) -> int:
     rows = ["\t".join(COLUMNS), *["\t".join(lines[key]) for key in sorted(lines)]]
     (DATA / f"{surface}.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     return sum(line.status == "new" for line in lines.values())
+
+
+PAGES = {"openai-chat": ("openai-chat", "mistral"), "gemini": ("gemini", "gemini-live")}
+"""Surfaces on the page of a dialect, where they are not those of its name alone."""
+
+
+def page(dialect: str) -> str:
+    """What of a dialect's SDK has no canonical form, by name; empty where there is no SDK."""
+    surfaces = [name for name in PAGES.get(dialect, (dialect,)) if name in SURFACES]
+    found: dict[str, list[str]] = {}
+    for surface in surfaces:
+        for line in lines_of(surface).values():
+            if line.status != "mapped" and line.word not in found.get(line.group, ()):
+                found.setdefault(line.group, []).append(line.word)
+    if not found:
+        return ""
+    parts = ["", "## Words that stay raw", "", _INTRO, ""]
+    for group in sorted(found):
+        words = ", ".join([f"`{word}`" for word in sorted(found[group])])
+        parts += [f"**{group}.** {reasons()['groups'][group]['why']}", "", words, ""]
+    return "\n".join(parts)
+
+
+_INTRO = """These fields and literals of the vendor's SDK have no canonical form. They go home
+unchanged; abroad they are dropped and reported. `python -m tools.wire_gaps` prints what
+a new release of the SDK adds."""
 
 
 def _folders(surface: str) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ from interlingua.model.blocks import CompactionBlock
 from interlingua.model.exchange import Request
 from interlingua.model.losses import Report
 from interlingua.model.message import Role
+from interlingua.model.reasons import because
 from interlingua.profiles.capabilities import known_models
 from interlingua.profiles.names import model_name
 from interlingua.profiles.overlay import ProfileSource
@@ -78,6 +79,28 @@ class Prepared(msgspec.Struct, frozen=True, eq=False):
     def with_headers(self, extra: Mapping[str, str]) -> Prepared:
         http = msgspec.structs.replace(self.http, headers={**self.http.headers, **extra})
         return msgspec.structs.replace(self, http=http)
+
+
+OLLAMA = "ollama"
+LEAST_CONTEXT = 4096
+"""The tokens that Ollama gives a model where nobody sets `num_ctx`, on the smallest machine."""
+
+
+def _report_cut(request: Request, target: Target, report: Report) -> None:
+    """Report a prompt that the server will cut without a word, by our estimate of its tokens."""
+    own = (request.raw or {}).get(OLLAMA)
+    options = own.get("options") if isinstance(own, dict) else None
+    limit = options.get("num_ctx") if isinstance(options, dict) else None
+    from interlingua.profiles.estimate.estimator import estimate_input_tokens
+
+    tokens = estimate_input_tokens(list(request.messages), request.tools, target.model)
+    if isinstance(limit, int) and limit > 0:
+        if tokens > limit:
+            reason = because("prompt_cut", tokens=tokens, limit=limit)
+            report.add("approximated", "$.messages", reason)
+    elif tokens > LEAST_CONTEXT:
+        reason = because("prompt_may_be_cut", tokens=tokens, limit=LEAST_CONTEXT)
+        report.add("approximated", "$.messages", reason)
 
 
 class Targets:
@@ -217,7 +240,10 @@ class Targets:
             remembered = write_remembered(conversation, requested, target, source, owner=owner)
             if remembered is not None:
                 return self.ready(remembered[0], target, stream, remembered[1])
-        return self.ready(write(adapt(requested, target, source, owner=owner)), target, stream)
+        written = write(adapt(requested, target, source, owner=owner))
+        if target.dialect.name == OLLAMA and target.provider.key != LOCAL:
+            _report_cut(requested, target, written.report)
+        return self.ready(written, target, stream)
 
     def ready(
         self, written: Written, target: Target, stream: bool, body: bytes | None = None

@@ -220,6 +220,15 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "count_differs": ("warning", "approximated: {to} has {what}"),
     "counted_as_fresh": ("warning", "counted as input tokens: {to} has no count of cache writes"),
     "counts_differ": ("warning", "converted: {to} counts differently"),
+    "prompt_cut": (
+        "warning",
+        "cut by the server: about {tokens} tokens do not fit into num_ctx, which is {limit}",
+    ),
+    "prompt_may_be_cut": (
+        "warning",
+        "may be cut by the server: about {tokens} tokens, and num_ctx is not set"
+        " ({limit} on small machines)",
+    ),
     "kinds_uncounted": ("info", "dropped: {to} does not count {kinds}"),
     "custom_call_as_function": (
         "warning",

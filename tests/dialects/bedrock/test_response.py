@@ -165,3 +165,25 @@ def test_a_wrong_shape_is_an_error_that_names_the_place(wire: Any, path: str) ->
     with pytest.raises(ReadError) as caught:
         DIALECT.read_response(wire)
     assert caught.value.path == path
+
+
+def test_the_model_that_a_prompt_router_chose_is_the_one_that_answered() -> None:
+    arn = "arn:aws:bedrock:us-east-1::foundation-model/anthropic.claude-sonnet-4-5-v1:0"
+    wire = answer(text("Hello"), trace={"promptRouter": {"invokedModelId": arn}})
+    response = read_answer(wire)
+    assert response.message.metadata.response_model == "anthropic.claude-sonnet-4-5-v1:0"
+    assert DIALECT.write_response(response).wire == wire
+    assert read_answer(answer(text("Hello"))).message.metadata.response_model is None
+
+
+def test_writes_to_the_cache_by_lifetime_and_the_tier() -> None:
+    counts = {"inputTokens": 5, "outputTokens": 3, "totalTokens": 28, "cacheWriteInputTokens": 20}
+    details = [{"ttl": "5m", "inputTokens": 12}, {"ttl": "1h", "inputTokens": 8}]
+    wire = answer(
+        text("Hi"), usage={**counts, "cacheDetails": details}, serviceTier={"type": "flex"}
+    )
+    usage = read_answer(wire).message.metadata.usage
+    assert usage == Usage(5, 3, None, 20, service_tier="flex", cache_writes={"5m": 12, "1h": 8})
+    sent, lost = written(made(usage=usage, stop_reason=StopReason.END_TURN))
+    assert (sent["usage"], sent["serviceTier"]) == (wire["usage"], {"type": "flex"})
+    assert lost == []

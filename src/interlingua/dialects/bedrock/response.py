@@ -240,12 +240,22 @@ def read_answer(wire: Wire) -> Response:
     preserved.mark_any_absent(wire, _NEEDED)
     if (word := preserved.scalar(wire, "stopReason")) is not None:
         fields["raw_stop_reason"], fields["stop_reason"] = word, STOP_REASONS.read(word)
+    if "trace" in wire and (model := _invoked(wire["trace"])) is not None:
+        fields["response_model"] = model
     read_usage(wire, fields, preserved)
     content = _read_output(wire, fields, preserved)
     tier = getattr(fields.get("usage"), "service_tier", None)
     preserved.add_others(wire, _BODY if tier is None else _BODY | {"serviceTier"})
     message = Message(Role.ASSISTANT, content, metadata=MessageMetadata(**fields))
     return Response(message, raw=preserved.raw(NAME))
+
+
+def _invoked(trace: Any) -> str | None:
+    """The model that a prompt router chose, without the beginning of its ARN. It stays in the trace
+    as well, which goes home."""
+    router = trace.get("promptRouter") if type(trace) is dict else None
+    id = router.get("invokedModelId") if type(router) is dict else None
+    return id.rpartition("/")[2] or None if type(id) is str else None
 
 
 def _read_output(wire: Wire, fields: Wire, preserved: Preserved) -> tuple[Any, ...]:

@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from interlingua.adapt.refusals import with_category
 from interlingua.adapt.stream_convert import StreamConverter
+from interlingua.adapt.transformations import KEY as TRANSFORMED
 from interlingua.client.errors import CallError
 from interlingua.client.failures import redact
 from interlingua.client.targets import Prepared
 from interlingua.dialects.framing import encoder
 from interlingua.dialects.front import Front
 from interlingua.gateway.relay.passthrough import BROKEN_OFF, ModelRenamer, Passthrough, TextCounter
-from interlingua.gateway.relay.whole import echoed, fallback_id
+from interlingua.gateway.relay.whole import (
+    ANTHROPIC,
+    REFUSED,
+    echoed,
+    fallback_id,
+    retold_transformations,
+)
 from interlingua.gateway.shared.fronts import codec_of, recognizable
 from interlingua.gateway.shared.state import Arrival, Outcome, Principal
 from interlingua.model.codec import dumps
@@ -58,6 +66,7 @@ class TranslatedStream:
         self._arrival = arrival
         self._outcome = outcome
         self._report = prepared.report
+        self._prepared, self._request_body = prepared, request_body
         self._tells_usage = tells_usage
         self._front = front
         self._filler = front.filler(request_body) if front.fills_frames else None
@@ -102,6 +111,14 @@ class TranslatedStream:
             self._outcome.heard = len(dumps(message))
 
     def _echo_of(self, response: Response) -> Response:
+        source, raw = self._prepared.target.dialect.name, response.raw
+        if raw is not None and TRANSFORMED in raw.get(source, ()):
+            response = retold_transformations(
+                response, self._prepared, self._front.dialect, self._request_body
+            )
+        refused = response.message.metadata.stop_reason in REFUSED
+        if refused and self._front.dialect == ANTHROPIC:
+            response = with_category(response, source)
         echo = echoed(response, self._arrival)
         if self._tells_usage:
             return echo

@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from interlingua.adapt.history.retell import retell
+from interlingua.adapt.refusals import with_category
 from interlingua.adapt.transformations import KEY as TRANSFORMED
 from interlingua.adapt.transformations import carried
 from interlingua.client.attempt import OpenReply
@@ -36,6 +37,8 @@ from interlingua.gateway.upstream.replay import FINISHED
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.metadata import StopReason, Usage
 
+ANTHROPIC = "anthropic"
+REFUSED = (StopReason.REFUSAL, StopReason.CONTENT_FILTER)
 _decode = msgspec.json.Decoder(Wire).decode
 _encode = msgspec.json.Encoder().encode
 _DIAGNOSED = re.compile(rb'"cache_miss_reason"|"prompt_cache_diagnostics": ?\{')
@@ -178,6 +181,8 @@ def written(response: Response, exchange: Exchange, target: Target, inbound: Inb
     front = inbound.front
     if exchange.outcome.cache is not None:
         response = diagnosed(response, exchange, inbound)
+    if response.message.metadata.stop_reason in REFUSED and front.dialect == ANTHROPIC:
+        response = with_category(response, target.dialect.name)
     response = echoed(response, exchange.arrival)
     if front.restyle is not None:
         response = front.restyle(response)
