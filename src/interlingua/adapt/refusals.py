@@ -9,8 +9,16 @@ from typing import Any, Literal
 from interlingua.model.exchange import Response
 
 RefusalCategory = Literal[
-    *("cyber", "bio", "ai_development", "reasoning_extraction", "harm", "jailbreak"),
-    *("privacy", "recitation", "misalignment", "policy"),
+    "cyber",
+    "bio",
+    "ai_development",
+    "reasoning_extraction",
+    "harm",
+    "jailbreak",
+    "privacy",
+    "recitation",
+    "misalignment",
+    "policy",
 ]
 """`policy` is a rule of the customer's own: a block list, a guardrail."""
 
@@ -22,10 +30,14 @@ _CLAUDE: dict[str, RefusalCategory] = {
     "general_harms": "harm",
 }
 _GOOGLE: dict[str, RefusalCategory] = {
-    **dict.fromkeys(("SAFETY", "PROHIBITED_CONTENT"), "harm"),
-    **dict.fromkeys(("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT"), "harm"),
-    **dict.fromkeys(("RECITATION", "IMAGE_RECITATION"), "recitation"),
-    **dict.fromkeys(("BLOCKLIST", "MODEL_ARMOR"), "policy"),
+    "SAFETY": "harm",
+    "PROHIBITED_CONTENT": "harm",
+    "IMAGE_SAFETY": "harm",
+    "IMAGE_PROHIBITED_CONTENT": "harm",
+    "RECITATION": "recitation",
+    "IMAGE_RECITATION": "recitation",
+    "BLOCKLIST": "policy",
+    "MODEL_ARMOR": "policy",
     "SPII": "privacy",
     "JAILBREAK": "jailbreak",
 }
@@ -35,7 +47,11 @@ _OPENAI: dict[str, RefusalCategory] = {
     "misalignment_policy_violation": "misalignment",
 }
 _FILTERS: dict[str, RefusalCategory] = {
-    **dict.fromkeys(("HATE", "INSULTS", "SEXUAL", "VIOLENCE", "MISCONDUCT"), "harm"),
+    "HATE": "harm",
+    "INSULTS": "harm",
+    "SEXUAL": "harm",
+    "VIOLENCE": "harm",
+    "MISCONDUCT": "harm",
     "PROMPT_ATTACK": "jailbreak",
 }
 
