@@ -146,7 +146,7 @@ def read_tier(usage: Usage, wire: Wire, words: TwoWay[str, str] = SERVED_TIERS) 
 def write_tier(usage: Usage, dialect: str, out: Wire, recorder: LossRecorder) -> None:
     """Say beside the usage which tier served the request, unless the usage says it."""
     tier = usage.service_tier
-    if tier is None or "tier" in spelling_in(raw_of(dialect, usage.raw)):
+    if tier is None or _tier_inside(usage, dialect) is not None:
         return
     if SERVED_TIERS.read(tier) is None:
         recorder.lost(usage, "service_tier")
@@ -341,9 +341,16 @@ def write_usage(usage: Usage, dialect: str, words: Counts, recorder: LossRecorde
             for key in reversed(path):
                 said = {key: said}
             out = merge(out or {}, said)
-    if out and usage.service_tier and "tier" in spelling_in(raw_of(dialect, usage.raw)):
-        out["service_tier"] = _INSIDE.write(usage.service_tier) or usage.service_tier
+    if out and usage.service_tier and (word := _tier_inside(usage, dialect)) is not None:
+        out["service_tier"] = word
     return out
+
+
+def _tier_inside(usage: Usage, dialect: str) -> str | None:
+    """The tier as the usage itself says it, where it was read there and has a word for it."""
+    if "tier" not in spelling_in(raw_of(dialect, usage.raw)):
+        return None
+    return _INSIDE.write(usage.service_tier or "")
 
 
 def _write_counts(usage: Usage, dialect: str, words: Counts, recorder: LossRecorder) -> Wire | None:

@@ -149,7 +149,8 @@ def by_modality(of: str, details: Any) -> dict[str, int]:
 def listed(of: str, entries: Any, name: str, value: str) -> dict[str, int]:
     """Counts of a list of objects with a name and a count."""
     said = [each for each in entries or () if isinstance(each, dict)]
-    return parted(of, [(str(each.get(name)).lower(), each.get(value)) for each in said])
+    named = [each for each in said if isinstance(each.get(name), str)]  # not numbers of an enum
+    return parted(of, [(each[name].lower(), each.get(value)) for each in named])
 
 
 def by_claude(wire: Any, tools: str = "server_tool_use") -> dict[str, int]:

@@ -93,11 +93,8 @@ async def answer_of(
     """A provider's answer as one for the client."""
     prepared, arrival, front = opened.prepared, exchange.arrival, inbound.front
     target, principal = prepared.target, arrival.principal
-    same = (
-        target.dialect.name == front.dialect
-        and not inbound.ours
-        and prepared.answer_adapter is None
-    )
+    changed = inbound.ours or prepared.answer_adapter is not None
+    same = target.dialect.name == front.dialect and not changed
     peeks = same and not principal.keep_content and _DIAGNOSED.search(body) is None
     peek = peek_usage(front.dialect, body) if peeks else None
     if peek is not None:
