@@ -9,7 +9,7 @@ import msgspec
 
 from interlingua.dialects.front import Ending, Filler, Front, Peek, PlainTurn, Wire
 from interlingua.dialects.openai_chat.tables import COUNTS, NAME, STOP_REASONS
-from interlingua.dialects.openai_usage import read_usage
+from interlingua.dialects.openai_usage import read_tier, read_usage
 from interlingua.model.metadata import StopReason
 
 _MESSAGE: Wire = {"content": None, "refusal": None}
@@ -57,6 +57,7 @@ class _Completion(msgspec.Struct):
     choices: list[_Choice] = []
     usage: Wire | None = None
     error: Any = None
+    service_tier: Any = None
 
 
 _completion = msgspec.json.Decoder(_Completion).decode
@@ -108,6 +109,8 @@ def _peek(body: bytes) -> Peek | None:
     if reason is StopReason.END_TURN and not choice.message.is_plain():
         return None
     usage, odd = read_usage(completion.usage, NAME, COUNTS)
+    if completion.service_tier is not None:
+        usage = read_tier(usage, {"service_tier": completion.service_tier})
     return None if reason is None or odd is not None else Peek(usage, reason)
 
 
