@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.adapt.embeddings.form import (
-    MADE,
     Answer,
     Field,
     Form,
@@ -169,7 +168,5 @@ COHERE = Form(
     _read_answer,
     _write_answer,
     most=96,
-    kinds=frozenset({"text", "parts"}),
-    accepts=MADE,
 )
 BEDROCK_COHERE = Form("bedrock-cohere", _FIELDS, _read, _write_bedrock, _read_answer, most=96)

@@ -51,10 +51,6 @@ class Form(NamedTuple):
     """None where no client of ours speaks it."""
     most: int = 2048
     """Inputs that one request may have."""
-    kinds: frozenset[str] = frozenset({"text"})
-    """Of inputs: `text`, `tokens`, `parts`."""
-    accepts: frozenset[str] = frozenset({"float"})
-    """Encodings that a provider of this form is asked for; others are made of floats."""
 
 
 OPTIONS = ("dimensions", "input_type", "truncate", "title", "user")

@@ -139,7 +139,6 @@ GEMINI = Form(
     _read_answer,
     _write_answer,
     most=100,
-    kinds=frozenset({"text", "parts"}),
 )
 
 

@@ -91,7 +91,6 @@ OPENAI = Form(
     _write,
     _read_answer,
     _write_answer,
-    kinds=frozenset({"text", "tokens"}),
 )
 MISTRAL = Form(
     "mistral",

@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 import msgspec
 
-from interlingua.gateway.batches.files import Files, StoredFile, Wire, place
+from interlingua.gateway.batches.files import Files, StoredFile, place
 from interlingua.gateway.batches.run import BatchRun
 from interlingua.gateway.batches.state import DAY, LIFETIME, MESSAGES, Batch, Item, Result
 from interlingua.gateway.gateway import Gateway
@@ -242,7 +242,3 @@ class Batches:
         run = self._runs[id] = BatchRun(self, batch)
         run.task = asyncio.ensure_future(run.run())
         run.task.add_done_callback(lambda _: self._runs.pop(id, None))
-
-
-def shown(batch: Batch, base: str) -> Wire:
-    return batch.anthropic(base) if batch.is_anthropic else batch.openai()
