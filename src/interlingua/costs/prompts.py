@@ -21,7 +21,7 @@ from interlingua.profiles.estimate.estimator import Estimator
 _INSTRUCT = frozenset({Role.SYSTEM, Role.DEVELOPER})
 
 
-_CHUNK = 256
+_CHUNK = 64
 """Letters of a text that are one part, where vendors compare token by token."""
 
 
