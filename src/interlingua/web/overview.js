@@ -178,7 +178,7 @@ const MOST = 8;
 function byKind(title, rows, names) {
   const most = Math.max(...rows.map((row) => row.requests), 1);
   const columns = [title, "Requests", "Errors", "p50", "p95", "Tokens", "Cache", "Losses", "Spend"];
-  const far = new Set(["p50", "Tokens", "Cache", "Losses"]);
+  const far = new Set(["p50", "p95", "Tokens", "Cache", "Losses"]);
   const line = (row) => {
     const cells = [count(row.requests), percent(row.failed, row.requests), took(row.p50_ms), took(row.p95_ms), count(tokens(row)), percent(row.cache_share), count(row.losses), money(row.cost_usd)];
     return h(

@@ -8,15 +8,26 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
 from playwright.sync_api import sync_playwright
 
+import interlingua as il
 from tests.gateway.page.conftest import Place, launch, standing
 from tests.gateway.page.rooms import VIEWS, Room, Scripted, furnished
+from tests.gateway.stats_speed import rows
 
 FOLDER = Path(__file__).parents[3] / "docs" / "page"
-WIDE = {"width": 1100, "height": 760}
-NARROW = {"width": 360, "height": 700}
+WIDE = {"width": 1280, "height": 800}
+NARROW = {"width": 390, "height": 844}
+MODELS = (
+    "anthropic:claude-sonnet-4-6",
+    "openai:gpt-5",
+    "gemini:gemini-3.1-pro",
+    "openai:gpt-5-mini",
+)
 SHOTS: dict[str, tuple[str, str, dict[str, int]]] = {
+    "overview": ("overview", "light", WIDE),
+    "overview-narrow": ("overview", "dark", NARROW),
     "task": ("task", "light", WIDE),
     "task-dark": ("task", "dark", WIDE),
     "task-narrow": ("task", "light", NARROW),
@@ -34,6 +45,33 @@ SHOTS: dict[str, tuple[str, str, dict[str, int]]] = {
 """File: view, colours, size."""
 
 
+def traffic(home: Path) -> None:
+    """Some weeks of requests, for the overview."""
+    made = [
+        replace(
+            row,
+            model=MODELS[int(row.duration_ms) % 7 % 4],
+            asked=("fast", "smart", "coding")[row.duration_ms % 3],
+            tenant=None,
+            key_id=None,
+            team_id=None,
+        )
+        for number, row in enumerate(rows(2400))
+        if number % 80 > 20 or number % 3
+    ]
+    with il.open_store(str(home / "gateway.db")) as store:
+        store.append_requests(made)
+
+
+def shoot_empty(browser: Any, folder: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="page-") as home, standing(Path(home)) as (place, _):
+        page = browser.new_page(base_url=place.base, viewport=WIDE)
+        page.goto("/")
+        page.get_by_text("Nothing has passed this gateway yet").wait_for()
+        page.screenshot(path=folder / "overview-empty.png", animations="disabled", caret="hide")
+        page.close()
+
+
 def shoot(browser: Any, place: Place, room: Room, folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     for name, (view, scheme, size) in SHOTS.items():
@@ -42,6 +80,7 @@ def shoot(browser: Any, place: Place, room: Room, folder: Path) -> None:
         )
         page = context.new_page()
         VIEWS[view](page, room)
+        page.wait_for_timeout(500)  # what comes as events is drawn, too
         page.screenshot(path=folder / f"{name}.png", animations="disabled", caret="hide")
         context.close()
 
@@ -50,13 +89,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=FOLDER)
     folder = parser.parse_args().folder
-    with (
-        tempfile.TemporaryDirectory(prefix="page-") as home,
-        standing(Path(home), behind=Scripted) as (place, _),
-        sync_playwright() as playwright,
-        closing(launch(playwright)) as browser,
-    ):
-        shoot(browser, place, furnished(place), folder)
+    with tempfile.TemporaryDirectory(prefix="page-") as home:
+        traffic(Path(home))
+        with (
+            standing(Path(home), behind=Scripted) as (place, _),
+            sync_playwright() as playwright,
+            closing(launch(playwright)) as browser,
+        ):
+            shoot(browser, place, furnished(place), folder)
+            shoot_empty(browser, folder)
     for path in sorted(folder.glob("*.png")):
         print(f"{path} {path.stat().st_size // 1024} KB")
 
