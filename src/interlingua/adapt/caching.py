@@ -120,7 +120,10 @@ class _Prefix:
         self._request, self._provider = request, target.provider_key
         self._letters = self._counted = 0
         self._is_long = False
+        most = _SURELY_LONG * self._least
         for tool in request.tools:
+            if self._letters >= most:
+                break
             self._letters += _tool_letters(tool)
 
     def reaches(self, count: int) -> bool:
@@ -173,7 +176,8 @@ class _Marking:
         self._places, self._ttls = profile.cache.places, profile.cache.ttls
         most = profile.limits.cache_marks
         self._most = MOST_MARKS if most is None else min(most, MOST_MARKS)
-        self._cache = Cache(lifetime(request.options, self._ttls))
+        self._cache = cache = Cache(lifetime(request.options, self._ttls))
+        self._reason = because("cache_breakpoint_added", ttl=cache.ttl or "5m")
         memory: Any = recorder.memory
         self._before: dict[int, _Pair] = {} if memory is None else memory.marked
         self._pairs: dict[int, _Pair] = {}
@@ -214,7 +218,7 @@ class _Marking:
         if known is not None and known[0] is message and known[2] == self._cache:
             self._recorder.alias(known[1], message)
             self._recorder.alias(known[1].content[index], content[index])
-            self._recorder.added(f"{path}.cache", self._reason())
+            self._recorder.added(f"{path}.cache", self._reason)
             self._pairs[id(message)] = known
             return known[1]
         blocks = (*content[:index], self._put(content[index], path), *content[index + 1 :])
@@ -226,11 +230,8 @@ class _Marking:
     def _put(self, value: Any, path: str) -> Any:
         new = value.replace(cache=self._cache)
         self._recorder.alias(new, value)
-        self._recorder.added(f"{path}.cache", self._reason())
+        self._recorder.added(f"{path}.cache", self._reason)
         return new
-
-    def _reason(self) -> str:
-        return because("cache_breakpoint_added", ttl=self._cache.ttl or "5m")
 
     def _timed(self, request: Request) -> Request:
         """The request without the lifetimes that its breakpoints have now."""

@@ -55,7 +55,7 @@ def adapt(
     if target.least_letters is not None:
         letters: int = target.least_letters
         for tool in request.tools:
-            letters -= len(tool.description or "") + len(str(tool.input_schema))
+            letters -= len(tool.description or "") + 500
         for message in request.messages if letters > 0 else ():
             for block in message.content:
                 for part in (block,) if type(block) is not ToolResultBlock else block.content:
