@@ -38,7 +38,8 @@ _WHERE: dict[str, str] = {
         "client.errors": "AuthError CallCancelledError CallError CallTimeoutError"
         " ContextOverflowError InvalidRequestError NetworkError OutputError ProviderFailure"
         " RateLimitError ServerError TooLargeError",
-        "client.sync": "Client",
+        "client.deciding": "Decided",
+        "client.sync": "Client decide",
         "costs.cost": "Cost UnknownCostError priced",
         "costs.table": "PriceTable",
         "dialects.record": "Dialect Written",
@@ -51,6 +52,7 @@ _WHERE: dict[str, str] = {
         " DocumentBlock ImageBlock ImageSource RedactedThinkingBlock RefusalBlock Source"
         " TextBlock ThinkingBlock ToolResultBlock ToolUseBlock UnknownBlock VideoBlock",
         "model.codec": "dumps loads",
+        "model.decisions": "DecisionAnswer Question QuestionOption",
         "model.events": "StreamEvent",
         "model.exchange": "AdapterOptions Compaction Continues ErrorKind Options ProviderError"
         " Reasoning Request Response ResponseFormat ToolChoice",

@@ -32,7 +32,9 @@ from interlingua.client.errors import ProviderFailure as ProviderFailure
 from interlingua.client.errors import RateLimitError as RateLimitError
 from interlingua.client.errors import ServerError as ServerError
 from interlingua.client.errors import TooLargeError as TooLargeError
+from interlingua.client.deciding import Decided as Decided
 from interlingua.client.sync import Client as Client
+from interlingua.client.sync import decide as decide
 from interlingua.costs.cost import Cost as Cost
 from interlingua.costs.cost import UnknownCostError as UnknownCostError
 from interlingua.costs.cost import priced as priced
@@ -72,6 +74,9 @@ from interlingua.model.blocks import UnknownBlock as UnknownBlock
 from interlingua.model.blocks import VideoBlock as VideoBlock
 from interlingua.model.codec import dumps as dumps
 from interlingua.model.codec import loads as loads
+from interlingua.model.decisions import DecisionAnswer as DecisionAnswer
+from interlingua.model.decisions import Question as Question
+from interlingua.model.decisions import QuestionOption as QuestionOption
 from interlingua.model.events import StreamEvent as StreamEvent
 from interlingua.model.exchange import AdapterOptions as AdapterOptions
 from interlingua.model.exchange import Compaction as Compaction
@@ -193,6 +198,8 @@ __all__ = [
     "Converter",
     "Cost",
     "CostBreakdown",
+    "Decided",
+    "DecisionAnswer",
     "Delegation",
     "DepthError",
     "DetectError",
@@ -229,6 +236,8 @@ __all__ = [
     "Profile",
     "ProviderError",
     "ProviderFailure",
+    "Question",
+    "QuestionOption",
     "RateLimitError",
     "ReadError",
     "Reasoning",
@@ -286,6 +295,7 @@ __all__ = [
     "aws",
     "capabilities",
     "convert",
+    "decide",
     "detect",
     "dialect",
     "dialects",

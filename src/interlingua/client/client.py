@@ -46,6 +46,7 @@ from interlingua.coerce import (
     as_options,
 )
 from interlingua.errors import InterlinguaError
+from interlingua.model.decisions import DecisionRequest
 from interlingua.model.embeddings import EmbedInput, EmbedRequest, InputType
 from interlingua.model.exchange import ErrorKind, Request
 from interlingua.model.tools import ToolDefinition
@@ -54,6 +55,7 @@ from interlingua.profiles.overlay import ProfileSource
 from interlingua.providers.provider import Provider
 
 if TYPE_CHECKING:
+    from interlingua.client.deciding import Decided, QuestionLike
     from interlingua.client.embedding import Embedded
     from interlingua.client.loop import Runner
 
@@ -304,6 +306,57 @@ class AsyncClient:
             work = with_retries(
                 call,
                 lambda name, left: embedded(
+                    self.asker, request, self.asker.target(name, call), left
+                ),
+                self.policy,
+                self.fallback_on,
+                asyncio.sleep,
+                self.budget,
+                lambda name: self.asker.target(name, call).provider.key,
+            )
+            made, attempts = await flight.wait(work)
+        finally:
+            self.end(call.id)
+        return msgspec.structs.replace(made, latency_ms=clock.passed_ms(), attempts=attempts)
+
+    async def decide(
+        self,
+        model: str,
+        input: Conversation,
+        questions: QuestionLike | Sequence[QuestionLike] | Mapping[str, QuestionLike],
+        *,
+        user: str | None = None,
+        deadline: float | None = None,
+        fallbacks: Sequence[str] = (),
+        call_id: str | None = None,
+    ) -> Decided:
+        """Answers to closed questions about a text or a conversation, with probabilities.
+
+            done = await client.decide("gpt-5-mini", "My parcel is late!", {
+                "angry": "The customer is angry.",
+                "team": {"instructions": "Who handles it?", "choices": ["billing", "shipping"]},
+                "urgency": {"instructions": "How urgent is it?", "levels": ["low", "high"]},
+            })
+            done["angry"].probability, done["team"].value, done["urgency"].value
+
+        A question is a text that is true or false, a choice or a score. A model without an API for
+        decisions answers as a chat model, which `report` says."""
+        from interlingua.client.deciding import as_questions
+
+        said = as_conversation(input)
+        messages = said.messages if isinstance(said, Request) else said
+        request = DecisionRequest(messages, as_questions(questions), model, user)
+        call = self.call(model, (), (), None, None, deadline, fallbacks, call_id)
+        return await self._decided(call, request)
+
+    async def _decided(self, call: Call, request: DecisionRequest) -> Decided:
+        from interlingua.client.deciding import decided
+
+        clock, flight = Clock(None), self.begin(call.id)
+        try:
+            work = with_retries(
+                call,
+                lambda name, left: decided(
                     self.asker, request, self.asker.target(name, call), left
                 ),
                 self.policy,

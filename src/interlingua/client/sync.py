@@ -22,6 +22,7 @@ from interlingua.model.losses import Report
 from interlingua.model.message import Message
 
 if TYPE_CHECKING:
+    from interlingua.client.deciding import Decided
     from interlingua.client.embedding import Embedded
 
 
@@ -140,6 +141,13 @@ class Client:
     def count_tokens(self, *args: Any, **how: Any) -> TokenCount:
         """Tokens of the prompt; see `AsyncClient.count_tokens`."""
         return self._run(self._client.count_tokens(*args, **how))
+
+    @_like(AsyncClient.decide)
+    def decide(self, *args: Any, **how: Any) -> Decided:
+        """Answers to closed questions, with probabilities; see `AsyncClient.decide`.
+
+        client.decide("gpt-5-mini", "My parcel is late!", {"angry": "The customer is angry."})"""
+        return self._run(self._client.decide(*args, **how))
 
     @_like(AsyncClient.embed)
     def embed(self, *args: Any, **how: Any) -> Embedded:
@@ -317,3 +325,11 @@ class Stream:
         """The answer with how it came about."""
         answer = self._inner.answer
         return answer() if self._inner.is_over else self._client._call(answer)
+
+
+def decide(*args: Any, **how: Any) -> Decided:
+    """Answers to closed questions, with a client of its own; see `AsyncClient.decide`.
+
+    il.decide("gpt-5-mini", "My parcel is late!", {"angry": "The customer is angry."})"""
+    with Client() as client:
+        return client.decide(*args, **how)

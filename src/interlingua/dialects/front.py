@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from interlingua.model.exchange import Response
 
 Wire = dict[str, Any]
-Action = Literal["generate", "count_tokens", "compact", "embed", "complete"]
+Action = Literal["generate", "count_tokens", "compact", "embed", "complete", "decide"]
 
 
 class RequestPath(NamedTuple):

@@ -263,6 +263,24 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "effort_decides": ("info", "dropped: the effort decides"),
     "effort_nearest": ("warning", "set to {nearest}: {model} has no effort {effort}"),
     "effort_unsupported_budget": ("warning", "dropped: {to} takes a thinking budget instead"),
+    "decision_block": ("error", "dropped: {to} decides on text and images only"),
+    "decision_booleans": ("warning", "sent as texts: choices of {to} have no booleans"),
+    "decision_by_chat": (
+        "warning",
+        "approximated: a chat model answers, and its probabilities are its own estimates",
+    ),
+    "decision_by_logprobs": (
+        "warning",
+        "approximated: a chat model answers, and the probabilities are those of its tokens",
+    ),
+    "decision_criteria": ("info", "sent in the instructions: {to} has no criteria of a predicate"),
+    "decision_levels": ("info", "sent as one text: levels of {to} have no label of their own"),
+    "decision_media": ("error", "dropped: {to} takes no image here"),
+    "decision_transcript": ("warning", "sent as one text: {to} decides on text without roles"),
+    "decision_unsure": (
+        "warning",
+        "set to 1: the model did not report how probable its choice is",
+    ),
     "embedding_joined": ("warning", "joined into one text: {to} accepts one text for a vector"),
     "embedding_near": ("warning", "written as {value}: {to} has no exact equivalent"),
     "embedding_type": (

@@ -178,6 +178,15 @@ class EmbeddingPath(Part, frozen=True):
     """Patterns of the models that it serves; none: all."""
 
 
+class DecisionPath(Part, frozen=True):
+    """Where a provider makes decisions, and in which form (`adapt/decisions`)."""
+
+    path: str
+    form: Literal["openai", "gemini", "systemone", "openrouter", "vercel"] = "openai"
+    models: tuple[str, ...] = ()
+    """Patterns of the models that it serves; none: all."""
+
+
 class RegionalHosts(Part, frozen=True):
     """Base addresses for some values of a variable: Vertex has other hosts for wide regions."""
 
@@ -251,6 +260,8 @@ class Provider(Part, frozen=True):
     """Where it makes embeddings; none: beside chat, as OpenAI does."""
     batches: Literal["openai", "anthropic"] | None = None
     """Whose batches it has; None: none that a gateway can hand requests to."""
+    decisions: tuple[DecisionPath, ...] = ()
+    """Where it makes decisions; chat models make those of all other models."""
     headers: dict[str, str] = {}
     variables: dict[str, Variable] = {}
     dialect_of: dict[str, str] = {}

@@ -19,6 +19,7 @@ from interlingua.gateway.idempotency.keys import KEY, IdempotentRequest
 from interlingua.gateway.memory.content import Recorder
 from interlingua.gateway.relay.completions import Completion, CompletionSend
 from interlingua.gateway.relay.counting import count
+from interlingua.gateway.relay.deciding import decide
 from interlingua.gateway.relay.embedding import embed
 from interlingua.gateway.relay.headers import ATTEMPTS, answer_headers
 from interlingua.gateway.relay.inbound import (
@@ -54,7 +55,7 @@ from interlingua.gateway.shared.state import ANONYMOUS, Arrival, Exchange, Princ
 from interlingua.model.exchange import ErrorKind, ProviderError
 
 logger = logging.getLogger(__name__)
-_OTHERS = frozenset({"count_tokens", "embed"})
+_OTHERS = frozenset({"count_tokens", "embed", "decide"})
 
 
 class ClientLeft(Exception):  # noqa: N818  # nobody is there to be told of an error
@@ -243,7 +244,8 @@ class App:
         headers: dict[bytes, bytes],
         client: _Client,
     ) -> None:
-        """Answers a request that generates nothing: a count of tokens, or embeddings."""
+        """Answers a request for something else than a message: a count of tokens, embeddings,
+        decisions."""
         gateway = self.gateway
         if found.action == "count_tokens":
             if self._preparation is not None and b'"conversation"' in body:
@@ -253,7 +255,12 @@ class App:
             return
 
         async def work() -> None:
-            await _plain(client.send, await embed(gateway, exchange, found, body, headers))
+            if found.action == "decide":
+                path = client.scope["path"]
+                answer = await decide(gateway, exchange, found, body, headers, path)
+            else:
+                answer = await embed(gateway, exchange, found, body, headers)
+            await _plain(client.send, answer)
 
         await with_client(client.scope, client.receive, work())
 

@@ -58,6 +58,19 @@ class Match(NamedTuple):
 
 
 COHERE = front_of("cohere")
+DECISIONS = {
+    "/v1/decisions": "openai",
+    "/decisions": "openai",
+    "/v1beta/decisions": "gemini",
+    "/api/alpha/decisions": "openrouter",
+    "/alpha/decisions": "openrouter",
+    "/v1/systemone": "systemone",
+    "/systemone": "systemone",
+    "/api/v1/systemone": "openrouter",
+    "/v4/ai/decision-model": "vercel",
+    "/v4/ai/evaluation-model": "vercel",
+}
+"""Paths for decisions, and the forms that they have."""
 _BESIDE: dict[str, Match] = {
     "/v1/embeddings": Match(CHAT, "embed"),
     "/embeddings": Match(CHAT, "embed"),
@@ -66,6 +79,10 @@ _BESIDE: dict[str, Match] = {
     "/api/embeddings": Match(OLLAMA, "embed"),
     "/v1/completions": Match(CHAT, "complete"),
     "/completions": Match(CHAT, "complete"),
+    **{
+        path: Match(GEMINI if form == "gemini" else CHAT, "decide")
+        for path, form in DECISIONS.items()
+    },
 }
 """Paths beside those of a conversation."""
 

@@ -1,0 +1,1 @@
+"""Decisions in the form of each vendor, read and written both ways, and by chat models."""

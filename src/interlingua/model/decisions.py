@@ -1,0 +1,119 @@
+"""Decisions: typed questions about a conversation, and answers with probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from interlingua.model.base import Raw, Value, check_words
+from interlingua.model.blocks import Block
+from interlingua.model.message import Message
+from interlingua.model.metadata import Usage
+
+Choice = str | bool
+QuestionKind = Literal["predicate", "choice", "score", "other"]
+AnswerKind = Literal["predicate", "choice", "score", "refusal", "other"]
+
+
+class QuestionOption(Value, frozen=True):
+    """A choice, or a level of a score: a text or a boolean, and what it stands for."""
+
+    value: Choice
+    description: str | None = None
+
+
+class Question(Value, frozen=True):
+    """One question. A predicate is true or false; a choice has options, and a score has levels from
+    the lowest to the highest. `other` is a kind that only one vendor has."""
+
+    kind: QuestionKind
+    instructions: str
+    options: tuple[QuestionOption, ...] = ()
+    """Of a predicate: none, or what `True` and `False` stand for."""
+    name: str | None = None
+    media: tuple[Block, ...] = ()
+    """Images that belong to the instructions."""
+    raw: Raw | None = None
+
+    def __post_init__(self) -> None:
+        check_words(self)
+
+    @property
+    def values(self) -> tuple[Choice, ...]:
+        """What an answer may be."""
+        if self.kind == "predicate":
+            return (True, False)
+        return tuple([option.value for option in self.options])
+
+
+class Likelihood(Value, frozen=True):
+    """How probable one option is."""
+
+    value: Choice
+    probability: float
+
+
+class DecisionAnswer(Value, frozen=True):
+    """The answer to one question. `probabilities` add up to 1, in the order of the options; there
+    are none in a refusal, and where a vendor reports none."""
+
+    kind: AnswerKind
+    name: str | None = None
+    value: Choice | float | None = None
+    """The most probable option; of a score, the expected level, from 0."""
+    probabilities: tuple[Likelihood, ...] = ()
+    confidence: float | None = None
+    raw: Raw | None = None
+
+    def __post_init__(self) -> None:
+        check_words(self)
+
+    @property
+    def probability(self) -> float | None:
+        """How probable it is that a predicate is true."""
+        known = {each.value: each.probability for each in self.probabilities}
+        return known.get(True) if self.kind == "predicate" else None
+
+
+class DecisionRequest(Value, frozen=True):
+    """Everything that is sent for some decisions."""
+
+    messages: tuple[Message, ...]
+    questions: tuple[Question, ...]
+    model: str | None = None
+    user: str | None = None
+    cache_key: str | None = None
+    raw: Raw | None = None
+
+
+class Decisions(Value, frozen=True):
+    """Answers in the order of the questions."""
+
+    answers: tuple[DecisionAnswer, ...]
+    model: str | None = None
+    usage: Usage | None = None
+    id: str | None = None
+    raw: Raw | None = None
+
+
+def likelihoods(values: Iterable[Choice], numbers: Iterable[float]) -> tuple[Likelihood, ...]:
+    """Probabilities that add up to 1, whatever the numbers add up to."""
+    known = [max(0.0, number) for number in numbers]
+    total = sum(known)
+    even = 1 / len(known) if known else 0.0
+    parts = [number / total if total else even for number in known]
+    return tuple([Likelihood(value, part) for value, part in zip(values, parts, strict=True)])
+
+
+def answer_of(
+    question: Question, numbers: Iterable[float], confidence: float | None = None
+) -> DecisionAnswer:
+    """The answer with these probabilities of the question's values."""
+    known = likelihoods(question.values, numbers)
+    best = max(known, key=lambda each: each.probability)
+    value: Choice | float = best.value
+    if question.kind == "score":
+        value = sum(level * each.probability for level, each in enumerate(known))
+    sure = best.probability if confidence is None else confidence
+    kind: AnswerKind = question.kind
+    return DecisionAnswer(kind, question.name, value, known, sure)
