@@ -35,10 +35,10 @@ _WHERE: dict[str, str] = {
         "agents.tasks.agent": "Agent AsyncAgent",
         "client.answer": "Answer Middleware Parsed Run",
         "client.client": "AsyncClient",
+        "client.deciding": "Decided",
         "client.errors": "AuthError CallCancelledError CallError CallTimeoutError"
         " ContextOverflowError InvalidRequestError NetworkError OutputError ProviderFailure"
         " RateLimitError ServerError TooLargeError",
-        "client.deciding": "Decided",
         "client.sync": "Client decide",
         "costs.cost": "Cost UnknownCostError priced",
         "costs.table": "PriceTable",

@@ -20,6 +20,7 @@ from interlingua.client.answer import Middleware as Middleware
 from interlingua.client.answer import Parsed as Parsed
 from interlingua.client.answer import Run as Run
 from interlingua.client.client import AsyncClient as AsyncClient
+from interlingua.client.deciding import Decided as Decided
 from interlingua.client.errors import AuthError as AuthError
 from interlingua.client.errors import CallCancelledError as CallCancelledError
 from interlingua.client.errors import CallError as CallError
@@ -32,7 +33,6 @@ from interlingua.client.errors import ProviderFailure as ProviderFailure
 from interlingua.client.errors import RateLimitError as RateLimitError
 from interlingua.client.errors import ServerError as ServerError
 from interlingua.client.errors import TooLargeError as TooLargeError
-from interlingua.client.deciding import Decided as Decided
 from interlingua.client.sync import Client as Client
 from interlingua.client.sync import decide as decide
 from interlingua.costs.cost import Cost as Cost
