@@ -106,9 +106,11 @@ def _title(row: BudgetRow) -> str:
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @store_option
 def remove(ids: tuple[str, ...], address: str | None) -> None:
+    from interlingua.gateway.keys import key_admin
+
     with opened(address) as store:
         for budget in [_find(store, id) for id in ids]:
-            store.remove_budget(budget.id)
+            key_admin.removing_budget(budget.id).run(store, key_admin.operator())
             click.echo(f"removed {budget.id} ({_title(budget)})", err=True)
 
 

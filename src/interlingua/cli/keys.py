@@ -290,8 +290,9 @@ def _save(address: str | None, what: str, id: str, **fields: Any) -> None:
         if value is not None
     }
     with opened(address) as store:
-        row = key_admin.changed_owner(find_owner(store, what, id), **changes)
-        (store.save_user if what == "user" else store.save_team)(row)
+        kind: Any = what
+        owner = find_owner(store, what, id)
+        row = key_admin.changing_owner(kind, owner.id, **changes).run(store, key_admin.operator())
     click.echo(f"changed {row.id} ({cell(row.name or '')})", err=True)
 
 
@@ -423,6 +424,7 @@ def _models(names: tuple[str, ...], file: Path | None) -> tuple[str, ...]:
 @click.option("--workspace", help="The folder of its sessions and tasks; default: the current one.")
 @click.option("--user", help=f"The owner. {ID}")
 @click.option("--team", help=f"The owner. {ID}")
+@click.option("--admin", is_flag=True, help="Allow it to administer the gateway, at /admin.")
 @_terms
 @json_option
 @bare_store_option
@@ -431,6 +433,7 @@ def issue(
     workspace: str | None,
     user: str | None,
     team: str | None,
+    admin: bool,
     as_json: bool,
     address: str | None,
     **options: Any,
@@ -438,7 +441,7 @@ def issue(
     from interlingua.events.payloads import KeyIssued
     from interlingua.gateway.keys import key_admin
 
-    terms: Terms = key_admin.Terms(**_given(options))
+    terms: Terms = key_admin.Terms(**_given(options), admin=admin)
     with opened(address, make=True) as store:
         user_id = find_owner(store, "user", user).id if user else None
         team_id = find_owner(store, "team", team).id if team else None
@@ -596,3 +599,26 @@ def find_key(store: Store, text: str) -> KeyRow:
     """A key by its id, the beginning of it, or its name."""
     key: KeyRow = find_owner(store, "key", text)
     return key
+
+
+@command.command("audit", help="List changes of keys, users, teams and budgets, newest first.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
+@json_option
+@store_option
+def audit(limit: int, as_json: bool, address: str | None) -> None:
+    with opened(address) as store:
+        rows = store.audit(limit=limit)
+    if as_json:
+        put_json(rows)
+        return
+    columns = [
+        Column("at (UTC)", "dim"),
+        Column("by", "cyan", shrink=True),
+        Column("action"),
+        Column("of", shrink=True),
+        Column("changed", "dim", shrink=True, wide=100),
+    ]
+    show_table(
+        columns,
+        [[minute(r.at), r.actor, r.action, r.target_id, ", ".join(r.changes)] for r in rows],
+    )

@@ -9,7 +9,7 @@ an older version refuses the result.
 
 from __future__ import annotations
 
-VERSION = 19
+VERSION = 20
 """Of the tables; the `schema_version` of a row is that of the message format."""
 
 _OWNER_STATUS = "CHECK (status IN ('active', 'disabled'))"
@@ -412,6 +412,19 @@ _CACHING = (
 """The mode of prompt caching of a key's requests, NULL: as the gateway's settings say; and why the
 prompt cache was hit or missed."""
 
+_AUDIT = (
+    "ALTER TABLE keys ADD COLUMN admin INTEGER NOT NULL DEFAULT 0",
+    """CREATE TABLE audit (
+    id TEXT PRIMARY KEY,
+    at {big} NOT NULL,
+    actor TEXT NOT NULL,
+    action TEXT NOT NULL,
+    target_id TEXT NOT NULL,
+    changes_json {json} NOT NULL
+)""",
+)
+"""Keys that administer, and who changed which key, user, team or budget; no secrets."""
+
 _STEPS = {
     1: (*_SEARCH_ANEW, *_REFERENCE),
     2: (*_MORE_OF_KEYS, *_QUOTAS, *_REMEMBERED),
@@ -431,6 +444,7 @@ _STEPS = {
     16: _MORE_OF_USAGE,
     17: _CONTENT_LOG,
     18: _CACHING,
+    19: _AUDIT,
 }
 _WORDS = {
     "sqlite": {"json": "TEXT", "big": "INTEGER", "colon": "instr", "clustered": " WITHOUT ROWID"},

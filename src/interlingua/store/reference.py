@@ -15,6 +15,8 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import msgspec
 
 from interlingua.model.codec import dumps
+from interlingua.model.ids import Ulids
+from interlingua.model.message import from_micros
 from interlingua.store.errors import ConflictError, NotFoundError, StoreError
 from interlingua.store.rows import JsonObject, Table
 from interlingua.store.statements import Op, Prepared, Step, Work, filled, now
@@ -64,6 +66,8 @@ class KeyRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """Output tokens of any request, at most."""
     log_content_days: int | None = None
     """Days for which requests and answers are logged with their content; None: not at all."""
+    admin: bool = False
+    """Whether it may change keys, users, teams and budgets over the network."""
     user_caps: OwnerCaps = (None, None, None)
     team_caps: OwnerCaps = (None, None, None)
 
@@ -108,10 +112,28 @@ class BudgetRow(msgspec.Struct, frozen=True, omit_defaults=True):
     monthly_cap_usd: Decimal | None = None
 
 
+class AuditRow(msgspec.Struct, frozen=True):
+    """One change (`aud_…`) of a key, a user, a team or a budget: who made it, and what is other
+    than before, as pairs of old and new values. Secrets and e-mail addresses are not in it."""
+
+    id: str
+    at: datetime
+    actor: str
+    action: str
+    target_id: str
+    changes: JsonObject
+
+
+Administered = KeyRow | UserRow | TeamRow | BudgetRow
+Kind = Literal["key", "user", "team", "budget"]
+_HIDDEN = frozenset({"secret_hash", "email"})
+_ULIDS = Ulids()
+
 KEYS = Table("keys", KeyRow, without=("owner_disabled", "user_caps", "team_caps"))
 USERS = Table("users", UserRow)
 TEAMS = Table("teams", TeamRow)
 BUDGETS = Table("budgets", BudgetRow)
+AUDIT = Table("audit", AuditRow)
 
 _KEY = (
     f"SELECT {KEYS.selected('k.')},"
@@ -138,6 +160,11 @@ class ReferenceStatements(NamedTuple):
     save_budget: str = BUDGETS.upsert()
     budgets: str = f"SELECT {BUDGETS.selected()} FROM budgets WHERE id > ? ORDER BY id LIMIT ?"
     remove_budget: str = "DELETE FROM budgets WHERE id = ? RETURNING id"
+    budget: str = f"SELECT {BUDGETS.selected()} FROM budgets WHERE id = ?"
+    lock: str = "SELECT id FROM {{}}s WHERE id = ?{lock}"
+    admin_keys: str = f"{_KEY} WHERE k.admin = 1 ORDER BY k.id DESC LIMIT 1000"
+    add_audit: str = AUDIT.insert()
+    audit: str = f"SELECT {AUDIT.selected()} FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?"
     add_prices: str = (
         "INSERT INTO prices (version, document_json, created_at) VALUES (?, {json}, ?)"
         " ON CONFLICT (version) DO NOTHING RETURNING version"
@@ -146,8 +173,8 @@ class ReferenceStatements(NamedTuple):
     price_versions: str = "SELECT version FROM prices ORDER BY created_at, version"
 
 
-SQLITE = filled(ReferenceStatements, {}, is_sqlite=True)
-POSTGRES = filled(ReferenceStatements, {}, is_sqlite=False)
+SQLITE = filled(ReferenceStatements, {"lock": ""}, is_sqlite=True)
+POSTGRES = filled(ReferenceStatements, {"lock": " FOR UPDATE"}, is_sqlite=False)
 
 
 class Reference(Work):
@@ -230,6 +257,66 @@ class Reference(Work):
         if not (yield Step(self._reference.remove_budget, (id,))):
             raise NotFoundError(self.where, "budget", id)
 
+    # Administration
+
+    def administer(
+        self,
+        kind: Kind,
+        id: str | None,
+        make: Callable[[Any], Sequence[Administered]],
+        actor: str,
+        action: str,
+    ) -> Op[None]:
+        """Writes what `make` makes of the row with this id (None: of nothing), and an entry of the
+        audit log, in one transaction: no two changes can undo each other. The first row that
+        `make` returns is the one that the entry is about; if there is none, the old one is
+        deleted. It may be called more than once."""
+        old = None
+        if id is not None:
+            yield Step(self._reference.lock.format(kind), (id,))
+            old = yield from self._row_of(kind, id)
+        rows = make(old)
+        for row in rows:
+            self._require_amounts(row)
+            table, statement = self._places[type(row)]
+            yield Step(statement, table.values(row))
+        if not rows:
+            yield from self.remove_budget(id or "")
+        about, changes = id or rows[0].id, _differences(old, rows)
+        entry = AuditRow(f"aud_{_ULIDS.new()}", from_micros(now()), actor, action, about, changes)
+        yield Step(self._reference.add_audit, AUDIT.values(entry))
+
+    def _row_of(self, kind: Kind, id: str) -> Op[Any]:
+        match kind:
+            case "key":
+                return (yield from self.key(id))
+            case "user":
+                return (yield from self.user(id))
+            case "team":
+                return (yield from self.team(id))
+            case "budget":
+                sql = self._reference.budget
+                return (yield from self._one("budget", sql, id, BUDGETS.read))
+
+    @property
+    def _places(self) -> dict[type, tuple[Table[Any], str]]:
+        sql = self._reference
+        return {
+            KeyRow: (KEYS, sql.save_key),
+            UserRow: (USERS, sql.save_user),
+            TeamRow: (TEAMS, sql.save_team),
+            BudgetRow: (BUDGETS, sql.save_budget),
+        }
+
+    def admin_keys(self) -> Op[list[KeyRow]]:
+        """Keys that may administer, the newest first; also those that are void."""
+        return [_key_row(row) for row in (yield Step(self._reference.admin_keys))]
+
+    def audit(self, before: str = "", limit: int = 100) -> Op[list[AuditRow]]:
+        """The audit log, the newest first; `before` is the last id of the page before."""
+        rows = yield Step(self._reference.audit, (before or "b", max(limit, 0)))
+        return [AUDIT.read(row) for row in rows]
+
     def _one(self, what: str, sql: str, id: str, read: Callable[[Any], T]) -> Op[T]:
         rows = yield Step(sql, (id,))
         if not rows:
@@ -271,6 +358,20 @@ def _key_row(row: Sequence[Any]) -> KeyRow:
         user_caps=tuple(amounts[:3]),
         team_caps=tuple(amounts[3:]),
     )
+
+
+def _differences(old: Administered | None, rows: Sequence[Administered]) -> JsonObject:
+    """What is other than before, by field: the old value and the new one."""
+    before: JsonObject = {} if old is None else msgspec.to_builtins(old)
+    after: JsonObject = msgspec.to_builtins(rows[0]) if rows else {}
+    changes: JsonObject = {
+        name: [None, None] if name in _HIDDEN else [before.get(name), after.get(name)]
+        for name in [*after, *[name for name in before if name not in after]]
+        if before.get(name) != after.get(name)
+    }
+    if len(rows) > 1:
+        changes["replaced_by"] = [None, rows[1].id]
+    return changes
 
 
 def _document(row: Sequence[Any]) -> JsonObject:

@@ -40,7 +40,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str
 
     async def serve(provider: Upstream) -> None:
         provider.configure(home)
-        found.append(key(home).token)
+        found.append(key(home, admin=True).token)
         async with served(home) as here:
             found.append(here.base)
             ready.set()

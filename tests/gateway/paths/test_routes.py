@@ -76,7 +76,7 @@ def test_every_path_asks_for_a_key_unless_the_table_says_that_it_is_open(tmp_pat
             "revoked": _revoked(tmp_path),
             "expired": await _expired(tmp_path),
         }
-        good = key(tmp_path).token
+        good = key(tmp_path, admin=True).token
         async with served(tmp_path) as gateway:
             for row in rows():
                 for kind, token in tokens.items():

@@ -1,13 +1,14 @@
-"""Keys made, replaced and revoked, for programs with access to the store, never over the network;
+"""Keys, users, teams and budgets: made, changed and ended, each with an entry of the audit log;
 keys with their caps as JSON."""
 
 from __future__ import annotations
 
+import getpass
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -21,11 +22,19 @@ from interlingua.profiles.names import model_name
 from interlingua.profiles.resolving import resolve
 from interlingua.store.base import AsyncStore, Store
 from interlingua.store.cap_rules import span_of
-from interlingua.store.reference import BudgetRow, KeyRow, TeamRow, UserRow
+from interlingua.store.reference import (
+    Administered,
+    BudgetRow,
+    KeyRow,
+    Kind,
+    TeamRow,
+    UserRow,
+)
 
 GRACE = timedelta(hours=24)
 """How long a replaced key remains valid by default."""
 _ULIDS = Ulids()
+T = TypeVar("T")
 
 
 class TermsError(InterlinguaError):
@@ -61,6 +70,162 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     fetch_media: bool | None = None
     caching: str | None = None
     expires_at: datetime | None = None
+    admin: bool = False
+
+
+class Task(NamedTuple, Generic[T]):
+    """A change, for `Store.administer` or `AsyncStore.administer`: the row it starts from, how the
+    rows are made, what the audit log calls it, and what comes of it."""
+
+    kind: Kind
+    id: str | None
+    make: Callable[[Any], Sequence[Administered]]
+    action: str
+    result: Callable[[], T]
+
+    def run(self, store: Store, actor: str) -> T:
+        """Makes the change; `actor` is who does it."""
+        store.administer(self.kind, self.id, self.make, actor, self.action)
+        return self.result()
+
+
+def _task(
+    kind: Kind, id: str | None, make: Callable[[Any], Sequence[Any]], action: str
+) -> Task[Any]:
+    """A change whose result is the last row that it writes."""
+    made: list[Any] = []
+
+    def noted(old: Any) -> Sequence[Any]:
+        made[:] = make(old)
+        return made
+
+    return Task(kind, id, noted, f"{kind}.{action}", lambda: made[-1] if made else None)
+
+
+def issuing(
+    name: str,
+    workspace_path: str,
+    terms: Terms | None = None,
+    user_id: str | None = None,
+    team_id: str | None = None,
+) -> tuple[Task[KeyRow], str]:
+    """A new key, and its token."""
+    terms = _sound(terms or Terms())
+    if not name.strip():
+        raise TermsError("a key needs a name by which its owner knows it")
+    token = KEY_PREFIX + secrets.token_urlsafe(32)
+    key = KeyRow(
+        f"gk_{_ULIDS.new()}",
+        hash_of(token),
+        name,
+        workspace_path,
+        _now(),
+        user_id=user_id,
+        team_id=team_id,
+        **msgspec.structs.asdict(terms),
+    )
+    return _task("key", None, lambda _: [key], "issue"), token
+
+
+def changing(id: str, **terms: Any) -> Task[KeyRow]:
+    """Other terms for a key: those that are named, by the names of `Terms`."""
+    return _task("key", id, lambda old: [_changed(old, terms)], "change")
+
+
+def _changed(old: KeyRow, terms: dict[str, Any]) -> KeyRow:
+    now = {name: getattr(old, name) for name in Terms.__struct_fields__}
+    unchanged = {**now, "expires_at": None} if "expires_at" not in terms else now
+    sound = msgspec.structs.asdict(_sound(Terms(**{**unchanged, **terms})))
+    return msgspec.structs.replace(old, **{name: sound[name] for name in terms})
+
+
+def rotating(id: str, grace: timedelta = GRACE) -> tuple[Task[KeyRow], str]:
+    """A new key with the same owner, terms and spending, and its token; the old one is valid for a
+    while."""
+    now, token, new = _now(), KEY_PREFIX + secrets.token_urlsafe(32), f"gk_{_ULIDS.new()}"
+    until = now + grace if grace > timedelta() else None
+
+    def rotated(old: KeyRow) -> list[KeyRow]:
+        if old.status == "revoked":
+            raise TermsError(f"key {id} was revoked already; a new one is issued, not rotated")
+        return [
+            msgspec.structs.replace(
+                old, status="revoked", revoked_at=now, grace_period_until=until
+            ),
+            msgspec.structs.replace(
+                old,
+                id=new,
+                secret_hash=hash_of(token),
+                created_at=now,
+                account_id=old.account_id or old.id,
+            ),
+        ]
+
+    return _task("key", id, rotated, "rotate"), token
+
+
+def revoking(id: str) -> Task[KeyRow]:
+    """Makes a key void, also one that still had some grace."""
+
+    def revoked(old: KeyRow) -> list[KeyRow]:
+        at = old.revoked_at or _now()
+        return [
+            msgspec.structs.replace(old, status="revoked", revoked_at=at, grace_period_until=None)
+        ]
+
+    return _task("key", id, revoked, "revoke")
+
+
+def adding_user(email: str | None, name: str | None, *caps: Decimal | None) -> Task[UserRow]:
+    """A new user; the caps are by day, month and week."""
+    user = UserRow(f"usr_{_ULIDS.new()}", _now(), email, name, "active", *_caps(*caps))
+    return _task("user", None, lambda _: [user], "add")
+
+
+def adding_team(name: str, *caps: Decimal | None) -> Task[TeamRow]:
+    """A new team; the caps are by day, month and week."""
+    team = TeamRow(f"team_{_ULIDS.new()}", name, _now(), "active", *_caps(*caps))
+    return _task("team", None, lambda _: [team], "add")
+
+
+def changing_owner(kind: Literal["user", "team"], id: str, **changes: Any) -> Task[Any]:
+    """Other values in some fields of a user or a team."""
+    _caps(*[changes.get(f"{name}_cap_usd") for name in _WINDOWS])
+    return _task(kind, id, lambda old: [msgspec.structs.replace(old, **changes)], "change")
+
+
+def adding_budget(
+    kind: Literal["model", "tag", "end_user"],
+    value: str,
+    owner_id: str | None = None,
+    *caps: Decimal | None,
+) -> Task[BudgetRow]:
+    """A new cap on a model, a tag or an end user, by day, month and week; see `BudgetRow`."""
+    day, month, week = _caps(*caps)
+    if day is None and month is None and week is None:
+        raise TermsError("a budget needs a cap: by day, week or month")
+    if kind == "model" and not value.endswith("*"):
+        (value,) = _models([value])
+    if not value:
+        raise TermsError(f"a budget needs the {kind.replace('_', ' ')} that it is for")
+    budget = BudgetRow(f"bud_{_ULIDS.new()}", kind, value, _now(), owner_id, day, week, month)
+    return _task("budget", None, lambda _: [budget], "add")
+
+
+def removing_budget(id: str) -> Task[None]:
+    """One budget less."""
+    return _task("budget", id, lambda _: [], "remove")
+
+
+# The same at once, for programs with access to the store.
+
+
+def operator() -> str:
+    """Who changes something on this machine, for the audit log."""
+    try:
+        return f"local:{getpass.getuser()}"
+    except (OSError, KeyError, ImportError):  # a user id without a name
+        return "local"
 
 
 def issue(
@@ -73,66 +238,29 @@ def issue(
     team_id: str | None = None,
 ) -> NewKey:
     """Make a key. The token is in what comes back, and nowhere else."""
-    terms = _sound(terms or Terms())
-    if not name.strip():
-        raise TermsError("a key needs a name by which its owner knows it")
     if user_id is not None:
         store.user(user_id)
     if team_id is not None:
         store.team(team_id)
-    token = KEY_PREFIX + secrets.token_urlsafe(32)
-    key = KeyRow(
-        f"gk_{_ULIDS.new()}",
-        hash_of(token),
-        name,
-        workspace_path,
-        _now(),
-        user_id=user_id,
-        team_id=team_id,
-        **msgspec.structs.asdict(terms),
-    )
-    store.save_keys([key])
-    return NewKey(key, token)
+    task, token = issuing(name, workspace_path, terms, user_id, team_id)
+    return NewKey(task.run(store, operator()), token)
 
 
 def change(store: Store, id: str, **terms: Any) -> KeyRow:
-    """Other terms for a key: those that are given, by the names of `Terms`."""
-    old = store.key(id)
-    now = {name: getattr(old, name) for name in Terms.__struct_fields__}
-    unchanged = {**now, "expires_at": None} if "expires_at" not in terms else now
-    sound = msgspec.structs.asdict(_sound(Terms(**{**unchanged, **terms})))
-    key = msgspec.structs.replace(old, **{name: sound[name] for name in terms})
-    store.save_keys([key])
-    return key
+    """Other terms for a key: those that are named, by the names of `Terms`."""
+    return changing(id, **terms).run(store, operator())
 
 
 def rotate(store: Store, id: str, grace: timedelta = GRACE) -> NewKey:
-    """Replace a key by a new one with the same owner, terms and spending; the old one still opens
-    for a while."""
-    old = store.key(id)
-    if old.status == "revoked":
-        raise TermsError(f"key {id} was revoked already; a new one is issued, not rotated")
-    now, token = _now(), KEY_PREFIX + secrets.token_urlsafe(32)
-    new = msgspec.structs.replace(
-        old,
-        id=f"gk_{_ULIDS.new()}",
-        secret_hash=hash_of(token),
-        created_at=now,
-        account_id=old.account_id or old.id,
-    )
-    until = now + grace if grace > timedelta() else None
-    ended = msgspec.structs.replace(old, status="revoked", revoked_at=now, grace_period_until=until)
-    store.save_keys([new, ended])
-    return NewKey(new, token)
+    """Replace a key by a new one with the same owner, terms and spending; the old one is valid for
+    a while."""
+    task, token = rotating(id, grace)
+    return NewKey(task.run(store, operator()), token)
 
 
 def revoke(store: Store, id: str) -> KeyRow:
     """Make a key void, also one that still had some grace."""
-    old = store.key(id)
-    at = old.revoked_at or _now()
-    ended = msgspec.structs.replace(old, status="revoked", revoked_at=at, grace_period_until=None)
-    store.save_keys([ended])
-    return ended
+    return revoking(id).run(store, operator())
 
 
 def add_user(
@@ -144,10 +272,8 @@ def add_user(
     weekly_cap_usd: Decimal | None = None,
 ) -> UserRow:
     """A new user."""
-    caps = _caps(daily_cap_usd, monthly_cap_usd, weekly_cap_usd)
-    user = UserRow(f"usr_{_ULIDS.new()}", _now(), email, name, "active", *caps)
-    store.save_user(user)
-    return user
+    caps = daily_cap_usd, monthly_cap_usd, weekly_cap_usd
+    return adding_user(email, name, *caps).run(store, operator())
 
 
 def add_team(
@@ -158,19 +284,22 @@ def add_team(
     weekly_cap_usd: Decimal | None = None,
 ) -> TeamRow:
     """A new team."""
-    caps = _caps(daily_cap_usd, monthly_cap_usd, weekly_cap_usd)
-    team = TeamRow(f"team_{_ULIDS.new()}", name, _now(), "active", *caps)
-    store.save_team(team)
-    return team
+    caps = daily_cap_usd, monthly_cap_usd, weekly_cap_usd
+    return adding_team(name, *caps).run(store, operator())
 
 
-Owner = TypeVar("Owner", UserRow, TeamRow)
-
-
-def changed_owner(owner: Owner, **changes: Any) -> Owner:
-    """A user or a team with something else in some fields, to be saved."""
-    _caps(*[changes.get(f"{name}_cap_usd") for name in _WINDOWS])
-    return msgspec.structs.replace(owner, **changes)
+def add_budget(
+    store: Store,
+    kind: Literal["model", "tag", "end_user"],
+    value: str,
+    owner_id: str | None = None,
+    daily_cap_usd: Decimal | None = None,
+    monthly_cap_usd: Decimal | None = None,
+    weekly_cap_usd: Decimal | None = None,
+) -> BudgetRow:
+    """A new cap on a model, a tag or an end user; see `BudgetRow`."""
+    caps = daily_cap_usd, monthly_cap_usd, weekly_cap_usd
+    return adding_budget(kind, value, owner_id, *caps).run(store, operator())
 
 
 def _now() -> datetime:
@@ -213,29 +342,6 @@ def _caps(*amounts: Decimal | None) -> tuple[Decimal | None, ...]:
     return amounts
 
 
-def add_budget(
-    store: Store,
-    kind: Literal["model", "tag", "end_user"],
-    value: str,
-    owner_id: str | None = None,
-    daily_cap_usd: Decimal | None = None,
-    monthly_cap_usd: Decimal | None = None,
-    weekly_cap_usd: Decimal | None = None,
-) -> BudgetRow:
-    """A new cap on a model, a tag or an end user; see `BudgetRow`."""
-    day, month, week = _caps(daily_cap_usd, monthly_cap_usd, weekly_cap_usd)
-    if day is None and month is None and week is None:
-        raise TermsError("a budget needs a cap: by day, week or month")
-    if kind == "model" and not value.endswith("*"):
-        (value,) = _models([value])
-    if not value:
-        raise TermsError(f"a budget needs the {kind.replace('_', ' ')} that it is for")
-    id = f"bud_{_ULIDS.new()}"
-    budget = BudgetRow(id, kind, value, _now(), owner_id, day, week, month)
-    store.save_budget(budget)
-    return budget
-
-
 PAGE = 1000
 TERMS = (
     "log_content_days",
@@ -248,7 +354,7 @@ TERMS = (
         "concurrent",
     ),
     *("refuse_losses", "keep_content", "allow_unpriced", "allow_unbounded"),
-    *("read_metrics", "read_requests", "fetch_media", "caching", "expires_at"),
+    *("read_metrics", "read_requests", "fetch_media", "caching", "expires_at", "admin"),
 )
 
 
@@ -263,13 +369,27 @@ class Cap(NamedTuple):
 
 async def visible_keys(store: AsyncStore, tenant: str | None) -> list[dict[str, Any]]:
     """The keys of a tenant, or all of them, with what their caps have left."""
-    rows = [row for row in await _all(store) if tenant in (None, _tenant(row))]
-    today = datetime.now(UTC).date().isoformat()
+    return await _keys_json(
+        store, [row for row in await _all(store) if tenant in (None, _tenant(row))]
+    )
+
+
+async def visible_key(store: AsyncStore, id: str) -> dict[str, Any]:
+    """One key, with what its caps have left."""
+    return (await _keys_json(store, [await store.key(id)]))[0]
+
+
+def today() -> str:
+    """The day, as stores name it."""
+    return datetime.now(UTC).date().isoformat()
+
+
+async def _keys_json(store: AsyncStore, rows: Sequence[KeyRow]) -> list[dict[str, Any]]:
     caps = {row.id: list(caps_of(row)) for row in rows}
     owners = sorted({cap.owner_id for each in caps.values() for cap in each})
     spent: dict[tuple[str, str], Decimal] = {
         (each.owner_id, span_of(each.period)): usd(each.spent + each.reserved)
-        for each in (await store.spent(owners, today) if owners else [])
+        for each in (await store.spent(owners, today()) if owners else [])
     }
     return [_key_json(row, caps[row.id], spent) for row in rows]
 

@@ -103,6 +103,7 @@ class Keys:
         self._asking: dict[str, asyncio.Future[Verdict]] = {}
         self._open: tuple[float, bool] = (0.0, False)
         self._budgets: tuple[float, list[BudgetRow]] = (0.0, [])
+        self._administered: tuple[float, bool] = (0.0, False)
         self.on_void: Callable[[str], None] | None = None
         """Called with the id of a key that no longer opens anything."""
 
@@ -141,8 +142,21 @@ class Keys:
             self._open = (self._clock() + self._life, is_open)
         return is_open
 
+    async def administered(self) -> bool:
+        """Whether there is a valid key that administers."""
+        until, is_so = self._administered
+        if until <= self._clock():
+            try:
+                rows = await self._store.admin_keys()
+            except StoreError as error:
+                raise _unreadable(error) from None
+            is_so = any(self._judged(row, ()).principal is not None for row in rows)
+            self._administered = (self._clock() + self._life, is_so)
+        return is_so
+
     def forget(self) -> None:
         """Believe nothing of what was found so far."""
+        self._administered = (0.0, False)
         self._known.clear()
         self._open = (0.0, False)
         self._budgets = (0.0, [])
@@ -167,9 +181,7 @@ class Keys:
         try:
             return await asyncio.shield(under_way)
         except StoreError as error:
-            logger.error("keys_unreadable", extra={"why": error.reason})
-            text = "API keys cannot be checked right now; try again"
-            raise Refusal(503, ErrorKind.SERVER_ERROR, text, "store_unavailable") from None
+            raise _unreadable(error) from None
 
     def _on_verdict(self, name: str, done: asyncio.Future[Verdict]) -> None:
         del self._asking[name]
@@ -233,6 +245,12 @@ class Keys:
         if self._emit is not None:
             payload = AuthFailed(verdict.code, None, verdict.key_id, hashed[:SHOWN])
             self._emit("gateway.auth_failed", payload)
+
+
+def _unreadable(error: StoreError) -> Refusal:
+    logger.error("keys_unreadable", extra={"why": error.reason})
+    text = "API keys cannot be checked right now; try again"
+    return Refusal(503, ErrorKind.SERVER_ERROR, text, "store_unavailable")
 
 
 def _void(code: str) -> Refusal:

@@ -13,6 +13,14 @@ from interlingua import __version__
 from interlingua.gateway.batches.api import NewBatch, NewMessageBatch
 from interlingua.gateway.convert import NewConversion
 from interlingua.gateway.page import NewExport, NewRedaction
+from interlingua.gateway.paths.admin import (
+    ChangedKey,
+    ChangedOwner,
+    NewBudget,
+    NewKey,
+    NewOwner,
+    Rotation,
+)
 from interlingua.gateway.paths.passing import PASSED
 from interlingua.gateway.shared.bodies import (
     ChangedSession,
@@ -191,6 +199,7 @@ class Doc(NamedTuple):
     """Whether it is a stream of events for who accepts one."""
 
 
+_NEW_KEY = _object("token key", {"token": _TEXT, "key": _ref("Key")})
 _INTERACTIONS = {
     ("GET", ""): Doc("A stored interaction.", errors=(400, 404)),
     ("DELETE", ""): Doc("Delete an interaction.", errors=(404,)),
@@ -489,6 +498,50 @@ DOCS: dict[tuple[str, str], Doc] = {
         ),
         errors=(400, 404, 410),
     ),
+    ("GET", "/admin/keys"): Doc(
+        "All keys, with their caps.", _object("keys", {"keys": _list(_ref("Key"))})
+    ),
+    ("POST", "/admin/keys"): Doc(
+        "Issue a key; its token is in this answer only.", _NEW_KEY, 201, NewKey
+    ),
+    ("GET", "/admin/keys/{id}"): Doc("One key.", _ref("Key")),
+    ("PATCH", "/admin/keys/{id}"): Doc("Change its options.", _ref("Key"), body=ChangedKey),
+    ("DELETE", "/admin/keys/{id}"): Doc("Revoke it.", _ref("Key")),
+    ("POST", "/admin/keys/{id}/rotate"): Doc(
+        "Replace it; the new token is in this answer only.", _NEW_KEY, 201, Rotation
+    ),
+    **{
+        ("GET", f"/admin/{each}s"): Doc(
+            f"The {each}s and their spending, by id.",
+            _page(f"{each}s", _ANY),
+            parameters=(_LONG_LIMIT, *_texts("after")),
+            errors=(400,),
+        )
+        for each in ("user", "team", "budget")
+    },
+    **{
+        ("POST", f"/admin/{each}s"): Doc(f"Add a {each}.", _ANY, 201, NewOwner, errors=(409,))
+        for each in ("user", "team")
+    },
+    **{
+        ("PATCH", f"/admin/{each}s/{{id}}"): Doc(
+            f"Change, disable or enable a {each}.", body=ChangedOwner, errors=(409,)
+        )
+        for each in ("user", "team")
+    },
+    ("POST", "/admin/budgets"): Doc("Add a budget.", _ANY, 201, NewBudget),
+    ("DELETE", "/admin/budgets/{id}"): Doc("Remove a budget."),
+    ("GET", "/admin/usage"): Doc(
+        "What passed, of all keys: as `/stats`.",
+        parameters=(_query("days", {"type": "integer", "enum": [1, 7, 30]}),),
+        errors=(400,),
+    ),
+    ("GET", "/admin/audit"): Doc(
+        "Changes of keys, users, teams and budgets, newest first.",
+        _page("changes", _ANY),
+        parameters=(_LONG_LIMIT, *_texts("before")),
+        errors=(400,),
+    ),
 }
 
 
@@ -543,6 +596,8 @@ def _operation(doc: Doc, path: str, open: bool, dialect: bool, refs: Refs) -> Js
         errors |= {400, 408, 413}
     if not open:
         errors |= {401, 503}
+    if path.startswith("/admin/"):
+        errors |= {403, 404}
     schema = _ANY if dialect or path.startswith(("/health", "/v1/health")) else _ref("Error")
     for status in sorted(errors):
         shown = schema if status != 409 or doc.there is None else {"anyOf": [schema, doc.there]}

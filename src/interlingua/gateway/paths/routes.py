@@ -27,7 +27,9 @@ from interlingua.gateway import stats as stats_api
 from interlingua.gateway.batches import api as batches
 from interlingua.gateway.batches import files
 from interlingua.gateway.compaction import history as compactions
+from interlingua.gateway.keys.key_admin import TermsError
 from interlingua.gateway.memory import responses as responses_store
+from interlingua.gateway.paths import admin
 from interlingua.gateway.paths import handlers as own
 from interlingua.gateway.paths.listing import front_of, whose
 from interlingua.gateway.paths.passing import PASSED, passed
@@ -60,7 +62,8 @@ Handler = Callable[["Service", Request, Principal], Awaitable[Response]]
 
 class Row(NamedTuple):
     """One path. `both`: it is there with `/v1` before it, too. `dialect`: its errors are in the
-    words of a provider's dialect. `page`: browsers get the page there."""
+    words of a provider's dialect. `page`: browsers get the page there. `admin`: for keys that
+    administer; while there is none, there is no such path."""
 
     method: str
     path: str
@@ -69,6 +72,7 @@ class Row(NamedTuple):
     both: bool = False
     dialect: bool = False
     page: bool = False
+    admin: bool = False
 
 
 ROWS: tuple[Row, ...] = (
@@ -173,6 +177,28 @@ ROWS: tuple[Row, ...] = (
     Row("POST", "/task/{id}/confirmations", tasks_api.confirm, both=True),
     Row("GET", "/task/{id}/confirmations/{call}/file", tasks_api.file_before, both=True),
     Row("GET", "/task/{id}/events", tasks_api.events_of_task, both=True),
+    *[
+        Row(method, f"/admin/{path}", handler, admin=True)
+        for method, path, handler in (
+            ("GET", "keys", admin.keys),
+            ("POST", "keys", admin.issue),
+            ("GET", "keys/{id}", admin.key),
+            ("PATCH", "keys/{id}", admin.change),
+            ("DELETE", "keys/{id}", admin.revoke),
+            ("POST", "keys/{id}/rotate", admin.rotate),
+            ("GET", "users", admin.users),
+            ("POST", "users", admin.add_user),
+            ("PATCH", "users/{id}", admin.change_user),
+            ("GET", "teams", admin.teams),
+            ("POST", "teams", admin.add_team),
+            ("PATCH", "teams/{id}", admin.change_team),
+            ("GET", "budgets", admin.budgets),
+            ("POST", "budgets", admin.add_budget),
+            ("DELETE", "budgets/{id}", admin.remove_budget),
+            ("GET", "usage", stats_api.show),
+            ("GET", "audit", admin.audit),
+        )
+    ],
 )
 
 
@@ -203,8 +229,12 @@ def _endpoint(service: Service, row: Row) -> Callable[[Request], Awaitable[Respo
             principal = ANONYMOUS
             if row.page and page.wants_page(request):
                 return page.shared_place(row.path, request)
+            if row.admin and not await service.gateway.keys.administered():
+                return await _not_here(request, HTTPException(404))
             if not row.open:
                 principal = await principal_of(service.gateway.keys, request)
+            if row.admin:
+                principal = await admin.require_admin(service, principal)
             return await _held(service.gateway.open_requests, row, request, principal, service)
         except ApiError as error:
             return _error_response(row, request, error)
@@ -308,6 +338,7 @@ _PLAIN: tuple[tuple[Kinds, int, str, str | None], ...] = (
     (NothingToDoError, 409, "nothing_to_do", "the task has nothing to resume"),
     (WorkspaceError, 409, "folder_gone", "the task's folder is missing or cannot be used here"),
     (BusyError, 409, "turn_in_flight", None),
+    (TermsError, 400, "invalid_terms", None),
     (SwapError, 409, "swap_refused", None),
     ((OverrideError, UnknownModelError), 400, "unknown_model", None),
     (ProviderSetupError, 503, "provider_not_set_up", None),

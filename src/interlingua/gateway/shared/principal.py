@@ -35,6 +35,8 @@ class KeyPrincipal(Principal):
     read_metrics: bool = False
     read_requests: bool = False
     """Whether it sees what all keys ask for, and what they may spend."""
+    admin: bool = False
+    """Whether it may change keys, users, teams and budgets."""
 
     @property
     def rated(self) -> bool:
@@ -79,8 +81,9 @@ def principal_of(row: KeyRow, budgets: Sequence[BudgetRow] = ()) -> KeyPrincipal
         concurrent=row.concurrent,
         allow_unpriced=row.allow_unpriced,
         allow_unbounded=row.allow_unbounded,
-        read_metrics=row.read_metrics,
-        read_requests=row.read_requests,
+        read_metrics=row.read_metrics or row.admin,
+        read_requests=row.read_requests or row.admin,
+        admin=row.admin,
     )
 
 

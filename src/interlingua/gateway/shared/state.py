@@ -237,6 +237,12 @@ class Keys(Protocol):
     async def current(self, principal: Principal, *, looked_up: bool = False) -> Principal:
         """The same principal with the rights its key has now; `Refusal` if the key is void."""
 
+    async def administered(self) -> bool:
+        """Whether there is a valid key that administers."""
+
+    def forget(self) -> None:
+        """Believe nothing of what was found so far."""
+
 
 class Caps(Protocol):
     """Looks after limits of money, requests, tokens and calls at a time."""
@@ -338,6 +344,12 @@ class NoKeys:
 
     async def current(self, principal: Principal, *, looked_up: bool = False) -> Principal:
         return principal
+
+    async def administered(self) -> bool:
+        return False
+
+    def forget(self) -> None:
+        """There is nothing to forget."""
 
 
 class NoMemory:
