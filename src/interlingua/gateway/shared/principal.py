@@ -48,8 +48,7 @@ class KeyPrincipal(Principal):
 def principal_of(row: KeyRow, budgets: Sequence[BudgetRow] = ()) -> KeyPrincipal:
     """Who a key stands for; `budgets` are those of all keys."""
     account = row.account_id or row.id
-    own = (row.daily_cap_usd, row.monthly_cap_usd, row.weekly_cap_usd)
-    limits = [_limit("key", account, *own)]
+    limits = [_limit("key", account, row.daily_cap_usd, row.monthly_cap_usd, row.weekly_cap_usd)]
     if row.user_id is not None:
         limits.append(_limit("user", row.user_id, *row.user_caps))
     if row.team_id is not None:
@@ -57,7 +56,7 @@ def principal_of(row: KeyRow, budgets: Sequence[BudgetRow] = ()) -> KeyPrincipal
     money = tuple([limit for limit in limits if limit is not None])
     rates = (row.requests_per_minute, row.tokens_per_minute, row.concurrent)
     owners = (None, account, row.user_id, row.team_id)
-    budgets = tuple([budget for budget in budgets if budget.owner_id in owners])
+    budgets = tuple([each for each in budgets if each.owner_id in owners])
     return KeyPrincipal(
         key_id=row.id,
         user_id=row.user_id,
