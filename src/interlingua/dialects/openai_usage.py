@@ -80,6 +80,7 @@ class Counts:
         self.inputs, self.outputs = f"{prompt}_details", f"{output}_details"
         self.details = {self.inputs: _INPUTS, self.outputs: _OUTPUTS}
         self.repeated, self.apart, self.splits = repeated, apart, splits
+        self.beside = tuple(beside)
         self.written = _COUNT_FIELDS.union(beside, [split.attr for split in splits.values()])
         self.demanded = _NAMES if demanded else ()
         self.filled = [name for name in self.demanded if name != _CACHE_WRITE]
@@ -371,7 +372,7 @@ def _write_counts(usage: Usage, dialect: str, words: Counts, recorder: LossRecor
             recorder.unwritten(usage, words.written)
         return restore(_write_plainly(counts, words, ()), own_raw)
     spelling = spelling_in(own_raw)
-    if "wire" in spelling and read_usage(spelling["wire"], dialect, words)[0] == usage:
+    if "wire" in spelling and _still_says(usage, spelling["wire"], dialect, words):
         wire: Wire = spelling["wire"]
         return wire
     recorder.unwritten(usage, words.written)
@@ -379,6 +380,14 @@ def _write_counts(usage: Usage, dialect: str, words: Counts, recorder: LossRecor
     if not known and out is not None:
         report_unknown(usage, out, words.prompt, words.output, recorder)
     return out
+
+
+def _still_says(usage: Usage, wire: Wire, dialect: str, words: Counts) -> bool:
+    """Whether counts that contradict each other are still those of the usage; what stands beside
+    them is no part of that."""
+    said = read_usage(wire, dialect, words)[0]
+    beside = {name: getattr(usage, name) for name in ("service_tier", *words.beside)}
+    return said.replace(**beside) == usage
 
 
 def _write_plainly(counts: tuple[Any, ...], words: Counts, filled: Collection[str]) -> Wire:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import interlingua as il
 from interlingua.dialects.openai_responses import DIALECT
 from interlingua.errors import ReadError
 from interlingua.model.blocks import RefusalBlock, TextBlock, ToolUseBlock
@@ -304,3 +305,35 @@ def test_a_refusal_from_elsewhere_ends_the_turn() -> None:
     wire, losses = write_whole(Message.assistant([RefusalBlock("No")], metadata))
     assert wire["output"][0]["content"] == [NO]
     assert losses == []
+
+
+def test_counts_that_contradict_go_home_with_the_tier_beside_them() -> None:
+    details = {"input_tokens_details": {"cached_tokens": 9}, "output_tokens_details": {}}
+    usage = {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3, **details}
+    wire: dict[str, Any] = {"id": "r", "object": "response", "created_at": 1}
+    wire |= {"status": "completed", "model": "m", "output": [], "usage": usage}
+    wire |= {"service_tier": "flex", "tools": [], "tool_choice": "auto"}
+    read = il.dialect("openai-responses").read_response(wire)
+    counted = read.message.metadata.usage
+    assert counted is not None
+    assert counted.service_tier == "flex"
+    assert il.dialect("openai-responses").write_response(read).wire == wire
+
+
+def test_what_agents_of_an_answer_did_are_calls_of_the_provider() -> None:
+    beside = {"action": "spawn_agent", "agent": {"agent_name": "root"}}
+    call = {"type": "multi_agent_call", "id": "mac_1", "call_id": "c1", "arguments": "{}"}
+    said = {"type": "output_text", "text": "done", "annotations": [], "logprobs": []}
+    result = {"type": "multi_agent_call_output", "id": "mao_1", "call_id": "c1", "output": [said]}
+    wire: dict[str, Any] = {"id": "r", "object": "response", "created_at": 1, "model": "m"}
+    wire |= {"status": "completed", "output": [{**call, **beside}, {**result, **beside}]}
+    read = il.dialect("openai-responses").read_response(wire)
+    asked, answered = read.message.content
+    assert isinstance(asked, il.ToolUseBlock)
+    assert isinstance(answered, il.ToolResultBlock)
+    assert (asked.name, asked.executor, asked.input["action"]) == (
+        *("multi_agent", "provider"),
+        "spawn_agent",
+    )
+    assert (answered.tool_use_id, answered.text) == (asked.id, "done")
+    assert il.dialect("openai-responses").write_response(read).wire == wire

@@ -68,6 +68,9 @@ from interlingua.model.reasons import because
 
 _STDOUT = Table(TextBlock, plain("stdout", "text", str), blank=True)
 _PASSAGE = Table(TextBlock, plain("text", "text", str), blank=True)
+_SAID = Table(
+    TextBlock, plain("text", "text", str), fields.constant("type", "output_text"), blank=True
+)
 _LOGS = Table(TextBlock, plain("logs", "text", str), fields.constant("type", "logs"), blank=True)
 _PICTURE = Table(ImageBlock, fields.constant("type", "image"), silent=PICTURE, blank=True)
 _NO_SHOT = {"type": "computer_screenshot"}
@@ -211,6 +214,7 @@ RESULTS = {
             Field("", ("content",), lambda _: {}, _drop_content),
         ],
         "program_output": [_text("result")],
+        "multi_agent_call_output": [_texts("output", "text", _SAID)],
     }.items()
 }
 """By the type of the item."""

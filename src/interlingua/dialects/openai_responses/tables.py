@@ -87,6 +87,9 @@ CALLS: dict[str, CallKind] = {
     ),
     "tool_search_call": CallKind("tool_search", "provider", "call_id", "arguments"),
     "program": CallKind("program", "provider", "call_id", keys=("code",)),
+    "multi_agent_call": CallKind(
+        "multi_agent", "provider", "call_id", keys=("action", "arguments")
+    ),
     "additional_tools": CallKind("additional_tools", "provider", "id", keys=("tools",)),
     "computer_call": CallKind("computer", "client", "call_id", keys=("action", "actions")),
     "local_shell_call": CallKind("local_shell", "client", "call_id", "action"),
@@ -119,6 +122,7 @@ OUTPUTS: dict[str, OutputKind] = {
     "mcp_approval_response": OutputKind("mcp_approval_request", "approval_request_id"),
     "tool_search_output": OutputKind("tool_search_call"),
     "program_output": OutputKind("program", provider=True),
+    "multi_agent_call_output": OutputKind("multi_agent_call", provider=True),
 }
 OUTPUT_OF: dict[str | None, str] = {kind.call_type: word for word, kind in OUTPUTS.items()}
 """A call's `call_type` to the type of the item that answers it."""
