@@ -3,6 +3,7 @@ they are. A dialect that can be served has a module `front` with a `FRONT` in it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
@@ -154,6 +155,8 @@ class Front(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What may be sent while there is nothing to say; None where the dialect has nothing."""
     tagged_names: bool = False
     """Names of models have a colon of their own."""
+    own_names: re.Pattern[str] | None = None
+    """Names of models that are its provider's own, although they look like others."""
     needs_id: bool = False
     """Clients expect an id of every answer, and the writer makes none up."""
     usage_on_request: bool = False

@@ -4,6 +4,7 @@ it around what they get."""
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -19,6 +20,8 @@ HeaderList = list[tuple[bytes, bytes]]
 BETAS = b"anthropic-beta"
 ERROR_TYPE = b"x-amzn-errortype"
 EVENT_STREAM = "application/vnd.amazon.eventstream"
+BEDROCK_NAMES = re.compile(r"arn:aws|(?:[a-z-]+\.)?[a-z0-9-]+\.[a-z][^:]*:\d")
+"""Addresses of models, and names with a vendor and a version: `anthropic.claude-…-v1:0`."""
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 

@@ -170,7 +170,7 @@ class Gateway:
         self.keys.on_void = self.conversations.forget
         self.draining = False
         self.ids, self.prompts = Ulids(), SentPrompts()
-        self._routes: dict[tuple[str, str], Route] = {}
+        self._routes: dict[tuple[str, str, str], Route] = {}
         self._pools: dict[str, PoolState] = {}
         self._askers: dict[tuple[str | None, bool], Asker] = {}
 
@@ -218,7 +218,7 @@ class Gateway:
         name = name or self.settings.default_model
         if not name:
             raise Refusal(400, ErrorKind.INVALID_REQUEST, "the request does not name a model")
-        known = self._routes.get((name, front.dialect))
+        known = self._routes.get((name, front.dialect, front.provider))
         if known is None:
             if len(name) > LONGEST_NAME or not name.isprintable():
                 text = f"model: expected a name of at most {LONGEST_NAME} printable characters"
@@ -229,7 +229,7 @@ class Gateway:
                 text = f"model {name[:200]!r}: {error}"
                 raise Refusal(404, ErrorKind.INVALID_REQUEST, text, "model_not_found") from None
             if len(self._routes) < MOST_ROUTES:
-                self._routes[name, front.dialect] = known
+                self._routes[name, front.dialect, front.provider] = known
         return known
 
     def route_settings(self, name: str) -> RouteSettings | None:
@@ -268,6 +268,8 @@ class Gateway:
     def _meant(self, name: str, front: Front) -> str:
         """The model that a name means. Names from clients of Ollama go to Ollama, since only it
         knows its models."""
+        if front.own_names is not None and front.own_names.match(name):
+            return f"{front.provider}:{name}"
         is_ollama = front.tagged_names
         try:
             id = self.targets.id_of(name, front.provider)

@@ -402,3 +402,31 @@ def test_a_request_that_waits_is_told_in_the_words_of_amazon() -> None:
     asyncio.run(last_words(cycle))
     assert dict(cycle.sent[0]["headers"])[b"x-amzn-errortype"] == b"ServiceUnavailableException"
     assert json.loads(cycle.sent[1]["body"])["message"]
+
+
+# -- names ----------------------------------------------------------------------------------------
+
+NAMES = {
+    "anthropic.claude-sonnet-4-5-20250929-v1:0": "bedrock",
+    "us.anthropic.claude-sonnet-4-5-20250929-v1:0": "bedrock",
+    "arn:aws:bedrock:us-east-1:1:application-inference-profile/abc": "bedrock",
+    "amazon.nova-lite-v1:0": "bedrock",
+    "openai:gpt-5-mini": "openai",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_bedrock_are_its_own(place: Place, name: str) -> None:
+    client = place.aws()
+    client.converse(modelId=name, messages=[_said("Hello")])
+    expected = "/model/" if NAMES[name] == "bedrock" else "/v1/"
+    assert place.upstream.received[0].path.startswith(expected)
+
+
+def test_a_name_means_the_model_of_its_host(place: Place) -> None:
+    """The same name at two fronts of one dialect."""
+    status, _, _ = place.post("/v1/messages", {"model": "claude-sonnet-4-6", **CLAUDE})
+    assert status == 200
+    path = "/v1/projects/p/locations/l/publishers/anthropic/models/claude-sonnet-4-6:rawPredict"
+    status, headers, told = place.post(path, CLAUDE)
+    assert "vertex" in (headers["x-interlingua-model"] or "") + told.decode()

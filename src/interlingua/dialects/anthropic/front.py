@@ -21,7 +21,12 @@ from interlingua.dialects.front import (
     Wire,
     code_beside,
 )
-from interlingua.dialects.wrapping import ERROR_TYPE, InvokeWrapping, MessagesWrapping
+from interlingua.dialects.wrapping import (
+    BEDROCK_NAMES,
+    ERROR_TYPE,
+    InvokeWrapping,
+    MessagesWrapping,
+)
 
 _MESSAGE: Wire = {"stop_details": None, "container": None}
 _USAGE: Wire = {  # null is unknown; the first two may not be null
@@ -149,6 +154,7 @@ HOSTED = (
         provider="bedrock",
         paths={},
         path=_invoke_path,
+        own_names=BEDROCK_NAMES,
         request_id=b"x-amzn-requestid",
         counted="inputTokens",
         wrapping=InvokeWrapping(),

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from interlingua.dialects.bedrock.tables import NAME
 from interlingua.dialects.front import Action, Ending, Front, RequestPath, code_beside
-from interlingua.dialects.wrapping import ERROR_TYPE, EVENT_STREAM, AwsWrapping
+from interlingua.dialects.wrapping import BEDROCK_NAMES, ERROR_TYPE, EVENT_STREAM, AwsWrapping
 
 _PATH = re.compile(r"/model/(.+)/(converse|converse-stream|count-tokens)")
 _ACTIONS: dict[str, tuple[Action, bool]] = {
@@ -50,6 +50,7 @@ FRONT = Front(
     path=_path,
     stream_type=EVENT_STREAM,
     keep_alive=None,
+    own_names=BEDROCK_NAMES,
     request_id=b"x-amzn-requestid",
     error_details=code_beside,
     ending=ConverseEnding,
