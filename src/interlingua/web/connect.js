@@ -36,11 +36,14 @@ export function programs(base, model, key) {
   ];
 }
 
+/** The model in the box, which needs no key. @param {string} name */
+const isLocal = (name) => name === LOCAL || name.startsWith(`${LOCAL}:`);
+
 /** Models that can be asked now, by their names; the local one first. */
 export async function models() {
   const { data } = await ask("GET", "/v1/models");
   const names = data.map((/** @type {{ id: string }} */ each) => each.id);
-  return [...names.filter((/** @type {string} */ name) => name === LOCAL), ...names.filter((/** @type {string} */ name) => name !== LOCAL)];
+  return [...names.filter(isLocal), ...names.filter((/** @type {string} */ name) => !isLocal(name))];
 }
 
 /** @param {string[]} names */
@@ -65,7 +68,7 @@ export function firstRequest(names, done) {
   const submit = async (/** @type {Event} */ event) => {
     event.preventDefault();
     send.disabled = true;
-    const note = model.value === LOCAL ? "Asking; the first answer of the local model takes a little longer." : "Asking.";
+    const note = isLocal(model.value) ? "Asking; the first answer of the local model takes a little longer." : "Asking.";
     fill(out, h("p", { class: "quiet" }, note));
     const began = performance.now();
     try {
@@ -89,7 +92,7 @@ export function firstRequest(names, done) {
     "section",
     { class: "card", "aria-label": "First request" },
     h("h2", {}, "Send a request from here"),
-    h("p", { class: "quiet" }, names.includes(LOCAL) ? "The local model needs no key and no network once it is fetched." : "It goes through this gateway as any client's would."),
+    h("p", { class: "quiet" }, names.some(isLocal) ? "The local model needs no key and no network once it is fetched." : "It goes through this gateway as any client's would."),
     names.length
       ? h("form", { onsubmit: submit }, field("Message", words), h("div", { class: "row" }, field("Model", model), send), out)
       : h("p", {}, "No model can be asked yet: set a provider's API key in the gateway's environment, and start it again."),

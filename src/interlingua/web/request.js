@@ -8,8 +8,23 @@ import { outline } from "./outline.js";
 import { badge, copyButton, head } from "./parts.js";
 import { address } from "./route.js";
 
+const TIMES = 6;
+const PAUSE = 300;
+
+/** A request that has just ended may be written a moment later. */
+async function stored(id) {
+  for (let left = TIMES; ; left -= 1) {
+    try {
+      return await ask("GET", `/requests/${encodeURIComponent(id)}`);
+    } catch (odd) {
+      if (odd.status !== 404 || left === 1) throw odd;
+      await new Promise((go) => setTimeout(go, PAUSE));
+    }
+  }
+}
+
 export async function oneRequest(element, id, names) {
-  const row = await ask("GET", `/requests/${encodeURIComponent(id)}`);
+  const row = await stored(id);
   const marks = [
     badge(String(row.status), row.error ? "bad" : "good"),
     row.stream ? badge("stream") : null,

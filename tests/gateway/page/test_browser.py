@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.gateway.page.conftest import Place, standing
+from tests.gateway.page.conftest import Place, standing, watched
+from tests.gateway.serving import ANTHROPIC
 
 pytest.importorskip("playwright", reason="playwright is not installed: `make page` installs it")
 from playwright.sync_api import expect
@@ -207,6 +208,33 @@ def test_a_gateway_with_keys_asks_for_one(browser: Any, tmp_path: Path) -> None:
         expect(articles(page, "assistant")).to_contain_text("to: hello")
         assert token not in page.url
         context.close()
+
+
+def test_the_first_request_is_sent_from_the_page_and_then_there_is_an_overview(
+    browser: Any, tmp_path: Path
+) -> None:
+    with standing(tmp_path) as (place, _), watched(browser, place) as page:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.goto("/")
+        connect = page.get_by_role("region", name="Connect")
+        connect.get_by_role("tab", name="Anthropic SDK").click()
+        connect.get_by_role("button", name="Copy Anthropic SDK").click()
+        expect(connect.get_by_text("Copied.")).to_be_attached()
+        assert place.base in page.evaluate("navigator.clipboard.readText()")
+        sending = page.get_by_role("region", name="First request")
+        sending.get_by_label("Model").select_option(ANTHROPIC)
+        sending.get_by_role("button", name="Send").click()
+        expect(sending).to_contain_text("to: Say hello in three languages.")
+        page.get_by_role("link", name="See this request").click()
+        expect(page.get_by_role("list", name="Waterfall")).to_be_visible()
+        page.get_by_role("navigation").get_by_role("link", name="Overview").click()
+        expect(page.get_by_role("button", name="Requests 1")).to_be_visible()
+        page.get_by_role("button", name="Spend").click()
+        expect(page.get_by_role("img", name="Spend by day: at most $0.0006")).to_be_visible()
+        page.get_by_role("button", name="Today", exact=True).click()
+        expect(page.get_by_role("img", name="Spend by hour")).to_be_visible()
+        assert page.url.endswith("/?days=1&show=spend")
+        expect(page.get_by_role("table", name="By model")).to_contain_text("$0.0006")
 
 
 def test_of_a_thousand_tasks_two_hundred_are_drawn_at_first(page: Any, place: Place) -> None:
