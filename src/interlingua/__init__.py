@@ -58,7 +58,7 @@ _WHERE: dict[str, str] = {
         " Reasoning Request Response ResponseFormat ToolChoice",
         "model.losses": "Loss Report",
         "model.message": "AssistantMessage Changes Message Role ToolMessage UserMessage",
-        "model.metadata": "CostBreakdown Diagnostic MessageMetadata MessageStatus"
+        "model.metadata": "CacheDiagnosis CostBreakdown Diagnostic MessageMetadata MessageStatus"
         " RoutingDecisionRecord RoutingMode RoutingRecord StopReason Usage",
         "model.rules": "Violation validate",
         "model.spelled_numbers": "schema_of",

@@ -97,6 +97,7 @@ from interlingua.model.message import Message as Message
 from interlingua.model.message import Role as Role
 from interlingua.model.message import ToolMessage as ToolMessage
 from interlingua.model.message import UserMessage as UserMessage
+from interlingua.model.metadata import CacheDiagnosis as CacheDiagnosis
 from interlingua.model.metadata import CostBreakdown as CostBreakdown
 from interlingua.model.metadata import Diagnostic as Diagnostic
 from interlingua.model.metadata import MessageMetadata as MessageMetadata
@@ -180,6 +181,7 @@ __all__ = [
     "Block",
     "Bus",
     "Cache",
+    "CacheDiagnosis",
     "CallCancelledError",
     "CallContext",
     "CallError",

@@ -188,3 +188,11 @@ def test_a_terminal_of_any_width_shows_ids_whole(store: Store, columns: int) -> 
     assert code == 0
     assert made.id in text
     assert "200" in text
+
+
+def test_one_request_says_why_its_cache_was_missed(store: Store) -> None:
+    cache = {"outcome": "miss", "reason": "tools_changed", "changed": ["tools"]}
+    missed = row(cache={**cache, "missed_tokens": 2000, "cost_usd": "0.0054"})
+    store.append_requests([missed])
+    assert "miss: tools_changed (tools); 2,000 tokens; $0.0054 more" in ok("requests", missed.id)
+    assert told("requests")[0]["cache"]["reason"] == "tools_changed"
