@@ -53,7 +53,7 @@ def _said(content: Any, model: str = ANTHROPIC, **more: Any) -> dict[str, Any]:
             "0.50",
             "quota_exceeded",
         ),
-        ("/v1/chat/completions", asked("hi", OPENAI, n=128), "3.00", "quota_exceeded"),
+        ("/v1/chat/completions", asked("hi", OPENAI, n=128), "0.25", "quota_exceeded"),
     ],
     ids=["paper", "picture", "picture of its own", "kept by the provider", "answers", "open ones"],
 )
@@ -122,7 +122,7 @@ def test_what_cannot_be_seen_is_as_large_as_it_can_be() -> None:
 
 def test_only_plain_requests_need_not_be_read() -> None:
     said = b'{"messages":[{"role":"user","content":"hi"}],"max_tokens":7%b}'
-    assert plainly("openai-chat", said % b',"n":2') == (len(said) // 2 + 2, 7, 2, ())
+    assert plainly("openai-chat", said % b',"n":2') == (len(said) // 2 + 2, 7, 2, 0, ())
     assert plainly("openai-chat", said % (b" " * SHORT)) is None
     for more in (b'"tools":[]', b'"n":2.0', b'"n":0', b'"max_tokens":-1', b'"max_tokens":"7"'):
         assert plainly("openai-chat", said % (b"," + more)) is None

@@ -66,8 +66,6 @@ FORMS = {
     "a text": (MESSAGES, _anthropic(b'"max_tokens":"64000"')),
     "escaped": (MESSAGES, _anthropic(b'"max_tok\\u0065ns":64000')),
     "said twice": (MESSAGES, _anthropic(b'"max_tokens":64000,"max_tokens":64001')),
-    "nothing": (MESSAGES, _anthropic(b'"max_tokens":null')),
-    "less than nothing": (MESSAGES, _anthropic(b'"max_tokens":-1')),
     "eight answers": (CHAT, _chat(b'"max_tokens":1000,"n":8.0')),
     "the other limit": (CHAT, _chat(b'"max_completion_tokens":9,"max_tokens":60000')),
     "both configurations": (
@@ -153,6 +151,23 @@ def test_no_spelling_passes_a_cap(tmp_path: Path, case: str) -> None:
         assert (status, "has no bound" in told) == (403, True), told
 
 
+@pytest.mark.parametrize("limit", [b"null", b"-1"])
+def test_what_is_no_limit_is_replaced_by_one_that_the_cap_pays_for(
+    tmp_path: Path, limit: bytes
+) -> None:
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        token = key(tmp_path, daily_cap_usd=Decimal("0.05")).token
+        async with served(tmp_path) as gateway:
+            body = _anthropic(b'"max_tokens":' + limit)
+            status, told = await _post(gateway, MESSAGES, body, token)
+            assert status == 200, told
+            assert 256 <= provider.requests[0]["max_tokens"] <= 0.05 / 15e-6, "15 dollars a million"
+
+    with Upstream() as provider:
+        asyncio.run(work(provider))
+
+
 @pytest.mark.parametrize("case", ["fetches", "document", "background", "priority"])
 def test_an_owner_may_allow_what_nobody_can_limit(tmp_path: Path, case: str) -> None:
     path, body = {**ESCAPED, **BY_ITSELF}[case]
@@ -188,12 +203,16 @@ def test_tokens_of_a_minute_hold_without_a_limit_of_the_request(tmp_path: Path) 
         token = key(tmp_path, tokens_per_minute=5000).token
         async with served(tmp_path) as gateway:
             ask = [gateway.ask("POST", CHAT, asked("hi"), token) for _ in range(8)]
-            assert {status for status, _, _ in await asyncio.gather(*ask)} == {429}
+            statuses = [status for status, _, _ in await asyncio.gather(*ask)]
+            assert set(statuses) == {200, 429}, "one is shortened to what is left of the minute"
+            sent = [request["max_tokens"] for request in provider.requests]
+            assert len(sent) == statuses.count(200)
+            assert max(sent) < 5000
             few = asked("hi", max_tokens=1000)
             ask = [gateway.ask("POST", CHAT, few, token) for _ in range(16)]
             passed = [status for status, _, _ in await asyncio.gather(*ask)].count(200)
             assert 1 <= passed <= 16
-            assert len(provider.requests) == passed
+            assert len(provider.requests) == len(sent) + passed
 
     with Upstream() as provider:
         asyncio.run(work(provider))

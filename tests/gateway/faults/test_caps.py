@@ -119,7 +119,7 @@ def test_an_answer_that_says_no_usage_is_paid_for_by_its_length(address: str) ->
 def test_what_nobody_can_limit_is_counted_as_it_was_set_aside(address: str) -> None:
     async def work(bench: Bench) -> None:
         exchange = bench.exchange()
-        most = Most(1000, 1000, 1, ("an answer in the background",))
+        most = Most(1000, 1000, unbounded=("an answer in the background",))
         with pytest.raises(Refusal, match="has no bound"):
             await bench.reserve(exchange, most)
         bench.who = dataclasses.replace(bench.who, allow_unbounded=True)
