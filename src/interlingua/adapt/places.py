@@ -23,6 +23,8 @@ from interlingua.model.message import Message
 from interlingua.model.tools import ToolDefinition
 
 MARK = "x-interlingua-at"
+ADDED = frozenset({"cache_breakpoint_added", "cache_key_added"})
+"""Notes on what was added, which has no place in the source."""
 MOST_PLACES = 3
 """How many keys may have one value together."""
 MOST_READS = 4000
@@ -55,6 +57,8 @@ class Source(msgspec.Struct):
 
     def places(self, entries: Sequence[Loss]) -> list[tuple[str, ...]]:
         """The places of each entry; none where nothing in the body corresponds to it."""
+        if all(entry.code in ADDED for entry in entries):
+            return [() for _ in entries]
         body = self.body
         if isinstance(body, (bytes, str)):
             body = msgspec.json.decode(body)
@@ -62,7 +66,7 @@ class Source(msgspec.Struct):
         search = _Search(body, self.name, read, self.seconds)
         found = []
         for entry in entries:
-            places = search.places(entry)
+            places = () if entry.code in ADDED else search.places(entry)
             found.append(() if search.is_late else places)
         return found
 
