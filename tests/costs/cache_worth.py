@@ -240,7 +240,7 @@ def main(turns: int, python: str | None) -> list[Row]:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--turns", type=int, default=1000)
+    parser.add_argument("--turns", type=int, default=700)
     parser.add_argument("--litellm", metavar="PYTHON")
     options = parser.parse_args()
     main(options.turns, options.litellm)
