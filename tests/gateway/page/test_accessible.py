@@ -1,9 +1,11 @@
-"""Every view, judged by axe-core: nothing that keeps somebody from using it."""
+"""Every view at three widths, light and dark: it fits, and axe-core finds nothing that keeps anyone
+from using it."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -38,25 +40,36 @@ def serious(page: Any) -> list[str]:
     ]
 
 
-SCHEMES = ("light", "dark")
-BOTH = THOROUGH or NEEDED in os.environ
-"""Whether each view is looked at in both schemes, or in one of them."""
+def fits(page: Any, width: int) -> None:
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    outside = """width => [...document.querySelectorAll("main *")].filter((each) => {
+        const box = each.getBoundingClientRect();
+        const wide = each.closest(".wide, pre, [role=tablist], svg, .editor, .panes, .unseen");
+        return !wide && box.width && box.right > width + 1;
+    }).map((each) => each.outerHTML.slice(0, 120))"""
+    assert page.evaluate(outside, width) == []
+
+
+ALL = THOROUGH or NEEDED in os.environ
+"""Whether each view is looked at in every way, or in one of them."""
+WAYS = list(product((1280, 820, 390), ("light", "dark")))
 LOOKS = [
-    (name, scheme)
+    (name, width, scheme)
     for number, name in enumerate(VIEWS)
-    for scheme in (SCHEMES if BOTH else SCHEMES[number % 2 :][:1])
+    for width, scheme in (WAYS if ALL else [WAYS[(number * 5) % len(WAYS)]])
 ]
 
 
-@pytest.mark.parametrize(("name", "scheme"), LOOKS)
-def test_a_view_has_no_serious_findings(
-    browser: Any, room: tuple[Place, Room], name: str, scheme: str
+@pytest.mark.parametrize(("name", "width", "scheme"), LOOKS)
+def test_a_view_fits_its_width_and_has_no_serious_findings(
+    browser: Any, room: tuple[Place, Room], name: str, width: int, scheme: str
 ) -> None:
     place, there = room
-    size = {"width": 1100 if scheme == "light" else 360, "height": 800}
+    size = {"width": width, "height": 800}
     context = browser.new_context(base_url=place.base, color_scheme=scheme, viewport=size)
     page = context.new_page()
     VIEWS[name](page, there)
+    fits(page, width)
     assert serious(page) == []
     context.close()
 

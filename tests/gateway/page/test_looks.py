@@ -1,34 +1,23 @@
-"""Every view at three widths, light and dark, with nothing, little and much to show; by the
-keyboard alone; and soon there."""
+"""Views with nothing and with much to show, by the keyboard alone, and soon there."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import interlingua as il
-from tests.effort import THOROUGH
 from tests.gateway.page.conftest import NEEDED, Place, standing
 from tests.gateway.page.install import AXE
 from tests.gateway.page.rooms import VIEWS, Room, Scripted, furnished
-from tests.gateway.page.test_accessible import serious
+from tests.gateway.page.test_accessible import ALL, WAYS, fits, serious
 from tests.gateway.stats_speed import rows
 
 pytest.importorskip("playwright", reason="playwright is not installed: `make page` installs it")
 
-ALL = THOROUGH or NEEDED in os.environ
-"""Whether each view is looked at in every way, or in one of them."""
-WAYS = list(product((1280, 820, 390), ("light", "dark")))
-LOOKS = [
-    (name, width, scheme)
-    for number, name in enumerate(VIEWS)
-    for width, scheme in (WAYS if ALL else [WAYS[number % len(WAYS)]])
-]
 PLACES = ("/", "/tasks", "/sessions", "/requests", "/convert", "/playground", "/nothing")
 PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 SOON = 1000 if NEEDED in os.environ else 10_000
@@ -46,29 +35,7 @@ def context_of(browser: Any, place: Place, width: int, scheme: str) -> Any:
     return browser.new_context(base_url=place.base, color_scheme=scheme, viewport=size)
 
 
-def fits(page: Any, width: int) -> None:
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    outside = """width => [...document.querySelectorAll("main *")].filter((each) => {
-        const box = each.getBoundingClientRect();
-        const wide = each.closest(".wide, pre, [role=tablist], svg, .editor, .panes, .unseen");
-        return !wide && box.width && box.right > width + 1;
-    }).map((each) => each.outerHTML.slice(0, 120))"""
-    assert page.evaluate(outside, width) == []
-
-
-@pytest.mark.parametrize(("name", "width", "scheme"), LOOKS)
-def test_a_view_fits_its_width(
-    browser: Any, room: tuple[Place, Room], name: str, width: int, scheme: str
-) -> None:
-    place, there = room
-    context = context_of(browser, place, width, scheme)
-    page = context.new_page()
-    VIEWS[name](page, there)
-    fits(page, width)
-    context.close()
-
-
-@pytest.mark.parametrize(("width", "scheme"), WAYS if ALL else WAYS[:1] + WAYS[-1:])
+@pytest.mark.parametrize(("width", "scheme"), WAYS if ALL else WAYS[-1:])
 def test_nothing_to_show_is_a_view_too(
     browser: Any, tmp_path: Path, width: int, scheme: str
 ) -> None:
@@ -109,7 +76,7 @@ TABBABLE = """() => [...document.querySelectorAll("main a[href], main button, ma
     .map((each, at) => { each.dataset.tab = at; return at; })"""
 
 
-@pytest.mark.parametrize("name", list(VIEWS) if ALL else ["overview", "task", "requests"])
+@pytest.mark.parametrize("name", list(VIEWS) if ALL else ["overview", "task"])
 def test_the_keyboard_reaches_everything(browser: Any, room: tuple[Place, Room], name: str) -> None:
     place, there = room
     context = context_of(browser, place, 1280, "light")
