@@ -111,9 +111,8 @@ class Service:
         cls, store: AsyncStore, settings: Settings, targets: Targets | None, parts: dict[str, Any]
     ) -> Service:
         telemetry = settings.telemetry
-        metrics = (
-            Metrics([r.model for r in settings.routes.values()]) if telemetry.metrics else None
-        )
+        models = [route.model for route in settings.routes.values()]
+        metrics = Metrics(models, lambda: gateway.settings.routes) if telemetry.metrics else None
         losses = Losses(store if telemetry.trace else None, telemetry.loss_seconds)
         tracer = Tracer(
             store if telemetry.trace else None,

@@ -32,10 +32,16 @@ from interlingua.events.event import NO_SESSION
 from interlingua.events.payloads import LlmCallCompleted
 from interlingua.gateway.keys.tariffs import Pricer
 from interlingua.gateway.server.worker import set_up_logs, without_secrets
-from interlingua.gateway.settings import Telemetry
+from interlingua.gateway.settings import RouteSettings, Telemetry
 from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Outcome, Principal
 from interlingua.gateway.telemetry import metrics as seen_metrics
-from interlingua.gateway.telemetry.metrics import MOST_MODELS, Metrics
+from interlingua.gateway.telemetry.metrics import (
+    MOST_MODELS,
+    MOST_ROUTES,
+    MOST_TEAMS,
+    Metrics,
+    without_money,
+)
 from interlingua.gateway.telemetry.records import Losses, completed, event_row, failed
 from interlingua.gateway.telemetry.trace import Spans, Tracer
 from interlingua.model.exchange import ErrorKind
@@ -151,6 +157,24 @@ def test_even_known_models_are_only_so_many() -> None:
         metrics.finished(exchange(target=each), 1.0)
     text = metrics.text().decode()
     assert len(set(re.findall(r'requests_total\{[^}]*target="([^"]+)"', text))) == MOST_MODELS + 1
+
+
+def test_routes_and_teams_are_labels_and_only_so_many() -> None:
+    routes = {f"r{n}": RouteSettings("openai:gpt-4.1") for n in range(MOST_ROUTES + 5)}
+    metrics = Metrics((), lambda: {**routes, "gpt-*": RouteSettings("openai:*")})
+    target = TARGETS.find("openai:gpt-4.1")
+    for name in ("gpt-4.1", "gpt-5", "unknown", *routes):
+        metrics.finished(exchange(target=target, client_model=name), 1.0)
+    for n in range(MOST_TEAMS + 5):
+        team = Principal(key_id="gk_1", team_id=f"team_{n}")
+        metrics.finished(exchange(target=target, principal=team), 1.0)
+    text = metrics.text().decode()
+    assert _number(text, "interlingua_requests_total", route="gpt-*") == 2
+    assert _number(text, "interlingua_requests_total", route="other") == 6
+    assert _number(text, "interlingua_team_requests_total", team="team_1") == 1
+    assert _number(text, "interlingua_team_requests_total", team="other") == 5
+    assert "unknown" not in text
+    assert "team_" not in without_money(text.encode()).decode(), "others do not see teams"
 
 
 @pytest.mark.requirement("S002-37")
@@ -382,6 +406,13 @@ def test_nothing_that_was_said_and_no_secret_is_in_any_log_or_trace(tmp_path: Pa
     lines = [json.loads(line) for line in out.getvalue().splitlines()]
     assert {"request", "auth_failed"} <= {line["event"] for line in lines}
     assert all({"at", "level", "event", "logger"} <= set(line) for line in lines)
+    for line in lines:
+        assert datetime.fromisoformat(line["at"]).tzinfo is not None, "times are ISO, in UTC"
+        if line["event"] == "request":
+            refused = 400 <= line["status"] != 499
+            assert line["level"] == ("warning" if refused else "info"), line
+            assert "attempts" in line
+    assert any("route" in line for line in lines if line["event"] == "request")
 
 
 def _state(name: str) -> tuple[list[logging.Handler], bool, int]:

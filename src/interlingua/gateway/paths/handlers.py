@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from interlingua import __version__
 from interlingua.gateway.page import page, wants_page
-from interlingua.gateway.paths import listing
+from interlingua.gateway.paths import docs_page, listing
 from interlingua.gateway.paths.openapi import document
 from interlingua.gateway.shared.bodies import Rules, ShownModel, read
 from interlingua.gateway.shared.callers import JSON, ApiError, answer
@@ -69,6 +69,11 @@ async def version(service: Service, request: Request, principal: Principal) -> R
 
 async def api_document(service: Service, request: Request, principal: Principal) -> Response:
     return answer(document())
+
+
+async def docs(service: Service, request: Request, principal: Principal) -> Response:
+    """The same for people."""
+    return Response(docs_page.html(), headers=docs_page.HEADERS, media_type="text/html")
 
 
 async def policy(service: Service, request: Request, principal: Principal) -> Response:

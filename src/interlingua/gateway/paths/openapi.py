@@ -211,6 +211,7 @@ DOCS: dict[tuple[str, str], Doc] = {
     ("GET", "/health/ready"): Doc("Readiness for requests.", errors=(503,)),
     ("GET", "/health"): Doc("The same.", errors=(503,)),
     ("GET", "/openapi.json"): Doc("This document."),
+    ("GET", "/docs"): Doc("This document as a page.", kind="text/html"),
     ("GET", "/metrics"): Doc("Metrics for Prometheus.", kind="text/plain", errors=(404,)),
     ("GET", "/losses/{id}"): Doc("The losses and notes of one request.", errors=(404,)),
     ("GET", "/compactions/{id}"): Doc("A compaction and the history it replaced.", errors=(404,)),

@@ -81,6 +81,7 @@ ROWS: tuple[Row, ...] = (
     Row("GET", "/health/ready", own.ready, open=True),
     Row("GET", "/health", own.ready, open=True, both=True),
     Row("GET", "/openapi.json", own.api_document, open=True),
+    Row("GET", "/docs", own.docs, open=True),
     Row("GET", "/metrics", own.metrics),
     Row("GET", "/losses/{id}", own.losses, both=True),
     Row("GET", "/requests", requests_api.listing, both=True, page=True),

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -63,7 +64,7 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
-            "at": round(record.created, 3),
+            "at": _time(record.created),
             "level": record.levelname.lower(),
             "event": without_secrets(record.getMessage()),
             "logger": record.name,
@@ -73,6 +74,11 @@ class JsonLines(logging.Formatter):
             line["exception"] = record.exc_info[0].__name__
             line["where"] = _place(record.exc_info[2])
         return msgspec.json.encode(line).decode()
+
+
+def _time(seconds: float) -> str:
+    """A time in UTC, like 2026-11-18T08:30:00.250Z."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
 class Lines(logging.Formatter):

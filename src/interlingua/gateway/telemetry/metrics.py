@@ -1,5 +1,6 @@
 """Numbers for Prometheus. No label has a value that a client can make up: models that nobody has
-described or routed to are counted together, under their provider."""
+described or routed to are counted together, under their provider, and names that are no routes
+without one. Those of teams are for keys that may see what others spend."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import re
 import struct
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -18,6 +19,7 @@ from interlingua.adapt.remembered import Figures
 from interlingua.errors import MissingExtraError
 from interlingua.events.payloads import ProviderDegraded
 from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.settings import RouteSettings, route_name
 from interlingua.gateway.shared.state import Exchange
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.metadata import Usage
@@ -42,6 +44,9 @@ FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that names the folder in which `prometheus_client` merges the metrics of several
 workers."""
 MOST_MODELS = 500
+MOST_ROUTES = MOST_TEAMS = 200
+"""Values of these labels; all further ones are counted together."""
+OTHER = "other"
 MOST_SERIES = 5000
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 
@@ -68,17 +73,24 @@ class Metrics:
 
     _conversations: _Conversations | None = None
 
-    def __init__(self, models: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        models: Iterable[str] = (),
+        routes: Callable[[], Mapping[str, RouteSettings]] = dict,
+    ) -> None:
         self.registry = registry = CollectorRegistry()
+        self._routes = routes
+        self._shown: dict[str, set[str]] = {"route": set(), "team": set()}
         self._known = frozenset([*known_models(), *models])
         self._names: dict[str, str] = {}
-        self._series: dict[tuple[str, str | None, int], _Series] = {}
+        self._series: dict[tuple[str, str | None, int, str | None, str | None], _Series] = {}
         self._changed: set[_Series] = set()
         by = ("front", "provider")
+        of = ("team", "route")
         counter = partial(Counter, registry=registry)
-        seconds = partial(Histogram, labelnames=by, registry=registry, buckets=SECONDS)
+        seconds = partial(Histogram, labelnames=(*by, "route"), registry=registry, buckets=SECONDS)
         self.requests = counter(
-            "interlingua_requests", "Requests by outcome", ("front", "target", "status")
+            "interlingua_requests", "Requests by outcome", ("front", "target", "status", "route")
         )
         self.seconds = seconds(
             "interlingua_request_seconds", "Seconds until the last byte of the answer"
@@ -87,11 +99,16 @@ class Metrics:
             "interlingua_first_byte_seconds", "Seconds until the first byte of a stream"
         )
         self.tokens = counter(
-            "interlingua_tokens", "Tokens as reported by providers", ("target", "kind")
+            "interlingua_tokens", "Tokens as reported by providers", ("target", "kind", "route")
         )
         self.cost = counter(
-            "interlingua_cost_usd", "Cost in US dollars where the price is known", ("target",)
+            "interlingua_cost_usd",
+            "Cost in US dollars where the price is known",
+            ("target", "route"),
         )
+        self.team_requests = counter("interlingua_team_requests", "Requests by team", of)
+        self.team_tokens = counter("interlingua_team_tokens", "Tokens by team", of)
+        self.team_cost = counter("interlingua_team_cost_usd", "Cost in US dollars by team", of)
         self.losses = counter("interlingua_losses", "Losses in conversions", by)
         self.repairs = counter(
             "interlingua_repairs", "Requests resent without what was rejected", ("provider",)
@@ -113,7 +130,8 @@ class Metrics:
         arrival, decision, outcome = exchange.arrival, exchange.decision, exchange.outcome
         target, status = decision.target, outcome.status
         model = None if target is None else target.model
-        series = self._series.get((arrival.front, model, status))
+        asked, team = arrival.client_model, arrival.principal.team_id
+        series = self._series.get((arrival.front, model, status, asked, team))
         if series is None:
             series = self._new_series(exchange)
         series.requests += 1
@@ -135,15 +153,27 @@ class Metrics:
         self._changed.add(series)
 
     def _new_series(self, exchange: Exchange) -> _Series:
-        front, status = exchange.arrival.front, exchange.outcome.status
+        arrival, status = exchange.arrival, exchange.outcome.status
+        front, asked, team = arrival.front, arrival.client_model, arrival.principal.team_id
         target = exchange.decision.target
         provider = "none" if target is None else target.provider.key
         name = "none" if target is None else self._name(target.model, provider)
-        series = _Series(self, front, name, provider, str(status))
+        route = self._label("route", None if asked is None else route_name(self._routes(), asked))
+        series = _Series(self, front, name, provider, str(status), route, self._label("team", team))
         if len(self._series) >= MOST_SERIES:
             self._series.clear()  # clients make names up; the numbers themselves are in the metrics
-        self._series[front, None if target is None else target.model, status] = series
+        model = None if target is None else target.model
+        self._series[front, model, status, asked, team] = series
         return series
+
+    def _label(self, kind: str, value: str | None) -> str:
+        shown = self._shown[kind]
+        if value is None or value in shown:
+            return value or "none"
+        if len(shown) >= (MOST_ROUTES if kind == "route" else MOST_TEAMS):
+            return OTHER
+        shown.add(value)
+        return value
 
     def watch(self, figures: Figures) -> None:
         """Count what the gateway remembers of conversations."""
@@ -187,7 +217,7 @@ def _of_all_workers() -> bytes:
     return generate_latest(together)
 
 
-_MONEY = re.compile(rb"^(# \w+ )?interlingua_(cost_usd|tokens)[_ {]")
+_MONEY = re.compile(rb"^(# \w+ )?interlingua_(cost_usd|tokens|team_\w+)[_ {]")
 
 
 def without_money(text: bytes) -> bytes:
@@ -202,19 +232,30 @@ _KINDS = ("input", "cached_input", "cache_creation_input", "output")
 class _Series:
     """The numbers of requests that have all labels in common."""
 
-    def __init__(self, into: Metrics, front: str, name: str, provider: str, status: str) -> None:
+    def __init__(
+        self,
+        into: Metrics,
+        front: str,
+        name: str,
+        provider: str,
+        status: str,
+        route: str,
+        team: str,
+    ) -> None:
         self.provider = provider
         self.requests = 0
         self.losses = 0
         self.cost = 0.0
         self._tokens = [0] * len(_KINDS)
         self._into = into
-        self._labels = (front, name, status)
-        self.seconds = into.seconds.labels(front, provider).observe
-        self._requests = into.requests.labels(front, name, status)
+        self._labels = (front, name, route)
+        self._owner = None if team == "none" else (team, route)
+        self.seconds = into.seconds.labels(front, provider, route).observe
+        self._requests = into.requests.labels(front, name, status, route)
 
     def first_byte(self, seconds: float) -> None:
-        self._into.first_byte.labels(self._labels[0], self.provider).observe(seconds)
+        front, _, route = self._labels
+        self._into.first_byte.labels(front, self.provider, route).observe(seconds)
 
     def used(self, usage: Usage) -> None:
         tokens = self._tokens
@@ -224,15 +265,19 @@ class _Series:
         tokens[3] += usage.output_tokens or 0
 
     def flush(self) -> None:
-        into, (front, name, _) = self._into, self._labels
+        into, (front, name, route) = self._into, self._labels
         self._requests.inc(self.requests)
         if self.losses:
             into.losses.labels(front, self.provider).inc(self.losses)
         if self.cost:
-            into.cost.labels(name).inc(self.cost)
+            into.cost.labels(name, route).inc(self.cost)
         for kind, count in zip(_KINDS, self._tokens, strict=True):
             if count:
-                into.tokens.labels(name, kind).inc(count)
+                into.tokens.labels(name, kind, route).inc(count)
+        if self._owner is not None:
+            into.team_requests.labels(*self._owner).inc(self.requests)
+            into.team_tokens.labels(*self._owner).inc(sum(self._tokens))
+            into.team_cost.labels(*self._owner).inc(self.cost)
         self.requests = self.losses = 0
         self.cost, self._tokens = 0.0, [0] * len(_KINDS)
 

@@ -365,13 +365,19 @@ REPORTED = "provider"
 _LABELS = {name: (known.actor.value, known.floor.value) for name, known in CATALOGUE.items()}
 
 
+GONE = 499
+"""The status of a request whose client has left, which is no failure."""
+
+
 def log(exchange: Exchange, elapsed: float) -> None:
     arrival, decision, outcome = exchange.arrival, exchange.decision, exchange.outcome
     target, usage, principal = decision.target, outcome.usage, arrival.principal
-    level = logging.WARNING if outcome.status >= 500 else logging.INFO
+    refused = outcome.status >= 400 and outcome.status != GONE
+    level = logging.WARNING if refused else logging.INFO
     fields = {
         "request": arrival.id,
         "front": arrival.front,
+        "route": _name(arrival.client_model),
         "model": None if target is None else target.model[:LONGEST],
         "status": outcome.status,
         "error": None if outcome.error is None else outcome.error.value,
@@ -384,6 +390,7 @@ def log(exchange: Exchange, elapsed: float) -> None:
         if (report := decision.report) is None
         else len(report.entries and report.losses),
         "key": principal.key_id,
+        "team": principal.team_id,
     }
     logger.log(level, "request", extra={k: v for k, v in fields.items() if v is not None})
 
