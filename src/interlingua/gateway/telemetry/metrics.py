@@ -85,8 +85,15 @@ class Metrics:
         self._names: dict[str, str] = {}
         self._series: dict[tuple[str, str | None, int, str | None, str | None], _Series] = {}
         self._changed: set[_Series] = set()
+        self._count(registry)
+        self._count_teams(registry)
+        self.in_flight = Gauge(
+            "interlingua_in_flight", "Requests in flight", registry=registry,
+            multiprocess_mode="livesum",
+        )  # fmt: skip
+
+    def _count(self, registry: CollectorRegistry) -> None:
         by = ("front", "provider")
-        of = ("team", "route")
         counter = partial(Counter, registry=registry)
         seconds = partial(Histogram, labelnames=(*by, "route"), registry=registry, buckets=SECONDS)
         self.requests = counter(
@@ -106,9 +113,6 @@ class Metrics:
             "Cost in US dollars where the price is known",
             ("target", "route"),
         )
-        self.team_requests = counter("interlingua_team_requests", "Requests by team", of)
-        self.team_tokens = counter("interlingua_team_tokens", "Tokens by team", of)
-        self.team_cost = counter("interlingua_team_cost_usd", "Cost in US dollars by team", of)
         self.losses = counter("interlingua_losses", "Losses in conversions", by)
         self.repairs = counter(
             "interlingua_repairs", "Requests resent without what was rejected", ("provider",)
@@ -120,10 +124,12 @@ class Metrics:
             "interlingua_trace_dropped", "Rows dropped because the queue was full"
         )
         self.trace_rejected = counter("interlingua_trace_rejected", "Rows that the store refused")
-        self.in_flight = Gauge(
-            "interlingua_in_flight", "Requests in flight", registry=registry,
-            multiprocess_mode="livesum",
-        )  # fmt: skip
+
+    def _count_teams(self, registry: CollectorRegistry) -> None:
+        counter = partial(Counter, labelnames=("team", "route"), registry=registry)
+        self.team_requests = counter("interlingua_team_requests", "Requests by team")
+        self.team_tokens = counter("interlingua_team_tokens", "Tokens by team")
+        self.team_cost = counter("interlingua_team_cost_usd", "Cost in US dollars by team")
 
     def finished(self, exchange: Exchange, elapsed_ms: float, cost: Any = None) -> None:
         """Counted on `flush` or when metrics are read: adding up first is cheaper."""
