@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from interlingua.model.message import Message
 from interlingua.store.base import Store
 from interlingua.store.errors import ConflictError, NotFoundError
 from interlingua.store.open import open_store
@@ -30,6 +31,30 @@ def test_a_folder_has_one_living_task_of_an_owner(store: Store) -> None:
     assert store.count_tasks(["", "other", "none"]) == {"": 1, "other": 1}
     with pytest.raises(ConflictError):
         queue(store, first, "too late")
+
+
+def test_a_branch_takes_the_folder_and_what_came_before(store: Store) -> None:
+    old = new(store)
+    store.append(old, [Message.user("one"), Message.assistant("two")])
+    first, second = store.messages(old)
+    assert first.id is not None
+    store.claim_task(old, "a", LEASE)
+    with pytest.raises(ConflictError):
+        store.branch_task(old, first.id)
+    assert store.task(old).ended_at is None
+    store.finish_task(old, TaskUpdate("a"), event)
+    made = store.branch_task(old, first.id)
+    assert [each.text for each in store.messages(made.id)] == ["one"]
+    assert (made.cwd, made.status, made.reported) == ("/w", "idle", 0)
+    assert store.session(made.id).parent_id == old
+    assert store.task(old).ended_at is not None
+    assert [each.text for each in store.messages(old)] == ["one", "two"], "it stays as it was"
+    empty = store.branch_task(made.id, None)
+    assert (store.messages(empty.id), store.session(empty.id).message_count) == ([], 0)
+    assert [row.id for row in store.tasks("")] == [empty.id]
+    with pytest.raises(NotFoundError):
+        store.branch_task(empty.id, second.id)
+    assert store.task(empty.id).ended_at is None, "all of it or nothing"
 
 
 def test_one_holder_at_a_time(store: Store) -> None:
