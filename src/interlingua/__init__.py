@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # without `typing`, which is slow to load
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _WHERE: dict[str, str] = {
     name: module
@@ -125,7 +125,7 @@ _MOVED = {
     "transcripts.placing": "transcripts.sessions",
     "views.flat_extra": "views.flat",
 }
-"""Where documented modules stood, and where they are. The old paths work until 0.2."""
+"""Where documented modules stood, and where they are. The old paths work until 0.3."""
 
 
 class _MovedModules:
