@@ -53,6 +53,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "teams": "Manage teams of keys and their caps.",
         "budgets": "Cap the spending on models, tags and end users.",
         "maintain": "Delete old rows of the gateway's log and trace now.",
+        "backup": "Copy the whole store into a file, while it is in use.",
+        "restore": "Copy a backup into an empty store, also into PostgreSQL.",
     },
     "Shell": {
         "completion": "Print the script that completes commands in bash, zsh or fish.",
@@ -75,6 +77,7 @@ MODULES = {
     "teams": "keys",
     "reprice": "cost",
     "maintain": "serve",
+    "restore": "backup",
     "rules": "models",
     "check": "inspect",
     "schema": "demo",
