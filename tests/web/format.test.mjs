@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { difference } from "../../src/interlingua/web/approval.js";
+import { difference } from "../../src/interlingua/web/differences.js";
 import { nice } from "../../src/interlingua/web/charts.js";
 import { programs } from "../../src/interlingua/web/connect.js";
 import { ago, count, money, percent, plural, took } from "../../src/interlingua/web/format.js";

@@ -1,7 +1,7 @@
 // A call that waits for a yes: what it would do, open to be read; what it may touch; the time left.
 
 import { ask } from "./api.js";
-import { around, compared } from "./differences.js";
+import { difference } from "./differences.js";
 import { fill, h, shown } from "./dom.js";
 import { took } from "./format.js";
 import { icon } from "./icons.js";
@@ -14,7 +14,6 @@ const EFFECTS = {
   network: ["globe", "It uses the network."],
 };
 const COMMANDS = ["command", "cmd", "script"];
-const MOST = 3000; // lines of a file that are compared
 
 /**
  * @param {string} path of the task  @param {any} call  @param {(approved: boolean) => () => void} decide
@@ -91,20 +90,3 @@ function written(path, id, { path: file, text, content, ...rest }) {
 
 /** @type {Record<string, "ins" | "del" | "span">} */
 const TAGS = { "+": "ins", "-": "del", " ": "span" };
-
-/**
- * The lines that change, with some around them.
- * @param {string | null} before  @param {string} after
- * @returns {{ sign: "+" | "-" | " ", text: string }[]}
- */
-export function difference(before, after) {
-  const [a, b] = [linesOf(before ?? ""), linesOf(after)];
-  if (before === null || a.length > MOST || b.length > MOST) return b.map((text) => ({ sign: "+", text }));
-  return around(compared(a, b));
-}
-
-/** @param {string} text */
-function linesOf(text) {
-  if (!text) return [];
-  return text.replace(/\n$/, "").split("\n");
-}

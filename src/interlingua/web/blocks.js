@@ -2,13 +2,13 @@
 
 import { folded, h, shown, when } from "./dom.js";
 import { markdown } from "./markdown.js";
-import { facts } from "./usage.js";
+import { callInput, callTitle, result } from "./tree.js";
+import { margin } from "./usage.js";
 
 const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
 /** `link` is the message's own address. */
 export function article(message, link) {
-  const details = [facts(message.metadata ?? {}), when(message.created_at)].filter(Boolean).join(" · ");
   const problem = message.metadata?.error_message;
   return h(
     "article",
@@ -19,9 +19,13 @@ export function article(message, link) {
       message.name ? `${message.role} (${message.name}) ` : `${message.role} `,
       h("a", { href: link, "aria-label": "Link to this message" }, "#"),
     ),
-    (message.content ?? []).map((each) => block(each, message.role)),
-    problem ? h("p", { class: "wrong" }, problem) : null,
-    details ? h("p", { class: "quiet" }, details) : null,
+    h(
+      "div",
+      { class: "body" },
+      (message.content ?? []).map((each) => block(each, message.role)),
+      problem ? h("p", { class: "wrong" }, problem) : null,
+    ),
+    margin(message.metadata ?? {}, when(message.created_at)),
   );
 }
 
@@ -37,11 +41,11 @@ function block(each, role) {
     case "refusal":
       return h("p", { class: "text wrong" }, each.text);
     case "tool_use":
-      return folded(summary(`Call of ${each.name}`, JSON.stringify(each.input)), h("pre", {}, shown(each.input)));
+      return folded(summary(`Call of ${each.name}`, callTitle(each.name, each.input)), callInput(each.name, each.input));
     case "tool_result": {
       const parts = Array.isArray(each.content) ? each.content : [];
       const title = each.is_error ? "Error of a tool" : "Result of a tool";
-      const inner = parts.length ? parts.map((part) => block(part, "tool")) : shown(each.content);
+      const inner = parts.length ? parts.map((part) => (part.type === "text" ? result(part.text) : block(part, "tool"))) : shown(each.content);
       return folded(summary(title, parts.map((part) => part.text ?? "").join(" ")), inner);
     }
     case "compaction":

@@ -76,3 +76,20 @@ export function around(lines) {
   });
   return lines.filter((_, number) => near.has(number));
 }
+
+/**
+ * The lines that change, with some around them.
+ * @param {string | null} before  @param {string} after
+ * @returns {{ sign: "+" | "-" | " ", text: string }[]}
+ */
+export function difference(before, after) {
+  const [a, b] = [fileLines(before ?? ""), fileLines(after)];
+  if (before === null || a.length > MOST || b.length > MOST) return b.map((text) => ({ sign: "+", text }));
+  return around(compared(a, b));
+}
+
+/** @param {string} text */
+function fileLines(text) {
+  if (!text) return [];
+  return text.replace(/\n$/, "").split("\n");
+}

@@ -202,13 +202,39 @@ function source(row) {
   };
 }
 
+/** Words in the messages of one session. */
+function searchBox(id) {
+  const words = h("input", { type: "search", autocomplete: "off", placeholder: "words of a message" });
+  const list = h("ul", { class: "sessions", "aria-label": "Messages found" });
+  const state = h("p", { role: "status", class: "quiet" });
+  let latest = 0;
+  const look = async () => {
+    const number = ++latest;
+    const q = words.value.trim();
+    if (!q) {
+      fill(list);
+      fill(state);
+      return;
+    }
+    const { messages } = await ask("GET", `/search?${new URLSearchParams({ q, session: id, limit: "20" })}`);
+    if (number !== latest) return;
+    fill(state, messages.length ? "" : "No message has all of these words.");
+    fill(list, messages.map(({ message_id: found, role, snippet }) => h("li", {}, h("a", { href: to(id, found) }, `${role}: ${snippet}`))));
+  };
+  words.addEventListener("input", look);
+  return h("div", { class: "search-in" }, field("Search in this session", words), state, list);
+}
+
 async function one(element, id, message, signal) {
   const [row, { formats }] = await Promise.all([ask("GET", `/sessions/${encodeURIComponent(id)}`), ask("GET", "/convert")]);
-  const tools = (shown) => [
-    h("a", { class: "button", href: `/playground?session=${encodeURIComponent(id)}` }, icon("flask-conical"), "Try on other models"),
-    viewAs(formats, () => shown.text, row.active_model),
-    exportPanel(row, (place) => to(id, place)),
-  ];
+  const tools = (shown) => {
+    const view = viewAs(formats, () => shown.text, row.active_model);
+    return {
+      actions: [h("a", { class: "button", href: `/playground?session=${encodeURIComponent(id)}` }, icon("flask-conical"), "Try on other models")],
+      above: [view.output],
+      beside: [searchBox(id), view.control, exportPanel(row, (place) => to(id, place))],
+    };
+  };
   let shown = null;
   const showing = transcript(element, source(row), message, signal, tools);
   showing.then((made) => (shown = made));

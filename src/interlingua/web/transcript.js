@@ -3,6 +3,7 @@
 import { field, fill, h, when } from "./dom.js";
 import { article } from "./blocks.js";
 import { branchChoice, changeList, changeMark, mark, showTotals } from "./summary.js";
+import { head } from "./parts.js";
 import { Window } from "./window.js";
 
 /** `source` has `row`, `page(query)`, `summary()`, `link(message)`, `href(session)` and `go(session)`.
@@ -21,15 +22,18 @@ export async function transcript(element, source, message, signal, tools) {
   const changes = h("div", {});
   const branches = h("div", { class: "row" });
   const about = [row.workspace_path, row.active_model, `${row.message_count} messages`, when(row.created_at)];
+  const { actions = [], above = [], beside = [] } = tools?.(shown) ?? {};
+  const panel = h("details", { class: "about" }, h("summary", {}, "About this session"), branches, changes, used, beside);
+  panel.open = matchMedia("(min-width: 64.01rem)").matches;
   fill(
     element,
-    h("h1", {}, row.name || row.workspace_path),
-    h("p", { class: "quiet" }, about.filter(Boolean).join(" · ")),
-    branches,
-    used,
-    changes,
-    tools?.(shown),
-    h("section", { "aria-label": "Conversation", class: "conversation whole" }, shown.earlier, shown.log, shown.later),
+    head(row.name || row.workspace_path, about.filter(Boolean).join(" · "), ...actions),
+    h(
+      "div",
+      { class: "reading" },
+      h("div", { class: "page" }, above, h("section", { "aria-label": "Conversation", class: "conversation whole" }, shown.earlier, shown.log, shown.later)),
+      h("aside", { "aria-label": "About this session" }, panel),
+    ),
   );
   focusOn(shown, message);
   shown.follow(signal);

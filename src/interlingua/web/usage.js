@@ -1,6 +1,7 @@
 // Tokens and money of messages, one by one and by model.
 
 import { h } from "./dom.js";
+import { money } from "./format.js";
 
 const COLUMNS = {
   "Fresh input": "input_tokens",
@@ -24,13 +25,28 @@ export function facts({ model, response_model: answered, usage, status }) {
   return parts.filter(Boolean).join(" · ");
 }
 
+/** The same in the margin of a message, a fact a line. */
+export function margin({ model, response_model: answered, usage, status }, time) {
+  const known = usage ?? {};
+  const prompt = ["input_tokens", "cached_input_tokens", "cache_creation_input_tokens"].reduce((sum, name) => sum + (known[name] ?? 0), 0);
+  const lines = [
+    model ?? answered,
+    known.input_tokens == null ? null : `${count(prompt)} in, ${count(known.output_tokens ?? 0)} out`,
+    prompt && known.cached_input_tokens ? `${Math.round((100 * known.cached_input_tokens) / prompt)} % from cache` : null,
+    money(known.cost_usd),
+    status && status !== "complete" ? status : null,
+    time,
+  ];
+  return h("p", { class: "margin quiet" }, lines.filter(Boolean).map((line) => h("span", {}, line)));
+}
+
 /** A table of what the answers of each model took; null where there are none. */
 export function totals(models, total) {
   if (!models.length) return null;
-  const head = ["Model", "Answers", ...Object.keys(COLUMNS), "Cost"];
+  const head = ["Model", "Cost", "Answers", ...Object.keys(COLUMNS)];
   const row = (/** @type {any} */ { model, answers, ...sums }) => {
     const counts = Object.values(COLUMNS).map((column) => sums[column].toLocaleString());
-    const cells = [String(answers), ...counts, cost(sums)].map((text) => h("td", {}, text));
+    const cells = [cost(sums), String(answers), ...counts].map((text) => h("td", {}, text));
     return h("tr", {}, h("th", { scope: "row" }, model), ...cells);
   };
   const rows = models.length > 1 ? [{ ...total, model: "All" }, ...models] : models;

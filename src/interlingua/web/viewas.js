@@ -32,5 +32,5 @@ export function viewAs(formats, messages, model) {
     copies.refresh();
   };
   target.addEventListener("change", work);
-  return h("div", { class: "view-as" }, field("View as", target), made);
+  return { control: h("div", { class: "view-as" }, field("View as", target)), output: made };
 }

@@ -172,13 +172,22 @@ def _unfolded(page: Any, room: Room) -> None:
 
 def _view_as(page: Any, room: Room) -> None:
     _session_view(page, room)
+    _about(page)
     page.get_by_role("combobox", name="View as").select_option("openai-chat")
     page.locator("main mark").first.wait_for()
     page.locator(".view-as").evaluate("each => each.scrollIntoView()")
 
 
+def _about(page: Any) -> None:
+    """What is known of a session is folded where there is little room."""
+    title = page.get_by_text("About this session", exact=True)
+    if title.is_visible() and not page.get_by_label("View as").is_visible():
+        title.click()
+
+
 def _export_view(page: Any, room: Room) -> None:
     _session_view(page, room)
+    _about(page)
     page.get_by_text("Export", exact=True).click()
     page.get_by_role("button", name="Show what is taken out").click()
     page.get_by_role("list", name="Redacted").get_by_role("listitem").first.wait_for()

@@ -151,7 +151,7 @@ def test_tokens_cost_and_what_caching_saved_are_shown(page: Any, place: Place) -
     expect(picture).to_be_visible()
     assert "Caching saved $2.70" in picture.get_attribute("aria-label")
     assert picture.locator("rect").count() == 6
-    expect(articles(page, "assistant").first).to_contain_text("10 + 5 tokens")
+    expect(articles(page, "assistant").first).to_contain_text("1,000,010 in, 5 out")
 
 
 def test_messages_are_shown_where_they_cannot_be_summed_up(page: Any, place: Place) -> None:
@@ -301,7 +301,7 @@ def test_an_exported_file_shows_the_page_without_a_server(
     name, path = export(page, "html")
     file = tmp_path / name
     file.write_bytes(path.read_bytes())
-    context = browser.new_context(viewport={"width": 800, "height": 800}, offline=True)
+    context = browser.new_context(viewport={"width": 1100, "height": 800}, offline=True)
     other = context.new_page()
     odd: list[str] = []
     other.on("pageerror", lambda error: odd.append(str(error)))
@@ -351,7 +351,7 @@ def everywhere(text: str) -> Message:
 def _shows_all(page: Any, said: list[str]) -> None:
     """Each text stands in its article, whatever Markdown makes of it."""
     shown = page.locator("article").evaluate_all(
-        "all => all.map((each) => each.querySelector(':scope > .prose')?.textContent ?? '')"
+        "all => all.map((each) => each.querySelector(':scope > .body > .prose')?.textContent ?? '')"
     )
     assert letters(said) == [
         one and two for one, two in zip(letters(said), letters(shown), strict=False)
@@ -419,6 +419,7 @@ def test_nothing_is_clipped_on_a_telephone(browser: Any, place: Place, view: str
     page.goto(f"/#/sessions/{row.id}" if view == "session" else f"/#/{view}")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     if view == "session":
+        page.get_by_text("About this session", exact=True).click()
         expect(page.get_by_role("img", name="were read from the cache")).to_be_visible()
         page.get_by_text("Export", exact=True).click()
         page.get_by_role("combobox", name="View as").select_option("anthropic")

@@ -307,7 +307,7 @@ DOCS: dict[tuple[str, str], Doc] = {
     ("GET", "/search"): Doc(
         "Messages of the caller's sessions in which all words occur, the newest first.",
         _object("messages", {"messages": _list(_ANY)}),
-        parameters=(_query("q", _TEXT), _LIMIT),
+        parameters=(_query("q", _TEXT), _query("session", _TEXT), _LIMIT),
         errors=(400,),
     ),
     ("GET", "/sessions/{id}"): Doc("One session.", _ref("Session"), errors=(404,)),

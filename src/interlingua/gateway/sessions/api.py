@@ -108,11 +108,11 @@ class OwnSessions:
 
 
 async def messages_with(
-    store: AsyncStore, own: OwnSessions, words: str, limit: int
+    store: AsyncStore, own: OwnSessions, words: str, limit: int, session: str | None = None
 ) -> list[dict[str, Any]]:
-    """Messages of the caller's sessions in which all words occur, the newest first."""
+    """Messages of the caller's sessions, or of one, in which all words occur; newest first."""
     found: list[dict[str, Any]] = []
-    for hit in await store.search(words, limit=LOOKED_AT):
+    for hit in await store.search(words, session_id=session, limit=LOOKED_AT):
         row = await own.row(hit.session_id)
         if row is not None:
             found.append(_hit_json(hit, row))
@@ -341,7 +341,9 @@ async def search(service: Service, request: Request, principal: Principal) -> Re
     """Messages of the caller's sessions that have all words."""
     words = text_of(request.query_params.get("q", ""), "q")
     limit = number(request.query_params, "limit", PAGE, 1, MOST)
-    found = await messages_with(service.store, own_sessions(service, principal), words, limit)
+    session = request.query_params.get("session")
+    own = own_sessions(service, principal)
+    found = await messages_with(service.store, own, words, limit, session)
     return answer({"messages": found})
 
 
