@@ -61,8 +61,8 @@ def chat_request(request: DecisionRequest, report: Report, letters: bool) -> Req
     for number, (name, question) in enumerate(zip(names, request.questions, strict=True), 1):
         lines.append(_asked(number, name, question))
         media += question.media
-    code = "decision_by_logprobs" if letters else "decision_by_chat"
-    report.add("approximated", "$.questions", because(code))
+    reason = because("decision_by_logprobs") if letters else because("decision_by_chat")
+    report.add("approximated", "$.questions", reason)
     messages = (
         Message.system(SYSTEM),
         Message.user((*content, *media, "\n\n".join(lines))),
