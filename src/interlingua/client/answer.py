@@ -22,7 +22,7 @@ from interlingua.model.metadata import StopReason, Usage, add_breakdowns
 from interlingua.profiles.profile import Profile
 
 if TYPE_CHECKING:
-    from interlingua.client.targets import Prepared
+    from interlingua.client.targets import Prepared, Target
 
 
 T = TypeVar("T")
@@ -183,6 +183,8 @@ class Call(msgspec.Struct, frozen=True, eq=False):
     """The request as it was written already for one of the models."""
     caching: Caching | None = None
     """The mode of prompt caching for this call; None is that of the client."""
+    targets: Mapping[str, Target] = {}
+    """Where models are asked that have a place of their own, by the names in `models`."""
 
     def replace(self, **changes: Any) -> Call:
         return msgspec.structs.replace(self, **changes)

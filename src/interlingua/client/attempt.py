@@ -222,8 +222,9 @@ class Asker:
 
     def target(self, model: str, call: Call) -> Target:
         """Where a model is asked. A dialect that was asked for is that of the first model."""
-        is_first = model == call.models[0]
-        found = self.targets.find(model, call.dialect if is_first else None)
+        is_first, found = model == call.models[0], call.targets.get(model)
+        if found is None:
+            found = self.targets.find(model, call.dialect if is_first else None)
         if call.profile is False or (call.profile is not None and is_first):
             found = found.fitted_to(call.profile)
         return found if call.caching is None else found.with_caching(call.caching)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
 import msgspec
@@ -18,7 +18,16 @@ from interlingua.adapt.caching import Caching, require_caching
 from interlingua.adapt.request import WrittenRequest
 from interlingua.adapt.target import Instructions, ProfileChoice
 from interlingua.client import counting
-from interlingua.client.answer import Answer, Call, Layers, Middleware, Parsed, Run, TokenCount
+from interlingua.client.answer import (
+    Answer,
+    Attempt,
+    Call,
+    Layers,
+    Middleware,
+    Parsed,
+    Run,
+    TokenCount,
+)
 from interlingua.client.attempt import Asker
 from interlingua.client.errors import CallError
 from interlingua.client.failures import placed as placed
@@ -176,20 +185,28 @@ class AsyncClient:
         call = self.call(*arguments, False, profile, words, written_request, caching)
         return await self._answered(call)
 
+    def tries(
+        self, call: Call, once: Callable[[str, Clock], Awaitable[T]]
+    ) -> Awaitable[tuple[T, tuple[Attempt, ...]]]:
+        """Do `once` with each model of a call in turn, as often as may be."""
+        return with_retries(
+            call,
+            once,
+            self.policy,
+            self.fallback_on,
+            asyncio.sleep,
+            self.budget,
+            lambda model: self.asker.target(model, call).provider.key,
+        )
+
     async def _answered(self, call: Call) -> Answer:
         id = call.id
         flight = self.begin(id)
         try:
             call = await self.layers.request(call)
             clock = Clock(None)
-            work = with_retries(
-                call,
-                lambda model, left: self.asker.answer(model, call, left, self.layers),
-                self.policy,
-                self.fallback_on,
-                asyncio.sleep,
-                self.budget,
-                lambda model: self.asker.target(model, call).provider.key,
+            work = self.tries(
+                call, lambda model, left: self.asker.answer(model, call, left, self.layers)
             )
             answer, attempts = await flight.wait(work)
             answer = msgspec.structs.replace(
@@ -303,16 +320,11 @@ class AsyncClient:
 
         clock, flight = Clock(None), self.begin(call.id)
         try:
-            work = with_retries(
+            work = self.tries(
                 call,
                 lambda name, left: embedded(
                     self.asker, request, self.asker.target(name, call), left
                 ),
-                self.policy,
-                self.fallback_on,
-                asyncio.sleep,
-                self.budget,
-                lambda name: self.asker.target(name, call).provider.key,
             )
             made, attempts = await flight.wait(work)
         finally:
@@ -354,16 +366,11 @@ class AsyncClient:
 
         clock, flight = Clock(None), self.begin(call.id)
         try:
-            work = with_retries(
+            work = self.tries(
                 call,
                 lambda name, left: decided(
                     self.asker, request, self.asker.target(name, call), left
                 ),
-                self.policy,
-                self.fallback_on,
-                asyncio.sleep,
-                self.budget,
-                lambda name: self.asker.target(name, call).provider.key,
             )
             made, attempts = await flight.wait(work)
         finally:

@@ -10,7 +10,7 @@ from interlingua.client import failures
 from interlingua.client.answer import Answer, Attempt, Call
 from interlingua.client.attempt import OpenReply, cut_short, with_dropped_thinking, with_provenance
 from interlingua.client.errors import CallCancelledError, CallError, NetworkError, TooLargeError
-from interlingua.client.retry import Clock, InFlight, with_retries
+from interlingua.client.retry import Clock, InFlight
 from interlingua.client.targets import Target
 from interlingua.client.transport import TooLarge, TransportError
 from interlingua.dialects.framing import decoder
@@ -180,15 +180,7 @@ class AsyncStream:
         self._flight = client.begin(self.call.id)
         try:
             self.call = await client.layers.request(self.call)
-            work = with_retries(
-                self.call,
-                self._open,
-                client.policy,
-                client.fallback_on,
-                asyncio.sleep,
-                client.budget,
-                lambda model: client.asker.target(model, self.call).provider.key,
-            )
+            work = client.tries(self.call, self._open)
             (self._decoder, events), self.attempts = await self._flight.wait(work)
         except CallError as error:
             client.end(self._id)

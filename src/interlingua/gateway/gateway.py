@@ -119,7 +119,10 @@ class Route(NamedTuple):
         pool = self.pool
         if pool is None:
             return self
-        conversation = conversation_of(members, tenant)
+        return self.ordered(pool, conversation_of(members, tenant))
+
+    def ordered(self, pool: Pool, conversation: ConversationName | None) -> Route:
+        """As `placed`, for a conversation that is known."""
         named = conversation is not None and not conversation.is_first
         ordered = pool.order(conversation.name if conversation and named else None)
         pooled = [each.target for each in ordered if each.label in self.models]

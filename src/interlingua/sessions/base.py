@@ -372,9 +372,10 @@ class CallBase(Generic[StoreT]):
         """The wire, for a client that is to send it; None where something may not be left out."""
         return self._core.written_request()
 
-    def sent(self, report: Report | None) -> None:
-        """The report of a client that wrote the request itself."""
-        self._core.report = report
+    def sent(self, report: Report | None, model: str | None = None) -> None:
+        """The report of a client that wrote the request itself, and the model that answers, where
+        the client may have asked another one than the turn's."""
+        self._core.sent(report, model)
 
     @property
     def message(self) -> Message | None:

@@ -177,6 +177,12 @@ class CallCore:
         log = self.unlogged.log
         return WrittenRequest(self.request, self.adapter.target, written, log, self._text)
 
+    def sent(self, report: Report | None, model: str | None) -> None:
+        self.report = report
+        if model is not None and model != self.adapter.model:
+            self.adapter = self.turn.core.turn_adapter(model).for_request(self.request)
+            self.__dict__.pop("adapted", None)  # that was for the other model
+
     def _estimated(self) -> int:
         """About how many tokens the adapted prompt has; what is left out of it does not count."""
         try:
@@ -319,7 +325,7 @@ class CallCore:
         """Tell routing how the call went."""
         if not self._provider_asked:
             return
-        router, model = self.turn.core.setting.router, self.turn.model
+        router, model = self.turn.core.setting.router, self.adapter.model
         if error is None:
             router.tell(router.availability.succeeded(model))
         else:

@@ -242,14 +242,14 @@ class AsyncChat:
         if not call.request.options.stream:
             answer = await self.client.generate(turn.model, call.request, **how)
             self.report = answer.report
-            call.sent(answer.report)
+            call.sent(answer.report, answer.model)
             message = await call.answer(answer.response)
             for event in unfold(answer.response.replace(message=message)):
                 yield event
             return
         async with self.client.stream(turn.model, call.request, **how) as stream:
             self.report = stream.report
-            call.sent(stream.report)
+            call.sent(stream.report, stream.model)
             async for event in stream:
                 ready, is_stopped = await _taken(call, event)
                 for each in ready:

@@ -264,8 +264,9 @@ class ContinuedStream(TranslatedStream):
             prepared, _ = await prepare(gateway, exchange, asked, target, {})
             return await send(gateway, exchange, asked, prepared, clock, True, [])
 
-        pool = asked.route.pool
-        attempt = once if pool is None else pooled(gateway, exchange, asked, pool, once)
+        route, size = asked.route, len(asked.body)
+        pool = route.pool
+        attempt = once if pool is None else pooled(gateway, exchange, route, pool, once, size)
         opened = await attempt(label, Clock(None))
         exchange.outcome.upstream_id = opened.request_id
         prepared, self.opened = opened.prepared, opened

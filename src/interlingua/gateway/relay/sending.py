@@ -14,7 +14,7 @@ import msgspec
 from interlingua.adapt.caching import CACHINGS, KEY_ADDED
 from interlingua.adapt.fit.keys import shows_media, touches
 from interlingua.adapt.request import adapt, write
-from interlingua.client.answer import Call
+from interlingua.client.answer import Attempt, Call
 from interlingua.client.attempt import ErrorReply, OpenReply
 from interlingua.client.errors import CallError, RateLimitError
 from interlingua.client.fetching import InlinedRequest, MediaCache
@@ -23,7 +23,7 @@ from interlingua.client.targets import Prepared, Target
 from interlingua.client.transport import HttpRequest
 from interlingua.costs.comparing import LEAST, ComparedPrompt, merged
 from interlingua.errors import LossError, WriteError
-from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.gateway import Gateway, Route
 from interlingua.gateway.keys.tariffs import BYTES_A_TOKEN
 from interlingua.gateway.pools import COOLING, Member, Pool
 from interlingua.gateway.relay.headers import client_body, client_headers, forwarded
@@ -61,34 +61,41 @@ async def try_targets(
     once: Callable[[str, Clock], Awaitable[T]],
 ) -> T:
     """Retries and fallbacks, all of them before anything was delivered."""
-    arrival, settings, route = exchange.arrival, gateway.settings, inbound.route
-    request = inbound.request or _NO_REQUEST
-    deadline, retries = route.settings.deadline, route.settings.retries
+    arrival, route = exchange.arrival, inbound.route
+    request, deadline = inbound.request or _NO_REQUEST, route.settings.deadline
     call = Call(arrival.id, route.models, request, arrival.stream, deadline=deadline)
+    try:
+        work = with_route(gateway, exchange, route, call, once, len(inbound.body))
+        done, exchange.outcome.tries = await work
+    except CallError as error:
+        exchange.outcome.tries = error.attempts
+        raise
+    return done
+
+
+def with_route(
+    gateway: Gateway,
+    exchange: Exchange,
+    route: Route,
+    call: Call,
+    once: Callable[[str, Clock], Awaitable[T]],
+    size: int,
+) -> Awaitable[tuple[T, tuple[Attempt, ...]]]:
+    """Do `once` with the targets of a route in turn, as its settings say. `size` is about how many
+    bytes the request has, for limits of deployments."""
+    settings, retries = gateway.settings, route.settings.retries
     retry, fallback_on, tried_once = settings.retry, settings.fallback_on, frozenset[str]()
     if retries is not None:
         retry = msgspec.structs.replace(retry, max_retries=retries)
     if route.settings.larger:
         fallback_on |= {ErrorKind.CONTEXT_OVERFLOW}
     if route.pool is not None:
-        once = pooled(gateway, exchange, inbound, route.pool, once)
+        once = pooled(gateway, exchange, route, route.pool, once, size)
         fallback_on |= COOLING
         tried_once = frozenset(route.models[:-1]) & route.pool.members.keys()
-    try:
-        done, exchange.outcome.tries = await with_retries(
-            call,
-            once,
-            retry,
-            fallback_on,
-            asyncio.sleep,
-            gateway.budget,
-            provider_in,
-            tried_once,
-        )
-    except CallError as error:
-        exchange.outcome.tries = error.attempts
-        raise
-    return done
+    return with_retries(
+        *(call, once, retry, fallback_on, asyncio.sleep, gateway.budget, provider_in, tried_once)
+    )
 
 
 def provider_in(label: str) -> str:
@@ -99,9 +106,10 @@ def provider_in(label: str) -> str:
 def pooled(
     gateway: Gateway,
     exchange: Exchange,
-    inbound: Inbound,
+    route: Route,
     pool: Pool,
     once: Callable[[str, Clock], Awaitable[T]],
+    size: int,
 ) -> Callable[[str, Clock], Awaitable[T]]:
     """`once`, with the pool knowing of each attempt at one of its members."""
     outcome = exchange.outcome
@@ -110,7 +118,7 @@ def pooled(
         member = pool.members.get(label)
         if member is None:
             return await once(label, clock)
-        taken = await _take(gateway, exchange, inbound, pool, member)
+        taken = await _take(gateway, exchange, size, pool, member)
         begun = pool.begin(label)
 
         def leave(tokens: int) -> None:
@@ -128,22 +136,22 @@ def pooled(
             leave(0)
             raise
         pool.answered(label, begun)
-        if inbound.route.conversation is not None:
-            pool.remember([inbound.route.conversation.name], label)
+        if route.conversation is not None:
+            pool.remember([route.conversation.name], label)
         return done
 
     return attempt
 
 
 async def _take(
-    gateway: Gateway, exchange: Exchange, inbound: Inbound, pool: Pool, member: Member
+    gateway: Gateway, exchange: Exchange, size: int, pool: Pool, member: Member
 ) -> str | None:
     """Counts the request against the limits of a deployment; `RateLimitError` if they are
     reached."""
     if member.rpm is None and member.tpm is None:
         return None
     id, owner = f"dep_{gateway.ids.new()}", member.owner
-    tokens = len(inbound.body) // BYTES_A_TOKEN
+    tokens = size // BYTES_A_TOKEN
     try:
         if await gateway.caps.take(id, owner, tokens, member.rpm, member.tpm):
             return id

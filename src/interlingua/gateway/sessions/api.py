@@ -14,6 +14,7 @@ from starlette.responses import Response
 from interlingua.costs.table import PriceTable
 from interlingua.events.catalogue import ALIASES, CATALOGUE
 from interlingua.gateway.sessions.live import event_json, plain, turn_of, watch_session
+from interlingua.gateway.sessions.turns import ROUTE_NAME
 from interlingua.gateway.shared import feed
 from interlingua.gateway.shared.bodies import (
     ChangedSession,
@@ -259,6 +260,8 @@ async def create(service: Service, request: Request, principal: Principal) -> Re
         **service.turns.known(principal),
     )
     policy = {**(session.row.routing_policy or {}), OWNER: principal.tenant}
+    if body.active_model is not None:
+        policy[ROUTE_NAME] = body.active_model
     row = await service.store.update_session(session.id, routing_policy=policy)
     return answer(_session_json(row, False), 201, {"location": f"/sessions/{row.id}"})
 
@@ -290,6 +293,8 @@ async def change(service: Service, request: Request, principal: Principal) -> Re
     in_flight = _in_flight(service, row)
     queued = await session.swap(body.active_model)
     row = await service.store.session(row.id)
+    policy = {**(row.routing_policy or {}), ROUTE_NAME: body.active_model}
+    row = session._core.row = await service.store.update_session(row.id, routing_policy=policy)
     return answer({**_session_json(row, in_flight), "swap_queued": queued or in_flight})
 
 

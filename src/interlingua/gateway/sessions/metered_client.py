@@ -3,15 +3,23 @@ request of any other client of the gateway."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple, TypeVar
+
 from msgspec.structs import replace
 
-from interlingua.client.answer import Answer, Call, Middleware
+from interlingua.client.answer import Answer, Attempt, Call, Middleware
 from interlingua.client.client import AsyncClient
 from interlingua.client.errors import AuthError, CallError, RateLimitError, ServerError
+from interlingua.client.retry import Clock
 from interlingua.client.targets import Prepared
+from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError
-from interlingua.gateway.gateway import NO_ROUTE, Gateway
+from interlingua.gateway.gateway import Gateway, Route
+from interlingua.gateway.pools import ConversationName
 from interlingua.gateway.relay.limits import answer_limit, limited
+from interlingua.gateway.relay.replaced import tokens_of
+from interlingua.gateway.relay.sending import with_route
 from interlingua.gateway.shared.sizes import most_of, output_limit
 from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Principal, Refusal
 from interlingua.model.events import Event, UsageUpdate
@@ -19,6 +27,10 @@ from interlingua.model.exchange import ErrorKind, Request
 from interlingua.model.losses import Report
 from interlingua.model.reasons import because
 from interlingua.store.requests import SESSIONS
+
+T = TypeVar("T")
+FRONT = Front(dialect=SESSIONS, provider="", paths={})
+"""Turns speak no dialect: each model is asked in its own."""
 
 
 class MeteredClient(AsyncClient):
@@ -56,6 +68,24 @@ class MeteredClient(AsyncClient):
         """Nothing was asked."""
         await self.meter.release()
 
+    def tries(
+        self, call: Call, once: Callable[[str, Clock], Awaitable[T]]
+    ) -> Awaitable[tuple[T, tuple[Attempt, ...]]]:
+        """As the call's route says, if it has one."""
+        metered = self.meter._under_way.get(call.id)
+        if metered is None or not call.targets:
+            return super().tries(call, once)
+        size = sum(len(message.text) for message in call.request.messages)
+        gateway, exchange, route = self.meter._gateway, metered.exchange, metered.route
+        return with_route(gateway, exchange, route, call, once, size)
+
+
+class MeteredCall(NamedTuple):
+    """A call, and the targets that it may ask."""
+
+    exchange: Exchange
+    route: Route
+
 
 class Meter(Middleware):
     """Reserves before a call and settles after it. What is set aside before a turn begins is used
@@ -66,8 +96,10 @@ class Meter(Middleware):
         self.principal = principal
         self._gateway = gateway
         self._session_id = session_id
-        self._held: Exchange | None = None
-        self._under_way: dict[str, Exchange] = {}
+        self.route_name: str | None = None
+        """The name that the model of the turn was asked for by, where it is a route's."""
+        self._held: MeteredCall | None = None
+        self._under_way: dict[str, MeteredCall] = {}
         self._changes: dict[str, Report] = {}
 
     async def renew(self) -> Principal:
@@ -77,81 +109,111 @@ class Meter(Middleware):
 
     async def hold(self, model: str, request: Request) -> None:
         await self.renew()
-        exchange = self._exchange(model)
-        self._allow(exchange)
+        metered = self._metered(model)
         if self.principal.capped:
-            await self._reserve(exchange, request)
-            self._held = exchange
+            self._held = await self._reserve(metered, request)
 
     async def release(self) -> None:
         held, self._held = self._held, None
         if held is not None:
-            held.outcome.error = ErrorKind.CANCELLED
-            await self._gateway.caps.settle(held)
+            held.exchange.outcome.error = ErrorKind.CANCELLED
+            await self._gateway.caps.settle(held.exchange)
 
-    def _exchange(self, model: str) -> Exchange:
-        gateway = self._gateway
+    def _metered(self, model: str) -> MeteredCall:
+        """A call of this model, by the name of its route; `Refusal` where the key may not."""
+        gateway, named = self._gateway, self.route_name
+        meant = None if named is None else gateway.route_settings(named)
+        if named is None or meant is None or gateway.targets.find(meant.model).model != model:
+            named = model
         arrival = Arrival(
             f"req_{gateway.ids.new()}",
             SESSIONS,
             self.principal,
-            client_model=model,
+            client_model=named,
             session_id=self._session_id,
         )
-        return Exchange(arrival, Decision(gateway.targets.find(model)))
+        route = gateway.route(named, FRONT)
+        if all(target.model != model for target in route.targets):
+            route = Route.to([gateway.targets.find(model)])
+        route = self._allowed(arrival, route)
+        if route.pool is not None:
+            name = ConversationName(f"{self.principal.tenant}\0{self._session_id}")
+            route = route.ordered(route.pool, name)
+        return MeteredCall(Exchange(arrival, Decision(route.targets[0])), route)
 
-    def _allow(self, exchange: Exchange) -> None:
-        allowed, target = self.principal.allowed_models, exchange.decision.target
-        if allowed is None or target is None or target.model in allowed:
-            return
-        if not self._gateway.leads_to(target.model, allowed):
-            text = f"this key is not allowed to use {target.model}"
-            raise Refusal(403, ErrorKind.AUTH, text, "model_not_allowed")
+    def _is_routed(self, metered: MeteredCall) -> bool:
+        """Whether the settings say more of how to ask than which model."""
+        arrival, route = metered.exchange.arrival, metered.route
+        if len(route.targets) > 1 or route.pool is not None:
+            return True
+        return self._gateway.route_settings(arrival.client_model or "") is not None
 
-    async def _reserve(self, exchange: Exchange, request: Request) -> None:
-        target = exchange.decision.target
-        assert target is not None
-        short, _ = self._limited(exchange, request)
-        most = most_of(short, (target,), target.dialect.name)
-        shortens = output_limit(request, target.dialect.name) is None
-        exchange.outcome.reservation = await self._gateway.caps.reserve(
-            exchange.arrival, most, (target,), shortens=shortens
+    def _allowed(self, arrival: Arrival, route: Route) -> Route:
+        """The targets that the key may use; one of its routes may lead to the first."""
+        try:
+            return self._gateway.allow(arrival, route)
+        except Refusal:
+            allowed = arrival.principal.allowed_models or frozenset()
+            if not self._gateway.leads_to(route.targets[0].model, allowed):
+                raise
+        return route.limited_to(route.targets[:1])
+
+    async def _reserve(self, metered: MeteredCall, request: Request) -> MeteredCall:
+        """The call with its cost set aside, and the targets whose budget has room for it."""
+        exchange, route = metered
+        short, _ = self._limited(metered, request)
+        dialect = route.targets[0].dialect.name
+        most = most_of(short, route.targets, dialect)
+        shortens = output_limit(request, dialect) is None
+        reserved = exchange.outcome.reservation = await self._gateway.caps.reserve(
+            exchange.arrival, most, route.targets, shortens=shortens
         )
+        if reserved is None or len(reserved.targets) == len(route.targets):
+            return metered
+        fewer = route.limited_to(reserved.targets)
+        return MeteredCall(exchange, fewer._replace(conversation=route.conversation))
 
-    def _limited(self, exchange: Exchange, request: Request) -> tuple[Request, Report | None]:
-        """The request with the limit of its answer that its key and its caps set."""
+    def _limited(self, metered: MeteredCall, request: Request) -> tuple[Request, Report | None]:
+        """The request with the limit of its answer that its key, its route and its caps set."""
+        exchange, route = metered
         tokens = getattr(exchange.outcome.reservation, "shortened_to", None)
         if tokens is not None:
             return limited(request, SESSIONS, tokens, because("output_limit_by_cap", tokens=tokens))
-        if not self.principal.limits_answers:
+        if not (self.principal.limits_answers or route.limits_answers):
             return request, None
-        return answer_limit(request, SESSIONS, self.principal, NO_ROUTE)
+        return answer_limit(request, SESSIONS, self.principal, route.settings)
 
-    async def _started(self, model: str, request: Request) -> Exchange:
+    async def _started(self, model: str, request: Request) -> MeteredCall:
         """A call that may be made, with what it may cost set aside."""
         try:
             await self.renew()
-            exchange = self._exchange(model)
-            self._allow(exchange)
-            held = self._held
-            if held is not None and held.decision.target == exchange.decision.target:
+            metered, held = self._metered(model), self._held
+            names = (each.exchange.arrival.client_model for each in (held, metered) if each)
+            if held is not None and len(set(names)) == 1:
                 self._held = None
                 return held
             await self.release()
             if self.principal.capped:
-                await self._reserve(exchange, request)
+                metered = await self._reserve(metered, request)
         except Refusal as refused:
             raise call_error(refused) from None
-        return exchange
+        return metered
 
     # What happens to each call.
 
     async def request(self, call: Call) -> Call:
-        exchange = await self._started(call.models[0], call.request)
+        metered = await self._started(call.models[0], call.request)
+        exchange, route = metered
         if call.stream:
             exchange.arrival = replace(exchange.arrival, stream=True)
-        self._under_way[call.id] = exchange
-        request, changes = self._limited(exchange, call.request)
+        self._under_way[call.id] = metered
+        if self._is_routed(metered):
+            call = call.replace(
+                models=route.models,
+                targets=dict(zip(route.models, route.targets, strict=True)),
+                deadline=route.settings.deadline,
+            )
+        request, changes = self._limited(metered, call.request)
         if changes is None:
             return call
         self._changes[call.id] = changes
@@ -160,10 +222,10 @@ class Meter(Middleware):
     def sending(self, call: Call, prepared: Prepared) -> None:
         if call.id in self._changes:
             prepared.report.extend(self._changes.pop(call.id))
-        self._under_way[call.id].decision = Decision(prepared.target, prepared.report)
+        self._under_way[call.id].exchange.decision = Decision(prepared.target, prepared.report)
 
     def event(self, call: Call, event: Event) -> Event:
-        exchange = self._under_way[call.id]
+        exchange = self._under_way[call.id].exchange
         outcome = exchange.outcome
         if outcome.first_byte_ms is None:
             outcome.first_byte_ms = exchange.arrival.elapsed_ms()
@@ -172,32 +234,37 @@ class Meter(Middleware):
         return event
 
     async def answer(self, call: Call, answer: Answer) -> Answer:
-        exchange = self._under_way.pop(call.id)
+        exchange = self._under_way.pop(call.id).exchange
         outcome, metadata = exchange.outcome, answer.response.message.metadata
         exchange.decision = Decision(exchange.decision.target, answer.report)
         outcome.status, outcome.tries = 200, answer.attempts
         outcome.usage = metadata.usage or outcome.usage
         outcome.stop_reason = metadata.stop_reason
+        if outcome.leave_pool is not None:
+            outcome.leave_pool(tokens_of(outcome.usage))
         if exchange.arrival.principal.capped:
             await self._gateway.caps.settle(exchange)
         self._gateway.trace.finished(exchange)
         return answer
 
     def error(self, call: Call, error: CallError) -> CallError:
-        exchange = self._under_way.pop(call.id, None)
-        if exchange is not None:
-            exchange.outcome.tries = error.attempts
+        metered = self._under_way.pop(call.id, None)
+        if metered is not None:
+            metered.exchange.outcome.tries = error.attempts
             cancelled = error.kind is ErrorKind.CANCELLED
-            self._failed(exchange, error.kind, 499 if cancelled else error.status or 502)
+            self._failed(metered.exchange, error.kind, 499 if cancelled else error.status or 502)
         return error
 
     def dropped(self, call: Call) -> None:
-        exchange = self._under_way.pop(call.id, None)
-        if exchange is not None:
-            self._failed(exchange, ErrorKind.CANCELLED, 499)
+        metered = self._under_way.pop(call.id, None)
+        if metered is not None:
+            self._failed(metered.exchange, ErrorKind.CANCELLED, 499)
 
     def _failed(self, exchange: Exchange, kind: ErrorKind, status: int) -> None:
-        exchange.outcome.fail(status, kind)
+        outcome = exchange.outcome
+        outcome.fail(status, kind)
+        if outcome.leave_pool is not None:
+            outcome.leave_pool(tokens_of(outcome.usage))
         if exchange.arrival.principal.capped:
             self._gateway.caps.settle_soon(exchange)
         self._gateway.trace.finished(exchange)

@@ -25,7 +25,7 @@ from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.keys.keys import is_loopback
 from interlingua.gateway.sessions.api import OWNER, TASK
 from interlingua.gateway.sessions.metered_client import Meter, MeteredClient, call_error
-from interlingua.gateway.sessions.turns import MOST, FullError, Turns
+from interlingua.gateway.sessions.turns import MOST, ROUTE_NAME, FullError, Turns
 from interlingua.gateway.settings import Settings, Tasks
 from interlingua.gateway.shared.bodies import text_of
 from interlingua.gateway.shared.callers import ApiError
@@ -217,7 +217,9 @@ class TaskRuns:
         delegate: bool = False,
     ) -> TaskRow:
         """A new task; `ConflictError` where the caller has one in this folder."""
-        wants = {DELEGATE: True} if delegate else {}
+        wants: dict[str, object] = {DELEGATE: True} if delegate else {}
+        if model is not None:
+            wants[ROUTE_NAME] = model
         agent = await AsyncAgent.create(
             self.store,
             cwd,
@@ -310,6 +312,7 @@ class TaskRuns:
         agent = await AsyncAgent.open(self.store, row.id, tools=registry, **known)
         setting = agent.session._core.setting
         setting.gateway_key_id = principal.key_id
+        client.meter.route_name = self.turns.route_name(agent.session)
         if settings.delegate and (agent.session.row.routing_policy or {}).get(DELEGATE):
             setting.tools = registry = delegating(registry, settings)
         agent._core.holder = holder
@@ -344,6 +347,8 @@ class TaskRuns:
     ) -> None:
         """A message is answered with the models and caps of the key that sent it, whichever key
         of the tenant started the run."""
+        session, message = agent.session, waiting.message
+        client.meter.route_name = self.turns.route_name(session, message)
         if waiting.key_id in (None, client.meter.principal.key_id):
             return
         assert waiting.key_id is not None
