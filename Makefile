@@ -29,7 +29,7 @@ INSTALL = { $(GET_UV); } && $(UV) pip install --quiet --python $(BIN)/python pip
 # Tests are compiled once and kept, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: venv run test thorough page screenshots types pairs samples requirements laws cuts mutations hostile hostile-files judges libraries engines uvicorn bench local-questions screens docs site dist audit workflows pythons fmt clean
+.PHONY: venv run test thorough page screenshots types pairs samples requirements laws cuts mutations hostile hostile-files judges libraries engines uvicorn bench local-questions screens docs site dist image audit workflows pythons fmt clean
 
 venv: $(DEV)
 
@@ -163,6 +163,10 @@ dist: $(RELEASE)/bin/python
 	rm -rf dist
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(RELEASE)/bin/python -m build
 	$(RELEASE)/bin/python -m twine check --strict dist/*
+
+# The gateway as an image.
+image:
+	docker build -t interlingua .
 
 # Known vulnerabilities of everything that is installed for development; fails where a package could
 # not be looked up, too.

@@ -38,7 +38,7 @@ LAYERS: dict[str, str] = {
     "agents": "errors config model streams events store profiles costs providers tools routing"
     " views coerce local client sessions",
     "transcripts": "errors config plugins model telemetry streams store dialects costs adapt",
-    "bulk": "errors model streams store profiles providers adapt transcripts",
+    "bulk": "errors config model streams store profiles providers adapt transcripts",
     "gateway": "errors config model streams telemetry events store dialects profiles costs"
     " providers tools routing views adapt local client sessions agents transcripts",
     "cli": "errors config model streams events store dialects profiles costs providers tools"

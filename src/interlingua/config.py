@@ -121,3 +121,19 @@ def _folder(xdg: str, default: tuple[str, ...], windows: str, windows_default: s
     folder = os.environ.get(xdg, "")
     # The XDG base directory specification says that a relative path is to be ignored.
     return (Path(folder) if os.path.isabs(folder) else home.joinpath(*default)) / _NAME
+
+
+def try_lock(file: int) -> bool:
+    """Whether this process has the lock of an open file now; closing the file gives it back."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -390,9 +390,11 @@ def test_blocks_inside_blocks_count_as_nesting(strict: bool, limit: int) -> None
 def test_ten_thousand_levels_are_an_error_and_no_crash(levels: int, strict: bool) -> None:
     with pytest.raises(DepthError):
         loads(with_input(nested(levels)), strict=strict)
-    odd = [nested(levels), b'{"a":' * levels, b"[" * levels]
-    for data in [*odd, b'{"role":"user","x_new":' + nested(levels) + b"}"]:
+    for data in [nested(levels), b'{"role":"user","x_new":' + nested(levels) + b"}"]:
         with pytest.raises(ReadError if strict else DepthError):
+            loads(data, strict=strict)
+    for data in [b'{"a":' * levels, b"[" * levels]:  # Python decides whether the end comes first
+        with pytest.raises(ReadError):
             loads(data, strict=strict)
     assert duplicate_key(nested(levels)) is None
 

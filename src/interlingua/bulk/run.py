@@ -31,6 +31,7 @@ from interlingua.bulk.files import (
     suffix_of,
 )
 from interlingua.bulk.tally import Tally
+from interlingua.config import try_lock
 from interlingua.streams import packed
 
 FOLDER = ".interlingua"
@@ -159,18 +160,10 @@ def _place(path: Path, data: bytes) -> None:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """No other run works here at the same time; where the system has no such locks, that is the
-    user's to see to."""
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
+    """No other run works here at the same time."""
     with path.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise BulkError(f"another run is in progress in {path.parent.parent}") from None
+        if not try_lock(file.fileno()):
+            raise BulkError(f"another run is in progress in {path.parent.parent}")
         yield
 
 

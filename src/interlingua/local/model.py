@@ -22,7 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol, TextIO
 
-from interlingua.config import data_folder
+from interlingua.config import data_folder, try_lock
 from interlingua.errors import InterlinguaError
 
 NAME = "smollm2-135m-instruct"
@@ -141,7 +141,7 @@ def locked(path: Path, seconds: float, waiting: Callable[[], None] | None = None
     try:
         until = time.monotonic() + seconds
         notified = False
-        while not _try(file):
+        while not try_lock(file):
             if waiting is not None and not notified:
                 waiting()
                 notified = True
@@ -151,21 +151,6 @@ def locked(path: Path, seconds: float, waiting: Callable[[], None] | None = None
         yield
     finally:
         os.close(file)  # which also gives the lock back
-
-
-def _try(file: int) -> bool:
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 VARIABLE = "INTERLINGUA_LOCAL_WEIGHTS"

@@ -175,9 +175,23 @@ def parse(data: bytes | str, what: str) -> Any:
     """JSON text as plain values; the error says what is wrong with it."""
     data = _without_bom(data)
     try:
-        return msgspec.json.decode(data)
+        plain = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise _malformed(error, STORED_DEPTH, data, what) from None
+    require_shallow(plain, what)
+    return plain
+
+
+def require_shallow(plain: Any, what: str) -> None:
+    """Refuse parsed values that are nested too deep; parsers stop at depths of their own, which
+    differ between versions of Python."""
+    level = [plain] if type(plain) in (dict, list) else []
+    for _ in range(STORED_DEPTH):
+        lists = [each.values() if type(each) is dict else each for each in level]
+        level = [each for items in lists for each in items if type(each) in (dict, list)]
+        if not level:
+            return
+    raise DepthError(what, STORED_DEPTH)
 
 
 def require_json(plain: Any, what: str) -> None:

@@ -14,6 +14,7 @@ from interlingua.dialects.kernel.wire import Wire, decode_quickly, parse
 from interlingua.dialects.kernel.words import NO_REASON
 from interlingua.model import arguments
 from interlingua.model.blocks import Block, ToolUseBlock
+from interlingua.model.codec import STORED_DEPTH, require_shallow
 from interlingua.model.events import (
     BlockEnd,
     BlockStart,
@@ -40,6 +41,8 @@ def json_of(frame: Frame, what: str, key: str = "", kinds: Collection[str] = ())
     if data == DONE or not data or data.isspace():
         return None
     wire = parse(data, what)
+    if len(data) > 2 * STORED_DEPTH:  # a shorter one cannot be deep
+        require_shallow(wire, what)
     if name in kinds and type(wire) is dict and wire.get(key) is None:
         return {**wire, key: name}
     return wire

@@ -291,6 +291,11 @@ def serve(overrides: Overrides, settings: Settings, tell: Callable[[Welcome], No
     if problems:
         raise ConfigError(str(settings.path or "settings"), problems)
     listen = settings.listen
+    if listen.workers > 1 and sys.platform == "win32":
+        raise ListenError(
+            "several workers share one socket by its number, which Windows does not do: use"
+            " --workers 1, or the image, which runs Linux"
+        )
     try:
         listening = bound(listen.host, listen.port)
     except OSError as error:
