@@ -312,6 +312,12 @@ def command() -> None:
 
 _TERMS = (
     click.option("--model", "models", multiple=True, help="Allow this model or route; repeatable."),
+    click.option(
+        "--tool",
+        "tools",
+        multiple=True,
+        help="Allow this tool of an MCP server at /mcp (`*` for any); repeatable.",
+    ),
     config_option("The gateway's settings, with its routes and store; default: gateway.toml."),
     click.option("--daily", type=AMOUNT, help="Cap in dollars per day (UTC); `none` for no cap."),
     click.option("--weekly", type=AMOUNT, help="Cap in dollars per week, from Monday (UTC)."),
@@ -399,6 +405,8 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
     """The options about a key's terms, under the names of its fields; `none` is None."""
     out: dict[str, Any] = {}
     models, file = options.pop("models", ()), options.pop("config", None)
+    if tools := options.pop("tools", ()):
+        out["allowed_tools"] = None if tools == ("none",) else tools
     if models:
         out["allowed_models"] = None if models == ("none",) else _models(models, file)
     for name, value in options.items():

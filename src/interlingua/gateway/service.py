@@ -25,6 +25,7 @@ from interlingua.gateway.memory.memory import Memory
 from interlingua.gateway.memory.responses import Responses
 from interlingua.gateway.paths.guard import Guard
 from interlingua.gateway.paths.managed_agents import ManagedAgents
+from interlingua.gateway.paths.mcp import McpDoor
 from interlingua.gateway.paths.passing import Passing
 from interlingua.gateway.paths.routes import application
 from interlingua.gateway.relay.app import App
@@ -72,6 +73,7 @@ class Service:
         self.background = Background(gateway, store)
         self.batches = Batches(gateway, store)
         self.passing = Passing(gateway)
+        self.mcp = McpDoor(self)
         compactor = Compactor(gateway, self.compactions)
         preparation = Preparation(gateway, compactor, self.conversations, self.background)
         self.managed = ManagedAgents(self, application(self))
@@ -199,6 +201,7 @@ class Service:
         await self.batches.close()
         await self.managed.close()
         await self.passing.close()
+        await self.mcp.close()
         await asyncio.gather(self.turns.close(), self.tasks.close(), self.sweeper.close())
         await self.gateway.close()
         await self.tracer.close()

@@ -9,7 +9,7 @@ an older version refuses the result.
 
 from __future__ import annotations
 
-VERSION = 20
+VERSION = 21
 """Of the tables; the `schema_version` of a row is that of the message format."""
 
 _OWNER_STATUS = "CHECK (status IN ('active', 'disabled'))"
@@ -425,6 +425,9 @@ _AUDIT = (
 )
 """Keys that administer, and who changed which key, user, team or budget; no secrets."""
 
+_TOOLS_OF_KEYS = ("ALTER TABLE keys ADD COLUMN allowed_tools_json {json}",)
+"""Patterns of the tools of MCP servers that a key may call."""
+
 _STEPS = {
     1: (*_SEARCH_ANEW, *_REFERENCE),
     2: (*_MORE_OF_KEYS, *_QUOTAS, *_REMEMBERED),
@@ -445,6 +448,7 @@ _STEPS = {
     17: _CONTENT_LOG,
     18: _CACHING,
     19: _AUDIT,
+    20: _TOOLS_OF_KEYS,
 }
 _WORDS = {
     "sqlite": {"json": "TEXT", "big": "INTEGER", "colon": "instr", "clustered": " WITHOUT ROWID"},

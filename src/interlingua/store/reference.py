@@ -68,6 +68,8 @@ class KeyRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """Days for which requests and answers are logged with their content; None: not at all."""
     admin: bool = False
     """Whether it may change keys, users, teams and budgets over the network."""
+    allowed_tools: tuple[str, ...] | None = None
+    """Patterns of the tools of MCP servers that it may call; None: none."""
     user_caps: OwnerCaps = (None, None, None)
     team_caps: OwnerCaps = (None, None, None)
 

@@ -27,6 +27,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/routing/check"): {"rules": "schema_version = 1"},
     ("POST", "/convert"): {"text": "{}", "target": "anthropic"},
     ("POST", "/task"): {},
+    ("POST", "/mcp"): {"jsonrpc": "2.0", "id": 1, "method": "ping"},
     ("POST", "/task/{id}/message"): {"role": "user", "content": "hi"},
     ("POST", "/task/{id}/confirmations"): {"id": "tu_1", "approved": False},
 }

@@ -70,6 +70,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     fetch_media: bool | None = None
     caching: str | None = None
     expires_at: datetime | None = None
+    allowed_tools: tuple[str, ...] | None = None
     admin: bool = False
 
 
@@ -347,6 +348,7 @@ TERMS = (
     "log_content_days",
     *(
         "allowed_models",
+        "allowed_tools",
         "default_max_tokens",
         "max_max_tokens",
         "requests_per_minute",

@@ -42,7 +42,8 @@ ChangedKey = msgspec.defstruct(
     [
         (
             info.name,
-            (Models | None if info.name == "allowed_models" else info.type) | UnsetType,
+            (Models | None if info.name in ("allowed_models", "allowed_tools") else info.type)
+            | UnsetType,
             UNSET,
         )
         for info in msgspec.structs.fields(Terms)
@@ -163,6 +164,8 @@ async def _key(service: Service, id: str) -> dict[str, Any]:
 def _options(service: Service, body: Any) -> dict[str, Any]:
     """The fields that a body has; a model that is a route of the gateway is that route."""
     options = _present(body)
+    for pattern in options.get("allowed_tools") or ():
+        text_of(pattern, "allowed_tools")
     if models := options.get("allowed_models"):
         routes = service.gateway.settings.routes
         texts = [text_of(name, "allowed_models") for name in models]

@@ -195,6 +195,8 @@ class Doc(NamedTuple):
     kind: str = "application/json"
     there: Json | None = None
     """What a 409 shows beside an error: what is there already."""
+    bare: tuple[int, ...] = ()
+    """Statuses of answers that have no body, or one that is not described."""
     live: bool = False
     """Whether it is a stream of events for who accepts one."""
 
@@ -214,6 +216,9 @@ DOCS: dict[tuple[str, str], Doc] = {
     ("GET", "/docs"): Doc("This document as a page.", kind="text/html"),
     ("GET", "/metrics"): Doc("Metrics for Prometheus.", kind="text/plain", errors=(404,)),
     ("GET", "/losses/{id}"): Doc("The losses and notes of one request.", errors=(404,)),
+    ("POST", "/mcp"): Doc(
+        "A message of the Model Context Protocol.", errors=(501,), bare=(202, 400, 406, 413, 415)
+    ),
     ("GET", "/compactions/{id}"): Doc("A compaction and the history it replaced.", errors=(404,)),
     ("GET", "/requests.csv"): Doc(
         "The same as a table, for spreadsheets: at most 100,000 of them.",
@@ -575,7 +580,10 @@ def _operation(doc: Doc, path: str, open: bool, dialect: bool, refs: Refs) -> Js
     inside: Json = {} if doc.kind != "application/json" else {"schema": doc.answer}
     operation: Json = {
         "summary": doc.summary,
-        "responses": {str(doc.status): {"description": "As asked.", "content": {doc.kind: inside}}},
+        "responses": {
+            str(doc.status): {"description": "As asked.", "content": {doc.kind: inside}},
+            **{str(status): {"description": "See the protocol."} for status in doc.bare},
+        },
         "security": [] if open else [{"key": []}],
     }
     if doc.live or path.endswith("/events"):

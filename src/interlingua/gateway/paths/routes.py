@@ -29,7 +29,7 @@ from interlingua.gateway.batches import files
 from interlingua.gateway.compaction import history as compactions
 from interlingua.gateway.keys.key_admin import TermsError
 from interlingua.gateway.memory import responses as responses_store
-from interlingua.gateway.paths import admin
+from interlingua.gateway.paths import admin, mcp
 from interlingua.gateway.paths import handlers as own
 from interlingua.gateway.paths.listing import front_of, whose
 from interlingua.gateway.paths.passing import PASSED, passed
@@ -144,6 +144,7 @@ ROWS: tuple[Row, ...] = (
     Row("DELETE", "/v1/messages/batches/{id}", batches.remove, dialect=True),
     Row("POST", "/v1/messages/batches/{id}/cancel", batches.cancel, dialect=True),
     Row("GET", "/v1/messages/batches/{id}/results", batches.results, dialect=True),
+    Row("POST", "/mcp", mcp.handle),
     Row("GET", "/compactions/{id}", compactions.show, both=True),
     Row("GET", "/search", sessions_api.search, both=True),
     Row("POST", "/sessions", sessions_api.create, both=True),

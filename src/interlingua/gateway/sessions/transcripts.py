@@ -49,11 +49,25 @@ async def listing(service: Service, request: Request, principal: Principal) -> R
 async def show(service: Service, request: Request, principal: Principal) -> Response:
     """One of them whole, in canonical messages, with its totals."""
     agent, id = request.path_params["agent"], request.path_params["id"]
+    return answer(await transcript(agent, id, principal))
+
+
+async def transcript(agent: str, id: str, principal: Principal) -> dict[str, Any]:
+    """One of them; to callers with a key none exists."""
     if principal.key_id is None and agent in formats():
         found = await asyncio.to_thread(_read, agent, id)
         if found is not None:
-            return answer(found)
+            return found
     raise ApiError(404, "transcript_not_found", "no such transcript")
+
+
+async def matching(words: str, limit: int) -> list[dict[str, Any]]:
+    """Those with all words in their titles and folders."""
+    wanted = words.casefold().split()
+    rows = await asyncio.to_thread(_rows, MOST)
+    texts = [f"{row['name']} {row['workspace_path']}".casefold() for row in rows]
+    fits = [all(word in text for word in wanted) for text in texts]
+    return [row for row, fit in zip(rows, fits, strict=True) if fit][:limit]
 
 
 def _rows(limit: int) -> list[dict[str, Any]]:

@@ -35,6 +35,8 @@ class KeyPrincipal(Principal):
     read_metrics: bool = False
     read_requests: bool = False
     """Whether it sees what all keys ask for, and what they may spend."""
+    allowed_tools: tuple[str, ...] | None = None
+    """Patterns of the tools of MCP servers that it may call."""
     admin: bool = False
     """Whether it may change keys, users, teams and budgets."""
 
@@ -49,10 +51,8 @@ def principal_of(row: KeyRow, budgets: Sequence[BudgetRow] = ()) -> KeyPrincipal
     """Who a key stands for; `budgets` are those of all keys."""
     account = row.account_id or row.id
     limits = [_limit("key", account, row.daily_cap_usd, row.monthly_cap_usd, row.weekly_cap_usd)]
-    if row.user_id is not None:
-        limits.append(_limit("user", row.user_id, *row.user_caps))
-    if row.team_id is not None:
-        limits.append(_limit("team", row.team_id, *row.team_caps))
+    owned = ("user", row.user_id, row.user_caps), ("team", row.team_id, row.team_caps)
+    limits += [_limit(scope, id, *caps) for scope, id, caps in owned if id is not None]
     money = tuple([limit for limit in limits if limit is not None])
     rates = (row.requests_per_minute, row.tokens_per_minute, row.concurrent)
     owners = (None, account, row.user_id, row.team_id)
@@ -83,6 +83,7 @@ def principal_of(row: KeyRow, budgets: Sequence[BudgetRow] = ()) -> KeyPrincipal
         read_metrics=row.read_metrics or row.admin,
         read_requests=row.read_requests or row.admin,
         admin=row.admin,
+        allowed_tools=row.allowed_tools,
     )
 
 

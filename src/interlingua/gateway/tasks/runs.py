@@ -66,6 +66,8 @@ class TaskTools:
     def __init__(self, settings: Settings) -> None:
         self.registry = ToolRegistry()
         register_files(self.registry)
+        self.own = frozenset(self.registry.names())
+        """Names of the tools that are not of a server."""
         self._path = servers_path(settings)
         self._servers: McpServers | None = None
         self._started: asyncio.Task[None] | None = None
