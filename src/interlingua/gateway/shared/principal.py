@@ -13,7 +13,7 @@ from interlingua.gateway.shared.refusals import CodedRefusal
 from interlingua.gateway.shared.state import Principal
 from interlingua.model.exchange import ErrorKind
 from interlingua.store.cap_rules import Limit, Scope
-from interlingua.store.reference import BudgetRow, KeyRow
+from interlingua.store.reference import BudgetRow, KeyRow, OwnerCaps
 
 DOLLAR = 10**12
 """Picodollars, in which caps are counted."""
@@ -51,6 +51,7 @@ def principal_of(row: KeyRow, budgets: Sequence[BudgetRow] = ()) -> KeyPrincipal
     """Who a key stands for; `budgets` are those of all keys."""
     account = row.account_id or row.id
     limits = [_limit("key", account, row.daily_cap_usd, row.monthly_cap_usd, row.weekly_cap_usd)]
+    owned: tuple[tuple[Scope, str | None, OwnerCaps], ...]
     owned = ("user", row.user_id, row.user_caps), ("team", row.team_id, row.team_caps)
     limits += [_limit(scope, id, *caps) for scope, id, caps in owned if id is not None]
     money = tuple([limit for limit in limits if limit is not None])
