@@ -419,7 +419,7 @@ def test_9_small_ones(with_keys: Terminal, quick: Terminal) -> None:
     with_keys.types("interlingua keys issue laptop --model fast")
 
     assert "unknown kind 'foo'" in with_keys.runs(KIND).out
-    demo = with_keys.types("interlingua demo").out
+    demo = with_keys.types("interlingua demo --all").out
     assert all(f"\n{name}: " in demo for name in ("openai-chat", "anthropic", "gemini", "bedrock"))
     helped = with_keys.types("interlingua --help").out
     assert "module" not in helped.split("Options:")[0]

@@ -26,13 +26,30 @@ def test_the_example_is_valid_and_has_something_of_everything() -> None:
 
 
 def test_the_demo_shows_one_request_in_every_dialect_and_what_it_loses() -> None:
-    done = run("demo")
+    done = run("demo", "--all")
     assert done.returncode == 0, done.stderr.decode()
     output = done.stdout.decode()
     assert all(f"\n{name}: " in output for name in dialects())
     assert output.count("lost: ") == len(dialects())
     assert "warning: $.options.seed: seed dropped: Anthropic has no equivalent" in output
     assert '{"functionCall":{"name":"search_handbook"' in output
+    assert max(map(len, output.splitlines())) <= 100
+
+
+def test_the_demo_shows_one_message_in_three_formats() -> None:
+    output = run("demo").stdout.decode()
+    blocks = output.split("\n\n")[1:4]
+    assert [block.split("(")[1].split(")")[0] for block in blocks] == [
+        "openai-chat",
+        "anthropic",
+        "gemini",
+    ]
+    for block, word in zip(blocks, ("tool_calls", "tool_use", "functionCall"), strict=True):
+        body, _, lost = block.partition("\n  lost: ")
+        message = json.loads(body.partition("\n")[2])
+        assert word in json.dumps(message)
+        assert int(lost[0]) == lost.count("warning: ")
+    assert "None" not in output
     assert max(map(len, output.splitlines())) <= 100
 
 

@@ -53,21 +53,60 @@ def in_each_dialect(request: Request) -> dict[str, Written]:
     return {name: write(request, name, CANONICAL, ASKED.get(name)) for name in dialects()}
 
 
+SHOWN = ("openai-chat", "anthropic", "gemini")
+"""The formats in which one message is shown whole."""
+
+
 @click.command("demo", help="Show a conversion of the bundled example.")
+@click.option("--all", "every", is_flag=True, help="Show every format, a line of each.")
 @click.option("--json", "as_json", is_flag=True, help="Print the results and their losses as JSON.")
-def command(as_json: bool) -> None:
+def command(every: bool, as_json: bool) -> None:
     request = example_request()
     written_by_dialect = in_each_dialect(request)
     if as_json:
         sys.stdout.buffer.write(_as_json(request, written_by_dialect) + b"\n")
         return
+    if every:
+        _show_every(request, written_by_dialect)
+    else:
+        click.echo("One message of a conversation, in three formats, with what is lost in each:")
+        for name in SHOWN:
+            _show_message(name, written_by_dialect[name])
+        click.echo("\nAll formats: interlingua demo --all")
+    click.echo("The same with a file of yours: interlingua convert FILE --to FORMAT")
+
+
+def _show_message(name: str, written: Written) -> None:
+    click.echo(f"\n{dialect(name).title} ({name}), {written.model}")
+    messages = written.wire[dialect(name).traits.messages]
+    message = next(m for m in messages if "search_handbook" in _smallest([m])[-1])
+    text = msgspec.json.format(_shortened(message), indent=2).decode()
+    click.echo("\n".join(f"  {_line(line)}" for line in text.splitlines()))
+    losses = written.report.losses
+    click.echo(f"  lost: {len(losses) or 'nothing'}")
+    for loss in losses:
+        click.echo(f"    {_line(str(loss))}")
+
+
+def _shortened(message: Any) -> bytes:
+    """JSON of a message whose long texts are cut, to be looked at."""
+    if isinstance(message, str):
+        message = message if len(message) <= 60 else f"{message[:59]}…"
+    elif isinstance(message, list):
+        message = [msgspec.Raw(_shortened(each)) for each in message]
+    elif isinstance(message, dict):
+        message = {key: msgspec.Raw(_shortened(each)) for key, each in message.items()}
+    return msgspec.json.encode(message)
+
+
+def _show_every(request: Request, written_by_dialect: dict[str, Written]) -> None:
     click.echo(f"One request: {len(request.messages)} messages, a tool, a seed.")
     for message in request.messages:
         click.echo(f"  {message.role:<10} {_line(_described(message))}")
     click.echo("\nFor each provider, with what is lost:")
     for name, written in written_by_dialect.items():
         _show(name, written)
-    click.echo("\nThe same with a file of yours: interlingua convert FILE --to FORMAT")
+    click.echo()
 
 
 def _as_json(request: Request, written_by_dialect: dict[str, Written]) -> bytes:
