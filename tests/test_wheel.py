@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import re
 import subprocess
 import sys
 import tomllib
@@ -36,9 +38,14 @@ def built_wheel(directory: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def wheel_names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    with zipfile.ZipFile(built_wheel(tmp_path_factory.mktemp("wheel"))) as wheel:
-        return wheel.namelist()
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def wheel_names(wheel: Path) -> list[str]:
+    with zipfile.ZipFile(wheel) as opened:
+        return opened.namelist()
 
 
 def test_wheel_holds_only_the_package_and_its_metadata(wheel_names: list[str]) -> None:
@@ -61,3 +68,26 @@ def test_wheel_holds_every_file_of_the_package(wheel_names: list[str]) -> None:
 def test_wheel_ships_type_marker_and_licence(wheel_names: list[str]) -> None:
     assert "interlingua/py.typed" in wheel_names
     assert [name for name in wheel_names if name.endswith(".dist-info/licenses/LICENSE")]
+
+
+def test_links_of_the_description_are_absolute_once_there_is_a_repository() -> None:
+    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    hook = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(hook)
+    page = "![p](docs/p.png) [a](docs/a.md#b) [c](https://example.com) [d](#d)"
+    assert hook.absolute(page, None) == page
+    assert hook.absolute(page, "https://code.example/x/") == (
+        "![p](https://code.example/x/raw/HEAD/docs/p.png) "
+        "[a](https://code.example/x/blob/HEAD/docs/a.md#b) [c](https://example.com) [d](#d)"
+    )
+    readme = hook.absolute((ROOT / "README.md").read_text("utf-8"), "https://code.example/x")
+    assert not re.search(r"\]\((?!https?:|#)", readme)
+
+
+def test_the_description_is_the_readme(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as opened:
+        [name] = [each for each in opened.namelist() if each.endswith("/METADATA")]
+        description = opened.read(name).decode().partition("\n\n")[2]
+    assert description.strip() == (ROOT / "README.md").read_text(encoding="utf-8").strip()

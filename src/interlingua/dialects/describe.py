@@ -1,41 +1,150 @@
-"""A dialect's tables and the matrix of what survives, as Markdown: the pages in `docs/dialects`."""
+"""The pages of `docs/dialects`: one for each dialect, and the matrix of what survives."""
 
 from __future__ import annotations
 
-import ast
 import inspect
-import itertools
-from collections.abc import Mapping
 from importlib import import_module
+from pprint import pformat
 from types import ModuleType
 from typing import Any
 
 from interlingua.dialects.kernel.words import TwoWay
-from interlingua.dialects.probes import PROBES, Fate, fate, own_fate
-from interlingua.dialects.record import Counting, Dialect, Hosts, ThinkingBinding, Traits
-from interlingua.dialects.registry import dialects
+from interlingua.dialects.probes import (
+    MODELS,
+    PROBES,
+    Fate,
+    fate,
+    own_fate,
+    own_reasons,
+    written_for,
+)
+from interlingua.dialects.record import Dialect
+from interlingua.dialects.registry import ALIASES, dialects
+from interlingua.dialects.registry import dialect as dialect_of
+from interlingua.model.exchange import Options, Request
+from interlingua.model.message import Message
 
 _MARKS = {"kept": "yes", "changed": "~", "lost": "no", "-": " "}
 
 
 def page(dialect: Dialect) -> str:
-    """The page of one dialect: its traits, its tables, and what it loses of the others'."""
-    tables = import_module(f"{dialect.package}.tables")
+    """The page of one dialect: what is supported, what is not, and examples."""
+    names = ", ".join(f"`{name}`" for name, meant in ALIASES.items() if meant == dialect.name)
+    paths = ", ".join(f"`{path}`" for path in _paths(dialect))
+    facts = [
+        ["name", f"`{dialect.name}`" + (f", or {names}" if names else "")],
+        ["paths", paths or "none"],
+        ["streams", _FRAMINGS[dialect.traits.framing]],
+    ]
     parts = [
         f"# {dialect.title} (`{dialect.name}`)",
-        "This page is printed from the dialect's tables by `make docs`.",
-        "## Traits",
-        _traits(dialect.traits),
-        "## Tables",
-        *_tables(tables),
-        "## What is supported",
-        "`yes`: supported. `~`: sent in another form, or without the fields that are named. `no`: "
-        "not supported. The last two are always in the report.",
-        grid(
-            ["feature", dialect.name], [[p.name, _mark(own_fate(p, dialect.name))] for p in PROBES]
-        ),
+        "This page is printed by `make docs`: every feature was converted to find out.",
+        grid(["", ""], facts),
+        *_sources(dialect),
+        "## Examples",
+        *_examples(dialect.name),
+        *_features(dialect.name),
+        "## Words",
+        "What this format calls the values that every format has, on the left, and the canonical "
+        "value that is read, on the right.",
+        *_words(import_module(f"{dialect.package}.tables")),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _paths(dialect: Dialect) -> list[str]:
+    every = dialect.traits.paths or {}
+    return list(dict.fromkeys(path for path in every.values() if isinstance(path, str)))
+
+
+_FRAMINGS = {
+    "sse": "server-sent events",
+    "ndjson": "lines of JSON",
+    "aws": "Amazon's event stream",
+}
+_TABLES = {
+    "STOP_REASONS": "Stop reasons",
+    "ERRORS": "Errors",
+    "EFFORTS": "Reasoning efforts",
+    "SERVICE_TIERS": "Service tiers",
+    "TOOL_CHOICES": "Tool choices",
+}
+"""The tables that a reader of the wire looks for."""
+_EXAMPLE = """```python
+import interlingua as il
+
+question = il.Message.user("What is the capital of Mongolia?")
+options = il.Options(max_output_tokens=200, seed=7)
+request = il.Request((question,), "{model}", options=options)
+written = il.dialect("{name}").write_request(request)
+print(written.json().decode())
+for loss in written.report.losses:
+    print(loss)
+```"""
+_READING = """```python
+import interlingua as il
+
+body = {body}
+result = il.convert(body, "{name}", "{other}", model="{model}")
+print(result.json().decode())
+```"""
+
+
+def _sources(dialect: Dialect) -> list[str]:
+    """What the tables were read from, and when."""
+    tables = import_module(f"{dialect.package}.tables")
+    _, *sources = inspect.cleandoc(tables.__doc__ or "").split("\n\n")
+    text = " ".join(" ".join(each.split()) for each in sources)
+    return ["## Sources", f"The names and values of this format. {text}"]
+
+
+def _examples(name: str) -> list[str]:
+    """A request that is written and one that is converted, each with what is printed."""
+    model = MODELS[name]
+    options = Options(max_output_tokens=200, seed=7)
+    request = Request((Message.user("What is the capital of Mongolia?"),), model, options=options)
+    written = dialect_of(name).write_request(request)
+    lines = [written.json().decode(), *map(str, written.report.losses)]
+    other = "anthropic" if name != "anthropic" else "openai-chat"
+    body = dialect_of(name).write_request(request.replace(options=options.replace(seed=None))).wire
+    read = dialect_of(name).read_request(body, model)
+    converted = written_for(read, other, name, MODELS[other])
+    reading = _READING.format(
+        body=pformat(body, width=90, sort_dicts=False), name=name, other=other, model=MODELS[other]
+    )
+    return [
+        "A request, written:",
+        _EXAMPLE.format(name=name, model=model),
+        _block(lines),
+        f"The same without a seed, converted to `{other}`:",
+        reading,
+        _block([converted.json().decode()]),
+    ]
+
+
+def _block(lines: list[str]) -> str:
+    return "\n".join(["```text", *lines, "```"])
+
+
+def _features(name: str) -> list[str]:
+    """Features by what becomes of them, with the reasons that the report has."""
+    fates = [(probe, own_fate(probe, name)) for probe in PROBES]
+    kept = [probe.name for probe, fate in fates if fate.word == "kept"]
+    parts = ["## What is supported", "\n".join(f"- {name}" for name in kept)]
+    for word, title in (("changed", "In another form"), ("lost", "What is not supported")):
+        rows = [[p.name, "; ".join(own_reasons(p, name))] for p, fate in fates if fate.word == word]
+        if rows:
+            parts += [f"## {title}", grid(["feature", "what the report says"], rows)]
+    return parts
+
+
+def _words(module: ModuleType) -> list[str]:
+    parts = []
+    for name, title in _TABLES.items():
+        table = _table(getattr(module, name, None))
+        if table:
+            parts += [f"### {title}", table]
+    return parts
 
 
 def matrix() -> str:
@@ -69,82 +178,23 @@ def _mark(fate: Fate) -> str:
     return f"{_MARKS[fate.word]} no {', '.join(f'`{name}`' for name in fate.without)}"
 
 
-def _traits(traits: Traits) -> str:
-    rows = []
-    for name in traits._fields:
-        value = getattr(traits, name)
-        shown = value.__name__ if callable(value) and hasattr(value, "__name__") else _shown(value)
-        rows.append([name.replace("_", " "), shown])
-    return grid(["trait", "value"], rows)
-
-
-def _tables(module: ModuleType) -> list[str]:
-    notes = _notes(module)
-    _, *sources = inspect.cleandoc(module.__doc__ or "").split("\n\n")
-    parts = [" ".join(each.split()) for each in sources]
-    for name, value in vars(module).items():
-        if not name.isupper() or name in ("NAME", "TITLE", "TRAITS"):
-            continue
-        grid = _table(value)
-        if grid:
-            parts.append(f"### {name.lower().replace('_', ' ')}")
-            parts += [note] if (note := notes.get(name)) else []
-            parts.append(grid)
-    return parts
-
-
 def _table(value: Any) -> str | None:
     if isinstance(value, TwoWay):
         rows = [[_shown(word), _shown(meant)] for word, meant in value.words.items()]
         if value.otherwise is not None:
             rows.append(["anything else", _shown(value.otherwise)])
-        return grid(["wire", "canonical"], rows)
-    if hasattr(value, "_fields"):
-        return None  # one row of a table
-    if isinstance(value, dict):
-        return grid(["key", "value"], [[_shown(key), _shown(item)] for key, item in value.items()])
-    if isinstance(value, (frozenset, tuple, list)) and all(isinstance(each, str) for each in value):
-        return ", ".join(f"`{each}`" for each in sorted(value))
-    return None
+    elif isinstance(value, dict) and all(isinstance(each, str) for each in value.values()):
+        rows = [[_shown(item), _shown(key)] for key, item in value.items()]
+    else:
+        return None
+    return grid(["wire", "canonical"], rows)
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, str):
-        return f"`{value}`" if value else "(empty)"
-    if isinstance(value, (frozenset, set)):
-        return ", ".join(sorted(_shown(each) for each in value)) or "none"
-    if isinstance(value, tuple) and not hasattr(value, "_fields"):
-        return ", ".join(_shown(each) for each in value) or "none"
-    if isinstance(value, Hosts):
-        return _shown(tuple(value.named))
-    if isinstance(value, ThinkingBinding):
-        return f"{_shown(value.family)} since {'.'.join(map(str, value.since))}"
-    if isinstance(value, Counting):
-        return ", ".join(f"{name} {_shown(item)}" for name, item in value._asdict().items())
-    if isinstance(value, Mapping):
-        return ", ".join(f"{_shown(key)}: {_shown(item)}" for key, item in value.items()) or "none"
-    if isinstance(value, type):
-        return f"`{value.__name__}`"
-    if callable(value):
-        return "(worked out)"
-    return f"`{value}`"
+    return f"`{value}`" if value != "" else "(empty)"
 
 
 def grid(head: list[str], rows: list[list[str]]) -> str:
     """A table of Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(c.replace("|", "\\|") for c in row) + " |" for row in lines)
-
-
-def _notes(module: ModuleType) -> dict[str, str]:
-    """The string below each assignment, which says what the table is for."""
-    body = ast.parse(inspect.getsource(module)).body
-    shared = [each for each in vars(module).values() if inspect.ismodule(each) and each.__doc__]
-    notes = {name: note for each in shared for name, note in _notes(each).items()}
-    for node, after in itertools.pairwise(body):
-        names = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
-            for target in names:
-                if isinstance(target, ast.Name) and isinstance(after.value.value, str):
-                    notes[target.id] = " ".join(after.value.value.split())
-    return notes

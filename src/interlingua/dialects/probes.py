@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from interlingua.dialects.record import Dialect
+from interlingua.dialects.record import Dialect, Written
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.errors import InterlinguaError
 from interlingua.model.blocks import (
@@ -37,6 +37,7 @@ from interlingua.model.exchange import (
     ResponseFormat,
     ToolChoice,
 )
+from interlingua.model.losses import Loss, Report
 from interlingua.model.message import Changes, Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason, Usage
 from interlingua.model.tools import Grammar, ToolDefinition
@@ -259,18 +260,43 @@ def _fate_at(probe: Probe, source: str | None, target: Dialect) -> Fate:
     return min(fates, key=lambda fate: (_BEST.index(fate.word), len(fate.without)))
 
 
-_BEST: tuple[Word, ...] = ("kept", "changed", "lost")
-
-
-def _fate_for(probe: Probe, source: str | None, target: Dialect, model: str | None) -> Fate:
+def written_for(
+    value: Request | Response,
+    target: str,
+    source: str | None,
+    model: str | None,
+    profile: Literal[False] | None = None,
+) -> Written:
+    """The value in a dialect, adapted to a model of it."""
     from interlingua.adapt.formats import write
 
-    report = write(probe.value, target.name, source, model, None if model else False).report
-    losses = [
+    return write(value, target, source, model, profile)
+
+
+def own_reasons(probe: Probe, name: str) -> list[str]:
+    """What a dialect reports about it, each sentence once."""
+    model = MODELS.get(name) if isinstance(probe.value, Request) else None
+    source = None if isinstance(probe.value, Request) else name
+    report = written_for(probe.value, name, source, model, None if model else False).report
+    return list(dict.fromkeys(loss.reason for loss in _about(report)))
+
+
+def _about(report: Report) -> list[Loss]:
+    """The entries about the probe itself."""
+    return [
         loss
         for loss in report.entries
         if ".raw." not in loss.path and ".provider_raw" not in loss.path and loss.path != _DEMANDED
     ]
+
+
+_BEST: tuple[Word, ...] = ("kept", "changed", "lost")
+
+
+def _fate_for(probe: Probe, source: str | None, target: Dialect, model: str | None) -> Fate:
+    profile = None if model else False
+    report = written_for(probe.value, target.name, source, model, profile).report
+    losses = _about(report)
     if not losses:
         return Fate("kept")
     dropped = [loss.path for loss in losses if loss.kind == "dropped"]
