@@ -38,7 +38,7 @@ def page(dialect: Dialect) -> str:
     ]
     parts = [
         f"# {dialect.title} (`{dialect.name}`)",
-        "This page is printed by `make docs`: every feature was converted to find out.",
+        "`make docs` prints this page from conversions of every feature.",
         grid(["", ""], facts),
         *_sources(dialect),
         "## Examples",

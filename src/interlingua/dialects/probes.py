@@ -294,7 +294,7 @@ _BEST: tuple[Word, ...] = ("kept", "changed", "lost")
 
 
 def _fate_for(probe: Probe, source: str | None, target: Dialect, model: str | None) -> Fate:
-    profile = None if model else False
+    profile: Literal[False] | None = None if model else False
     report = written_for(probe.value, target.name, source, model, profile).report
     losses = _about(report)
     if not losses:
