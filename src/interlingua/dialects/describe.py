@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from importlib import import_module
-from pprint import pformat
 from types import ModuleType
 from typing import Any
 
@@ -84,7 +83,7 @@ for loss in written.report.losses:
 _READING = """```python
 import interlingua as il
 
-body = {body}
+body = b'{body}'
 result = il.convert(body, "{name}", "{other}", model="{model}")
 print(result.json().decode())
 ```"""
@@ -106,8 +105,9 @@ def _examples(name: str) -> list[str]:
     written = dialect_of(name).write_request(request)
     lines = [written.json().decode(), *map(str, written.report.losses)]
     other = "anthropic" if name != "anthropic" else "openai-chat"
-    body = dialect_of(name).write_request(request.replace(options=options.replace(seed=None))).wire
-    read = dialect_of(name).read_request(body, model)
+    plain = request.replace(options=options.replace(seed=None))
+    body = dialect_of(name).write_request(plain).json().decode()
+    read = dialect_of(name).read_request(body.encode(), model)
     converted = written_for(read, other, name, MODELS[other])
     reading = _READING.format(
         body=pformat(body, width=90, sort_dicts=False), name=name, other=other, model=MODELS[other]
