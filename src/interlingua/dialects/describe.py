@@ -109,9 +109,7 @@ def _examples(name: str) -> list[str]:
     body = dialect_of(name).write_request(plain).json().decode()
     read = dialect_of(name).read_request(body.encode(), model)
     converted = written_for(read, other, name, MODELS[other])
-    reading = _READING.format(
-        body=pformat(body, width=90, sort_dicts=False), name=name, other=other, model=MODELS[other]
-    )
+    reading = _READING.format(body=body, name=name, other=other, model=MODELS[other])
     return [
         "A request, written:",
         _EXAMPLE.format(name=name, model=model),
