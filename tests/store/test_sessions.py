@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,7 +16,7 @@ from interlingua.store.idempotency import Claim
 from interlingua.store.open import open_store
 from interlingua.store.requests import RequestFilter, RequestRow, with_status
 from interlingua.store.rows import EventRow
-from interlingua.store.sessions import Before, Sizes, Swept
+from interlingua.store.sessions import ROW, Before, Sizes, Swept
 from tests.store.places import ask
 
 SHARED = "system"
@@ -198,6 +200,52 @@ def test_of_more_rows_than_their_size_the_oldest_go(store: Store) -> None:
     assert len(store.requests()) == 7
     assert [len(store.events(id)) for id in ids] == [0] * 15 + [1] * 5
     assert len(store.events(SHARED)) == 3
+
+
+def test_of_more_bytes_than_their_size_the_oldest_go(store: Store) -> None:
+    store.append_requests([request(20 - number) for number in range(20)])
+    store.append_events([event(20 - number) for number in range(20)])
+    ids = [f"req_{ulid(20 - number)}" for number in range(20)]
+    store.append_events([event(20 - number, 1, ids[number]) for number in range(20)])
+    plenty = Sizes(request_bytes=10**9, loss_bytes=10**9, event_bytes=10**9)
+    assert store.before_newest(plenty, SHARED) == Before(), "all of them stay"
+    few = Sizes(request_bytes=7 * ROW, loss_bytes=5 * (ROW + 10), event_bytes=3 * (ROW + 10))
+    before = store.before_newest(few, SHARED)
+    while not store.sweep(before, SHARED, 4).is_nothing:
+        pass
+    assert len(store.requests()) == 7
+    assert [len(store.events(id)) for id in ids] == [0] * 15 + [1] * 5
+    assert len(store.events(SHARED)) == 3
+    both = store.before_newest(Sizes(requests=2, request_bytes=4 * ROW), SHARED)
+    assert both.requests == store.before_newest(Sizes(requests=2), SHARED).requests
+
+
+def test_others_write_while_old_rows_go(store: Store) -> None:
+    store.append_requests([request(100, number) for number in range(4000)])
+    before, written, stop = Before(requests=NOW - timedelta(days=90)), 0, threading.Event()
+    longest = 0.0
+
+    def write() -> None:
+        nonlocal written, longest
+        while not stop.is_set():
+            begun = time.monotonic()
+            store.append_requests([request(1, written)])
+            written, longest = written + 1, max(longest, time.monotonic() - begun)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        batches = 0
+        while not store.sweep(before, SHARED).is_nothing:
+            batches += 1
+            time.sleep(0.005)
+    finally:
+        stop.set()
+        writer.join()
+    assert batches >= 20
+    assert written >= batches, "each batch lets others in"
+    assert longest < 2.0
+    assert len(store.requests(limit=written + 1)) == written
 
 
 def test_the_later_of_age_and_size_counts() -> None:

@@ -205,8 +205,8 @@ class BatchSettings:
 
 @dataclass(frozen=True)
 class Retention:
-    """Days after which things are deleted from the store, and how many of the newest rows stay; 0
-    is no limit."""
+    """Days after which things are deleted from the store, how many of the newest rows stay, and
+    about how many bytes of them; 0 is no limit."""
 
     requests: float = 90.0
     """Rows of the request log."""
@@ -219,6 +219,9 @@ class Retention:
     request_rows: int = 10_000_000
     loss_rows: int = 1_000_000
     event_rows: int = 10_000_000
+    request_bytes: int = 0
+    loss_bytes: int = 0
+    event_bytes: int = 0
 
 
 WILDCARD = "*"

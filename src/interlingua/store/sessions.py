@@ -272,11 +272,14 @@ class Before(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """How many of the newest rows stay; 0: all of them."""
+    """How many of the newest rows stay, and about how many bytes of them; 0: all of them."""
 
     requests: int = 0
     losses: int = 0
     events: int = 0
+    request_bytes: int = 0
+    loss_bytes: int = 0
+    event_bytes: int = 0
 
 
 class Swept(NamedTuple):
@@ -336,6 +339,20 @@ class Retention(Quotas):
         if sizes.events:
             rows = yield Step(self._sql(_NTH_EVENT), (shared, shared, sizes.events))
             found[2] = _after(rows[0][0]) if rows else None
+        return Before(*found).or_later((yield from self._before_bytes(sizes, shared)))
+
+    def _before_bytes(self, sizes: Sizes, shared: str) -> Op[Before]:
+        """The same by bytes, which are added up from the newest row on."""
+        found: list[datetime | None] = [None, None, None]
+        if sizes.request_bytes:
+            rows = yield Step(self._sql(_LARGE_REQUEST), (sizes.request_bytes,))
+            found[0] = None if rows[0][0] is None else from_micros(rows[0][0] + 1)
+        if sizes.loss_bytes:
+            rows = yield Step(self._sql(_LARGE_LOSS), (PREFIX, PREFIX + "~", sizes.loss_bytes))
+            found[1] = None if rows[0][0] is None else _after(rows[0][0].removeprefix(PREFIX))
+        if sizes.event_bytes:
+            rows = yield Step(self._sql(_LARGE_EVENT), (shared, sizes.event_bytes))
+            found[2] = None if rows[0][0] is None else _after(rows[0][0])
         return Before(*found)
 
     def _delete(self, table: str, id: str, where: str, values: tuple[object, ...]) -> Op[int]:
@@ -377,6 +394,23 @@ _NTH_LOSS = (
 _NTH_EVENT = (
     "SELECT id FROM events WHERE session_id = ? AND seq <="
     " (SELECT max(seq) FROM events WHERE session_id = ?) - ? ORDER BY seq DESC LIMIT 1"
+)
+ROW = 300
+"""Bytes of a row beside its JSON, with its entries in indexes, about."""
+_LARGE_REQUEST = (
+    "SELECT max(at) FROM (SELECT at, sum("
+    f"{ROW} + coalesce(length(CAST(report_json AS TEXT)), 0)"
+    ") OVER (ORDER BY seq DESC) AS total FROM requests) AS sized WHERE total > ?"
+)
+_LARGE_LOSS = (
+    f"SELECT max(session_id) FROM (SELECT session_id, sum({ROW} + length(CAST(payload AS TEXT)))"
+    " OVER (ORDER BY session_id DESC, seq DESC) AS total FROM events"
+    " WHERE session_id > ? AND session_id < ?) AS sized WHERE total > ?"
+)
+_LARGE_EVENT = (
+    f"SELECT max(id) FROM (SELECT id, sum({ROW} + length(CAST(payload AS TEXT)))"
+    " OVER (ORDER BY seq DESC) AS total FROM events WHERE session_id = ?) AS sized"
+    " WHERE total > ?"
 )
 
 

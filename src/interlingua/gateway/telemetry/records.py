@@ -409,8 +409,9 @@ def before_of(retention: Retention, now: datetime | None = None) -> Before:
 
 
 def sizes_of(retention: Retention) -> Sizes:
-    """How many of the newest rows stay."""
-    return Sizes(retention.request_rows, retention.loss_rows, retention.event_rows)
+    """How many of the newest rows stay, and how many bytes of them."""
+    rows = (retention.request_rows, retention.loss_rows, retention.event_rows)
+    return Sizes(*rows, retention.request_bytes, retention.loss_bytes, retention.event_bytes)
 
 
 def _days_before(now: datetime, days: float) -> datetime | None:
