@@ -70,6 +70,27 @@ def test_what_had_no_price_gets_one_by_another_table(tmp_path: Path) -> None:
     assert "own" in told("requests", "last", *store)["usage"]["pricing_version"]
 
 
+def test_spending_of_users_and_teams_is_listed_by_their_names(tmp_path: Path) -> None:
+    store = ("--store", tmp_path / "gateway.db")
+    team = ok("teams", "add", "Research", *store).strip()
+    user = ok("users", "add", "Ada", *store).strip()
+    owner = ("--user", user, "--team", team)
+    token = told("keys", "issue", "laptop", *owner, *store)["token"]
+
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            body = asked("hi", max_tokens=50)
+            status, _, _ = await gateway.ask("POST", "/v1/chat/completions", body, token)
+            assert status == 200
+
+    run(work)
+    for by, id, name in (("user", user, "Ada"), ("team", team, "Research")):
+        (row,) = spent(tmp_path, "--by", by)["rows"]
+        assert (row[by], row["name"], Decimal(row["cost_usd"])) == (id, name, EACH)
+        assert f"{name} ({id})" in ok("cost", "--by", by, *store)
+
+
 def test_clients_sessions_and_tasks_are_counted_alike_and_once(tmp_path: Path) -> None:
     laptop = key(tmp_path, "laptop", allowed_models=None)
     robot = key(tmp_path, "robot")
