@@ -9,9 +9,10 @@ import pytest
 
 from bench.agents import AGENTS
 from interlingua import transcripts
-from interlingua.cli.resume import Prices, cost_of_answer
+from interlingua.cli.resume import cost_of_answer
 from interlingua.model.metadata import Usage
 from interlingua.transcripts import Found, format_of
+from interlingua.transcripts.prices import Prices
 from interlingua.transcripts.sessions import Overviews, look
 from interlingua.transcripts.transcript import Overview, overview_of
 from tests.transcripts.made import session

@@ -8,6 +8,9 @@ from typing import Any, Literal
 
 from interlingua.model.exchange import Response
 
+_OWN_WORDS = ("anthropic",)
+"""Dialects whose answers have the category already."""
+
 RefusalCategory = Literal[
     "cyber",
     "bio",
@@ -102,7 +105,7 @@ def _inside(value: Any, *path: str) -> Any:
 
 def with_category(response: Response, source: str) -> Response:
     """The response for a client of Anthropic, with the category in its words."""
-    category = None if source == "anthropic" else refusal_category(response)
+    category = None if source in _OWN_WORDS else refusal_category(response)
     word = next((word for word, meant in _CLAUDE.items() if meant == category), None)
     if word is None or response.error is not None:
         return response

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 import interlingua as il
-from interlingua.gateway.keys.key_admin import add_user, changed_owner, revoke
+from interlingua.gateway.keys.key_admin import add_user, revoke
 from interlingua.gateway.paths.routes import rows
 from interlingua.gateway.shared.fronts import paths as front_paths
 from tests.agents.chat.provider import KEY
@@ -241,7 +241,7 @@ def test_every_front_times_every_kind_of_principal(tmp_path: Path) -> None:
             user = add_user(store, "Ada")
         disabled = key(tmp_path, "disabled", user_id=user.id).token
         with il.open_store(str(tmp_path / "gateway.db")) as store:
-            store.save_user(changed_owner(user, status="disabled"))
+            store.save_user(msgspec.structs.replace(user, status="disabled"))
         gone = key(tmp_path, "gone")
         with il.open_store(str(tmp_path / "gateway.db")) as store:
             revoke(store, gone.key.id)

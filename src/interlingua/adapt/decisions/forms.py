@@ -36,6 +36,9 @@ from interlingua.model.message import Message
 from interlingua.model.metadata import Usage
 from interlingua.model.reasons import because
 
+_SHARED_PATH = ("openai", "gemini")
+"""Forms that share a path."""
+
 _RESPONSES, _INTERACTIONS = "openai-responses", "gemini-interactions"
 
 
@@ -384,7 +387,7 @@ def form_of(wire: Wire, named: str) -> Form:
     """The form of a body that came to a path of the form `named`: several share one path."""
     questions = wire.get("questions")
     if isinstance(questions, list):
-        return OPENAI if named in ("openai", "gemini") else FORMS[named]
-    if named in ("openai", "gemini") and isinstance(questions, dict):
+        return OPENAI if named in _SHARED_PATH else FORMS[named]
+    if named in _SHARED_PATH and isinstance(questions, dict):
         return SYSTEMONE if "state" in wire else GEMINI
     return FORMS[named]

@@ -27,6 +27,11 @@ from interlingua.model.decisions import (
 from interlingua.model.losses import Report
 from interlingua.model.reasons import because
 
+_PARTS = ("openai", "gemini")
+"""Forms whose instructions may have several parts."""
+_NULLS = ("openrouter", "systemone")
+"""Forms in which an option without a description is null."""
+
 _KINDS = {"choice": "choice", "score": "score"}
 
 
@@ -44,7 +49,7 @@ def read_question(form: Form, wire: Any, name: str | None, at: str) -> Question:
 
 
 def _read_instructions(form: Form, value: Any, at: str) -> tuple[str, tuple[Block, ...]]:
-    parts = value if isinstance(value, list) and form.name in ("openai", "gemini") else [value]
+    parts = value if isinstance(value, list) and form.name in _PARTS else [value]
     texts: list[str] = []
     media: list[Block] = []
     for part in parts:
@@ -167,7 +172,7 @@ def _write_options(form: Form, question: Question, at: str, report: Report) -> W
     if any(isinstance(each.value, bool) for each in options):
         report.add("approximated", f"{at}.options", because("decision_booleans"))
     ids = option_ids(question)
-    empty = None if form.name in ("openrouter", "systemone") else ""
+    empty = None if form.name in _NULLS else ""
     pairs = zip(ids, options, strict=True)
     return {"criteria": {id: each.description or empty for id, each in pairs}}
 

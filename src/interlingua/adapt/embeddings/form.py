@@ -123,7 +123,7 @@ def places_of(form: Form, wire: Wire, path: str) -> tuple[str, ...]:
         return ("$.content",)
     key = form.fields[name].key if name in form.fields else name
     requests = wire.get("requests")
-    if form.name == "gemini" and isinstance(requests, list):
+    if isinstance(requests, list):
         spelled = [key if key in each else _snake(key) for each in requests]
         return tuple([f"$.requests[{index}].{word}" for index, word in enumerate(spelled)])
     return (f"$.{key}",) if key in wire else ()

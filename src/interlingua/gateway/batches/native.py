@@ -28,6 +28,9 @@ from interlingua.model.exchange import ErrorKind, ProviderError
 if TYPE_CHECKING:
     from interlingua.gateway.batches.run import BatchRun
 
+_MESSAGES = "anthropic"
+"""The form of batches that Anthropic has; all others have OpenAI's."""
+
 logger = logging.getLogger(__name__)
 
 POLL = 20.0
@@ -184,7 +187,7 @@ class NativeBatch:
     def _line(self, target: Target, number: int, url: str, body: bytes, first: bool) -> bytes:
         id = f"{self._batch.id[-26:]}-{number}"
         wire = msgspec.Raw(body)
-        if target.provider.batches == "anthropic":
+        if target.provider.batches == _MESSAGES:
             head = b"" if first else b","
             return head + _encode({"custom_id": id, "params": wire})
         return _encode({"custom_id": id, "method": "POST", "url": url, "body": wire}) + b"\n"
@@ -199,7 +202,7 @@ class NativeBatch:
         else:
             batch.handed.id = await self._adopted(target, batch.handed, planned.requests)
         if batch.handed.id is None:
-            sent = self._sent_anthropic if form == "anthropic" else self._sent_openai
+            sent = self._sent_anthropic if form == _MESSAGES else self._sent_openai
             batch.handed.id = await sent(planned)
         await self._batches.save(batch)
 
@@ -246,7 +249,7 @@ class NativeBatch:
 
     async def _awaited(self, target: Target, handed: Handed) -> Wire:
         """The batch as its provider shows it when it is over."""
-        path = f"{'/v1/messages' if handed.form == 'anthropic' else ''}/batches/{handed.id}"
+        path = f"{'/v1/messages' if handed.form == _MESSAGES else ''}/batches/{handed.id}"
         while True:
             shown = await self._json("GET", target, path)
             status = shown.get("status") or shown.get("processing_status")
@@ -266,7 +269,7 @@ class NativeBatch:
         self, target: Target, handed: Handed, shown: Wire
     ) -> AsyncIterator[tuple[int, int, bytes]]:
         """The number, the status (0: it was not run) and the body of each."""
-        if handed.form == "anthropic":
+        if handed.form == _MESSAGES:
             paths = [f"/v1/messages/batches/{handed.id}/results"]
         else:
             files = [shown.get("output_file_id"), shown.get("error_file_id")]

@@ -8,6 +8,9 @@ from datetime import datetime, timedelta
 from interlingua.gateway.shared.principal import KeyPrincipal
 from interlingua.store.cap_rules import Counted
 
+_TIMES = ("anthropic",)
+"""Dialects whose SDK reads when a limit is renewed; the others read the seconds until then."""
+
 
 def rate_headers(
     dialect: str, who: KeyPrincipal, counted: Counted, now: datetime
@@ -21,7 +24,7 @@ def rate_headers(
         if limit is None:
             continue
         left = str(max(0, limit - used))
-        if dialect == "anthropic":
+        if dialect in _TIMES:
             reset = now.replace(second=0, microsecond=0) + timedelta(minutes=1)
             name = f"anthropic-ratelimit-{what}"
             yield f"{name}-limit", str(limit)

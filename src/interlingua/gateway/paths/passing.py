@@ -34,6 +34,9 @@ from interlingua.providers.provider import Provider, ProviderSetupError
 if TYPE_CHECKING:
     from interlingua.gateway.service import Service
 
+_RERANKERS = ("cohere",)
+"""Providers that have the path of reranking as it is."""
+
 PASSED = {
     "/v1/images/generations": "images",
     "/v1/images/edits": "images",
@@ -163,7 +166,7 @@ async def _reserve(gateway: Gateway, exchange: Exchange, target: Target, action:
 
 def path_at(provider: Provider, path: str) -> str:
     """Where a provider has a path of OpenAI's, or of Cohere's."""
-    if provider.key == "cohere" and path.endswith("/rerank"):
+    if provider.key in _RERANKERS and path.endswith("/rerank"):
         return path
     chat = provider.dialects.get("openai-chat")
     if chat is None or not chat.request.endswith(_CHAT):

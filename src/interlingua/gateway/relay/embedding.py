@@ -28,6 +28,9 @@ from interlingua.model.embeddings import EmbedRequest
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.losses import Report
 
+_NAMELESS = ("cohere",)
+"""Forms whose answers do not name the model."""
+
 MOST_INPUTS = 2048
 """In one request, as at OpenAI."""
 _FORMS = {CHAT: "openai", GEMINI: "gemini", COHERE: "cohere", OLLAMA: "ollama"}
@@ -166,7 +169,7 @@ def _answer(
     own = place_of(target).form is form and form.name in _PASSED and len(asked.bodies) == 1
     if own:
         body = client_body(asked.bodies[0], reply.secrets)
-        if form.name != "cohere" and arrival.client_model != target.name:
+        if form.name not in _NAMELESS and arrival.client_model != target.name:
             body = patched(body, {"model": arrival.client_model})
     else:
         assert form.write_answer is not None

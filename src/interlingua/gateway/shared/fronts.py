@@ -71,6 +71,8 @@ DECISIONS = {
     "/v4/ai/evaluation-model": "vercel",
 }
 """Paths for decisions, and the forms that they have."""
+_DECIDING = {"gemini": GEMINI}
+"""Fronts of decisions that have a form of their own; the others have Chat's errors."""
 _BESIDE: dict[str, Match] = {
     "/v1/embeddings": Match(CHAT, "embed"),
     "/embeddings": Match(CHAT, "embed"),
@@ -79,10 +81,7 @@ _BESIDE: dict[str, Match] = {
     "/api/embeddings": Match(OLLAMA, "embed"),
     "/v1/completions": Match(CHAT, "complete"),
     "/completions": Match(CHAT, "complete"),
-    **{
-        path: Match(GEMINI if form == "gemini" else CHAT, "decide")
-        for path, form in DECISIONS.items()
-    },
+    **{path: Match(_DECIDING.get(form, CHAT), "decide") for path, form in DECISIONS.items()},
 }
 """Paths beside those of a conversation."""
 
