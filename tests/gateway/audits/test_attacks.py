@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
+
 import interlingua as il
 from interlingua.gateway.keys.key_admin import add_user, revoke
 from interlingua.gateway.paths.routes import rows
