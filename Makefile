@@ -29,7 +29,7 @@ INSTALL = { $(GET_UV); } && $(UV) pip install --quiet --python $(BIN)/python pip
 # Tests are compiled once and kept, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: venv run test thorough page screenshots types pairs samples requirements laws cuts mutations hostile hostile-files judges libraries engines uvicorn bench local-questions screens docs site dist image audit workflows pythons fmt clean
+.PHONY: venv run test thorough page screenshots types pairs samples requirements laws cuts mutations hostile hostile-files judges libraries engines uvicorn bench local-questions screens docs compare site dist image audit workflows pythons fmt clean
 
 venv: $(DEV)
 
@@ -147,6 +147,12 @@ hostile: $(DEV)
 # Thousands of hostile transcripts, imports and rows; takes some minutes.
 hostile-files: $(DEV)
 	$(BIN)/python -m tests.transcripts.hostile --count 10000
+
+# What other converters make of the same bodies and sessions, and what survives; they are installed
+# into environments of their own. Requests of yours as well: make compare FILES="request.json folder/"
+compare: $(DEV)
+	$(BIN)/python -m tests.compared $(if $(FILES),,--write) $(FILES)
+	$(BIN)/python -m tests.transcripts.compared
 
 # The pages as a site to look at, in build/site; its generator is installed here and needed nowhere else.
 site: $(DEV)

@@ -1,0 +1,1 @@
+"""What other converters make of the same bodies: `make compare`."""
