@@ -40,6 +40,7 @@ from interlingua.client.targets import Targets
 from interlingua.dialects.registry import dialects
 from interlingua.errors import InterlinguaError, found
 from interlingua.gateway.settings import (
+    AlertSettings,
     BatchSettings,
     Compaction,
     Limits,
@@ -69,6 +70,7 @@ _SECTIONS: dict[str, type] = {
     "retention": Retention,
     "compaction": Compaction,
     "batches": BatchSettings,
+    "alerts": AlertSettings,
 }
 _PLAIN = (
     "default_model",

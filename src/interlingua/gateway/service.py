@@ -37,6 +37,7 @@ from interlingua.gateway.responses.websocket import Sockets
 from interlingua.gateway.sessions.turns import Turns
 from interlingua.gateway.settings import Limits, Settings
 from interlingua.gateway.tasks.runs import TaskRuns
+from interlingua.gateway.telemetry.alerts import Alerts
 from interlingua.gateway.telemetry.metrics import Health, Metrics
 from interlingua.gateway.telemetry.records import Losses, Sweeper
 from interlingua.gateway.telemetry.trace import Spans, Tracer
@@ -139,6 +140,8 @@ class Service:
         gateway.content = ContentLog(store)
         service = cls(gateway, store, tracer, losses)
         service.metrics = metrics
+        if settings.alerts.url:
+            tracer.alerts = Alerts(settings.alerts)
         if metrics is not None:
             metrics.watch(gateway.conversations.figures)
         return service
@@ -205,6 +208,8 @@ class Service:
         await asyncio.gather(self.turns.close(), self.tasks.close(), self.sweeper.close())
         await self.gateway.close()
         await self.tracer.close()
+        if self.tracer.alerts is not None:
+            await self.tracer.alerts.close()
         await self.store.close()
 
 

@@ -195,6 +195,16 @@ class Compaction:
 
 
 @dataclass(frozen=True)
+class AlertSettings:
+    """A webhook for caps, failing providers and store errors."""
+
+    url: str = ""
+    """Where alerts are sent; nowhere, unless it is named."""
+    secret: str = "env:INTERLINGUA_ALERT_SECRET"
+    """The variable with the secret that signs them."""
+
+
+@dataclass(frozen=True)
 class BatchSettings:
     """How batches are run."""
 
@@ -279,6 +289,7 @@ class Settings:
     retention: Retention = field(default_factory=Retention)
     compaction: Compaction = field(default_factory=Compaction)
     batches: BatchSettings = field(default_factory=BatchSettings)
+    alerts: AlertSettings = field(default_factory=AlertSettings)
     store: str | None = None
     """The address of the store; None: that of `INTERLINGUA_STORE`, else the file in the user's data
     folder."""

@@ -20,6 +20,7 @@ from interlingua.errors import InterlinguaError, MissingExtraError
 from interlingua.events.payloads import Payload
 from interlingua.gateway.keys.tariffs import Pricer
 from interlingua.gateway.shared.state import Exchange
+from interlingua.gateway.telemetry.alerts import Alerts
 from interlingua.gateway.telemetry.metrics import DegradedProviders, Metrics
 from interlingua.gateway.telemetry.records import (
     Losses,
@@ -195,6 +196,7 @@ class Tracer:
         self.losses = losses
         self.dropped = 0
         self.log_requests = log_requests
+        self.alerts: Alerts | None = None
         self._store = store
         self._metrics = metrics
         self.spans = spans
@@ -238,6 +240,8 @@ class Tracer:
 
     def emit(self, type: str, payload: Payload) -> None:
         """An event of the gateway itself: keys that open nothing, caps that are reached."""
+        if self.alerts is not None:
+            self.alerts.add(type, payload)
         if self._store is None:
             return
         if not self._emitted.take():
@@ -404,6 +408,8 @@ class Tracer:
                 )
                 self._rows.extendleft(reversed(batch))
                 self._failing_since = self._failing_since or time.monotonic()
+                if self.alerts is not None:
+                    self.alerts.add("store.failing", {"reason": error.reason})
                 return False
             except BaseException:
                 self._rows.extendleft(reversed(batch))
