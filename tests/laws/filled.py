@@ -32,7 +32,13 @@ from interlingua.model.exchange import (
     Response,
 )
 from interlingua.model.message import Changes, Message, Role
-from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason, Usage
+from interlingua.model.metadata import (
+    CacheDiagnosis,
+    MessageMetadata,
+    MessageStatus,
+    StopReason,
+    Usage,
+)
 from interlingua.model.tools import ToolDefinition
 
 _RAW = frozenset({"raw", "provider_raw", "extra"})
@@ -169,6 +175,7 @@ def responses() -> list[Response]:
         ),
         Response(Message.assistant([filled(CompactionBlock), TextBlock("a")], said)),
         Response(Message.assistant("a", said), (Message.assistant("b", said),)),
+        Response(Message.assistant("a", said.replace(cache_diagnosis=filled(CacheDiagnosis)))),
         Response(
             Message(Role.ASSISTANT, (), metadata=failed),
             error=filled(ProviderError, kind=ErrorKind.RATE_LIMIT),

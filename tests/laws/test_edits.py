@@ -22,6 +22,7 @@ NOT_ON_A_WIRE = {
     },
     "RoutingRecord": set(metadata.RoutingRecord.__struct_fields__),
     "CostBreakdown": set(metadata.CostBreakdown.__struct_fields__),
+    "CacheDiagnosis": {"since"},
     "Diagnostic": set(metadata.Diagnostic.__struct_fields__),
     "UnknownBlock": set(blocks.UnknownBlock.__struct_fields__),
     "Response": {"message", "alternatives", "error"},

@@ -188,6 +188,15 @@ def sessions(store: il.Store, client: il.Client) -> None:
     )
 
 
+def deciding(client: il.Client) -> il.Decided:
+    done = client.decide("sonnet", "My parcel is late!", {"angry": "The customer is angry."})
+    answer: il.DecisionAnswer = done["angry"]
+    print(answer.value, il.Question, il.QuestionOption, il.decide)
+    diagnosis = il.CacheDiagnosis("miss", "tools_changed")
+    print(diagnosis.outcome, done.report)
+    return done
+
+
 async def later(store: il.AsyncStore) -> None:
     async with il.open_async_store("chat.db") as other, il.AsyncClient() as client:
         session = await il.AsyncSession.create(other, model="sonnet")
@@ -205,6 +214,7 @@ def main() -> None:
         history = messages()
         print(converting(), values(history), answers(client, history), money(il.Usage(1, 1)))
         failures(client)
+        deciding(client)
         sessions(store, client)
     asyncio.run(later(asyncio.run(open_store())))
 
