@@ -189,6 +189,24 @@ def test_a_deadline_of_a_route_ends_a_turn(tmp_path: Path) -> None:
     run(tmp_path, provider, route, work)
 
 
+def test_an_answer_that_began_before_the_deadline_goes_on_after_it(tmp_path: Path) -> None:
+    provider = Refusing()
+    provider.pace = 0.002
+
+    async def work(gateway: Served) -> None:
+        id, begun = await new(gateway, active_model="smart"), time.monotonic()
+        await say(gateway, id, "slow")
+        wire = asked("slow", "smart", stream=True)
+        _, streamed, _ = await gateway.ask("POST", "/v1/chat/completions", wire)
+        await rest(gateway, id)
+        assert time.monotonic() - begun > 0.4
+        (answer,) = await answers(gateway, id)
+        assert answer["metadata"]["stop_reason"] == "end_turn"
+        assert "[DONE]" in streamed
+
+    run(tmp_path, provider, RouteSettings(OPENAI, deadline=0.4), work)
+
+
 def test_the_limits_of_keys_and_routes_hold_for_every_target(tmp_path: Path) -> None:
     provider = Refusing(GPT)
 

@@ -16,7 +16,7 @@ from interlingua.adapt.fit.keys import shows_media, touches
 from interlingua.adapt.request import adapt, write
 from interlingua.client.answer import Attempt, Call
 from interlingua.client.attempt import ErrorReply, OpenReply
-from interlingua.client.errors import CallError, RateLimitError
+from interlingua.client.errors import CallError, CallTimeoutError, RateLimitError
 from interlingua.client.fetching import InlinedRequest, MediaCache
 from interlingua.client.retry import DEPLOYMENT_LIMIT, Clock, with_retries
 from interlingua.client.targets import Prepared, Target
@@ -89,6 +89,8 @@ def with_route(
         retry = msgspec.structs.replace(retry, max_retries=retries)
     if route.settings.larger:
         fallback_on |= {ErrorKind.CONTEXT_OVERFLOW}
+    if call.stream and call.deadline is not None:
+        once = _begun_in_time(once)
     if route.pool is not None:
         once = pooled(gateway, exchange, route, route.pool, once, size)
         fallback_on |= COOLING
@@ -96,6 +98,26 @@ def with_route(
     return with_retries(
         *(call, once, retry, fallback_on, asyncio.sleep, gateway.budget, provider_in, tried_once)
     )
+
+
+def _begun_in_time(
+    once: Callable[[str, Clock], Awaitable[T]],
+) -> Callable[[str, Clock], Awaitable[T]]:
+    """`once` for a stream, which has to begin before the deadline and may end after it."""
+
+    async def attempt(label: str, clock: Clock) -> T:
+        timer = asyncio.timeout(clock.left())
+        try:
+            async with timer:
+                return await once(label, Clock(None))
+        except TimeoutError:
+            if not timer.expired():
+                raise
+        late = CallTimeoutError("the deadline has passed", model=label)
+        late.phase = "deadline"
+        raise late
+
+    return attempt
 
 
 def provider_in(label: str) -> str:
