@@ -139,7 +139,7 @@ def test_a_model_without_a_key_is_passed_over_for_the_next_one(
     assert (answer.text, answer.model) == ("ok", "groq:llama-3.1-8b-instant")
     assert [attempt.model for attempt in answer.attempts][:2] == [GPT, CLAUDE]
     assert ["api.groq.com" in url for url in script.asked] == [True]
-    assert [record.message for record in caplog.records] == ["model_passed_over"] * 2
+    assert [record.message for record in caplog.records] == ["model_skipped"] * 2
     status, body = asked_gateway(script, environ, "groq:llama-3.1-8b-instant")
     assert (status, body["choices"][0]["message"]["content"]) == (200, "ok")
 

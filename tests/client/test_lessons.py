@@ -180,4 +180,4 @@ def test_lines_of_older_versions_are_removed_with_a_word_in_the_log(
 def test_a_file_that_cannot_be_read_or_written_stops_nothing(tmp_path: Path, caplog: Any) -> None:
     Lessons(tmp_path).of("a").learn(lesson("seed"))
     names = [record.message for record in caplog.records]
-    assert names == ["learned_lines_not_removed", "parameter_refused", "lesson_not_listed"]
+    assert names == ["learned_lines_not_removed", "parameter_refused", "learned_rule_not_listed"]

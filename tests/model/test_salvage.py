@@ -38,7 +38,7 @@ def test_what_a_newer_program_wrote_is_kept_and_written_back(
     with caplog.at_level(logging.DEBUG):
         value = loads(json.dumps(stored), kind)
     (record,) = caplog.records
-    assert (record.levelname, record.message) == ("WARNING", "stored_data_kept")
+    assert (record.levelname, record.message) == ("WARNING", "stored_data_unknown")
     assert record.places  # type: ignore[attr-defined]
 
     written = dumps(value)

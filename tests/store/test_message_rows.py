@@ -83,7 +83,7 @@ def test_unknown_blocks_and_fields_survive_a_save(
         ask(store, sql, [value if engine_is_sqlite(store) else value.encode(), session, added.id])
     with caplog.at_level(logging.WARNING):
         found = store.message(session, added.id)
-    assert "stored_data_kept" in caplog.text
+    assert "stored_data_unknown" in caplog.text
     assert isinstance(found.content[0], UnknownBlock)
     assert found.text == "hi"
     assert found.metadata.extra == {"mood": "calm"}

@@ -266,7 +266,7 @@ def _add_line(file: File, lesson: Lesson) -> None:
             listed = read_lessons(file)
             _write(file, listed[len(listed) // 2 :])
     except OSError as error:
-        logger.warning("lesson_not_listed", extra={"reason": type(error).__name__})
+        logger.warning("learned_rule_not_listed", extra={"reason": type(error).__name__})
 
 
 def _remove_old_lines(file: File) -> None:

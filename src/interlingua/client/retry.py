@@ -339,7 +339,7 @@ class RetryBudget:
                 raise error
             if model != self._call.models[-1]:
                 extra = {"call": self._call.id, "model": model, "missing": error.what}
-                logger.warning("model_passed_over", extra=extra)
+                logger.warning("model_skipped", extra=extra)
             self._unset = self._unset or error
         self.tries.append(Attempt(model, ErrorKind.OTHER))
 

@@ -188,7 +188,7 @@ class Pool:
         """Ask others for so long."""
         self._health[label].rests_until = self._clock() + seconds
         extra = {"deployment": label, "seconds": round(seconds, 3), "why": why.value}
-        logger.warning("deployment_rests", extra=extra)
+        logger.warning("deployment_cooldown", extra=extra)
 
     def finished(self, label: str, tokens: int) -> None:
         """The request is over."""

@@ -176,7 +176,7 @@ def _start(path: Path, note: Path, log: Path, show: Show, seconds: float) -> Loc
         raise StartError("it started but does not respond", str(log))
     _leave_note(note, {**started, "key": key})
     took = round((time.monotonic() - began) * 1000)
-    logger.info("local model started", extra={"pid": started["pid"], "milliseconds": took})
+    logger.info("local_model_started", extra={"pid": started["pid"], "milliseconds": took})
     return LocalServer(started["port"], started["pid"], key, lease)
 
 

@@ -44,7 +44,7 @@ def build(type: Any, plain: Any, strict: bool = False) -> Any:
         raise ReadError(_WHAT, "$", "only known fields", ", ".join(map(repr, extras)))
     if builder.warnings:
         logger.warning(
-            "stored_data_kept",
+            "stored_data_unknown",
             extra={"count": len(builder.warnings), "places": builder.warnings[:20]},
         )
     return value

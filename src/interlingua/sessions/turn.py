@@ -255,7 +255,7 @@ class TurnCore:
             yield lambda store: store.end_turn(self.core.id, self.id)
         except StoreError as problem:
             extra = {"session_id": self.core.id, "reason": problem.reason}
-            logger.warning("turn_not_let_go", extra=extra)
+            logger.warning("turn_release_failed", extra=extra)
 
     def open(self) -> dict[str, str]:
         """Calls of this turn that wait for a result of ours, by id."""

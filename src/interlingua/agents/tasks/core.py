@@ -296,7 +296,7 @@ class Heartbeat:
             try:
                 await self._look()
             except StoreError as error:
-                logger.warning("tasks_not_tended", extra={"why": error.reason})
+                logger.warning("tasks_heartbeat_failed", extra={"why": error.reason})
 
     async def _look(self) -> None:
         runners = dict(self._runners)

@@ -56,7 +56,7 @@ class Compactions:
             }
         )
         if len(body) > LONGEST:
-            logger.warning("compacted_history_too_long_to_keep", extra={"size": len(body)})
+            logger.warning("compacted_history_too_long", extra={"size": len(body)})
             return
         try:
             row = ObjectRow(sealed.id, 0, body)

@@ -147,7 +147,7 @@ class IdempotencyKeys:
                 row = await self._surely(claim)
             except StoreError as error:
                 logger.error(
-                    "repeat_unreadable", extra={"request": arrival.id, "why": error.reason}
+                    "idempotency_unreadable", extra={"request": arrival.id, "why": error.reason}
                 )
                 text = "idempotency keys cannot be checked right now; try again"
                 raise refusal(
@@ -206,7 +206,9 @@ class IdempotencyKeys:
         try:
             await self.store.finish_repeat(claim, pack(reply) if storable else None, self.seconds)
         except StoreError as error:
-            logger.error("repeat_not_stored", extra={"request": arrival.id, "why": error.reason})
+            logger.error(
+                "idempotency_not_stored", extra={"request": arrival.id, "why": error.reason}
+            )
             return
         self._tenants.add(claim.tenant)
         self._done += 1
@@ -224,7 +226,7 @@ class IdempotencyKeys:
         try:
             await self.store.release_repeat(claim)
         except StoreError as error:  # it expires
-            logger.error("repeat_not_released", extra={"why": error.reason})
+            logger.error("idempotency_not_released", extra={"why": error.reason})
 
     def _land(self, claim: Claim, reply: Reply | None) -> None:
         flight = self._flights.get(claim.id)
@@ -247,7 +249,7 @@ class IdempotencyKeys:
             try:
                 await self.store.renew_repeats(list(self._held.values()), self.lease)
             except StoreError as error:
-                logger.error("repeats_not_renewed", extra={"why": error.reason})
+                logger.error("idempotency_renewal_failed", extra={"why": error.reason})
 
     async def tidy(self) -> None:
         """Let go of what has expired, and of the oldest where there is too much."""
@@ -258,7 +260,7 @@ class IdempotencyKeys:
             await self.store.tidy_repeats(sorted(tenants), self._most, self._most_bytes)
         except StoreError as error:
             self._tenants |= tenants
-            logger.error("repeats_not_tidied", extra={"why": error.reason})
+            logger.error("idempotency_sweep_failed", extra={"why": error.reason})
 
     async def close(self) -> None:
         if self._tending is not None:

@@ -456,7 +456,7 @@ class Caps:
         loops = UNBOUNDED_LOOPS if reservation.is_unbounded else LOOPS
         if self.tariffs.credible(model, usage, reservation.worst, loops):
             return True
-        logger.error("usage_not_believed", extra={"request": exchange.arrival.id, "model": model})
+        logger.error("usage_implausible", extra={"request": exchange.arrival.id, "model": model})
         return False
 
     def _guessed(self, usage: Usage | None, exchange: Exchange, worst: Worst) -> Usage:

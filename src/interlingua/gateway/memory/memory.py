@@ -170,7 +170,7 @@ class Memory:
                 continue
             data = _encode(turn)
             if len(data) > LONGEST:
-                logger.warning("turn_too_long_to_keep", extra={"request": arrival.id})
+                logger.warning("turn_too_long", extra={"request": arrival.id})
                 continue
             calls = [call_key(place, id) for id in client_ids(message, front)]
             before = asked_before(prompt, len(prompt))
@@ -186,7 +186,7 @@ class Memory:
             await self._store.forget_remembered(sorted(tenants), self._most, self._most_of_all)
         except StoreError as error:
             self._tenants |= tenants
-            logger.error("memory_not_tidied", extra={"why": error.reason})
+            logger.error("memory_sweep_failed", extra={"why": error.reason})
 
     async def close(self) -> None:
         if self._tidying is not None:

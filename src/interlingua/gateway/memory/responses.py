@@ -294,7 +294,7 @@ class Responses:
             }
         )
         if len(data) > LONGEST:
-            logger.warning("response_too_long_to_keep", extra={"request": arrival.id})
+            logger.warning("response_too_long", extra={"request": arrival.id})
             return False
         place = _place(id, arrival.principal)
         try:

@@ -227,7 +227,7 @@ class Background:
             try:
                 await self._tend_once()
             except StoreError as error:
-                logger.error("background_not_tended", extra={"why": error.reason})
+                logger.error("background_heartbeat_failed", extra={"why": error.reason})
             await asyncio.sleep(BEAT)
 
     async def _tend_once(self) -> None:

@@ -127,7 +127,7 @@ class Server(uvicorn.Server):
     async def _cut(self) -> None:
         """Tells every client with a request in flight that there will be no more."""
         tasks = list(self.server_state.tasks)
-        logger.warning("cut_short", extra={"requests": len(tasks)})
+        logger.warning("requests_cut_off", extra={"requests": len(tasks)})
         cycles = [getattr(each, "cycle", None) for each in self.server_state.connections]
         open = [cycle for cycle in cycles if cycle is not None and not cycle.response_complete]
         if open:
@@ -169,7 +169,7 @@ async def last_words(cycle: Any) -> None:
         await send({"type": "http.response.start", "status": 503, "headers": headers})
         await send({"type": "http.response.body", "body": body})
     except Exception as error:  # whatever it is, this client is lost, and others wait
-        logger.info("last_words_failed", extra={"why": type(error).__name__})
+        logger.info("shutdown_notice_failed", extra={"why": type(error).__name__})
     finally:
         cycle.disconnected = True
         direct = cycle.scope.get(DIRECT_CLIENT)

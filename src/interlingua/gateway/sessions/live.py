@@ -96,7 +96,7 @@ class OtherWorkers:
                     await self._touch(id, turn)
             rows = await self._store.remembered(_STOP_REQUESTS, sorted(turns.values()), [])
         except StoreError as error:
-            logger.warning("turns_not_tended", extra={"why": error.reason})
+            logger.warning("turns_heartbeat_failed", extra={"why": error.reason})
             return []
         stopped = {row.call_key for row in rows}
         return [id for id, turn in turns.items() if turn in stopped]

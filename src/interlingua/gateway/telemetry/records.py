@@ -447,9 +447,9 @@ class Sweeper:
             try:
                 await self.sweep()
             except StoreError as error:
-                logger.warning("not_swept", extra={"why": error.reason})
+                logger.warning("sweep_failed", extra={"why": error.reason})
             except Exception as error:  # the next sweep may do better; this loop must not end
-                logger.error("not_swept", extra={"why": type(error).__name__})
+                logger.error("sweep_failed", extra={"why": type(error).__name__})
             await asyncio.sleep(EVERY * (0.5 + random.random()))  # no secret
 
     async def sweep(self) -> Swept:
@@ -466,7 +466,7 @@ class Sweeper:
         if event is not None:
             self._emit("trace.swept", event)
         if not swept.is_nothing:
-            logger.info("swept", extra=swept._asdict())
+            logger.info("sweep_done", extra=swept._asdict())
         return swept
 
     async def close(self) -> None:

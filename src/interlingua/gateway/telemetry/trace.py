@@ -369,7 +369,7 @@ class Tracer:
         """Counts that cannot be true are unknown to everything that is stored, counted or sent."""
         usage = exchange.outcome.usage
         if usage is not None and (believed := usage.plausible()) is not usage:
-            logger.warning("usage_not_believed", extra={"request": exchange.arrival.id})
+            logger.warning("usage_implausible", extra={"request": exchange.arrival.id})
             exchange.outcome.usage = believed
 
     def _cost(self, exchange: Exchange) -> Decimal | None:
