@@ -9,12 +9,13 @@ import interlingua as il
 from interlingua.dialects import describe
 from interlingua.profiles.reading import compiled_rules
 from interlingua.transcripts import format_of, formats
-from tools import event_pages, layers, losses_page, wire_gaps
+from tools import almanac_page, event_pages, layers, losses_page, wire_gaps
 from tools import models_page as models
 from tools import transcript_pages as transcripts
 
 ARCHITECTURE = Path(__file__).with_name("ARCHITECTURE.md")
 FOLDER = Path(__file__).with_name("dialects")
+ALMANAC = Path(__file__).with_name("almanac.md")
 EVENTS = Path(__file__).with_name("events.md")
 LOSSES = Path(__file__).with_name("losses.md")
 MODELS = Path(__file__).with_name("models.md")
@@ -34,6 +35,7 @@ def main() -> None:
         place = TRANSCRIPTS / f"{format.name}.md"
         place.write_text(transcripts.page(place.read_text(encoding="utf-8"), format), "utf-8")
     ARCHITECTURE.write_text(layers.page(ARCHITECTURE.read_text("utf-8")), "utf-8")
+    ALMANAC.write_text(almanac_page.page(), "utf-8")
     EVENTS.write_text(event_pages.page(EVENTS.read_text(encoding="utf-8")), encoding="utf-8")
     LOSSES.write_text(losses_page.page(LOSSES.read_text("utf-8")), "utf-8")
     MODELS.write_text(models.page(MODELS.read_text(encoding="utf-8")), encoding="utf-8")

@@ -10,7 +10,7 @@ import pytest
 import interlingua as il
 from interlingua.dialects import describe
 from interlingua.transcripts import format_of, formats
-from tools import layers, wire_gaps
+from tools import almanac_page, layers, wire_gaps
 from tools import models_page as models
 from tools import transcript_pages as transcripts
 
@@ -130,3 +130,7 @@ def test_links_into_a_page_lead_to_a_heading() -> None:
             there = (page.parent / target if target else page).read_text(encoding="utf-8")
             anchors = {slug(heading) for heading in re.findall(r"(?m)^#+ (.+)$", there)}
             assert anchor in anchors, f"{page.name}: {target}#{anchor}"
+
+
+def test_the_almanac_is_that_of_the_data() -> None:
+    assert (DOCS / "almanac.md").read_text("utf-8") == almanac_page.page(), "run make docs"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -44,8 +45,19 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel_names(wheel: Path) -> list[str]:
-    with zipfile.ZipFile(wheel) as opened:
-        return opened.namelist()
+    with zipfile.ZipFile(wheel) as files:
+        return files.namelist()
+
+
+def test_two_builds_are_equal(wheel: Path, tmp_path: Path) -> None:
+    module = PACKAGE / "__init__.py"
+    seen = module.stat()
+    os.utime(module, (seen.st_atime, seen.st_mtime + 100))  # a checkout has times of its own
+    try:
+        again = built_wheel(tmp_path)
+    finally:
+        os.utime(module, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    assert again.read_bytes() == wheel.read_bytes()
 
 
 def test_wheel_holds_only_the_package_and_its_metadata(wheel_names: list[str]) -> None:

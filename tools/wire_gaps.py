@@ -3,10 +3,11 @@
     python -m tools.wire_gaps             print what the installed SDKs have and the almanac lacks
     python -m tools.wire_gaps --update    add it, sorted by the rules; what no rule knows is `new`
 
-`tools/wire/<surface>.tsv` has a line for each word of a surface: its kind (field or literal), the
-word, what becomes of it (`mapped`, `raw`, `refused`), the group of its reason, the SDK version it
-was first seen in, and types that have it. `tools/wire/reasons.toml` has the sentence of each group,
-and the rules that sort new words into groups. Mapped words stand in the code of their dialect."""
+`profiles/data/wire/<surface>.tsv` has a line for each word of a surface: its kind (field or
+literal), the word, what becomes of it (`mapped`, `raw`, `refused`), the group of its reason, the
+SDK version it was first seen in, and types that have it. `reasons.toml` beside it has the sentence
+of each group, and the rules that sort new words into groups. Mapped words stand in the
+code of their dialect."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ from typing import Any, Literal, NamedTuple
 import typing_extensions
 
 ROOT = Path(__file__).parents[1]
-DATA = Path(__file__).parent / "wire"
+DATA = ROOT / "src" / "interlingua" / "profiles" / "data" / "wire"
 DIALECTS = ROOT / "src" / "interlingua" / "dialects"
 SHARED = (
     *("kernel", "openai.py", "openai_errors.py", "openai_usage.py", "google.py", "logprobs.py"),

@@ -25,6 +25,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "inspect": "Show conversations in any format.",
         "check": "Check that files come back unchanged when read and written again.",
         "dialects": "List the formats and what survives between them.",
+        "almanac": "List every field, literal, endpoint and model rule, with sources.",
         "schema": "Print the JSON Schema of the canonical types.",
         "demo": "Show a conversion of the bundled example.",
     },

@@ -1,0 +1,60 @@
+"""The almanac: every field and literal of the providers' SDKs, and every rule about models, with
+what becomes of it, since when it is known, and where it was read."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from interlingua.profiles.profile import Rule
+from interlingua.profiles.reading import bundled_rules, data_file
+
+
+class Word(msgspec.Struct, frozen=True):
+    """A field or literal of a surface, which is a part of an SDK."""
+
+    surface: str
+    kind: str
+    word: str
+    status: str
+    """`mapped` to the canonical model, `raw` (goes home, reported abroad) or `refused`."""
+    group: str
+    why: str
+    """The reason of the group; of mapped words mostly empty."""
+    since: str
+    """The first release of the SDK that it was seen in, which is its source."""
+    read: str
+    """The date of the data."""
+    types: tuple[str, ...]
+    """Types of the SDK that have it, at most three."""
+
+
+@cache
+def reasons() -> dict[str, Any]:
+    """The surfaces, the date, and the groups with their reasons."""
+    return tomllib.loads(data_file("wire/reasons.toml").decode())
+
+
+def words(surface: str) -> list[Word]:
+    """Every word of a surface."""
+    groups, read = reasons()["groups"], reasons()["read"]
+    found = []
+    for line in data_file(f"wire/{surface}.tsv").decode().splitlines()[1:]:
+        kind, word, status, group, since, types = line.split("\t")
+        why = groups.get(group, {}).get("why", "")
+        names = tuple(types.split(", ")) if types else ()
+        found.append(Word(surface, kind, word, status, group, why, since, read, names))
+    return found
+
+
+def surfaces() -> list[str]:
+    """The parts of SDKs that the almanac is about."""
+    return list(reasons()["surfaces"])
+
+
+def rules() -> tuple[Rule, ...]:
+    """The rules about models, with their sources."""
+    return bundled_rules()

@@ -1,0 +1,45 @@
+"""The page of the almanac, made from its data: `make docs`."""
+
+from __future__ import annotations
+
+from interlingua.cli.almanac import endpoints
+from interlingua.profiles.almanac import Word, reasons, rules, surfaces, words
+
+HEAD = """# Almanac
+
+Every field and literal of the providers' SDKs, every rule about models and every endpoint that
+is asked, as of {read}. `interlingua almanac --json` prints the same, with the types that have a
+word, the first release of the SDK that it was seen in (`since`), the reason and the date of each;
+other converters may use it. `python -m tools.wire_gaps` compares it with the installed SDKs, and
+a test fails where they differ.
+
+**Mapped** words have a canonical form. **Raw** ones go home unchanged and are reported abroad.
+**Refused** ones are not served.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    parts = [HEAD.format(read=reasons()["read"])]
+    for surface in surfaces():
+        lines = words(surface)
+        known = ", ".join(sorted({each.since for each in lines}))
+        parts.append(f"## {surface}\n\n{len(lines)} words, known since {known}.\n")
+        parts += [_group(lines, *key) for key in sorted({(e.status, e.group) for e in lines})]
+    parts.append("## Rules about models\n\n| rule | since | sources |\n| --- | --- | --- |")
+    parts += [f"| `{r.id}` | {r.since or ''} | {', '.join(r.sources)} |" for r in rules()]
+    parts.append("\n## Endpoints\n\n| provider | format | for | path |\n| --- | --- | --- | --- |")
+    parts += [
+        f"| `{e['provider']}` | `{e['dialect']}` | {e['purpose']} | `{e['path']}` |"
+        for e in endpoints()
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _group(lines: list[Word], status: str, group: str) -> str:
+    chosen = [each for each in lines if (each.status, each.group) == (status, group)]
+    title = f"{status}, {group}" if group else status
+    text = ", ".join(f"`{each.word}`" for each in chosen)
+    return (
+        f"**{title}.** {chosen[0].why}\n\n{text}\n" if chosen[0].why else f"**{title}.** {text}\n"
+    )
