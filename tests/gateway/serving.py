@@ -127,6 +127,7 @@ async def served(home: Path, settings: Settings | None = None) -> AsyncIterator[
         interface="asgi3",
         log_config=None,
         access_log=False,
+        h11_max_incomplete_event_size=settings.limits.headers,
     )
     base = place_of(listening)
     server = Server(config, settings.listen, service.going, behind=lambda: service.behind)

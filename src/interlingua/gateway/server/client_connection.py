@@ -12,8 +12,7 @@ import re
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+import uvicorn  # noqa: F401  # its absence is that of the extra
 
 from interlingua.gateway.settings import Limits
 from interlingua.gateway.shared.direct_client import DIRECT_CLIENT, DirectClient
@@ -22,9 +21,29 @@ from interlingua.gateway.shared.fronts import DRAIN
 logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+    from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
     Protocol = asyncio.Protocol
 else:
     Protocol = object  # it comes before one of uvicorn's
+    try:
+        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+        from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+    except ImportError:  # pragma: no cover  # a later uvicorn; see `missing_parts`
+        HttpToolsProtocol = WebSocketsSansIOProtocol = type("Missing", (), {})
+
+PARTS = (
+    *("_start_asgi_task", "_unset_keepalive_if_required", "on_response_complete"),
+    *("data_received", "on_headers_complete", "on_message_complete", "shutdown"),
+)
+WEBSOCKET_PARTS = ("handle_connect", "run_asgi", "shutdown")
+
+
+def missing_parts() -> list[str]:
+    """Parts of uvicorn that our connections build on and that the installed version lacks."""
+    needed = ((HttpToolsProtocol, PARTS), (WebSocketsSansIOProtocol, WEBSOCKET_PARTS))
+    return [name for kind, names in needed for name in names if not hasattr(kind, name)]
 
 
 class StallLimit(Protocol):

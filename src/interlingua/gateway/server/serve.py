@@ -19,7 +19,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 from urllib.parse import quote
 
 import msgspec
@@ -214,7 +214,11 @@ def _assigned(variables: dict[str, str]) -> str:
 
 
 try:
-    from interlingua.gateway.server.client_connection import ClientConnection, WebSocketConnection
+    from interlingua.gateway.server.client_connection import (
+        ClientConnection,
+        WebSocketConnection,
+        missing_parts,
+    )
 except ImportError:  # pragma: no cover  # the extra is there where the tests run
     raise MissingExtraError("the gateway", "gateway") from None
 
@@ -223,9 +227,13 @@ UNSENT = 64 * 1024
 upstream be read for as long. Connections have this from the socket that listens."""
 
 
-def protocol(limits: Limits) -> type[asyncio.Protocol]:
-    """The class of connections with these limits."""
+def protocol(limits: Limits) -> type[asyncio.Protocol] | Literal["h11"]:
+    """The class of connections with these limits. Where uvicorn lacks what it builds on, its public
+    one, which is slower and has limits for headers and the number of requests only."""
     configured = limits
+    if missing := missing_parts():
+        logger.warning("uvicorn_unknown", extra={"missing": ", ".join(missing)})
+        return "h11"
 
     class Connection(ClientConnection):
         limits = configured
@@ -240,11 +248,14 @@ def websocket_options(limits: Limits) -> dict[str, Any]:
     """The part of uvicorn's configuration that is about WebSockets. Messages have the limit of
     bodies; they are not compressed, which would cost each connection its own buffers."""
     configured = limits
+    options: dict[str, Any] = {"ws_max_size": limits.body, "ws_per_message_deflate": False}
+    if missing_parts():
+        return {"ws": "auto", **options}
 
     class Connection(WebSocketConnection):
         stalled = configured.stalled
 
-    return {"ws": Connection, "ws_max_size": limits.body, "ws_per_message_deflate": False}
+    return {"ws": Connection, **options}
 
 
 def bound(host: str, port: int) -> socket.socket:
