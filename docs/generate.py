@@ -9,7 +9,7 @@ import interlingua as il
 from interlingua.dialects import describe
 from interlingua.profiles.reading import compiled_rules
 from interlingua.transcripts import format_of, formats
-from tools import almanac_page, event_pages, layers, losses_page, wire_gaps
+from tools import almanac_page, event_pages, layers, losses_page, reference_page, wire_gaps
 from tools import models_page as models
 from tools import transcript_pages as transcripts
 
@@ -18,6 +18,7 @@ FOLDER = Path(__file__).with_name("dialects")
 ALMANAC = Path(__file__).with_name("almanac.md")
 EVENTS = Path(__file__).with_name("events.md")
 LOSSES = Path(__file__).with_name("losses.md")
+REFERENCE = Path(__file__).with_name("reference.md")
 MODELS = Path(__file__).with_name("models.md")
 TRANSCRIPTS = Path(__file__).with_name("transcripts")
 TRANSCRIPTS_MATRIX = Path(__file__).with_name("transcripts-matrix.md")
@@ -38,6 +39,7 @@ def main() -> None:
     ALMANAC.write_text(almanac_page.page(), "utf-8")
     EVENTS.write_text(event_pages.page(EVENTS.read_text(encoding="utf-8")), encoding="utf-8")
     LOSSES.write_text(losses_page.page(LOSSES.read_text("utf-8")), "utf-8")
+    REFERENCE.write_text(reference_page.page(REFERENCE.read_text("utf-8")), "utf-8")
     MODELS.write_text(models.page(MODELS.read_text(encoding="utf-8")), encoding="utf-8")
     stub.PLACE.write_text(stub.stub(), encoding="utf-8")
     RULES.with_suffix(".json").write_bytes(compiled_rules(RULES.read_bytes()))

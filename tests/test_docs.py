@@ -10,12 +10,14 @@ import pytest
 import interlingua as il
 from interlingua.dialects import describe
 from interlingua.transcripts import format_of, formats
-from tools import almanac_page, layers, wire_gaps
+from tools import almanac_page, layers, reference_page, wire_gaps
 from tools import models_page as models
 from tools import transcript_pages as transcripts
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+MOST_WITHOUT_EXAMPLE = 22
+"""Public names that no sample uses yet; the number only falls."""
 
 
 @pytest.mark.parametrize("name", il.dialects())
@@ -30,6 +32,12 @@ def test_the_page_of_a_dialect_is_for_its_users(name: str) -> None:
     headings = re.findall(r"(?m)^## (.+)$", page)
     assert {"Examples", "What is supported", "What is not supported"} <= set(headings)
     assert not re.search(r"IdGrammar|`True`|`False`|`None`|\(worked out\)", page)
+
+
+def test_the_reference_has_every_public_name() -> None:
+    page = (DOCS / "reference.md").read_text(encoding="utf-8")
+    assert page == reference_page.page(page), "run make docs"
+    assert len(reference_page.without_example()) <= MOST_WITHOUT_EXAMPLE
 
 
 def test_the_matrix_is_what_happens() -> None:
