@@ -55,7 +55,11 @@ format = "pymdownx.superfences.fence_code_format"
 def navigation(page: str) -> list[dict[str, object]]:
     """Sections of the map, each with its pages in their order."""
     first, *rest = page.split("\n## ")
-    found: list[dict[str, object]] = [{"All pages": "README.md"}, *_links(first)]
+    found: list[dict[str, object]] = [
+        {"interlingua": "index.md"},
+        {"All pages": "pages.md"},
+        *_links(first),
+    ]
     for section in rest:
         heading, _, body = section.partition("\n")
         found.append({heading: [entry for link in _links(body) for entry in _with_folder(link)]})
@@ -90,15 +94,50 @@ def settings() -> str:
     return SETTINGS.format(nav=_toml(navigation(page)))
 
 
+def front(readme: str) -> str:
+    """The README as the front page: links to pages work there, others are shown as text."""
+    page = re.sub(r"\]\(docs/", "](", readme).replace("](README.md)", "](pages.md)")
+    return re.sub(r"(?<!!)\[([^]]+)\]\((?:[A-Z_]+(?:\.md)?|tests/[^)]*)\)", r"\1", page)
+
+
+def copy(place: Path) -> None:
+    """The pages, with the README in front and the map of all pages behind it."""
+    unwanted = shutil.ignore_patterns("*.py", "__pycache__")
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(DOCS, place, ignore=unwanted)
+    (place / "README.md").rename(place / "pages.md")
+    for page in place.glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        moved = text.replace("](../README.md", "](index.md").replace("](README.md", "](pages.md")
+        outside = re.sub(r"\[([^]]+)\]\(\.\./[^)]*\)", r"\1", moved)
+        page.write_text(outside, encoding="utf-8")
+    readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    (place / "index.md").write_text(front(readme), encoding="utf-8")
+
+
+def dead(site: Path) -> list[str]:
+    """Links of the built pages that lead nowhere."""
+    found = set()
+    for page in site.rglob("*.html"):
+        for target in re.findall(r'(?:href|src)="([^"#?]+)', page.read_text(encoding="utf-8")):
+            is_ours = not re.match(r"[a-z]+:|/", target)
+            if is_ours and page.name != "404.html" and not (page.parent / target).exists():
+                found.add(f"{page.name}: {target}")
+    return sorted(found)
+
+
 def main() -> int:
-    pages = shutil.ignore_patterns("*.py", "__pycache__")
-    shutil.copytree(DOCS, BUILD / "docs", ignore=pages, dirs_exist_ok=True)
+    copy(BUILD / "docs")
     file = BUILD / "zensical.toml"
     file.write_text(settings(), encoding="utf-8")
     built = subprocess.run([sys.executable, "-m", "zensical", "build", "--clean", "-f", str(file)])
-    if built.returncode == 0:
-        print(f"open {BUILD / 'site' / 'index.html'}")
-    return built.returncode
+    if built.returncode:
+        return built.returncode
+    if broken := dead(BUILD / "site"):
+        print(*broken, f"{len(broken)} dead links", sep="\n")
+        return 1
+    print(f"no dead links; open {BUILD / 'site' / 'index.html'}")
+    return 0
 
 
 if __name__ == "__main__":

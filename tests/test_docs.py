@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -142,3 +143,11 @@ def test_links_into_a_page_lead_to_a_heading() -> None:
 
 def test_the_almanac_is_that_of_the_data() -> None:
     assert (DOCS / "almanac.md").read_text("utf-8") == almanac_page.page(), "run make docs"
+
+
+def test_the_pages_of_the_site_have_no_links_out_of_it(tmp_path: Path) -> None:
+    site = runpy.run_path(str(DOCS / "site.py"))
+    site["copy"](tmp_path / "docs")
+    for page in (tmp_path / "docs").glob("*.md"):
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
