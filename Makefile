@@ -29,7 +29,7 @@ INSTALL = { $(GET_UV); } && $(UV) pip install --quiet --python $(BIN)/python pip
 # Tests are compiled once and kept, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: venv run test thorough page screenshots types pairs samples requirements laws cuts mutations hostile hostile-files judges libraries engines uvicorn bench local-questions screens docs compare site dist image audit workflows pythons fmt clean
+.PHONY: venv run test thorough page screenshots types pairs samples requirements laws cuts mutations fuzz hostile hostile-files judges libraries engines uvicorn bench local-questions screens docs compare site dist image audit workflows pythons fmt clean
 
 venv: $(DEV)
 
@@ -139,6 +139,12 @@ cuts: $(DEV)
 # A hundred thousand broken bodies; takes some minutes.
 mutations: $(DEV)
 	$(BIN)/python -m tests.laws.mutate --count 100000
+
+# A coverage-guided fuzzer of the readers, for a minute: make fuzz FUZZ=-max_total_time=3600
+FUZZ ?= -max_total_time=60
+fuzz: $(DEV)
+	$(BIN)/python $(PIP) install atheris
+	$(BIN)/python -m tests.fuzz $(FUZZ)
 
 # A provider that lies, asked by two tenants through the gateway.
 hostile: $(DEV)
