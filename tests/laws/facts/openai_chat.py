@@ -54,6 +54,8 @@ OPTIONS = {
     "service_tier": "service_tier",
     "user": "user",
     "safety_identifier": "user",
+    "prompt_cache_key": "cache_key",
+    "prompt_cache_retention": "cache_retention",
     "metadata": "metadata",
     "verbosity": "verbosity",
     "modalities": "modalities",
@@ -266,6 +268,9 @@ def _options(wire: Any) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for key, name in OPTIONS.items():
         put(options, name, wire.get(key))
+    caching = wire.get("prompt_cache_options") or {}
+    put(options, "cache_mode", caching.get("mode"))
+    put(options, "cache_ttl", caching.get("ttl"))
     stop = wire.get("stop")
     put(options, "stop", [stop] if isinstance(stop, str) else stop)
     if wire.get("logprobs"):

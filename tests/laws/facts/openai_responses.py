@@ -279,6 +279,11 @@ def _options(wire: Any) -> dict[str, Any]:
     ):
         put(options, key, wire.get(key))
     put(options, "user", wire.get("safety_identifier") or wire.get("user"))
+    put(options, "cache_key", wire.get("prompt_cache_key"))
+    put(options, "cache_retention", wire.get("prompt_cache_retention"))
+    caching = wire.get("prompt_cache_options") or {}
+    put(options, "cache_mode", caching.get("mode"))
+    put(options, "cache_ttl", caching.get("ttl"))
     if "message.output_text.logprobs" in (wire.get("include") or ()):
         options["logprobs"] = wire.get("top_logprobs") or 0
     reasoning = wire.get("reasoning") or {}
