@@ -52,7 +52,7 @@ def _ours(path: Path, format: str, out: Path, to: str) -> Converted:
         report = transcripts.write(session, out, "hf-messages" if to == "rows" else to)
     except InterlinguaError as problem:
         return Converted(problem=str(problem))
-    losses = [*session.report, *report]
+    losses = [*session.report.entries, *report.entries]  # notes are reported, too
     return Converted(" ".join(f"{each.block_type} {each.path} {each.reason}" for each in losses))
 
 
