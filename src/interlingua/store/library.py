@@ -151,7 +151,7 @@ class _StdlibConnection(Connection):
         try:
             self._db = sqlite3.connect(
                 f"file:{quote(path)}?mode=rw",
-                timeout,
+                timeout=timeout,
                 isolation_level=None,
                 check_same_thread=False,
                 uri=True,
