@@ -189,7 +189,6 @@ def nothing_there() -> Iterator[str]:
 
 def test_1_what_was_installed_starts_and_says_what_to_do_next(terminal: Terminal) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert readme.count("pip install 'interlingua[") == 1
     assert f"pip install 'interlingua[{','.join(EXTRAS)}]'" in readme
     alone = terminal.types("interlingua", code=None)
     assert "interlingua chat" in alone.said
