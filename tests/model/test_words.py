@@ -43,7 +43,7 @@ def _made(cls: type[msgspec.Struct], name: str, word: Any) -> msgspec.Struct:
     needed = [
         field for field in msgspec.structs.fields(cls) if field.required and field.name != name
     ]
-    words = {"kind": "dropped"} if cls is il.Loss else {}
+    words = {il.Loss: {"kind": "dropped"}, il.CacheDiagnosis: {"outcome": "miss"}}.get(cls, {})
     values = {field.name: words.get(field.name) or NEEDED[field.type] for field in needed}
     return cls(**{**values, name: word})
 

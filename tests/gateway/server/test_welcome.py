@@ -171,8 +171,10 @@ def test_make_run_shows_a_conversion_and_serves_what_it_prints(
 ) -> None:
     with running(make("PORT=0"), tmp_path, **{VARIABLE: str(weights)}) as run:
         text = run.ready()
-        assert "One request: " in text, "the demonstration comes first"
-        assert text.index("One request: ") < text.index("interlingua gateway on http://")
+        assert "One message of a conversation" in text, "the demonstration comes first"
+        assert text.index("One message of a conversation") < text.index(
+            "interlingua gateway on http://"
+        )
         tried = commands(text)
         assert len(tried) == len(FRONTS) + 1
         for front, command in zip(FRONTS, tried, strict=False):

@@ -96,7 +96,8 @@ class Split(NamedTuple):
             pairs = value.items() if type(value) is dict else ()
             found = {word: n for word, n in pairs if type(n) is int and n >= 0}
             names = {word: self.words.read(word) for word in found}
-            return {kind: found[word] for word, kind in names.items() if kind is not None} or None
+            kinds = {kind: found[word] for word, kind in names.items() if kind is not None}
+            return dict(sorted(kinds.items())) or None  # wires differ in their order
         if type(value) is list and all(type(e) is dict and len(e) == 2 for e in value):
             return self._read_list(value)
         return None

@@ -42,7 +42,7 @@ class Repeated(msgspec.Struct):
     reasoning: dict[str, Any] | None = None
     store: bool | None = False
     background: bool | None = False
-    service_tier: str | None = "default"
+    service_tier: str | None = "auto"
     metadata: dict[str, Any] | None = msgspec.field(default_factory=dict)
     safety_identifier: str | None = None
     prompt_cache_key: str | None = None
