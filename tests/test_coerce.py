@@ -371,3 +371,11 @@ def test_parts_that_nobody_has_are_refused() -> None:
             as_conversation([{"role": "user", "content": [part]}])
     (message,) = as_conversation([{"role": "user", "content": [{"type": "text", "text": "hi"}]}])  # type: ignore[misc]
     assert message.text == "hi"
+
+
+@pytest.mark.parametrize("message", [{"role": "user", "text": "q"}, {"role": "user"}])
+def test_a_message_without_content_is_refused_and_not_sent_empty(message: dict[str, str]) -> None:
+    with pytest.raises(
+        TypeError, match="a message is a dict with role and content; found one with role"
+    ):
+        il.validate([message])

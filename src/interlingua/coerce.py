@@ -211,6 +211,9 @@ def _require_role(message: Mapping[str, Any]) -> None:
 
 def _require_types(message: Mapping[str, Any]) -> None:
     """Refuse content that no provider and no view has: it would be sent half-made."""
+    if not message.keys() & _CONTENT_KEYS:
+        keys = ", ".join(map(str, message))
+        raise TypeError(f"a message is a dict with role and content; found one with {keys}")
     content = message.get("content")
     for part in content if isinstance(content, list) else ():
         if isinstance(part, Mapping) and ("kind" in part or not part.keys() & _PART_KEYS):
@@ -219,6 +222,23 @@ def _require_types(message: Mapping[str, Any]) -> None:
 
 
 _PART_KEYS = {"type", *BEDROCK_PARTS}
+_CONTENT_KEYS = frozenset(
+    {
+        *(
+            "content",
+            "parts",
+            "tool_calls",
+            "tool_call_id",
+            "call_id",
+            "refusal",
+            "audio",
+            "images",
+        ),
+        *("reasoning", "reasoning_content", "reasoning_details", "thinking", "function_call"),
+        *("tool_plan", "output", "message"),
+    }
+)
+"""What holds the content of a message in some dialect."""
 
 
 def _is_plain(message: Mapping[str, Any]) -> bool:

@@ -288,7 +288,8 @@ def _amazon() -> str:
 
 
 def _cohere() -> str:
-    with cohere.ClientV2() as client:
+    # It reads the variable once, when it is imported, which may have been before.
+    with cohere.ClientV2(base_url=os.environ["CO_API_URL"]) as client:
         told = client.chat(model=ANTHROPIC, messages=[{"role": "user", "content": "hello"}])
     return "".join(getattr(part, "text", "") for part in told.message.content or ())
 
