@@ -77,6 +77,7 @@ def _calls(verb: str, rest: str, number: int) -> list[il.ToolUseBlock]:
 
 class _Stream:
     report = None
+    model = None  # the one that was asked
 
     def __init__(self, model: Model, request: il.Request) -> None:
         self._events = model.events(request)

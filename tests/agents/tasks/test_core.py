@@ -71,7 +71,7 @@ def test_who_has_lost_a_task_tells_nothing_more(address: str) -> None:
         runner = Runner(agent, model)
         await runner.claim()
         running = asyncio.ensure_future(runner.run())
-        await model.holding.wait()
+        await asyncio.wait_for(model.holding.wait(), 30)
         other = await AsyncAgent.open(agent.store, agent.id)
         await run_async(other.store, other._core.recover(runner.holder))
         count = len(await other.events())
@@ -112,12 +112,12 @@ def test_who_wanted_a_run_stopped_does_not_stop_what_came_since(address: str) ->
         runner = Runner(agent, model)
         await runner.claim()
         running = asyncio.ensure_future(runner.run())
-        await model.holding.wait()
+        await asyncio.wait_for(model.holding.wait(), 30)
         meant = runner.stops
         await agent.queue_message(agent.user_message("hold this"))
         model.holding.clear()
         runner.stop(meant)
-        await model.holding.wait()
+        await asyncio.wait_for(model.holding.wait(), 30)
         runner.stop(meant)  # the same wish, heard late
         model.let_go.set()
         await running
