@@ -304,3 +304,32 @@ def test_labels_that_are_no_labels_are_none() -> None:
     found = labels_of(members, {})
     assert len(found.end_user) == 512
     assert len(found.tags) == 16
+
+
+def test_decisions_obey_the_budgets_of_tags_and_models(tmp_path: Path) -> None:
+    made = key(tmp_path)
+    with il.open_store(str(tmp_path / "gateway.db")) as store:
+        add_budget(store, "tag", "feature=search", weekly_cap_usd=Decimal(0))
+        add_budget(store, "model", ANTHROPIC, daily_cap_usd=Decimal(0))
+    routes = {"both": RouteSettings(ANTHROPIC, (OPENAI,))}
+    wire = {
+        "input": "hi",
+        "questions": [{"type": "predicate", "name": "a", "instructions": "It is late."}],
+    }
+
+    async def work(gateway: Served, provider: Upstream) -> None:
+        async def answer(model: str, **headers: str) -> tuple[int, str]:
+            body = {**wire, "model": model}
+            found = await gateway.ask("POST", "/v1/decisions", body, made.token, headers=headers)
+            return found[0], str(found[1])
+
+        status, text = await answer("both", **{"x-interlingua-tags": "feature=search"})
+        assert status == 429
+        assert "the tag's" in text
+        status, text = await answer(ANTHROPIC)
+        assert status == 429
+        assert "the model's" in text
+        await answer("both")
+        assert {each["model"] for each in provider.requests} == {OPENAI.partition(":")[2]}
+
+    run(tmp_path, work, routes=routes)

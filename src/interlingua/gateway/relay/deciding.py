@@ -18,6 +18,7 @@ from interlingua.errors import ReadError, WriteError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.headers import ATTEMPTS, answer_headers, client_body, client_headers
 from interlingua.gateway.relay.inbound import JSON, HttpAnswer, Inbound, envelope_of
+from interlingua.gateway.relay.limits import labels_of
 from interlingua.gateway.relay.sending import try_targets
 from interlingua.gateway.relay.whole import error_answer
 from interlingua.gateway.shared.fronts import DECISIONS, Match
@@ -50,9 +51,10 @@ async def decide(
     form, request = _request(body, DECISIONS[path], inbound.envelope.model)
     arrival, outcome = exchange.arrival, exchange.outcome
     if arrival.principal.capped:
-        outcome.reservation = await gateway.caps.reserve(
-            arrival, _most(request), inbound.route.targets
-        )
+        reserved = await gateway.caps.reserve(arrival, _most(request), inbound.route.targets)
+        outcome.reservation = reserved
+        if reserved is not None and len(reserved.targets) < len(inbound.route.targets):
+            inbound = inbound._replace(route=inbound.route.limited_to(reserved.targets))
     raw: list[HttpAnswer] = []
 
     async def once(model: str, clock: Clock) -> HttpAnswer:
@@ -81,6 +83,8 @@ def _inbound(
     envelope = envelope_of(match, body)
     name = None if envelope.model is None else envelope.model.removeprefix("models/")
     arrival = replace(exchange.arrival, client_model=name, stream=False)
+    if arrival.principal.budgets:
+        arrival = replace(arrival, labels=labels_of(envelope.members, headers))
     exchange.arrival, principal = arrival, arrival.principal
     route = gateway.route(name, match.front)
     if principal.allowed_models is not None or route.pool is not None:
