@@ -12,7 +12,7 @@ from uuid import UUID
 from bench.agents import AGENTS
 from bench.measure import Row, compare, shown
 from interlingua import transcripts
-from interlingua.cli.resume import Prices
+from interlingua.transcripts.prices import Prices
 from interlingua.transcripts.sessions import Overviews, here, hits_in, overviews
 
 READING = 3.0

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -194,3 +195,11 @@ def test_dialects_do_not_know_each_other() -> None:
 def test_module_names_say_what_is_inside() -> None:
     names = [path.relative_to(PACKAGE) for path in modules()]
     assert not [name for name in names if EMPTY_NAMES & {*name.parts[:-1], name.stem}]
+
+
+def test_benchmarks_import() -> None:
+    """No test runs them, so a renamed module would go unnoticed."""
+    root = SOURCE.parent
+    for path in sorted((root / "bench").rglob("*.py")):
+        if path.stem != "__main__":
+            import_module(".".join(path.relative_to(root).with_suffix("").parts))
