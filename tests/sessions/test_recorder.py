@@ -9,7 +9,7 @@ from interlingua.events.bus import Bus
 from interlingua.events.event import Event
 from interlingua.events.log import EventQuery
 from interlingua.events.payloads import SessionResumed
-from interlingua.sessions.recorder import AsyncStoreSink, StoreSink
+from interlingua.sessions.recorder import StoreSink
 from interlingua.sessions.session import Session
 from interlingua.store.base import Store
 from interlingua.store.open import open_async_store
@@ -60,7 +60,7 @@ def test_events_that_come_again_after_a_failure_are_kept_once(store: Store) -> N
 def test_an_async_store_keeps_them_too(tmp_path: Path) -> None:
     async def work() -> list[str]:
         async with await open_async_store(f"sqlite:///{tmp_path / 'x.db'}") as store:
-            async with Bus(AsyncStoreSink(store), strict=True) as bus:
+            async with Bus(store, strict=True) as bus:
                 emit_some(bus, ("one", "two"), 6)
                 await bus.flush()
             return [row.type for row in await store.events("one")]
@@ -69,7 +69,7 @@ def test_an_async_store_keeps_them_too(tmp_path: Path) -> None:
 
 
 def test_a_session_with_a_bus_leaves_its_trace_to_the_bus(store: Store) -> None:
-    with Bus(StoreSink(store), strict=True) as bus:
+    with Bus(store, strict=True) as bus:
         session = Session.create(store, model="anthropic:claude-sonnet-4-6", bus=bus)
         session.begin("hi").cancel()
         bus.flush_sync()

@@ -169,9 +169,8 @@ def spent_by(store: Store, owners: Sequence[str]) -> Spent:
 def noted(store: Store, name: str, payload: Payload) -> None:
     """Writes an event to the trace."""
     from interlingua.events.bus import Bus
-    from interlingua.sessions.recorder import StoreSink
 
-    with Bus(StoreSink(store)) as bus:
+    with Bus(store) as bus:
         bus.emit(name, payload)
 
 

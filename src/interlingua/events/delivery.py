@@ -259,8 +259,8 @@ class Pump:
         """A store that waits for a disk does so in another thread, not in the user's loop."""
         if inspect.iscoroutinefunction(sink.append_events):
             await sink.append_events(events)
-        else:
-            await asyncio.to_thread(sink.append_events, events)
+        elif inspect.isawaitable(waiting := await asyncio.to_thread(sink.append_events, events)):
+            await waiting
 
     async def _hand_over(self, subscription: Subscription, event: Event) -> None:
         if not subscription.fast_path:

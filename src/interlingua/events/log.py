@@ -26,13 +26,13 @@ class EventSink(Protocol):
     again, so ids that are already there must be passed over.
     """
 
-    def append_events(self, events: list[Event], /) -> None: ...
+    def append_events(self, events: list[Event], /) -> object: ...
 
 
 class AsyncEventSink(Protocol):
     """The same for a store whose calls are awaited."""
 
-    async def append_events(self, events: list[Event], /) -> None: ...
+    async def append_events(self, events: list[Event], /) -> object: ...
 
 
 class EventQuery(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -19,7 +19,7 @@ from interlingua.events.event import Actor, Event, QueueFullError, Sensitivity
 from interlingua.events.log import EventQuery
 from interlingua.events.payloads import Payload
 from interlingua.sessions.effects import Effects
-from interlingua.store.base import AsyncStore, Store
+from interlingua.store.base import Store
 from interlingua.store.rows import EventRow
 
 logger = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ class Recorder:
         was stored. If the store fails, they wait for the next time: the conversation goes on."""
         if self._bus is not None or not self._waiting:
             return False
-        rows = event_rows(tuple(self._waiting))
+        rows = [EventRow.of(event) for event in self._waiting]
         turn = None if ended_turn is None else (self.session_id, ended_turn)
         try:
             yield lambda store: store.append_events(rows, turn)
@@ -95,35 +95,17 @@ def _tool_use_id(payload: Payload | Mapping[str, Any]) -> str:
     return str(getattr(payload, "tool_use_id", None))
 
 
-def event_rows(events: Sequence[Event]) -> list[EventRow]:
-    """Events as a store keeps them."""
-    return [
-        EventRow(
-            event.id,
-            event.session_id,
-            event.type,
-            event.timestamp,
-            event.actor.value,
-            event.sensitivity.value,
-            msgspec.to_builtins(event.payload),
-            event.turn_id,
-            event.parent_event_id,
-        )
-        for event in events
-    ]
-
-
 _PAGE = 500
 
 
 class StoreSink:
-    """Stores a bus's events: `Bus(StoreSink(store))`. The same event is stored once."""
+    """A store as a log of events, which can be replayed."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def append_events(self, events: list[Event], /) -> None:
-        self._store.append_events(event_rows(events))
+        self._store.append_events(events)
 
     def events(self, query: EventQuery, /) -> Iterator[Event]:
         """Events of the named sessions, session by session, in stored order."""
@@ -141,16 +123,6 @@ class StoreSink:
                 if len(rows) < _PAGE:
                     break
                 after = rows[-1].seq
-
-
-class AsyncStoreSink:
-    """The same for a store whose calls are awaited."""
-
-    def __init__(self, store: AsyncStore) -> None:
-        self._store = store
-
-    async def append_events(self, events: list[Event], /) -> None:
-        await self._store.append_events(event_rows(events))
 
 
 def event_of_row(row: EventRow) -> Event:

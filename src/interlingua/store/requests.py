@@ -178,11 +178,12 @@ def with_status(filter: RequestFilter, status: str) -> RequestFilter:
 
 class Trace(Work):
     def append_events(
-        self, events: Sequence[EventRow], ended_turn: tuple[str, str] | None = None
+        self, events: Sequence[Any], ended_turn: tuple[str, str] | None = None
     ) -> Op[list[EventRow]]:
-        """Append to the trace; gives the events with their `seq`. Those that are stored already
-        keep their place. `ended_turn` is the session and the turn that they end, as in
-        `end_turn`."""
+        """Append events (of a bus, or rows) to the trace; gives the rows with their `seq`. Those
+        that are stored already keep their place. `ended_turn` is the session and the turn that they
+        end, as in `end_turn`."""
+        events = [EventRow.of(event) for event in events]
         numbered: dict[int, EventRow] = {}
         new: list[EventRow] = []
         by_session: dict[str, list[int]] = {}

@@ -8,7 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 from operator import attrgetter
 from types import NoneType
-from typing import Any, Generic, Literal, NamedTuple, TypeVar, get_args, get_origin
+from typing import Any, Generic, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec.structs import FieldInfo
@@ -306,6 +306,23 @@ class EventRow(msgspec.Struct, frozen=True, omit_defaults=True):
     turn_id: str | None = None
     parent_event_id: str | None = None
     seq: int = 0
+
+    @classmethod
+    def of(cls, event: Any) -> Self:
+        """An event as a store keeps it; a row as it is."""
+        if isinstance(event, cls):
+            return event
+        return cls(
+            event.id,
+            event.session_id,
+            event.type,
+            event.timestamp,
+            event.actor.value,
+            event.sensitivity.value,
+            msgspec.to_builtins(event.payload),
+            event.turn_id,
+            event.parent_event_id,
+        )
 
 
 EVENTS = Table("events", EventRow, names={"payload": "payload"})
