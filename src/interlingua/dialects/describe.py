@@ -37,9 +37,7 @@ def page(dialect: Dialect) -> str:
     ]
     parts = [
         f"# {dialect.title} (`{dialect.name}`)",
-        "`make docs` prints this page from conversions of every feature.",
-        grid(["", ""], facts),
-        *_sources(dialect),
+        grid(["", "this format"], facts),
         "## Examples",
         *_examples(dialect.name),
         *_features(dialect.name),
@@ -47,6 +45,8 @@ def page(dialect: Dialect) -> str:
         "What this format calls the values that every format has, on the left, and the canonical "
         "value that is read, on the right.",
         *_words(import_module(f"{dialect.package}.tables")),
+        *_sources(dialect),
+        "`make docs` makes this page by converting every feature.",
     ]
     return "\n\n".join(parts) + "\n"
 
