@@ -10,11 +10,15 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from interlingua.events.event import NO_SESSION
 from interlingua.model.ids import first_ulid
+from interlingua.model.message import micros
+from interlingua.model.metadata import Usage
 from interlingua.store.base import Store
 from interlingua.store.open import open_store
 from interlingua.store.requests import RequestFilter, RequestRow, with_status
@@ -26,7 +30,13 @@ MOST_MS = 200.0
 MODELS = ("openai:gpt-5", "anthropic:claude-sonnet-4-6", "gemini:gemini-2.5-pro", "openai:gpt-4.1")
 NOW = datetime.now(UTC)
 DAYS = 80
+BY = ("model", "day", "user", "team", "key")
+ALWAYS = ("model", "billed", "reported")
+"""Kinds of costs that `interlingua cost` always reads."""
 AT_ONCE = 10_000
+
+
+COST, RAW = Decimal("0.0001375"), {"openrouter": {"cost": 0.00014}}
 
 
 def fill(store: Store, rows: int) -> None:
@@ -60,6 +70,9 @@ def _request(number: int, rows: int, step: timedelta) -> RequestRow:
         dialect="openai-chat",
         error="server_error" if failed else None,
         attempts=1,
+        user_id=f"usr_{number % 30}",
+        team_id=f"team_{number % 6}",
+        usage=None if failed else Usage(900 + number % 7, 90, cost_usd=COST, raw=RAW),
     )
 
 
@@ -110,6 +123,15 @@ def queries(store: Store) -> dict[str, Callable[[], Any]]:
         ),
         "the last number": store.last_request,
         "the newest events": lambda: store.events(NO_SESSION, 0, 50),
+        "the counts of a month": lambda: store.request_stats(None, micros(NOW), 30),
+        "the counts of a tenant": lambda: store.request_stats("t3", micros(NOW), 1),
+        **{f"costs by {kind}": partial(store.request_costs, (kind, *ALWAYS)) for kind in BY},
+        "costs of the last 7 days": lambda: store.request_costs(
+            ("key", *ALWAYS), NOW - timedelta(days=7)
+        ),
+        "costs of parts of days": lambda: store.request_costs(
+            ("key", *ALWAYS), month - timedelta(hours=9), month + timedelta(hours=9)
+        ),
         "what is beyond a size": lambda: store.before_newest(
             Sizes(10_000_000, 50_000, 10_000_000), NO_SESSION
         ),

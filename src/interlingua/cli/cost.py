@@ -36,11 +36,12 @@ from interlingua.cli.terminal import (
     show_table,
 )
 from interlingua.costs.cost import differs, reported_cost, total
-from interlingua.costs.history import Key, Repriced, SpendGroup, cost_by, reprice
+from interlingua.costs.history import Key, Repriced, SpendGroup, cost_by, in_order, reprice
 from interlingua.costs.table import own_table
 from interlingua.model.human import places_of
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, Usage
+from interlingua.store.request_costs import BILLED, REPORTED, CostRow
 from interlingua.store.requests import RequestFilter
 from interlingua.transcripts.transcript import name_of
 
@@ -131,9 +132,10 @@ def _show_spent(
         groups = cost_by(_noting(made, unknown, bills), key)
     else:
         with opened(address) as store:
-            passed = answers(store, RequestFilter(since=since, until=until))
-            spent = chain(usages(store, since, until, copies=False), passed)
+            spent = usages(store, since, until, copies=False)
             groups = cost_by(_noting(spent, unknown, bills), key)
+            _add_requests(store, key, since, until, groups, unknown, bills)
+            groups = in_order(groups)
             names = _names(store, key) if key in _OWNERS else {}
     if key != "day":
         groups = dict(sorted(groups.items(), key=lambda item: -item[1].cost_usd))
@@ -151,6 +153,39 @@ def _show_spent(
         titles = {group: _title(group, names) for group in groups}
         _show(key, titles, groups, whole, unknown)
         bills.show()
+
+
+def _add_requests(
+    store: Store,
+    key: Key,
+    since: datetime | None,
+    until: datetime | None,
+    groups: dict[str | None, SpendGroup],
+    unknown: Counter[str | None],
+    bills: Bills,
+) -> None:
+    """What clients of the gateway spent."""
+    kind = "day" if key == "session" else key
+    kinds = dict.fromkeys((kind, "model", BILLED, REPORTED))
+    rows = store.request_costs(tuple(kinds), since, until)
+    for row in rows:
+        if row.kind == kind:
+            name = None if key == "session" else row.name
+            groups.setdefault(name, SpendGroup()).include(_group(row))
+        if row.kind == "model" and row.unpriced:
+            unknown[row.name] += row.unpriced
+        if row.kind == BILLED:
+            bills.include(row.name or "", row.cost_usd, Decimal(0))
+        elif row.kind == REPORTED:
+            bills.include(row.name or "", Decimal(0), row.cost_usd)
+
+
+def _group(row: CostRow) -> SpendGroup:
+    group = SpendGroup()
+    group.messages, group.unpriced = row.requests, row.unpriced
+    group.prompt_tokens, group.output_tokens = row.prompt_tokens, row.output_tokens
+    group.cost_usd = row.cost_usd
+    return group
 
 
 _OWNERS = ("key", "user", "team")
@@ -177,8 +212,11 @@ class Bills:
     def add(self, model: str, usage: Usage) -> None:
         theirs = reported_cost(usage)
         if theirs is not None and usage.cost_usd is not None:
-            ours, before = self._sums.get(model, (Decimal(0), Decimal(0)))
-            self._sums[model] = total(ours, usage.cost_usd), total(before, theirs)
+            self.include(model, usage.cost_usd, theirs)
+
+    def include(self, model: str, ours: Decimal, theirs: Decimal) -> None:
+        before = self._sums.get(model, (Decimal(0), Decimal(0)))
+        self._sums[model] = total(before[0], ours), total(before[1], theirs)
 
     def rows(self) -> list[dict[str, Any]]:
         """Of models whose provider reports a cost that differs by more than 2 %."""
@@ -211,11 +249,7 @@ def _noting(
 def _whole(groups: Iterable[SpendGroup]) -> SpendGroup:
     whole = SpendGroup()
     for spent in groups:
-        whole.cost_usd = total(whole.cost_usd, spent.cost_usd)
-        whole.messages += spent.messages
-        whole.unpriced += spent.unpriced
-        whole.prompt_tokens += spent.prompt_tokens
-        whole.output_tokens += spent.output_tokens
+        whole.include(spent)
     return whole
 
 

@@ -88,6 +88,13 @@ class SpendGroup:
         else:
             self.cost_usd = total(self.cost_usd, usage.cost_usd)
 
+    def include(self, other: SpendGroup) -> None:
+        self.messages += other.messages
+        self.prompt_tokens += other.prompt_tokens
+        self.output_tokens += other.output_tokens
+        self.unpriced += other.unpriced
+        self.cost_usd = total(self.cost_usd, other.cost_usd)
+
     def __repr__(self) -> str:
         return f"Spent(${self.cost_usd}, {self.messages} messages, {self.unpriced} unpriced)"
 
@@ -103,6 +110,10 @@ def cost_by(messages: Iterable[Message], key: Key) -> dict[str | None, SpendGrou
         usage = message.metadata.usage
         if usage is not None and usage.is_known:
             groups.setdefault(group_of(message), SpendGroup()).add(usage)
+    return in_order(groups)
+
+
+def in_order(groups: dict[str | None, SpendGroup]) -> dict[str | None, SpendGroup]:
     ordered = sorted(groups, key=lambda group: (group is None, group or ""))
     return {group: groups[group] for group in ordered}
 

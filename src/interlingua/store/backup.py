@@ -30,6 +30,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("spend", "rates", "ledger", "holders", "remembered", "repeats"), ("id",)),
     "objects": ("tenant", "kind", "parent", "id"),
     "requests": ("id",),
+    "request_costs": ("kind", "day", "name"),
     "request_stats": ("tenant", "kind", "period", "name", "bucket"),
 }
 """Tables by what their rows are ordered by; those that others refer to come first."""

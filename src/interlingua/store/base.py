@@ -205,6 +205,7 @@ class Calls(ABC):
     save_costs = Write(Operations.save_costs)
     last_request = Read(Operations.last_request)
     request_stats = Read(Operations.request_stats)
+    request_costs = Read(Operations.request_costs)
     request_trace = Read(Operations.request_trace)
 
     # Tasks

@@ -9,7 +9,7 @@ an older version refuses the result.
 
 from __future__ import annotations
 
-VERSION = 21
+VERSION = 22
 """Of the tables; the `schema_version` of a row is that of the message format."""
 
 _OWNER_STATUS = "CHECK (status IN ('active', 'disabled'))"
@@ -428,6 +428,90 @@ _AUDIT = (
 _TOOLS_OF_KEYS = ("ALTER TABLE keys ADD COLUMN allowed_tools_json {json}",)
 """Patterns of the tools of MCP servers that a key may call."""
 
+_AMOUNT = (
+    "(amount || CASE WHEN {colon}(amount, '.') = 0 THEN '.' ELSE '' END || '" + "0" * 24 + "')"
+)
+_KNOWN = (
+    "coalesce(input_tokens, output_tokens, cached_input_tokens, cache_creation_input_tokens,"
+    " reasoning_tokens) IS NOT NULL OR cost_usd IS NOT NULL OR usage_more IS NOT NULL"
+)
+_SPENT = "day, model, user_id, team_id, key_id, prompt, output"
+_USED = f"""WITH used AS MATERIALIZED (
+    SELECT at / 86400000000 * 86400000000 AS day, model, user_id, team_id, key_id,
+        coalesce(input_tokens, 0) + coalesce(cached_input_tokens, 0)
+            + coalesce(cache_creation_input_tokens, 0) AS prompt,
+        coalesce(output_tokens, 0) AS output, cost_usd AS ours, {{reported}} AS theirs
+    FROM requests WHERE {{which}} AND front <> 'sessions' AND ({_KNOWN})
+)"""
+_COSTS = f"""{_USED}, priced AS (
+    SELECT 'ours' AS whose, {_SPENT}, ours AS amount FROM used
+    UNION ALL SELECT 'billed', {_SPENT}, ours FROM used
+        WHERE ours IS NOT NULL AND theirs IS NOT NULL
+    UNION ALL SELECT 'reported', {_SPENT}, theirs FROM used
+        WHERE ours IS NOT NULL AND theirs IS NOT NULL
+), split AS (
+    SELECT whose, {_SPENT}, amount, {_AMOUNT} AS digits FROM priced
+), sums AS (
+    SELECT whose, day, model, user_id, team_id, key_id, count(*) AS requests,
+        count(*) - count(amount) AS unpriced, sum(prompt) AS prompt, sum(output) AS output,
+        sum(CAST(substr(digits, 1, {{colon}}(digits, '.') - 1) AS BIGINT)) AS dollars,
+        sum(CAST(substr(digits, {{colon}}(digits, '.') + 1, 12) AS BIGINT)) AS trillionths,
+        sum(CAST(substr(digits, {{colon}}(digits, '.') + 13, 12) AS BIGINT)) AS rest
+    FROM split GROUP BY whose, day, model, user_id, team_id, key_id
+)
+SELECT CASE whose WHEN 'ours' THEN k.kind ELSE whose END AS kind, day,
+    coalesce(CASE k.kind WHEN 'model' THEN model WHEN 'user' THEN user_id
+        WHEN 'team' THEN team_id WHEN 'key' THEN key_id END, '') AS name,
+    CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(unpriced) AS BIGINT) AS unpriced,
+    CAST(sum(prompt) AS BIGINT) AS prompt_tokens, CAST(sum(output) AS BIGINT) AS output_tokens,
+    CAST(coalesce(sum(dollars), 0) AS BIGINT) AS dollars,
+    CAST(coalesce(sum(trillionths), 0) AS BIGINT) AS trillionths,
+    CAST(coalesce(sum(rest), 0) AS BIGINT) AS rest
+FROM sums JOIN (SELECT 'model' AS kind UNION ALL SELECT 'day' UNION ALL SELECT 'user'
+    UNION ALL SELECT 'team' UNION ALL SELECT 'key') AS k ON whose = 'ours' OR k.kind = 'model'
+GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"""
+"""What some requests cost, for `request_costs.py`, in whose statements it stands as well."""
+_REPORTED = {
+    "sqlite": """CASE WHEN usage_more IS NOT NULL THEN (
+            SELECT printf('%.18f', amount) FROM (
+                SELECT CAST(CASE WHEN e.type = 'object' THEN coalesce(
+                    json_extract(e.value, '$.cost.total_cost'),
+                    CASE WHEN json_type(e.value, '$.cost') IN ('integer', 'real', 'text')
+                        THEN json_extract(e.value, '$.cost') END,
+                    json_extract(e.value, '$.cost_in_usd_ticks') / 1e10
+                ) END AS REAL) AS amount FROM json_each(usage_more, '$.raw') AS e
+            ) WHERE amount >= 0 AND amount < 1e9 LIMIT 1) END""",
+    "postgres": """CASE WHEN position('\\u0000' in usage_more) = 0 THEN (
+            SELECT CAST(CAST(amount AS NUMERIC) AS TEXT) FROM (
+                SELECT CASE WHEN json_typeof(e.value) = 'object' THEN coalesce(
+                    e.value #>> '{cost,total_cost}', e.value ->> 'cost',
+                    CASE WHEN e.value ->> 'cost_in_usd_ticks' ~ '^[0-9]{1,18}$' THEN CAST(CAST(
+                        e.value ->> 'cost_in_usd_ticks' AS NUMERIC) / 10000000000 AS TEXT) END
+                ) END AS amount FROM json_each(CAST(usage_more AS JSON) -> 'raw') AS e
+            ) AS found WHERE amount ~ '^[0-9]{1,9}([.][0-9]+){0,1}([eE]-[0-9]{1,2}){0,1}$'
+            LIMIT 1) END""",
+}
+"""What the provider says that a request cost, as `costs/cost.py` finds it. PostgreSQL cannot look
+into JSON with a NUL."""
+
+_REQUEST_COSTS = (
+    """CREATE TABLE request_costs (
+    kind TEXT NOT NULL,
+    day {big} NOT NULL,
+    name TEXT NOT NULL,
+    requests {big} NOT NULL,
+    unpriced {big} NOT NULL,
+    prompt_tokens {big} NOT NULL,
+    output_tokens {big} NOT NULL,
+    dollars {big} NOT NULL,
+    trillionths {big} NOT NULL,
+    rest {big} NOT NULL,
+    PRIMARY KEY (kind, day, name)
+){clustered}""",
+    "INSERT INTO request_costs " + _COSTS.replace("{which}", "1 = 1"),
+)
+"""What requests cost, by day: `request_costs.py`."""
+
 _STEPS = {
     1: (*_SEARCH_ANEW, *_REFERENCE),
     2: (*_MORE_OF_KEYS, *_QUOTAS, *_REMEMBERED),
@@ -449,10 +533,23 @@ _STEPS = {
     18: _CACHING,
     19: _AUDIT,
     20: _TOOLS_OF_KEYS,
+    21: _REQUEST_COSTS,
 }
 _WORDS = {
-    "sqlite": {"json": "TEXT", "big": "INTEGER", "colon": "instr", "clustered": " WITHOUT ROWID"},
-    "postgres": {"json": "JSON", "big": "BIGINT", "colon": "strpos", "clustered": ""},
+    "sqlite": {
+        "json": "TEXT",
+        "big": "INTEGER",
+        "colon": "instr",
+        "clustered": " WITHOUT ROWID",
+        "reported": _REPORTED["sqlite"],
+    },
+    "postgres": {
+        "json": "JSON",
+        "big": "BIGINT",
+        "colon": "strpos",
+        "clustered": "",
+        "reported": _REPORTED["postgres"],
+    },
 }
 MIGRATIONS: dict[tuple[str, int], tuple[str, ...]] = {
     (engine, version): tuple([text.format(**words) for text in statements])
@@ -460,6 +557,10 @@ MIGRATIONS: dict[tuple[str, int], tuple[str, ...]] = {
     for version, statements in _STEPS.items()
 }
 """(engine, version) to the statements that make the next version of it."""
+COSTS, USED = [
+    {engine: text.format(**words, which="{which}") for engine, words in _WORDS.items()}
+    for text in (_COSTS, f"{_USED} SELECT {_SPENT}, ours, theirs FROM used")
+]
 
 FORGET_WORDS = "INSERT INTO message_search (message_search, rank) VALUES ('secure-delete', 1)"
 """Words of a removed message leave SQLite's index at once, not with its next clean-up. SQLite knows

@@ -20,6 +20,7 @@ from interlingua.model.codec import dumps
 from interlingua.model.message import micros
 from interlingua.model.metadata import BREAKDOWNS, Usage
 from interlingua.store.errors import NotFoundError
+from interlingua.store.request_costs import RequestCosts
 from interlingua.store.request_stats import RequestStats
 from interlingua.store.rows import EVENTS, EventRow, JsonObject, Part, Table
 from interlingua.store.statements import Op, Step, Work
@@ -225,7 +226,8 @@ class Trace(Work):
 
 PREFIX = "req_"
 """Of the id of a request; the rest is the id of its event."""
-_LOCK = "requests"
+LOCK = "requests"
+"""What writers of requests take in PostgreSQL."""
 _NEWEST_FIRST = "ORDER BY at DESC, id DESC LIMIT ?"
 MOST_EVENTS = 100
 ALL = RequestFilter()
@@ -233,7 +235,7 @@ REFUSED = 400
 """The least status of a request that was refused or failed."""
 
 
-class Requests(Trace, RequestStats):
+class Requests(Trace, RequestStats, RequestCosts):
     def append_requests(
         self, rows: Sequence[RequestRow], events: Sequence[EventRow] = ()
     ) -> Op[None]:
@@ -244,20 +246,26 @@ class Requests(Trace, RequestStats):
         if not rows:
             return
         if self.sql.lock_trace:
-            yield Step(self.sql.lock_trace, (_LOCK,))
+            yield Step(self.sql.lock_trace, (LOCK,))
         yield from self._count_new(rows)
         last = (yield from self.last_request()) + 1
         values = [REQUESTS.values(replace(row, seq=seq)) for seq, row in enumerate(rows, last)]
         yield Step(self._sql(f"{REQUESTS.insert()} ON CONFLICT (id) DO NOTHING"), values, many=True)
+        yield from self._change_costs("+", "seq >= ?", (last,))
 
     def save_costs(self, costs: Sequence[tuple[str, Usage]]) -> Op[None]:
         """What requests cost by another price table: their ids, and usages with that cost."""
         sql = "UPDATE requests SET cost_usd = ?, pricing_version = ? WHERE id = ?"
         # Always in one order, so that two programs never wait for each other.
         ordered = sorted(costs, key=lambda cost: cost[0])
+        if self.sql.lock_trace:
+            yield Step(self.sql.lock_trace, (LOCK,))
         yield from self._count_costs(ordered)
         values = [(amount(usage.cost_usd), usage.pricing_version, id) for id, usage in ordered]
+        ids = [id for id, _ in ordered]
+        yield from self._costs_of_ids("-", ids)
         yield Step(self._sql(sql), values, many=True)
+        yield from self._costs_of_ids("+", ids)
 
     def last_request(self) -> Op[int]:
         """The number of the last request that was written; 0 if there is none."""
@@ -295,7 +303,7 @@ class Requests(Trace, RequestStats):
     ) -> Op[list[RequestRow]]:
         """Those with a number behind `after`, and `upto` at most, in that order."""
         here = Clause("seq > ? AND seq <= ?", (after, upto))
-        clauses = [here, *self._clauses(filter), *self._any_name(filter)]
+        clauses = [here, *self._clauses(filter, in_order=True), *self._any_name(filter)]
         return (yield from self._listed(clauses, "ORDER BY seq LIMIT ?", limit))
 
     def requests_named(self, start: str, limit: int = 10) -> Op[list[RequestRow]]:
@@ -328,11 +336,15 @@ class Requests(Trace, RequestStats):
         cases = " ".join([f"WHEN {clause.sql} THEN 1" for clause in named])
         return [Clause(f"CASE {cases} ELSE 0 END = 1", values)]
 
-    def _clauses(self, filter: RequestFilter) -> Iterator[Clause]:
+    def _clauses(self, filter: RequestFilter, in_order: bool = False) -> Iterator[Clause]:
+        """The conditions of a filter; `in_order` where the index of the order of writing is to be
+        used, and not that of an owner."""
         for column in ("tenant", "key_id"):
             value = getattr(filter, column)
             if value is not None:
-                yield Clause(f"{column} = ?", (value,))
+                yield Clause(
+                    f"coalesce({column}, '') = ?" if in_order else f"{column} = ?", (value,)
+                )
         if filter.statuses is not None:
             yield Clause("status BETWEEN ? AND ?", filter.statuses)
             if filter.statuses[0] >= REFUSED:

@@ -24,8 +24,9 @@ from interlingua.store.errors import NotFoundError
 from interlingua.store.message_rows import Draft, StoredMessage, draft, read
 from interlingua.store.messages import Messages
 from interlingua.store.quotas import Quotas
+from interlingua.store.request_costs import RequestCosts
 from interlingua.store.request_stats import DAY
-from interlingua.store.requests import PREFIX
+from interlingua.store.requests import LOCK, PREFIX
 from interlingua.store.rows import (
     ALL_SESSIONS,
     CALLS,
@@ -255,6 +256,10 @@ _OLD_REPORTS = (
     "UPDATE requests SET report_json = NULL WHERE id IN (SELECT id FROM requests"
     " WHERE at < ? AND report_json IS NOT NULL ORDER BY at LIMIT ?{skip})"
 )
+_OLD_REQUESTS = (
+    "SELECT id FROM requests WHERE at < ? AND seq < (SELECT max(seq) FROM requests)"
+    " ORDER BY at LIMIT ?"
+)
 _OLD_STATS = "DELETE FROM request_stats WHERE period < ?"
 
 
@@ -299,7 +304,7 @@ class Swept(NamedTuple):
         return not any(self)
 
 
-class Retention(Quotas):
+class Retention(Quotas, RequestCosts):
     def sweep(self, before: Before, shared: str, limit: int = SWEPT_AT_ONCE) -> Op[Swept]:
         """Delete what is older, at most `limit` rows of each kind; `shared` is where events of the
         gateway are filed; those with losses are filed under the id of their request. Call it until
@@ -307,10 +312,7 @@ class Retention(Quotas):
         requests = losses = events = 0
         values: tuple[object, ...]
         if before.requests is not None:
-            where = "at < ? AND seq < (SELECT max(seq) FROM requests) ORDER BY at"
-            values = (micros(before.requests), limit)
-            requests = yield from self._delete("requests", "id", where, values)
-            yield Step(self._sql(_OLD_STATS), (micros(before.requests) - DAY,))
+            requests = yield from self._sweep_requests(micros(before.requests), limit)
         if before.losses is not None:
             where = "session_id > ? AND session_id < ? ORDER BY session_id"
             values = (PREFIX, PREFIX + _ulid(before.losses), limit)
@@ -325,6 +327,18 @@ class Retention(Quotas):
             events = yield from self._delete("events", "id", where, values)
         answers = len((yield Step(self._gateway.old_repeats, (limit,))))
         return Swept(requests, losses, events, answers, (yield from self._reclaim()))
+
+    def _sweep_requests(self, before: int, limit: int) -> Op[int]:
+        if self.sql.lock_trace:
+            yield Step(self.sql.lock_trace, (LOCK,))
+        ids = [id for (id,) in (yield Step(self._sql(_OLD_REQUESTS), (before, limit)))]
+        yield from self._costs_of_ids("-", ids)
+        if ids:
+            sql = f"DELETE FROM requests WHERE id IN ({', '.join('?' * len(ids))})"
+            yield Step(self._sql(sql), ids)
+            yield from self._drop_empty_costs(before)
+        yield Step(self._sql(_OLD_STATS), (before - DAY,))
+        return len(ids)
 
     def before_newest(self, sizes: Sizes, shared: str) -> Op[Before]:
         """The moments before which `sweep` deletes what is more than these sizes. Rows of the same

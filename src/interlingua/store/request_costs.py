@@ -1,0 +1,144 @@
+"""What requests cost, by day and by model, user, team or key: added up as they are written, priced
+again and deleted, so that reading it takes the same time after a million of them.
+
+The sums are exact: dollars and the first and second twelve places behind the point are columns of
+their own. Requests of turns are not among them; their costs are with the messages of sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Context, Decimal
+from typing import Any, NamedTuple
+
+from interlingua.model.message import from_micros, micros
+from interlingua.store.migrations import COSTS, USED
+from interlingua.store.request_stats import AT_ONCE, DAY
+from interlingua.store.statements import Op, Step, Work
+
+BILLED, REPORTED = "billed", "reported"
+"""Of models whose provider says what a request cost: our cost of these requests, and theirs."""
+COST_KINDS = ("model", "day", "user", "team", "key", BILLED, REPORTED)
+_SUMS = ("requests", "unpriced", "prompt_tokens", "output_tokens", "dollars", "trillionths", "rest")
+NOTHING = Decimal(0)
+_LATEST = 2**62 // DAY * DAY
+_CHANGE = (
+    "INSERT INTO request_costs {costs} ON CONFLICT (kind, day, name) DO UPDATE SET "
+    + ", ".join([f"{name} = request_costs.{name} {{sign}} excluded.{name}" for name in _SUMS])
+)
+_EMPTY = f"DELETE FROM request_costs WHERE kind IN {COST_KINDS} AND day <= ? AND requests = 0"
+_READ = (
+    "SELECT kind, CASE WHEN kind = 'day' THEN day ELSE 0 END, name, "
+    + ", ".join([f"CAST(sum({name}) AS BIGINT)" for name in _SUMS])
+    + " FROM request_costs WHERE kind IN ({kinds}) AND day >= ? AND day < ? GROUP BY 1, 2, 3"
+)
+_ADDING = Context(prec=80)
+
+
+class CostRow(NamedTuple):
+    """What the requests of a group used; `cost_usd` is what is known of it. `name` is None for
+    those that have none, and a date for the kind `day`."""
+
+    kind: str
+    name: str | None
+    requests: int
+    unpriced: int
+    prompt_tokens: int
+    output_tokens: int
+    cost_usd: Decimal
+
+
+class RequestCosts(Work):
+    def request_costs(
+        self,
+        kinds: Sequence[str] = ("model",),
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> Op[list[CostRow]]:
+        """What requests cost, by each of these kinds. Whole days are added up already; parts of
+        days are read from the log."""
+        start = 0 if since is None else micros(since)
+        end = _LATEST if until is None else micros(until)
+        first, last = -(-start // DAY) * DAY, end // DAY * DAY
+        costs = _Costs()
+        if first < last:
+            sql = _READ.format(kinds=", ".join("?" * len(kinds)))
+            for row in (yield Step(self._marks(sql), (*kinds, first, last))):
+                costs.add_day(*row)
+        for part in [(start, first), (last, end)] if first <= last else [(start, end)]:
+            if part[0] < part[1]:
+                sql = USED[self._engine].replace("{which}", "at >= ? AND at < ?")
+                costs.add_part((yield Step(self._marks(sql), part)), kinds)
+        return costs.rows()
+
+    @property
+    def _engine(self) -> str:
+        return "sqlite" if self.sql.is_sqlite else "postgres"
+
+    def _marks(self, sql: str) -> str:
+        return sql if self.sql.is_sqlite else sql.replace("?", "%s")
+
+    def _change_costs(self, sign: str, which: str, values: Sequence[object]) -> Op[None]:
+        """Add the costs of these requests (`+`), or take them away (`-`)."""
+        sql = _CHANGE.format(costs=COSTS[self._engine], sign=sign).replace("{which}", which)
+        yield Step(self._marks(sql), values)
+
+    def _costs_of_ids(self, sign: str, ids: Sequence[str]) -> Op[None]:
+        for start in range(0, len(ids), AT_ONCE):
+            some = ids[start : start + AT_ONCE]
+            yield from self._change_costs(sign, f"id IN ({', '.join('?' * len(some))})", some)
+
+    def _drop_empty_costs(self, before: int) -> Op[None]:
+        yield Step(self._marks(_EMPTY), (before,))
+
+
+class _Costs:
+    """Sums by kind, day (0 for all but the kind `day`) and name."""
+
+    def __init__(self) -> None:
+        self._sums: dict[tuple[str, int, str], list[Any]] = {}
+
+    def add_day(self, kind: str, day: int, name: str, *sums: int) -> None:
+        *counts, dollars, trillionths, rest = sums
+        units, places = divmod((dollars * 10**12 + trillionths) * 10**12 + rest, 10**24)
+        self._add((kind, day, name), counts, Decimal(f"{units}.{places:024}"))
+
+    def add_part(self, rows: Sequence[Sequence[Any]], kinds: Sequence[str]) -> None:
+        """Add single requests."""
+        for day, model, user, team, key, prompt, output, ours, theirs in rows:
+            names = {"model": model, "user": user, "team": team, "key": key, "day": None}
+            cost = NOTHING if ours is None else Decimal(ours)
+            for kind in kinds:
+                if kind in names:
+                    place = (kind, day if kind == "day" else 0, names[kind] or "")
+                    self._add(place, (1, ours is None, prompt, output), cost)
+                elif ours is not None and theirs is not None:
+                    own = cost if kind == BILLED else Decimal(theirs)
+                    self._add((kind, 0, model or ""), (1, 0, prompt, output), own)
+
+    def _add(self, place: tuple[str, int, str], counts: Sequence[int], cost: Decimal) -> None:
+        sums = self._sums.get(place)
+        if sums is None:
+            self._sums[place] = [*counts, cost]
+            return
+        for index, count in enumerate(counts):
+            sums[index] += count
+        sums[4] = _ADDING.add(sums[4], cost)
+
+    def rows(self) -> list[CostRow]:
+        return [_row(*place, *sums) for place, sums in self._sums.items()]
+
+
+def _row(
+    kind: str,
+    day: int,
+    name: str,
+    requests: int,
+    unpriced: int,
+    prompt: int,
+    output: int,
+    cost: Decimal,
+) -> CostRow:
+    plain = Decimal(f"{cost:f}".rstrip("0").rstrip(".")) if cost else NOTHING
+    title = from_micros(day).date().isoformat() if kind == "day" else name or None
+    return CostRow(kind, title, requests, int(unpriced), prompt, output, plain)
