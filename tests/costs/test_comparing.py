@@ -9,7 +9,14 @@ from typing import Any
 
 import pytest
 
-from interlingua.costs.comparing import MOST_OF_OWNER, SentPrompts, merged
+from interlingua.costs.comparing import (
+    MOST_OF_OWNER,
+    SentPrompts,
+    SentTurn,
+    SentTurns,
+    merged,
+    prompt_of,
+)
 from interlingua.costs.table import bundled
 from interlingua.model.metadata import CacheDiagnosis, Usage
 
@@ -160,6 +167,52 @@ def test_memory_is_bounded_and_holds_no_content() -> None:
         wire["messages"][0]["content"] = f"secret {number}"
         send(wire)
     assert len(prompts) == MOST_OF_OWNER
+
+
+@pytest.mark.parametrize("name", ["messages", "input"])
+def test_messages_that_were_sent_before_need_not_be_looked_at(name: str) -> None:
+    """The digests are those of the whole body, and those of known messages are not made again."""
+    known: list[SentTurn] = []
+    for turns in (1, 2, 4, 5):
+        wire = body(turns, model="m" * turns)
+        listed = [{"role": "system", "content": "Hush."}, *wire.pop("messages")]
+        pieces = [json.dumps(each, separators=(",", ":")).encode() for each in listed]
+        outside = json.dumps({**wire, name: []}, separators=(",", ":")).encode()
+        head = outside[: outside.rindex(b"[]") + 1]
+        text, ends = head, []
+        for piece in pieces:
+            text += (b", " if ends else b"") + piece
+            ends.append(len(text))
+        data = text + outside[len(head) :]
+        sent = SentTurns(outside, data, len(head), ends, known[:-1])
+        found = prompt_of(data, CLAUDE, "", AT, sent)
+        assert found == prompt_of(data, CLAUDE, "", AT)
+        assert found is not None
+        assert found.is_marked
+        assert all(a is b for a, b in zip(sent.known, known[:-1], strict=False))
+        known = sent.known
+    known[1] = known[1]._replace(digest=b"planted!")
+    assert prompt_of(data, CLAUDE, "", AT, sent) != prompt_of(data, CLAUDE, "", AT)
+
+
+def test_a_text_is_the_same_alone_and_in_a_list_with_or_without_a_breakpoint() -> None:
+    text = {"text": 'Say "}]}, then {"cache_control":{}}.'}
+    mark = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
+    more = {"type": "text", "text": "a"}
+    contents: list[Any] = [
+        text["text"],
+        [{"type": "text", **text}],
+        [{"type": "text", **text, **mark}],
+        [{"type": "input_text", **text}],
+        [{"type": "text", **text}, more],
+        [{"type": "image", "source": {}}, more],
+    ]
+    wires = [{"messages": [{"role": "user", "content": each}]} for each in contents]
+    bodies = [json.dumps(wire, separators=(",", ":")).encode() for wire in wires]
+    prompts = [found for each in bodies if (found := prompt_of(each, CLAUDE, "", AT))]
+    assert len(prompts) == len(bodies)
+    assert [each.messages == prompts[0].messages for each in prompts] == [True] * 4 + [False] * 2
+    assert [each.is_marked for each in prompts] == [False, False, True, False, False, False]
 
 
 def test_small_and_unreadable_bodies_are_left_alone() -> None:

@@ -112,7 +112,7 @@ def _spoil_values(check: Check) -> None:
 def _spoil_bytes(check: Check) -> None:
     for _, conversation in check.converter._conversations._held.values():
         for turns in conversation.written.values():
-            turns.array = turns.array.replace(b"weather", b"planted")
+            turns.text = turns.text.replace(b"weather", b"planted")
 
 
 def _spoil_state(check: Check) -> None:

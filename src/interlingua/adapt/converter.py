@@ -113,7 +113,7 @@ class Converter:
 
 
 def write_remembered(
-    read: Conversation,
+    read: History,
     request: Request,
     target: WireTarget,
     source: str | None,
@@ -121,9 +121,9 @@ def write_remembered(
     home: bool = False,
     rewrites: bool = True,
     owner: str | None = None,
-) -> tuple[Written, bytes] | None:
-    """What a request of a conversation is written as, and its bytes; None where it has to be
-    written whole. The wire is only to be looked at: later turns share its parts.
+) -> tuple[Written, bytes, WrittenTurns] | None:
+    """What a request of a conversation is written as, its bytes and its turns; None where it has to
+    be written whole. The wire is only to be looked at: later turns share its parts.
 
     `source` is the dialect it was read from; on its way `home` it stays as it is."""
     found = adapt_remembered(
@@ -132,7 +132,7 @@ def write_remembered(
     if found is None:
         return None
     written, text = write_adapted(read, *found)
-    return None if text is None else (written, text)
+    return None if text is None else (written, text, found[1])
 
 
 def adapt_remembered(
@@ -184,10 +184,10 @@ class Converted(Written, frozen=True):
         return super().json()
 
 
-def _converted(found: tuple[Written, bytes] | None) -> Written | None:
+def _converted(found: tuple[Written, bytes, WrittenTurns] | None) -> Written | None:
     if found is None:
         return None
-    written, text = found
+    written, text, _ = found
     model, stream, adapter = written.model, written.stream, written.answer_adapter
     return Converted(None, written.report, model, stream, adapter, text)
 

@@ -8,6 +8,7 @@ values that were written before. Adapting happens between the two, and is always
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -79,12 +80,20 @@ class WrittenTurns:
         self.marks: list[Mark] = []
         self.turns: list[Any] = []
         self.log: list[tuple[Any, ...]] = []
-        self.array = b"[]"
-        """The turns as JSON; `ends` is where each of them ends."""
+        self.text, self.start = b"", 0
+        """The body, and where its first turn begins; `ends` is where each of them ends."""
         self.ends: list[int] = []
         self.marked: dict[int, Any] = {} if before is None else before.marked
+        self.readable: tuple[Any, list[Any]] = (None, []) if before is None else before.readable
+        """A recipient, and thinking that it can read."""
         self.reused = 0
         """How many turns are those that were written before."""
+        self.outside = b""
+        """The body with an empty list in place of the turns."""
+        self.digests: list[Any] = []
+        """What was found out about the first turns, by those who compare bodies."""
+        self._betas: list[tuple[int, list[str]]] = []
+        """Turns that need features which a header names."""
         self._recorder, self._before = recorder, before
 
     def write(self, messages: tuple[Message, ...], turns: list[Any], writer: MessageWriter) -> None:
@@ -123,15 +132,20 @@ class WrittenTurns:
                 return index
         return 0
 
-    def encode(self) -> bytes:
-        """All turns as JSON, of which only those are encoded that were not written before."""
+    def encode(self, head: bytes, tail: bytes) -> bytes:
+        """All turns as JSON between these, of which only those are encoded that were not written
+        before."""
         before, reused = self._before, self.reused
-        parts = [b"["]
-        size = 1
+        parts: list[bytes | memoryview] = [head]
+        size = self.start = len(head)
         if before is not None and reused:
-            size = before.ends[reused - 1]
-            self.ends = before.ends[:reused]
-            parts = [before.array[:size]]
+            earlier = memoryview(before.text)[before.start : before.ends[reused - 1]]
+            parts.append(earlier)
+            moved = size - before.start
+            self.ends = [end + moved for end in before.ends[:reused]]
+            size += len(earlier)
+            self.digests = before.digests[:reused]
+            self._betas = [each for each in before._betas if each[0] < reused]
         for turn in self.turns[reused:]:
             text = encode_quickly(turn)
             if self.ends:
@@ -140,10 +154,20 @@ class WrittenTurns:
             parts.append(text)
             size += len(text)
             self.ends.append(size)
-        parts.append(b"]")
-        self.array = b"".join(parts)
+        parts.append(tail)
+        self.text = b"".join(parts)
         self._before = None  # so that no chain of earlier ones stays alive
-        return self.array
+        return self.text
+
+    def betas(self, wire: Wire, find: Callable[[Wire], list[str]]) -> list[str]:
+        """What `find` finds in a wire, of which only new turns are looked at."""
+        key = next(key for key, value in wire.items() if value is self.turns)
+        found = find({name: value for name, value in wire.items() if name != key})
+        for number in range(self.reused, len(self.turns)):
+            if betas := find({key: self.turns[number : number + 1]}):
+                self._betas.append((number, betas))
+        found += [beta for _, betas in self._betas for beta in betas]
+        return list(dict.fromkeys(found))
 
 
 def encode_with(wire: Wire, turns: WrittenTurns) -> bytes | None:
@@ -151,10 +175,22 @@ def encode_with(wire: Wire, turns: WrittenTurns) -> bytes | None:
     for key, value in wire.items():
         if value is turns.turns:
             try:
-                return encode_quickly({**wire, key: msgspec.Raw(turns.encode())})
+                return _joined(wire, key, turns)
             except (UnicodeEncodeError, RecursionError, TypeError, OverflowError):
                 return None  # whoever writes it whole says what is wrong
     return None
+
+
+def _joined(wire: Wire, key: str, turns: WrittenTurns) -> bytes:
+    """The body from its members before the turns, the turns, and the members behind them."""
+    names = list(wire)
+    place = names.index(key)
+    head = encode_quickly({name: wire[name] for name in names[:place]})[:-1]
+    tail = encode_quickly({name: wire[name] for name in names[place + 1 :]})
+    head += b'%b"%b":[' % (b"," if place else b"", key.encode())
+    tail = b"]," + tail[1:] if len(tail) > 2 else b"]}"
+    turns.outside = head + tail
+    return turns.encode(head, tail)
 
 
 def same_first(some: tuple[Any, ...], others: tuple[Any, ...]) -> int:
@@ -235,6 +271,10 @@ class Conversation(History):
         the reader has to be told for the next one."""
         self.counts: list[int] = []
         self.states: list[Any] = []
+        self.digests: list[Any] = []
+        """As of `WrittenTurns`, for the wire messages."""
+        self.recalled: Any = None
+        """What the gateway's memory has put back into the messages."""
         self.checked = self.accepted = 0
         """How many wire messages, and with them the rest of the body, have no duplicate keys; and
         how many messages were found to be convertible."""
@@ -271,6 +311,7 @@ class Conversation(History):
         new = Conversation(body[:stop], self.start, self.rest, self.empty)
         new.ends, new.counts, new.states = self.ends[:same], self.counts[:same], self.states[:same]
         new.messages = self.messages[: self.counts[same - 1]]
+        new.digests, new.recalled = self.digests[:same], self.recalled
         new.checked, new.accepted = min(self.checked, same), min(self.accepted, len(new.messages))
         new.read(pieces, [decode_usual(piece) for piece in pieces], read_more)
         if same == len(self.ends) and self.facts is not None:

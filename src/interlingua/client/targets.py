@@ -20,7 +20,7 @@ from interlingua.adapt.fit.answers import AnswerAdapter
 from interlingua.adapt.fit.tools import dialect_for_request
 from interlingua.adapt.history.compacted import is_from
 from interlingua.adapt.history.retell import require_instructions
-from interlingua.adapt.remembered import Conversation
+from interlingua.adapt.remembered import History, WrittenTurns
 from interlingua.adapt.request import adapt, write
 from interlingua.adapt.target import NO_OPTIONS as NO_OPTIONS
 from interlingua.adapt.target import Instructions, find_target
@@ -75,6 +75,8 @@ class Prepared(msgspec.Struct, frozen=True, eq=False):
     report: Report
     answer_adapter: AnswerAdapter | None = None
     """How to read the answer, where the model had to be asked in another way."""
+    turns: WrittenTurns | None = None
+    """The turns of its body, where they are remembered."""
 
     def with_headers(self, extra: Mapping[str, str]) -> Prepared:
         http = msgspec.structs.replace(self.http, headers={**self.http.headers, **extra})
@@ -228,7 +230,7 @@ class Targets:
         target: Target,
         stream: bool,
         source: str | None = None,
-        conversation: Conversation | None = None,
+        conversation: History | None = None,
         owner: str | None = None,
     ) -> Prepared:
         """The request in the target's dialect, adapted, since history may be from anywhere.
@@ -239,27 +241,34 @@ class Targets:
         if conversation is not None:
             remembered = write_remembered(conversation, requested, target, source, owner=owner)
             if remembered is not None:
-                return self.ready(remembered[0], target, stream, remembered[1])
+                written, body, turns = remembered
+                return self.ready(written, target, stream, body, turns)
         written = write(adapt(requested, target, source, owner=owner))
         if target.dialect.name == OLLAMA and target.provider.key != LOCAL:
             _report_cut(requested, target, written.report)
         return self.ready(written, target, stream)
 
     def ready(
-        self, written: Written, target: Target, stream: bool, body: bytes | None = None
+        self,
+        written: Written,
+        target: Target,
+        stream: bool,
+        body: bytes | None = None,
+        turns: WrittenTurns | None = None,
     ) -> Prepared:
         """A wire, with everything that its provider wants to be sent along; `body` is its JSON,
-        where that is at hand."""
+        and `turns` what is remembered of it, where these are at hand."""
         wire = written.wire
         http = self.address(target, wire, "request", stream, body)
         paths = target.provider.dialects.get(target.dialect.name)
         if paths is not None and paths.older is not None and "messages" not in wire:
             url = http.url.removesuffix(paths.request) + paths.older
             http = msgspec.structs.replace(http, url=url)
-        betas = target.dialect.betas_of(wire)
+        find = target.dialect.betas_of
+        betas = find(wire) if turns is None else turns.betas(wire, find)
         if betas:
             http = _with_betas(http, betas)
-        return Prepared(target, http, written.report, written.answer_adapter)
+        return Prepared(target, http, written.report, written.answer_adapter, turns)
 
     def address(
         self,

@@ -48,12 +48,18 @@ _OPTIONS = {
     "tool_choice": "options_changed",
 }
 """Members of a body beside the prompt, in all dialects, by what their change is called."""
-_MARKS = re.compile(
-    rb',?"(?:cache_control|prompt_cache_breakpoint)":\{[^{}]*\}|,?\{"cachePoint":\{[^{}]*\}\}'
-)
+_MARKS = {
+    b'"cache_control":{': b"}",
+    b'"prompt_cache_breakpoint":{': b"}",
+    b'{"cachePoint":{': b"}}",
+}
+"""How breakpoints begin and end."""
+_PARTS = b'"content":[{"type":"'
 _ONE_TEXT = re.compile(
-    rb'"content":\[\{"type":"(?:text|input_text)","text":("(?:[^"\\]|\\.)*")\}\]'
+    rb'"content":\[\{"type":"(?:text|input_text)","text":("[^"\\]*(?:\\.[^"\\]*)*")\}\]'
 )
+_TEXT, _TEXT_END = _PARTS + b'text","text":"', b'"}]}'
+_BETWEEN = b", \t\n\r"
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
@@ -85,51 +91,106 @@ class SentPrompt(NamedTuple):
         return _SIZE * (len(self.messages) + 16)
 
 
-def prompt_of(body: bytes, model: str, deployment: str, at: datetime) -> SentPrompt | None:
-    """The digests of a body in any dialect; None where it has no prompt that can be compared."""
+class SentTurn(NamedTuple):
+    """A message of a request."""
+
+    digest: bytes
+    instructs: bool
+    is_marked: bool
+
+
+class SentTurns(NamedTuple):
+    """The messages of a body as they stand in it, each of which ends at one of `ends`."""
+
+    outside: bytes
+    """The body with an empty list in their place."""
+    text: bytes
+    start: int
+    ends: list[int]
+    known: list[SentTurn]
+    """Those of the first ones; the others are added."""
+
+    def bytes_of(self, number: int) -> bytes:
+        start = self.ends[number - 1] if number else self.start
+        return self.text[start : self.ends[number]].lstrip(_BETWEEN)
+
+    def all(self) -> list[SentTurn]:
+        known = self.known
+        known += [_sent(self.bytes_of(number)) for number in range(len(known), len(self.ends))]
+        return known
+
+
+def prompt_of(
+    body: bytes, model: str, deployment: str, at: datetime, sent: SentTurns | None = None
+) -> SentPrompt | None:
+    """The digests of a body in any dialect; None where it has no prompt that can be compared. With
+    its messages as they were `sent` before, only those are looked at that are new."""
     try:
-        members = _members(body)
-        history = next((members[name] for name in _HISTORY if name in members), None)
+        outside = body if sent is None else sent.outside
+        members = _members(outside)
+        history = next((bytes(members[name]) for name in _HISTORY if name in members), None)
         if history is None:
             return None
-        turns = [bytes(each) for each in _list(history)] if bytes(history)[:1] == b"[" else []
-        first = _leading(turns)
+        pieces = _list(history) if sent is None and history[:1] == b"[" else []
+        turns = [_sent(bytes(each)) for each in pieces] if sent is None else sent.all()
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
+    first = next((n for n, turn in enumerate(turns) if not turn.instructs), len(turns))
+    leading = range(first)
     system = [bytes(members[name]) for name in _SYSTEM if name in members]
+    system += [bytes(pieces[n]) if sent is None else sent.bytes_of(n) for n in leading]
     tools = [bytes(members[name]) for name in _TOOLS if name in members]
     options = [(name, _digest([bytes(members[name])])) for name in _OPTIONS if name in members]
     return SentPrompt(
         model,
         deployment,
         _digest(tools),
-        _digest([*system, *turns[:first]]),
+        _digest(system),
         tuple(options),
-        tuple([_digest([each]) for each in turns[first:]] or [_digest([bytes(history)])]),
+        tuple([turn.digest for turn in turns[first:]] or [_digest([history])]),
         first,
-        _MARKS.search(body) is not None,
+        any(turn.is_marked for turn in turns) or _is_marked(outside),
         len(body),
         at,
     )
 
 
-def _leading(turns: list[bytes]) -> int:
-    """How many messages of instructions there are in front."""
-    for number, turn in enumerate(turns):
-        if _role(turn).role not in ("system", "developer"):
-            return number
-    return len(turns)
+def _sent(turn: bytes) -> SentTurn:
+    instructs = _role(turn).role in ("system", "developer")
+    return SentTurn(_digest([turn]), instructs, _is_marked(turn))
+
+
+def _is_marked(text: bytes) -> bool:
+    return any(mark in text for mark in _MARKS)
 
 
 def _digest(parts: list[bytes]) -> bytes:
     found = blake2b(digest_size=_SIZE)
     for part in parts:
         if b'"cache' in part or b'"prompt_cache_b' in part:
-            part = _MARKS.sub(b"", part)
-        if b'"content":[{"type":"' in part:
-            part = _ONE_TEXT.sub(rb'"content":\1', part)
+            part = _unmarked(part)
+        if part.count(_PARTS) == 1 and b'"},{"' not in part:
+            part = _with_plain_text(part)
         found.update(part)
     return found.digest()
+
+
+def _unmarked(text: bytes) -> bytes:
+    """The text without its breakpoints."""
+    for mark, closing in _MARKS.items():
+        start, pieces = 0, []
+        while (at := text.find(mark, start)) >= 0:
+            pieces.append(text[start:at].removesuffix(b","))
+            start = text.find(closing, at + len(mark)) + len(closing)
+        text = b"".join([*pieces, text[start:]])
+    return text
+
+
+def _with_plain_text(part: bytes) -> bytes:
+    """A message with one text in a list as if it had the text alone, which is as good."""
+    if _TEXT in part and part.endswith(_TEXT_END):
+        return part.replace(_TEXT, b'"content":"', 1)[: -len(_TEXT_END)] + b'"}'
+    return _ONE_TEXT.sub(rb'"content":\1', part)
 
 
 class _Conversation:
@@ -251,12 +312,14 @@ class SentPrompts:
         deployment: str = "",
         names: Iterable[str] = (),
         at: datetime | None = None,
+        sent: SentTurns | None = None,
     ) -> ComparedPrompt | None:
         """A request on its way, beside the last one of its conversation. `names` are those that
-        say which conversation it is; else it is known by its messages."""
+        say which conversation it is; else it is known by its messages. `sent` is as for
+        `prompt_of`."""
         if len(body) < LEAST:
             return None
-        prompt = prompt_of(body, model, deployment, at or datetime.now(UTC))
+        prompt = prompt_of(body, model, deployment, at or datetime.now(UTC), sent)
         if prompt is None:
             return None
         known = frozenset(names)
@@ -266,14 +329,27 @@ class SentPrompts:
         return ComparedPrompt(owner, prompt, known, before, key)
 
     def _nearest(self, owner: str | None, prompt: SentPrompt, names: frozenset[str]) -> int | None:
-        """The conversation under one of these names, else that with most messages in common."""
-        best, most, own = None, 0, set(prompt.messages)
+        """The conversation under one of these names, else the longest that it continues, else that
+        with most messages in common."""
+        best, most, own = None, 0, prompt.messages
+        others = []
         for number in reversed(self._of_owner.get(owner, [])):
             held = self._held[owner, number]
             if names & held.names:
                 return number
-            common = len(own.intersection(held.prompt.messages))
-            if common > most and not (names and held.names):
+            if names and held.names:
+                continue
+            others.append(number)
+            before = held.prompt
+            count = len(before.messages)
+            if count > most and before.system == prompt.system and before.messages == own[:count]:
+                best, most = number, count
+        if best is not None:
+            return best
+        unordered = set(own)
+        for number in others:
+            common = len(unordered.intersection(self._held[owner, number].prompt.messages))
+            if common > most:
                 best, most = number, common
         return best
 

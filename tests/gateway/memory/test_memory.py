@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlingua.adapt.remembered import Conversation, Conversations
 from interlingua.client.targets import Target, Targets
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.gateway.memory.memory import LONGEST, Memory
@@ -33,6 +34,7 @@ from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
 from interlingua.store.base import AsyncStore
+from interlingua.store.errors import StoreError
 from interlingua.store.open import open_async_store, open_store
 from tests.gateway.loops import ANSWERS, MODELS, Client, ScriptedProvider, ask, gateway_of
 from tests.laws.acceptable import problems
@@ -245,6 +247,69 @@ def run(address: str, work: Callable[[AsyncStore], Any]) -> None:
             await work(store)
 
     asyncio.run(do())
+
+
+def grown(conversations: Conversations, *more: Message) -> Conversation:
+    """The next request of a conversation, as it is read."""
+    codec = dialect_of("openai-chat")
+    body = codec.write_request(HISTORY.replace(messages=(*HISTORY.messages, *more))).json()
+    found = conversations.read(body, codec)
+    assert found is not None
+    return found
+
+
+def test_turns_of_a_conversation_are_looked_for_once(address: str) -> None:
+    looked: list[list[str]] = []
+
+    async def work(store: AsyncStore) -> None:
+        await kept(store)
+        memory, conversations = Memory(store), Conversations(2**24, least=0)
+        remembered = store.remembered
+
+        async def counted(place: Any, calls: Any, turns: Any) -> Any:
+            looked.append([*calls, *turns])
+            return await remembered(place, calls, turns)
+
+        store.remembered = counted  # type: ignore[method-assign]
+        said = [Message.assistant("Sunny."), Message.user("And now?")]
+        recalled = []
+        for count in (0, 2):
+            conversation = grown(conversations, *said[:count])
+            recall = await memory.put_back(conversation.request, *asked(), conversation)
+            assert recall.history is conversation.recalled.history
+            assert recall.history.messages is recall.request.messages
+            recalled.append(recall.request.messages)
+        assert [len(keys) for keys in looked] == [1, 1]
+        assert THOUGHT in recalled[0][1].content
+        assert recalled[1][1] is recalled[0][1]
+        assert recalled[1][:3] == recalled[0]
+        conversation.recalled.until = 0.0
+        again = grown(conversations, *said)
+        await memory.put_back(again.request, *asked(), again)
+        assert len(looked[2]) == 2
+
+    run(address, work)
+
+
+def test_a_store_that_was_away_is_asked_again(address: str) -> None:
+    async def work(store: AsyncStore) -> None:
+        await kept(store)
+        memory, conversations = Memory(store), Conversations(2**24, least=0)
+        remembered = store.remembered
+
+        async def away(*_: Any) -> Any:
+            raise StoreError("here", "away")
+
+        store.remembered = away  # type: ignore[method-assign]
+        conversation = grown(conversations)
+        recall = await memory.put_back(conversation.request, *asked(), conversation)
+        assert recall.request.messages is conversation.messages
+        store.remembered = remembered  # type: ignore[method-assign]
+        conversation = grown(conversations, Message.user("And?"))
+        recall = await memory.put_back(conversation.request, *asked(), conversation)
+        assert THOUGHT in recall.request.messages[1].content
+
+    run(address, work)
 
 
 @pytest.mark.requirement("S002-37")

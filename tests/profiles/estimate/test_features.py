@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import interlingua as il
 from interlingua.profiles.estimate import estimate_input_tokens
 from interlingua.profiles.estimate.estimator import load
-from interlingua.profiles.estimate.features import Pieces, count
+from interlingua.profiles.estimate.features import Pieces, PieceWeights, WeighedPieces, count
 
 
 @given(st.text(max_size=500))
@@ -34,3 +35,16 @@ def test_what_a_property_is_called_is_not_taken_for_a_keyword() -> None:
     counted = count([], [il.ToolDefinition("t", None, schema)])
     assert counted.properties == 2
     assert counted.described.words == 3
+
+
+@given(st.lists(st.text(max_size=200), max_size=4))
+def test_a_text_weighs_what_its_pieces_weigh(texts: list[str]) -> None:
+    weights = load().weights
+    known = PieceWeights(weights)
+    counted, weighed = Pieces(), WeighedPieces(known=known)
+    for text in [*texts, "def cacheKey(one_2): \n  return 'extraordinarily'", *texts]:
+        counted.add(text)
+        weighed.add(text)
+    assert weighed.weigh(weights) == pytest.approx(counted.weigh(weights))
+    assert "Key" in known
+    assert max(map(len, known)) <= 12

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, lru_cache
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from interlingua.adapt.facts import (
@@ -171,13 +172,28 @@ class HistoryRewriter:
 
     def rewritten(self, request: Request, facts: Facts) -> Request:
         flags = facts.flags & _message_concerns(self.target)
-        if flags & THINKING and facts.calls is not None:
-            blocks = facts.calls.thinking.values()
-            if all(self.is_issuer_of(message, block) for message, block in blocks):
-                flags &= ~THINKING
+        calls = facts.calls if flags & THINKING else None
+        if calls is not None and self.reads_all(list(calls.thinking.values())):
+            flags &= ~THINKING
         if not flags:
             return request
         return with_messages(request, self.messages(request.messages, flags))
+
+    def reads_all(self, thinking: list[tuple[Message, ThinkingBlock]]) -> bool:
+        """Whether the target can read all of the thinking; what it could read of the turns before
+        this one is remembered."""
+        memory: Any = self.recorder.memory
+        known: list[Any] = []
+        if memory is not None and memory.readable[0] == self.recipient:
+            known = memory.readable[1]
+        count = len(known)
+        if count > len(thinking) or not all(map(is_, known, thinking)):
+            count = 0
+        if not all(self.is_issuer_of(message, block) for message, block in thinking[count:]):
+            return False
+        if memory is not None:
+            memory.readable = (self.recipient, thinking)
+        return True
 
     def paired(self, request: Request, facts: Facts) -> Request:
         ordered = self.traits.ordered_results

@@ -13,10 +13,12 @@ import logging
 from collections import OrderedDict
 from collections.abc import Mapping
 from functools import lru_cache
+from time import monotonic
 from typing import Any, NamedTuple
 
 import msgspec
 
+from interlingua.adapt.remembered import Conversation, History, same_first
 from interlingua.client.targets import Target
 from interlingua.gateway.memory.signatures import (
     Turn,
@@ -52,6 +54,8 @@ TIDY_EVERY = 256
 """Turns stored between two sweeps."""
 TURNS = 1000
 """Of a history, from its end, that are looked for."""
+REFRESH = 600.0
+"""Seconds after which all turns of a conversation are looked for again."""
 
 
 _encode = msgspec.json.Encoder().encode
@@ -87,39 +91,54 @@ class Memory:
 
     # The way up
 
-    async def put_back(self, request: Request, arrival: Arrival, target: Target) -> Recall:
+    async def put_back(
+        self,
+        request: Request,
+        arrival: Arrival,
+        target: Target,
+        conversation: Conversation | None = None,
+    ) -> Recall:
         """The request with all that its issuer will want of earlier turns. When the store is away,
-        the request goes as it is: what is missing is then in the report of losses."""
+        the request goes as it is: what is missing is then in the report of losses. Of a
+        `conversation`, only turns that are new are looked for."""
         messages, issuer = request.messages, _issuer(arrival.front, target)
         if issuer is None:
-            return Recall(request, None, messages)
+            return Recall(request, None, messages, conversation)
         who = arrival.principal
         place = MemoryScope(who.account_id or who.key_id or "", issuer, target.model)
         raw = _asked_for(target)
         if raw is not None:
             request = request.replace(raw={**(request.raw or {}), target.dialect.name: dict(raw)})
-        if any(message.role is Role.ASSISTANT for message in messages):
-            found = await self._turns_for(request, arrival, place)
-            changed = list(messages)
-            for index, turn in found.items():
-                changed[index] = (
-                    merged(messages[index], turn, target.dialect.name) or changed[index]
-                )
-            if found:
-                request = request.replace(messages=tuple(changed))
-        return Recall(request, place, messages)
+        if not any(message.role is Role.ASSISTANT for message in messages):
+            return Recall(request, place, messages, conversation)
+        before = None if conversation is None else conversation.recalled
+        looked_up = LookedUp.after(before, place, messages)
+        is_complete = await self._look_up(looked_up, arrival, target.dialect.name)
+        if conversation is not None and is_complete:
+            conversation.recalled = looked_up
+        if not looked_up.whole:
+            return Recall(request, place, messages, conversation)
+        changed = list(messages)
+        for index, message in looked_up.whole.items():
+            changed[index] = message
+        history = looked_up.history
+        history.grow(tuple(changed))
+        return Recall(request.replace(messages=history.messages), place, messages, history)
 
-    async def _turns_for(
-        self, request: Request, arrival: Arrival, place: MemoryScope
-    ) -> dict[int, Turn]:
-        """Turns that have lost something, by their places in the request."""
-        optional_ids = codec_of(arrival.front).traits.optional_ids
-        lookups = _lookups(request.messages, place, optional_ids)
+    async def _look_up(self, looked_up: LookedUp, arrival: Arrival, dialect: str) -> bool:
+        """Finds turns that have lost something; False where the store is away."""
+        optional_ids, messages = codec_of(arrival.front).traits.optional_ids, looked_up.messages
+        lookups = _lookups(messages, looked_up.place, optional_ids, looked_up.known)
         try:
-            return await self._find(place, lookups)
+            found = await self._find(looked_up.place, lookups)
         except StoreError as error:
             logger.error("memory_unreadable", extra={"request": arrival.id, "why": error.reason})
-            return {}
+            return False
+        for index, turn in found.items():
+            message = merged(messages[index], turn, dialect)
+            if message is not None:
+                looked_up.whole[index] = message
+        return True
 
     async def _find(self, place: MemoryScope, lookups: dict[int, _Keys]) -> dict[int, Turn]:
         found = {index: self._recent.get(keys) for index, keys in lookups.items()}
@@ -193,6 +212,33 @@ class Memory:
             await asyncio.wait({self._tidying}, timeout=5)
 
 
+class LookedUp:
+    """The messages of a conversation whose turns were looked for, and those that are whole again.
+    A turn is stored before its client has it, so one that was not found is never there later."""
+
+    def __init__(self, place: MemoryScope, messages: tuple[Message, ...]) -> None:
+        self.place, self.messages = place, messages
+        self.known = 0
+        """How many of the messages need not be looked at."""
+        self.whole: dict[int, Message] = {}
+        self.history = History()
+        """Of the messages with those that are whole again."""
+        self.until = monotonic() + REFRESH
+
+    @classmethod
+    def after(
+        cls, before: LookedUp | None, place: MemoryScope, messages: tuple[Message, ...]
+    ) -> LookedUp:
+        """For a request whose conversation had another before it; what was found does not stay for
+        longer than `REFRESH`, since it expires in the store."""
+        new = cls(place, messages)
+        if before is not None and before.place == place and monotonic() < before.until:
+            known = new.known = same_first(messages, before.messages)
+            new.whole = {index: each for index, each in before.whole.items() if index < known}
+            new.history, new.until = before.history, before.until
+        return new
+
+
 def _is_plain(response: Response) -> bool:
     """Whether an answer is nothing but text, which every client carries."""
     if response.alternatives:
@@ -259,10 +305,10 @@ def _takes_thinking(target: Target) -> bool:
 
 
 def _lookups(
-    messages: tuple[Message, ...], place: MemoryScope, optional_ids: bool
+    messages: tuple[Message, ...], place: MemoryScope, optional_ids: bool, known: int = 0
 ) -> dict[int, _Keys]:
     keys: dict[int, _Keys] = {}
-    for index in range(len(messages) - 1, -1, -1):
+    for index in range(len(messages) - 1, known - 1, -1):
         message = messages[index]
         if message.role is not Role.ASSISTANT:
             continue

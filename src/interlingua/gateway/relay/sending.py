@@ -21,7 +21,7 @@ from interlingua.client.fetching import InlinedRequest, MediaCache
 from interlingua.client.retry import DEPLOYMENT_LIMIT, Clock, with_retries
 from interlingua.client.targets import Prepared, Target
 from interlingua.client.transport import HttpRequest
-from interlingua.costs.comparing import LEAST, ComparedPrompt, merged
+from interlingua.costs.comparing import LEAST, ComparedPrompt, SentTurns, merged
 from interlingua.errors import LossError, WriteError
 from interlingua.gateway.gateway import Gateway, Route
 from interlingua.gateway.keys.tariffs import BYTES_A_TOKEN
@@ -246,7 +246,17 @@ def _compared(
         names.append(arrival.session_id)
     target, owner = prepared.target, arrival.principal.tenant
     how = (target.model, target.deployment, names, arrival.at)
-    return gateway.prompts.compare(owner, prepared.http.body, *how)
+    return gateway.prompts.compare(owner, prepared.http.body, *how, _sent_turns(inbound, prepared))
+
+
+def _sent_turns(inbound: Inbound, prepared: Prepared) -> SentTurns | None:
+    """The turns of a body on its way, where they are remembered."""
+    turns, read = prepared.turns, inbound.conversation
+    if turns is not None:
+        return SentTurns(turns.outside, turns.text, turns.start, turns.ends, turns.digests)
+    if read is not None and prepared.http.body is inbound.body:
+        return SentTurns(read.head + read.rest, read.stem, read.start, read.ends, read.digests)
+    return None
 
 
 def note_cache(gateway: Gateway, exchange: Exchange, response_id: str | None = None) -> None:
@@ -357,7 +367,7 @@ async def translated(
 ) -> Upward:
     request = inbound.request or read_request(inbound.match, inbound.body)
     require_convertible(request, inbound.conversation)
-    recall = await gateway.memory.put_back(request, arrival, target)
+    recall = await gateway.memory.put_back(request, arrival, target, inbound.conversation)
     request, inlined = recall.request, None
     if inbound.fetches_media:
         target = gateway.targets.for_request(target, request)
@@ -365,7 +375,7 @@ async def translated(
         request = inlined.request
     source = inbound.front.dialect
     try:
-        owner, turns = arrival.principal.tenant, inbound.conversation
+        owner, turns = arrival.principal.tenant, recall.history
         prepared = gateway.targets.prepare(request, target, arrival.stream, source, turns, owner)
     except LossError as error:
         raise Refusal(400, ErrorKind.INVALID_REQUEST, str(error), "lossy_request") from None

@@ -196,9 +196,13 @@ class ClientConnection(StallLimit, HttpToolsProtocol):
     # Headers
 
     def data_received(self, data: bytes) -> None:
-        if b"pgrade" in data and self._is_next() and not opens_websocket(data):
-            data = without_upgrade(data)
-        if self._is_head and self._unread + len(data) > self.limits.headers and self._is_long(data):
+        most = self.limits.headers
+        cycle: Any = self.cycle
+        if self._is_head or cycle is None or (cycle.response_complete and not cycle.more_body):
+            end = data.find(b"\r\n\r\n", 0, most)  # what comes are headers, and no body
+            if data.find(b"pgrade", 0, end) > 0 and not opens_websocket(data):
+                data = without_upgrade(data)
+        if self._is_head and self._unread + len(data) > most and self._is_long(data):
             self.transport.write(TOO_LARGE)
             self.transport.close()
             return
@@ -213,12 +217,6 @@ class ClientConnection(StallLimit, HttpToolsProtocol):
         """Whether the headers do not end where they have to."""
         most = self.limits.headers - self._unread + len(self._last) + 4
         return (self._last + data[:most]).find(b"\r\n\r\n") < 0
-
-    def _is_next(self) -> bool:
-        """Whether what comes now are headers, and no body."""
-        cycle: Any = self.cycle
-        over = cycle is None or (cycle.response_complete and not cycle.more_body)
-        return self._is_head or over
 
     def on_message_begin(self) -> None:
         self._is_head = True

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from interlingua.adapt.caching import Caching
+from interlingua.adapt.remembered import Conversation, History
 from interlingua.client.answer import Attempt
 from interlingua.client.targets import Target
 from interlingua.costs.comparing import ComparedPrompt
@@ -207,6 +208,8 @@ class Recall(NamedTuple):
     """None: nowhere."""
     prompt: tuple[Message, ...]
     """The messages before the answer, by which it is found again."""
+    history: History | None = None
+    """What is remembered of the messages of the request."""
 
 
 class Refusal(Exception):  # noqa: N818  # it is an answer, not a fault
@@ -271,7 +274,13 @@ class Caps(Protocol):
 class Memory(Protocol):
     """Keeps what a provider will want back and the client's dialect cannot carry."""
 
-    async def put_back(self, request: Request, arrival: Arrival, target: Target) -> Recall: ...
+    async def put_back(
+        self,
+        request: Request,
+        arrival: Arrival,
+        target: Target,
+        conversation: Conversation | None = None,
+    ) -> Recall: ...
 
     async def keep(self, response: Response, arrival: Arrival, recall: Recall) -> None:
         """Durable when it returns: the client may send its next turn at once."""
@@ -355,8 +364,14 @@ class NoKeys:
 class NoMemory:
     """Nothing is remembered."""
 
-    async def put_back(self, request: Request, arrival: Arrival, target: Target) -> Recall:
-        return Recall(request, None, ())
+    async def put_back(
+        self,
+        request: Request,
+        arrival: Arrival,
+        target: Target,
+        conversation: Conversation | None = None,
+    ) -> Recall:
+        return Recall(request, None, (), conversation)
 
     async def keep(self, response: Response, arrival: Arrival, recall: Recall) -> None:
         return None

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import resources
 from operator import is_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -29,7 +29,9 @@ from interlingua.profiles.estimate.features import (
     NUMBERS,
     TEXTS,
     Pieces,
+    PieceWeights,
     RequestFeatures,
+    WeighedPieces,
     count,
     count_block,
 )
@@ -114,6 +116,8 @@ class Estimator:
         self._known: dict[int, tuple[object, float]] = {}
         self._last: tuple[tuple[Message, ...], bool, tuple[float, int]] = ((), False, (0.0, 0))
         """The last history, whether it has instructions, and its sums."""
+        self._beside: tuple[Any, Any, float] = (None, None, 0.0)
+        """The last tools and options, and their tokens in a prompt without instructions."""
 
     def tokens(
         self,
@@ -122,18 +126,29 @@ class Estimator:
         options: Options | None = None,
     ) -> int:
         """As `estimate_input_tokens`."""
-        counted = count((), tools, options, self._thinks)
         history, instructs, sums = self._last
         if len(messages) < len(history) or not all(map(is_, messages, history)):
             history, instructs, sums = (), False, (0.0, 0)
             if len(self._known) > _ROOM + 8 * len(messages):
                 self._known.clear()  # most of it is of histories that are no more
         new = messages[len(history) :]
-        counted.instructions = int(instructs or any(each.role in _INSTRUCT for each in new))
+        instructs = instructs or any(each.role in _INSTRUCT for each in new)
         sums = self._add(new, *sums)
-        self._last = (tuple(messages), bool(counted.instructions), sums)
-        tokens = self._sum(*sums) + weigh(counted, self._weights, self._coefficients)
+        self._last = (tuple(messages), instructs, sums)
+        tokens = self._sum(*sums) + self._of_rest(tools, options)
+        if instructs:
+            tokens += self._coefficients["instructions"]
         return max(1, round(tokens)) if messages or tokens else 0
+
+    def _of_rest(self, tools: Iterable[ToolDefinition], options: Options | None) -> float:
+        """What tools and options add to a prompt; those of the last one are known."""
+        known_tools, known_options, tokens = self._beside
+        if tools is not known_tools or options is not known_options:
+            counted = count((), tools, options, self._thinks)
+            tokens = weigh(counted, self._weights, self._coefficients)
+            if isinstance(tools, tuple):
+                self._beside = (tools, options, tokens)
+        return tokens
 
     @property
     def per_message(self) -> float:
@@ -178,8 +193,10 @@ class Estimator:
         return tokens, counted
 
     def _weigh(self, block: Block) -> float:
-        counted, coefficients = RequestFeatures(thinks=0), self._coefficients
-        count_block(counted, block)
+        coefficients = self._coefficients
+        pieces = WeighedPieces(known=_piece_weights())
+        counted = RequestFeatures(pieces, pieces, pieces, pieces, pieces, pieces, pieces, thinks=0)
+        count_block(counted, block)  # all texts of a block are of one kind
         tokens = 0.0 if type(block) in _NO_MEDIA else media_of(block, self._media)
         for name in _IN_BLOCKS[type(block)]:
             found = getattr(counted, name)
@@ -253,6 +270,11 @@ def vector(counted: RequestFeatures, weights: Mapping[str, float]) -> list[float
 def load() -> LearnedWeights:
     file = resources.files(__package__).joinpath("data", "coefficients.json")
     return msgspec.json.decode(file.read_bytes(), type=LearnedWeights)
+
+
+@cache
+def _piece_weights() -> PieceWeights:
+    return PieceWeights(load().weights)
 
 
 @lru_cache(maxsize=512)

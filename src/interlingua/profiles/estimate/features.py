@@ -105,6 +105,38 @@ class Pieces(msgspec.Struct):
         return sum([float(getattr(self, name)) * weight for name, weight in weights.items()])
 
 
+_MOST_PIECES, _LONGEST = 8192, 12
+
+
+class PieceWeights(dict[str, float]):
+    """What pieces weigh, of which common short ones are known."""
+
+    def __init__(self, weights: Mapping[str, float]) -> None:
+        super().__init__()
+        self._weights = weights
+
+    def __missing__(self, piece: str) -> float:
+        one = Pieces()
+        one.add(piece)
+        found = one.weigh(self._weights)
+        if len(piece) <= _LONGEST and len(self) < _MOST_PIECES:
+            self[piece] = found
+        return found
+
+
+class WeighedPieces(Pieces):
+    """The weight of a text alone, which is found sooner than the counts."""
+
+    known: PieceWeights = msgspec.field(default_factory=lambda: PieceWeights({}))
+    total: float = 0.0
+
+    def add(self, text: str) -> None:
+        self.total += sum(map(self.known.__getitem__, _PIECES.findall(text)))
+
+    def weigh(self, weights: Mapping[str, float]) -> float:
+        return self.total
+
+
 class RequestFeatures(msgspec.Struct):
     """The counts of a request. Text is counted by where it stands, since providers write tools and
     calls into the prompt in forms of their own."""
