@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from interlingua.cli.almanac import endpoints
-from interlingua.profiles.almanac import Word, reasons, rules, surfaces, words
+from interlingua.profiles.almanac import Word, endpoints, reasons, rules, surfaces, words
 
 HEAD = """# Almanac
 
-Every field and literal of the providers' SDKs, every rule about models and every endpoint that
-is asked, as of {read}. `interlingua almanac --json` prints the same, with the types that have a
+Every field and literal of the providers' SDKs, every endpoint of them and every rule about
+models, as of {read}. `interlingua almanac --json` prints the same, with the types that have a
 word, the first release of the SDK that it was seen in (`since`), the reason and the date of each;
 other converters may use it. `python -m tools.wire_gaps` compares it with the installed SDKs, and
 a test fails where they differ.
@@ -28,11 +27,15 @@ def page() -> str:
         parts += [_group(lines, *key) for key in sorted({(e.status, e.group) for e in lines})]
     parts.append("## Rules about models\n\n| rule | since | sources |\n| --- | --- | --- |")
     parts += [f"| `{r.id}` | {r.since or ''} | {', '.join(r.sources)} |" for r in rules()]
-    parts.append("\n## Endpoints\n\n| provider | format | for | path |\n| --- | --- | --- | --- |")
-    parts += [
-        f"| `{e['provider']}` | `{e['dialect']}` | {e['purpose']} | `{e['path']}` |"
-        for e in endpoints()
-    ]
+    parts.append(
+        "\n## Endpoints\n\nThose of the SDKs. The gateway answers 501 to what it does not serve.\n"
+    )
+    for package in dict.fromkeys(each.package for each in endpoints()):
+        own = [each for each in endpoints() if each.package == package]
+        parts.append(f"### {package}\n")
+        for state in ("served", "not served"):
+            text = ", ".join(f"`{e.method} {e.path}`" for e in own if e.gateway == state)
+            parts.append(f"**{state}.** {text or 'none'}\n")
     return "\n".join(parts) + "\n"
 
 

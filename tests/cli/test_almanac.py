@@ -12,7 +12,7 @@ def test_it_counts_words_and_prints_all_as_json() -> None:
     whole = json.loads(ok("almanac", "--json"))
     assert {"version", "words", "rules", "endpoints"} == set(whole)
     assert len(whole["words"]) > 4000
-    messages = {"provider": "anthropic", "purpose": "request", "path": "/v1/messages"}
+    messages = {"package": "anthropic", "method": "POST", "path": "/v1/messages"}
     assert any(messages.items() <= each.items() for each in whole["endpoints"])
 
 

@@ -1,5 +1,5 @@
-"""The almanac: every field and literal of the providers' SDKs, and every rule about models, with
-what becomes of it, since when it is known, and where it was read."""
+"""The almanac: every field, literal and endpoint of the providers' SDKs, and every rule about
+models, with what becomes of it, since when it is known, and where it was read."""
 
 from __future__ import annotations
 
@@ -32,6 +32,20 @@ class Word(msgspec.Struct, frozen=True):
     """Types of the SDK that have it, at most three."""
 
 
+class Endpoint(msgspec.Struct, frozen=True):
+    """A method and a path that an SDK calls."""
+
+    package: str
+    method: str
+    path: str
+    gateway: str
+    """`served`, or `not served`: our gateway answers 501."""
+    since: str
+    """The first release of the package that it was seen in, which is its source."""
+    read: str
+    """The date of the data."""
+
+
 @cache
 def reasons() -> dict[str, Any]:
     """The surfaces, the date, and the groups with their reasons."""
@@ -58,3 +72,10 @@ def surfaces() -> list[str]:
 def rules() -> tuple[Rule, ...]:
     """The rules about models, with their sources."""
     return bundled_rules()
+
+
+@cache
+def endpoints() -> tuple[Endpoint, ...]:
+    """The endpoints of the SDKs."""
+    lines = data_file("wire/endpoints.tsv").decode().splitlines()[1:]
+    return tuple(Endpoint(*line.split("\t"), reasons()["read"]) for line in lines)

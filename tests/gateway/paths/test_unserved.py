@@ -11,6 +11,7 @@ import pytest
 
 from interlingua.gateway.paths.unserved import unserved
 from tests.gateway.serving import Served, served
+from tools.endpoints import asked, found, listed
 
 VERSION = {"anthropic-version": "2023-06-01"}
 
@@ -23,7 +24,6 @@ VERSION = {"anthropic-version": "2023-06-01"}
         ("/v1/chat/completions/chatcmpl-1", {}, "openai-chat"),
         ("/v1/skills", VERSION, "anthropic"),
         ("/v1/files", VERSION, "anthropic"),
-        ("/v1/complete", VERSION, "anthropic"),
         ("/v1beta/cachedContents", {}, "gemini"),
         ("/v1beta/models/x:batchGenerateContent", {}, "gemini"),
         ("/upload/v1beta/files", {}, "gemini"),
@@ -81,3 +81,25 @@ def test_a_path_that_is_not_served_is_told_with_what_is(tmp_path: Path) -> None:
             await work(gateway)
 
     asyncio.run(serve())
+
+
+def test_every_endpoint_of_the_sdks_is_in_the_almanac() -> None:
+    known = listed()
+    new = [each for each in found() if each not in known]
+    assert not new, "python -m tools.endpoints --update"
+
+
+def test_the_gateway_serves_what_the_almanac_says(tmp_path: Path) -> None:
+    known = {each: state for each, (state, _) in listed().items()}
+    assert set(known.values()) == {"served", "not served"}
+    some = {each for number, each in enumerate(known) if number % 7 == 0}
+    chosen = [each for each in known if each in some or known[each] == "served"]
+    answers = asyncio.run(asked(chosen, tmp_path))
+    assert answers == {each: known[each] for each in chosen}
+
+
+def test_a_method_that_an_sdk_has_and_we_do_not_is_not_served() -> None:
+    front = unserved("/v1/models/gpt-5", {}, "DELETE")
+    assert front is not None
+    assert front.dialect == "openai-chat"
+    assert unserved("/v1/chat/completions", {}, "DELETE") is None

@@ -320,7 +320,8 @@ async def _not_here(request: Request, error: Exception) -> Response:
         here = [each for each in request.app.routes if each.path_regex.match(request.url.path)]
         allowed = {"allow": ", ".join(sorted({m for each in here for m in each.methods}))}
     front = whose(request.url.path, request.headers)
-    vendor = unserved(request.url.path, request.headers) if status == 404 else None
+    method = request.method if status == 405 else None
+    vendor = unserved(request.url.path, request.headers, method)
     if vendor is not None:
         front, status, code = vendor, 501, "not_implemented"
         text = f"this gateway does not serve {request.method} {request.url.path[:200]}; it serves"

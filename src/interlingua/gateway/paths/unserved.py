@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 
 from interlingua.dialects.front import Front
-from interlingua.gateway.shared.fronts import ANTHROPIC, CHAT, COHERE, GEMINI, OLLAMA
+from interlingua.gateway.shared.fronts import ANTHROPIC, BEDROCK, CHAT, COHERE, GEMINI, OLLAMA
+from interlingua.profiles.almanac import endpoints
 
 SERVED = (
     "/v1/chat/completions, /v1/responses, /v1/conversations, /v1/completions, /v1/embeddings,"
@@ -18,49 +20,36 @@ SERVED = (
     " /api/embed, /api/tags, /api/show, /api/version"
 )
 
-_OPENAI = (
-    *("assistants", "audio", "chat/completions", "chatkit", "containers", "evals"),
-    *("fine_tuning", "graders", "images", "organization", "realtime", "skills"),
-    *("threads", "uploads", "vector_stores", "videos"),
-    *("agents", "classifications", "fim", "libraries", "ocr", "observability"),
-)
-"""The last line is Mistral's."""
-_ANTHROPIC = (
-    *("agents", "complete", "deployments", "environments", "files", "memory_stores"),
-    *("organizations", "skills", "user_profiles", "vaults"),
-)
-_GEMINI = (
-    *("batches", "cachedContents", "corpora", "dynamic", "fileSearchStores", "files"),
-    *("agents", "auth_tokens", "operations", "tunedModels"),
-)
-_COHERE = (
-    *("classify", "connectors", "datasets", "detokenize", "embed", "embed-jobs"),
-    *("finetuning", "generate", "summarize", "tokenize", "check-api-key"),
-)
-_OLLAMA = (
-    *("blobs", "copy", "create", "delete", "generate", "ps", "pull", "push", "web_fetch"),
-    "web_search",
-)
+_FRONTS = {
+    "google-genai": GEMINI,
+    "ollama": OLLAMA,
+    "openai": CHAT,
+    "mistralai": CHAT,
+    "cohere": COHERE,
+    "openrouter": CHAT,
+    "botocore": BEDROCK,
+    "anthropic": ANTHROPIC,
+}
+"""Whose errors the packages understand. Where several have a path, the first one decides."""
+_NAME = re.compile(r"\\\{[^}]*\\\}")
 
 
-def _below(start: str, names: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(rf"{start}/(?:{'|'.join(names)})(?:[/:]\w[\w.:-]*)*")
+@cache
+def _paths(package: str) -> dict[str, re.Pattern[str]]:
+    """The paths of a package, by method."""
+    found: dict[str, list[str]] = {}
+    for each in endpoints():
+        if each.package == package:
+            found.setdefault(each.method, []).append(_NAME.sub("[^/]+", re.escape(each.path)))
+    return {method: re.compile("|".join(paths)) for method, paths in found.items()}
 
 
-_PATHS: tuple[tuple[re.Pattern[str], Front], ...] = (
-    (_below("/v1beta", _GEMINI), GEMINI),
-    (re.compile(r"/v1(?:beta)?/models/[\w.:-]+:\w+"), GEMINI),
-    (_below("/upload/v1beta", ("files", "fileSearchStores")), GEMINI),
-    (_below("/api", _OLLAMA), OLLAMA),
-    (_below("/v2", ("audio", "batches")), COHERE),
-    (_below("/v1", _OPENAI), CHAT),
-    (_below("/v1", _COHERE), COHERE),
-)
-_OF_ANTHROPIC = _below("/v1", _ANTHROPIC)
-
-
-def unserved(path: str, headers: Mapping[str, str]) -> Front | None:
-    """Whose SDK has this path; None where none has."""
-    if "anthropic-version" in headers:
-        return ANTHROPIC if _OF_ANTHROPIC.fullmatch(path) else None
-    return next((front for pattern, front in _PATHS if pattern.fullmatch(path)), None)
+def unserved(path: str, headers: Mapping[str, str], method: str | None = None) -> Front | None:
+    """Whose SDK has this path, with this method or with any; None where none has."""
+    packages = ("anthropic",) if "anthropic-version" in headers else tuple(_FRONTS)
+    for package in packages:
+        paths = _paths(package)
+        some = paths.values() if method is None else filter(None, (paths.get(method),))
+        if any(pattern.fullmatch(path) for pattern in some):
+            return _FRONTS[package]
+    return None

@@ -58,6 +58,7 @@ class Match(NamedTuple):
 
 
 COHERE = front_of("cohere")
+BEDROCK = front_of("bedrock")
 DECISIONS = {
     "/v1/decisions": "openai",
     "/decisions": "openai",
