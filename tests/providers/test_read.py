@@ -71,6 +71,14 @@ def test_an_address_in_the_file_is_not_overridden_by_the_environment(file: Path)
     assert found.url.startswith("https://own.test/v1/")
 
 
+@pytest.mark.parametrize("location", ["global", "us", "europe-west1"])
+def test_an_address_in_the_file_is_not_overridden_by_the_region(file: Path, location: str) -> None:
+    file.write_text('[providers.vertex]\nbase_url = "https://own.test/v1"\n')
+    environ = {"GOOGLE_CLOUD_PROJECT": "p", "GOOGLE_CLOUD_LOCATION": location}
+    found = endpoint("vertex:m", provider=provider("vertex", file), environ=environ)
+    assert found.url.startswith(f"https://own.test/v1/projects/p/locations/{location}/")
+
+
 def test_without_a_file_there_is_what_the_package_has(file: Path) -> None:
     assert providers(file) == providers()
 

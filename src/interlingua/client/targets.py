@@ -6,10 +6,12 @@ import asyncio
 import http.client
 import os
 import time
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from importlib.util import find_spec
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, cast
 from urllib.parse import urlsplit
 
 import msgspec
@@ -25,6 +27,7 @@ from interlingua.adapt.request import adapt, write
 from interlingua.adapt.target import NO_OPTIONS as NO_OPTIONS
 from interlingua.adapt.target import Instructions, find_target
 from interlingua.adapt.target import Target as Target
+from interlingua.client.errors import NetworkError
 from interlingua.client.transport import HttpRequest
 from interlingua.dialects.anthropic.tables import BETA_HEADER as HEADER
 from interlingua.dialects.kernel.wire import Wire, encode
@@ -39,10 +42,17 @@ from interlingua.profiles.capabilities import known_models
 from interlingua.profiles.names import model_name
 from interlingua.profiles.overlay import ProfileSource
 from interlingua.profiles.resolving import resolve
+from interlingua.providers.cloud import CLOUDS, CloudLogin
 from interlingua.providers.credentials import AuthorisedRequest, Credentials, authorise, credentials
 from interlingua.providers.endpoint import Endpoint, endpoint
 from interlingua.providers.profiles import ModelLookup
-from interlingua.providers.provider import Kind, Provider, Secret, UnknownProviderError
+from interlingua.providers.provider import (
+    Kind,
+    Provider,
+    ProviderSetupError,
+    Secret,
+    UnknownProviderError,
+)
 from interlingua.providers.read import own_path
 from interlingua.providers.read import providers as known_providers
 
@@ -138,8 +148,11 @@ class Targets:
         self._keys = keys or {}
         self._places = dict(base_urls or {})
         on_demand = [key for key, place in self._places.items() if callable(place)]
-        self.started = frozenset([LOCAL, *on_demand])
-        """Providers whose server may have to be started before it is asked."""
+        fetched = [key for key, each in providers.items() if each.credentials in CLOUDS]
+        self.started = frozenset([LOCAL, *on_demand, *fetched])
+        """Providers whose server may have to be started, or whose credentials have to be fetched,
+        before they are asked."""
+        self._logins: dict[str, CloudLogin] = {}
         self._started: dict[str, tuple[str, Secret | None]] = {}
         self._found: dict[tuple[str, str | None, bool], Target] = {}
         self._ready: dict[tuple[str, tuple[Any, ...], str, Kind, bool], HttpRequest] = {}
@@ -205,8 +218,11 @@ class Targets:
         return provider.base_url or next((url for url in named if url), None)
 
     async def start(self, target: Target) -> None:
-        """Have the server at hand, where it is one that is started when it is needed."""
+        """Have the server at hand, where it is one that is started when it is needed, and the
+        credentials, where they are fetched."""
         key = target.provider.key
+        if target.provider.credentials in CLOUDS and key not in self._keys:
+            await self._log_in(target.provider)
         place = self._places.get(key)
         if place is None and key == LOCAL:
             place = self._local(target.provider)
@@ -214,6 +230,22 @@ class Targets:
             server = await asyncio.to_thread(place)
             found = (server, None) if isinstance(server, str) else (server.base_url, server.key)
             self._started[key] = found
+
+    async def _log_in(self, provider: Provider) -> None:
+        login = self._logins.get(provider.key)
+        if login is None:
+            login = self._logins[provider.key] = CloudLogin(provider)
+        pending = login.begin()
+        if pending is not None:
+            with suppress(TimeoutError):  # then there are no credentials yet
+                fetched = asyncio.shield(asyncio.wrap_future(pending))
+                await asyncio.wait_for(fetched, provider.timeouts.first_byte)
+        try:
+            login.credentials()
+        except ProviderSetupError as error:  # another provider may be asked meanwhile
+            failed = NetworkError(error.problem, provider=provider.key)
+            failed.phase, failed.sent = "connect", False
+            raise failed from error
 
     def _local(self, provider: Provider) -> Address | None:
         """The bundled local model runs by itself unless somebody says where it is."""
@@ -302,7 +334,8 @@ class Targets:
         """Whether the next request will have the same address and headers: not where it is signed,
         or where either is asked for each time."""
         moving = callable(self._keys.get(provider.key)) or callable(self._places.get(provider.key))
-        return known.style != "aws-sigv4" and not moving
+        fetched = provider.credentials is not None
+        return known.style != "aws-sigv4" and not moving and not fetched
 
     def _endpoint(
         self, target: Target, kind: Kind, stream: bool, path: str | None = None
@@ -310,11 +343,15 @@ class Targets:
         place = self._places.get(target.provider.key)
         if callable(place):
             place = self._started[target.provider.key][0]
+        login = self._logins.get(target.provider.key)
+        environ = self.environ
+        if login is not None and login.variables:
+            environ = ChainMap({}, cast("dict[str, str]", environ), login.variables)
         return endpoint(
             target.model,
             kind,
             stream,
-            environ=self.environ,
+            environ=environ,
             provider=target.provider,
             dialect=target.dialect.name,
             base_url=place,
@@ -323,13 +360,15 @@ class Targets:
 
     def _credentials_of(self, target: Target) -> Credentials:
         provider, which = target.provider, (target.provider.key, target.own_access)
+        if provider.credentials in CLOUDS and provider.key in self._logins:
+            return self._logins[provider.key].credentials()
         known = self._credentials.get(which)
         if known is None:
             key = None if target.deployment else self._keys.get(provider.key)
             if key is None and provider.key in self._started:
                 return credentials(provider, self.environ, self._started[provider.key][1])
             known = credentials(provider, self.environ, key)
-            if not callable(key):
+            if not callable(key) and provider.credentials is None:
                 self._credentials[which] = known
         return known
 

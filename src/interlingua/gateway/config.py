@@ -271,11 +271,15 @@ class _Reader:
             if not isinstance(raw, dict):
                 self._add(f"providers.{name}", f"expected a table, found {found(raw)}")
                 continue
-            self._known(raw, place, ["keys"])
-            keys = self._value(raw, "keys", tuple[str, ...], (), place)
+            hints = get_type_hints(ProviderSettings)
+            self._known(raw, place, hints)
+            made = {key: self._value(raw, key, hints[key], None, place) for key in hints}
+            keys = made["keys"] = made["keys"] or ()
             for number, key in enumerate(keys):
                 self._variable(f"{place}keys[{number}]", key)
-            known[name] = ProviderSettings(keys)
+            if keys and made["credentials"]:
+                self._add(f"{place}credentials", "expected `keys` or `credentials`, one of them")
+            known[name] = ProviderSettings(**made)
         return known
 
     def _variable(self, place: str, text: str | None) -> None:
@@ -346,6 +350,9 @@ def targets_of(settings: Settings) -> Targets:
             variables = tuple([key.removeprefix("env:") for key in own.keys])
             first = msgspec.structs.replace(first, env=(*variables, *first.env))
             known[name] = msgspec.structs.replace(known[name], auth=(first, *others))
+        if own.credentials and name in known:
+            source = {"credentials": own.credentials, "aws_profile": own.aws_profile}
+            known[name] = msgspec.structs.replace(known[name], **source)
     return Targets(known)
 
 

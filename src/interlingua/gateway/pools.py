@@ -314,7 +314,7 @@ def _deployment(provider: Provider, key: str | None, base_url: str | None) -> Pr
     if key is not None:
         style = provider.auth[0].style if provider.auth else "bearer"
         variable = key.removeprefix("env:")
-        changes.update(auth=(Auth(style=style, env=(variable,)),), api_key=None)
+        changes.update(auth=(Auth(style=style, env=(variable,)),), api_key=None, credentials=None)
     if base_url is not None:
-        changes.update(base_url=base_url, base_url_env=())
+        changes.update(base_url=base_url, base_url_env=(), elsewhere=None)
     return msgspec.structs.replace(provider, **changes) if changes else provider

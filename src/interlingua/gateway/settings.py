@@ -69,6 +69,11 @@ class ProviderSettings:
 
     keys: tuple[str, ...] = ()
     """Variables with several keys, each as `env:NAME`; requests are spread over them."""
+    credentials: Literal["adc", "aws", "client"] | None = None
+    """Where its credentials come from in place of keys: Google's application default credentials,
+    the credentials of AWS, or each client, whose own key is passed on."""
+    aws_profile: str | None = None
+    """The profile of AWS."""
 
 
 COMPACT = "compact"

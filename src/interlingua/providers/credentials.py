@@ -107,6 +107,15 @@ _HEADERS: dict[Style, str] = {
 }
 
 
+_NOT_HERE = {
+    "adc": "application default credentials have to be fetched first; clients and gateways do that",
+    "aws": "credentials of AWS have to be fetched first; clients and gateways do that",
+    "client": "is asked with the client's own key, and this request has none: send the key of the"
+    " provider where its SDK puts it, and the key of the gateway as x-interlingua-key",
+}
+"""Why a request cannot be sent, by the source of its credentials."""
+
+
 class Credentials(msgspec.Struct, frozen=True, kw_only=True):
     """One way to prove who is asking. `source` names where the secret was found."""
 
@@ -115,6 +124,8 @@ class Credentials(msgspec.Struct, frozen=True, kw_only=True):
     secret: Secret | None = None
     access_key: str | None = None
     session_token: Secret | None = None
+    headers: dict[str, str] = {}
+    """Sent along."""
 
 
 class AuthorisedRequest:
@@ -140,12 +151,16 @@ def credentials(
     environ: Mapping[str, str],
     token: Callable[[], str] | str | Secret | None = None,
 ) -> Credentials:
-    """The first credentials that are available: `token`, then variables in order, then the file.
+    """The first credentials that are available: `token`, then the file, then variables in order.
+    Those of a provider with `credentials` are fetched for each request: nothing can be sent with
+    what is returned for it.
 
     `token` is a key or an access token, or a function that returns one (for those that expire). A
     `MissingSettingError` names every variable that was tried."""
     if token is not None:
         return _given(provider, token() if callable(token) else token)
+    if provider.credentials is not None:
+        return Credentials(style=provider.auth[0].style, source=provider.credentials)
     if provider.api_key is not None:
         return Credentials(
             style=_first(provider).style, source=provider.source or "", secret=provider.api_key
@@ -169,7 +184,9 @@ def authorise(
     at: datetime | None = None,
 ) -> AuthorisedRequest:
     """The request as it is sent. A signature is for this body and this moment (`at`, else now)."""
-    headers, url = dict(endpoint.headers), endpoint.url
+    headers, url = {**endpoint.headers, **credentials.headers}, endpoint.url
+    if credentials.secret is None and provider.credentials is not None:
+        raise ProviderSetupError(provider.key, _NOT_HERE[provider.credentials])
     if credentials.style == "none" or credentials.secret is None:
         return AuthorisedRequest(endpoint.method, url, headers)
     _refuse_open_air(url, provider)

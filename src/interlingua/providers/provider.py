@@ -272,5 +272,10 @@ class Provider(Part, frozen=True):
     """What all of its models take, laid over the rules for them."""
     insecure: bool = False
     """Send the key over plain http to other machines too."""
+    credentials: Literal["adc", "aws", "client"] | None = None
+    """Where its credentials come from in place of variables: Google's application default
+    credentials, the credentials of AWS, or a client of the gateway, who has its own key."""
+    aws_profile: str | None = None
+    """The profile in the files of AWS; None: as `AWS_PROFILE` says."""
     api_key: Secret | None = None
     source: str | None = None

@@ -142,10 +142,11 @@ def _defaults(key: str, entry: dict[str, Any]) -> dict[str, Any]:
 
 def _spelled_out(entry: dict[str, Any]) -> dict[str, Any]:
     """The short forms of a user's file: `key` is the key itself, and an address that it says is
-    meant, whatever the environment says for everybody."""
+    meant, whatever the environment or the region says for everybody."""
     entry = dict(entry)
     if "base_url" in entry:
         entry.setdefault("base_url_env", [])
+        entry.setdefault("elsewhere", None)
     if "key" in entry:
         entry["api_key"] = entry.pop("key")
     return entry

@@ -94,7 +94,7 @@ class Vendors:
                 self.end_headers()
                 self.wfile.write(data)
 
-            do_GET = do_POST = do_DELETE = handle_one  # noqa: N815  # the library's names
+            do_GET = do_POST = do_PUT = do_DELETE = handle_one  # noqa: N815  # the library's names
 
             def log_message(self, format: str, *args: object) -> None:
                 pass

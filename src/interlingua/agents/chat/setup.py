@@ -27,6 +27,7 @@ from interlingua.costs.table import PriceTable
 from interlingua.model.losses import Report
 from interlingua.profiles.capabilities import known_models
 from interlingua.profiles.resolving import aliases
+from interlingua.providers.cloud import CLOUDS
 from interlingua.providers.credentials import credentials
 from interlingua.providers.endpoint import dialect_for
 from interlingua.providers.profiles import ModelLookup
@@ -103,7 +104,7 @@ class Setup:
             found = credentials(self.providers[provider], self.environ)
         except (KeyError, ProviderSetupError):
             return False
-        return found.secret is not None
+        return found.secret is not None or found.source in CLOUDS
 
     def problem(self, model: str) -> str | None:
         """Why this model cannot be called from here, as far as is known without a call."""

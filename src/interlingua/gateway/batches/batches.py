@@ -54,18 +54,18 @@ class Batches:
         """What answers the requests."""
         self._holder = secrets.token_hex(16)
         self._runs: dict[str, BatchRun] = {}
-        self._tending: asyncio.Task[None] | None = None
+        self._checking: asyncio.Task[None] | None = None
 
     def __len__(self) -> int:
         return len(self._runs)
 
     def begin(self) -> None:
-        self._tending = asyncio.ensure_future(self._tend())
+        self._checking = asyncio.ensure_future(self._check())
 
     async def close(self) -> None:
         """Stops; what is open is run by the next process."""
         runs = list(self._runs.values())
-        tasks = [self._tending] if self._tending is not None else []
+        tasks = [self._checking] if self._checking is not None else []
         tasks += [run.task for run in runs if run.task is not None]
         for task in tasks:
             task.cancel()
@@ -206,16 +206,16 @@ class Batches:
             await self.store.remove_object(place(batch.tenant, kind), batch.id)
         await self.store.release_repeat(self.claim(batch))
 
-    async def _tend(self) -> None:
+    async def _check(self) -> None:
         """Renews claims, looks for cancellations, and takes over what no process runs."""
         while True:
             try:
-                await self._tend_once()
+                await self._check_once()
             except StoreError as error:
-                logger.error("batches_not_tended", extra={"why": error.reason})
+                logger.error("batches_not_checked", extra={"why": error.reason})
             await asyncio.sleep(BEAT)
 
-    async def _tend_once(self) -> None:
+    async def _check_once(self) -> None:
         runs = list(self._runs.values())
         if runs:
             await self.store.renew_repeats([self.claim(run.batch) for run in runs], LEASE)
