@@ -55,7 +55,7 @@ _WHERE: dict[str, str] = {
         "model.decisions": "DecisionAnswer Question QuestionOption",
         "model.events": "StreamEvent",
         "model.exchange": "AdapterOptions Compaction Continues ErrorKind Options ProviderError"
-        " Reasoning Request Response ResponseFormat ToolChoice",
+        " Reasoning Request Response ResponseFormat TaskBudget ToolChoice",
         "model.losses": "Loss Report",
         "model.message": "AssistantMessage Changes Message Role ToolMessage UserMessage",
         "model.metadata": "CacheDiagnosis CostBreakdown Diagnostic MessageMetadata MessageStatus"

@@ -88,6 +88,7 @@ from interlingua.model.exchange import Reasoning as Reasoning
 from interlingua.model.exchange import Request as Request
 from interlingua.model.exchange import Response as Response
 from interlingua.model.exchange import ResponseFormat as ResponseFormat
+from interlingua.model.exchange import TaskBudget as TaskBudget
 from interlingua.model.exchange import ToolChoice as ToolChoice
 from interlingua.model.losses import Loss as Loss
 from interlingua.model.losses import Report as Report
@@ -271,6 +272,7 @@ __all__ = [
     "StreamEvent",
     "SwapError",
     "SwapPlan",
+    "TaskBudget",
     "TextBlock",
     "ThinkingBlock",
     "TooLargeError",

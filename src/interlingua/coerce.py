@@ -79,6 +79,7 @@ class OptionWords(TypedDict, total=False):
     reasoning_effort: Effort
     service_tier: str
     compaction: Any
+    task_budget: Any
     user: str
     metadata: Mapping[str, str]
     cache: Cache

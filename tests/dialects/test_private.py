@@ -18,13 +18,12 @@ ASKED: dict[str, Any] = {
     "speed": "fast",
 }
 CALL = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
-CALLER = {"type": "code_execution_20260120", "tool_id": "srvtoolu_1"}
 ANSWER = {
     "id": "msg_1",
     "type": "message",
     "role": "assistant",
     "model": "claude-opus-5",
-    "content": [{**CALL, "caller": CALLER}],
+    "content": [CALL],
     "stop_reason": "refusal",
     "stop_sequence": None,
     "stop_details": {"type": "refusal", "category": "bio"},
@@ -52,7 +51,7 @@ def test_what_was_asked_for_and_is_lost_is_named_and_a_warning(target: str) -> N
 @pytest.mark.parametrize("target", ["openai-chat", "openai-responses", "gemini", "ollama"])
 def test_what_an_answer_says_beyond_others_is_named(target: str) -> None:
     lost = named(il.convert(ANSWER, "anthropic", target, "response").report)
-    assert lost.keys() == {"stop_details", "diagnostics", "iterations", "caller"}
+    assert lost.keys() == {"stop_details", "diagnostics", "iterations"}
     for key, loss in lost.items():
         assert loss.reason == f"{key} dropped: only Anthropic has it ({WORDS[key]})"
         assert loss.severity == "info"

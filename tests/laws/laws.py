@@ -148,7 +148,8 @@ def says_nothing(fact: Fact) -> bool:
     if fact[:2] in (("options", "modalities"), ("options", "stop"), ("options", "metadata")):
         return fact[-1] in (freeze(("text",)), freeze(()), freeze({}))
     if fact[0] == "tool":
-        return fact[2:] == ("strict", "False")
+        direct = ("callers", freeze(("direct",)))
+        return fact[2:] in (("strict", "False"), ("asynchronous", "False"), direct)
     return fact[-1] in NOTHING.get(fact[-3:-1], ())
 
 

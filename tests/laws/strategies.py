@@ -68,6 +68,7 @@ from interlingua.model.exchange import (
     Request,
     Response,
     ResponseFormat,
+    TaskBudget,
     ToolChoice,
 )
 from interlingua.model.ids import Ulids, new_tool_id
@@ -350,6 +351,7 @@ def _tool_use(draw: DrawFn, id: str, executor: Executor, with_raw: bool) -> Tool
         call_type="custom" if custom else None,
         cache=draw(_rarely(caches())),
         raw=draw(_raw(with_raw)),
+        caller=draw(_rarely(_pick("call_program"))),
     )
 
 
@@ -911,6 +913,8 @@ def tools(draw: DrawFn, name: str | None = None, with_raw: bool = False) -> Tool
         side_effects=draw(_maybe(_pick(*SideEffects))),
         requires_workspace=draw(st.booleans()),
         strict=draw(_maybe(st.booleans())),
+        callers=draw(_rarely(_pick(("direct",), ("program",), ("direct", "program")))),
+        asynchronous=draw(_rarely(st.booleans())),
         **extra,
     )
 
@@ -971,6 +975,7 @@ def _options(names: tuple[str, ...], with_raw: bool) -> SearchStrategy[Options]:
         "metadata": st.dictionaries(words(), texts(), min_size=1, max_size=2),
         "stream": st.booleans(),
         "cache": caches(),
+        "task_budget": st.builds(TaskBudget, st.integers(1, 9), st.none() | st.integers(0, 9)),
     }
     if with_raw:
         fields["raw"] = raws()
@@ -1058,7 +1063,13 @@ def _block_events(draw: DrawFn, index: int, block: Block) -> list[Event]:
     if isinstance(block, ToolUseBlock):
         text = block.raw_arguments or json.dumps(block.input)
         head = ToolUseStart(
-            index, block.id, block.name, block.executor, block.call_type, raw=block.raw
+            index,
+            block.id,
+            block.name,
+            block.executor,
+            block.call_type,
+            raw=block.raw,
+            caller=block.caller,
         )
         deltas = [ToolUseInputDelta(index, piece) for piece in draw(_cuts(text))]
         return [

@@ -31,6 +31,7 @@ from interlingua.model.exchange import (
     Request,
     Response,
     ResponseFormat,
+    TaskBudget,
     ToolChoice,
 )
 from interlingua.model.losses import Loss, Report
@@ -161,6 +162,7 @@ OPTIONS: list[Options] = [
     *[Options(reasoning=Reasoning(effort=effort)) for effort in ("low", "medium", "high")],  # type: ignore[arg-type]
     Options(reasoning=Reasoning(effort="high", budget_tokens=2000, visible=True)),
     Options(compaction=Compaction(1000, "Briefly.", True)),
+    Options(task_budget=TaskBudget(5000, 100)),
     *[Options(cache_key="k", cache_mode=mode) for mode in ("implicit", "explicit")],
     Options(cache_ttl="12h", cache_retention="24h", cache_prewarm=True, cache_comparison="resp_1"),
     Options(service_tier="priority", user="u", metadata={"k": "v"}, stream=True, cache=b.Cache()),

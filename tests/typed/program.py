@@ -90,6 +90,7 @@ def messages() -> tuple[il.Message, ...]:
 def values(history: tuple[il.Message, ...]) -> il.Request:
     options = il.Options(
         compaction=il.Compaction(threshold=100_000),
+        task_budget=il.TaskBudget(total=500_000),
         temperature=0,
         tool_choice=il.ToolChoice("auto"),
         reasoning=il.Reasoning("high"),

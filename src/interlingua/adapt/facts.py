@@ -142,7 +142,7 @@ class CallFacts(msgspec.Struct):
         else:
             self.ids.add(block.id)
         self.names.add(block.name)
-        if block.signature is not None or block.executor != "client":
+        if block.signature is not None or block.caller is not None or block.executor != "client":
             flags |= ISSUED
         return flags
 

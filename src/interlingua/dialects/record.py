@@ -157,6 +157,8 @@ class Traits(NamedTuple):
     """A model may be left to find its own budget for thinking."""
     effort_key_varies: bool = False
     """Where effort stands depends on the model."""
+    code_calls: bool = False
+    """Tools may be called by code that the service runs."""
     free_text_tools: bool = False
     """Knows tools that take free text; others are told of an object that holds it."""
     instruction_roles: bool = False

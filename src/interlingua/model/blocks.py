@@ -105,6 +105,8 @@ class ToolUseBlock(Value, frozen=True, tag="tool_use"):
     call_type: str | None = None
     cache: Cache | None = None
     raw: Raw | None = None
+    caller: str | None = None
+    """The id of the call whose code made this one; None where the model made it."""
 
     def __post_init__(self) -> None:
         if self.executor != "client":

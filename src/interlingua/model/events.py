@@ -83,6 +83,7 @@ class ToolUseStart(_Event, frozen=True, tag="tool_use_start"):
     executor: Executor = "client"
     call_type: str | None = None
     raw: Raw | None = None
+    caller: str | None = None
 
     def __post_init__(self) -> None:
         if self.executor != "client":

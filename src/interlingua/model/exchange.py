@@ -80,6 +80,14 @@ class Compaction(Value, frozen=True):
     """Whether it stops after the summary, so that the client can go on."""
 
 
+class TaskBudget(Value, frozen=True):
+    """Tokens for a whole task, over all its requests; the model is told how many are left."""
+
+    total: int
+    remaining: int | None = None
+    """What is left of it; all of it where nothing is said."""
+
+
 class Options(Value, frozen=True):
     """How to generate. None means the provider's own default."""
 
@@ -123,6 +131,7 @@ class Options(Value, frozen=True):
     cache_comparison: str | None = None
     """The response whose request this one is compared with, to say why the cache was missed."""
     compaction: Compaction | None = None
+    task_budget: TaskBudget | None = None
     raw: Raw | None = None
 
     __post_init__ = convert_words  # type: ignore[misc]  # a function is one, too

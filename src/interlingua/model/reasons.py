@@ -100,7 +100,6 @@ def private(dialect: str, key: str, is_setting: bool) -> Reason:
 
 
 PRIVATE: dict[str, str] = {
-    "allowed_callers": "whose code may call the tool",
     "caller": "whose code made the call",
     "container": "the container that code and skills run in",
     "context_management": "how the service is to cut or sum up the history",
@@ -142,6 +141,7 @@ NOTED = frozenset(
 
 
 REASONS: Final[dict[str, tuple[Severity, str]]] = {
+    "advisor_unknown": ("error", "dropped: {to} does not know {name!r} as an advisor"),
     "answer_too_short": (
         "warning",
         "dropped: {model} cannot think within so small a token limit; raise the limit",
@@ -152,6 +152,10 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "arguments_object": ("warning", "sent as parsed: {to} takes arguments as an object"),
     "arguments_repaired": ("info", "sent as parsed: {to} takes arguments as an object"),
     "around_body": ("info", "dropped: it stands around the body, and only the body is converted"),
+    "async_live_only": (
+        "warning",
+        "dropped: outside of live sessions {to} waits for the result of every tool",
+    ),
     "audio_as_transcript": ("warning", "sent as its transcript: answers of {to} have no audio"),
     "branches_left": ("warning", "dropped: {count} other branches"),
     "branches_left_out": ("warning", "dropped: a request is one branch of a session"),
@@ -539,6 +543,11 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "result_document_for_model": (
         "warning",
         "sent as text: {model} accepts no documents inside tool results",
+    ),
+    "no_programs": ("warning", "dropped: no code that could call the tool runs at {to}"),
+    "program_left_out": (
+        "info",
+        "dropped: code made the call, and that code is known to its issuer alone",
     ),
     "result_holds_one": ("warning", "dropped: the result holds one item"),
     "result_looks_failed": (

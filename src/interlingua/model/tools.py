@@ -44,6 +44,10 @@ class ToolDefinition(Value, frozen=True):
     output_schema: JsonObject | None = None
     grammar: Grammar | None = None
     cache: Cache | None = None
+    callers: tuple[str, ...] | None = None
+    """Who may call it: the model itself (`direct`), code that the model wrote (`program`)."""
+    asynchronous: bool | None = None
+    """Whether the model goes on before the result is there."""
     raw: Raw | None = None
 
     def __post_init__(self) -> None:

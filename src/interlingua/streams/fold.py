@@ -256,6 +256,7 @@ class Folder:
             executor=event.executor,
             call_type=event.call_type,
             raw=event.raw,
+            caller=event.caller,
         )
         self._of(event.choice).blocks[event.index] = _OpenBlock(block)
 
@@ -345,6 +346,7 @@ def unfold_block(block: Block, index: int, choice: int = 0) -> list[Event]:
                 block.executor,
                 block.call_type,
                 block.raw,
+                block.caller,
                 choice=choice,
             ),
             ToolUseInputDelta(index, text, choice=choice),

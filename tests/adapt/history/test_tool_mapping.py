@@ -342,3 +342,78 @@ def test_a_tool_that_comes_in_mid_conversation_crosses_under_its_new_name() -> N
         "tools": [{"type": "web_search"}],
     }
     assert lost(written) == {CROSSED}
+
+
+ADVISOR = {"type": "advisor_20260301", "name": "advisor", "model": "claude-opus-4-8"}
+
+
+def test_an_advisor_crosses_under_the_name_that_its_model_has_there() -> None:
+    there = told("anthropic", ROUTER, {**ADVISOR, "max_tokens": 500, "max_uses": 2})
+    settings = {"model": "anthropic/claude-opus-4.8", "max_completion_tokens": 500}
+    tool = {
+        "type": "openrouter:advisor",
+        "parameters": {"forward_transcript": True, **settings},
+    }
+    assert there.wire["tools"] == [tool]
+    assert lost(there) == {CROSSED} | dropped("max_uses")
+    back = told("openrouter", CLAUDE, tool)
+    assert back.wire["tools"] == [{**ADVISOR, "max_tokens": 500}]
+    assert lost(back) == {CROSSED}
+
+
+def test_an_advisor_without_a_model_is_the_model_that_is_asked() -> None:
+    written = told("openrouter", CLAUDE, {"type": "openrouter:advisor", "parameters": {}})
+    assert written.wire["tools"] == [ADVISOR]
+
+
+def test_an_advisor_that_the_vendor_does_not_serve_is_an_error_in_the_report() -> None:
+    tool = {"type": "openrouter:advisor", "parameters": {"model": "openai/gpt-6"}}
+    written = told("openrouter", CLAUDE, tool)
+    assert "tools" not in written.wire
+    assert lost(written) == {("dropped", "error", "$.tools[0]")}
+
+
+@pytest.mark.parametrize(
+    ("model", "tool"),
+    [
+        (GPT, {"type": "computer"}),
+        (GEMINI, {"computerUse": {"environment": "ENVIRONMENT_BROWSER"}}),
+    ],
+)
+@pytest.mark.parametrize("kind", ["browser_toolset_20260801", "computer_toolset_20260801"])
+def test_toolsets_are_a_computer_elsewhere(kind: str, model: str, tool: Any) -> None:
+    written = told("anthropic", model, {"type": kind})
+    assert written.wire["tools"] == [tool]
+    assert lost(written) == {("approximated", "error", "$.tools[0]")}
+
+
+@pytest.mark.parametrize("version", ["20250305", "20260209", "20260318"])
+def test_every_version_of_a_search_crosses(version: str) -> None:
+    tool = {"type": f"web_search_{version}", "name": "web_search", "allowed_callers": ["direct"]}
+    written = told("anthropic", GPT, tool)
+    assert written.wire["tools"] == [{"type": "web_search"}]
+    assert lost(written) == {CROSSED}
+
+
+CALLED_BY_CODE = {"type": "function", "name": "f", "parameters": {"type": "object"}}
+CODE = {"type": "code_execution_20250825", "name": "code_execution"}
+PROGRAMS = {"type": "programmatic_tool_calling"}
+
+
+def test_tools_that_code_may_call_cross_with_the_code() -> None:
+    tool = {**FUNCTION, "allowed_callers": ["direct", "code_execution_20250825"]}
+    there = told("anthropic", GPT, CODE, tool)
+    assert there.wire["tools"] == [
+        PROGRAMS,
+        {**CALLED_BY_CODE, "strict": None, "allowed_callers": ["direct", "programmatic"]},
+    ]
+    back = told("openai-responses", CLAUDE, *there.wire["tools"])
+    assert back.wire["tools"] == [CODE, tool]
+    assert lost(back) == {CROSSED}
+
+
+def test_without_code_that_runs_there_a_tool_is_called_by_the_model() -> None:
+    tool = {**CALLED_BY_CODE, "allowed_callers": ["programmatic"]}
+    written = told("openai-responses", "anthropic:claude-3-5-sonnet", tool, PROGRAMS)
+    assert written.wire["tools"] == [FUNCTION]
+    assert ("dropped", "warning", "$.tools[0].callers") in lost(written)

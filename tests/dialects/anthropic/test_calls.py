@@ -34,7 +34,10 @@ from tests.dialects.anthropic.wires import (
 def test_a_call_says_its_input_as_an_object() -> None:
     assert only(CALL, "assistant") == ToolUseBlock("toolu_1", "get_weather", {"city": "Oslo"})
     only({**CALL, "caller": {"type": "direct"}}, "assistant")
-    only({**CALL, "caller": {"type": "code_execution_20260120", "tool_id": "s"}}, "assistant")
+    by = {"type": "code_execution_20260120", "tool_id": "s"}
+    called: Any = only({**CALL, "caller": by}, "assistant")
+    assert (called.caller, called.raw is None) == ("s", False)
+    only({**CALL, "caller": {**by, "of": "another kind"}}, "assistant")
 
 
 def test_spelling_of_arguments_is_no_loss_but_a_repair_is() -> None:

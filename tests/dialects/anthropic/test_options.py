@@ -6,13 +6,16 @@ from typing import Any
 
 import pytest
 
+import interlingua as il
 from interlingua.dialects.anthropic import DIALECT
+from interlingua.dialects.anthropic.request import betas_of
 from interlingua.dialects.anthropic.tables import DEFAULT_MAX_TOKENS
 from interlingua.model.blocks import Cache
 from interlingua.model.exchange import (
     Options,
     Reasoning,
     ResponseFormat,
+    TaskBudget,
     ToolChoice,
 )
 from tests.dialects.anthropic.wires import HELLO, SCHEMA, body, losses, read, write
@@ -152,3 +155,21 @@ def test_edited_reasoning_wins_over_remembered_spelling() -> None:
 
 
 # Tools
+
+
+@pytest.mark.parametrize("left", [{}, {"remaining": 100}])
+def test_a_budget_for_the_whole_task_is_an_option_that_needs_a_beta(left: dict[str, int]) -> None:
+    budget = {"type": "tokens", "total": 5000, **left}
+    wire = body(output_config={"task_budget": budget})
+    request = read(wire)
+    assert request.options.task_budget == TaskBudget(5000, left.get("remaining"))
+    assert DIALECT.write_request(request).wire == wire
+    assert betas_of(wire) == ["task-budgets-2026-03-13"]
+    report = il.convert(wire, "anthropic", "openai-responses").report
+    assert [each.code for each in report.losses] == ["task_budget_unsupported"]
+
+
+def test_a_budget_that_says_more_than_we_know_goes_home() -> None:
+    wire = body(output_config={"task_budget": {"type": "tokens", "total": 5000, "per": "day"}})
+    assert read(wire).options.task_budget is None
+    assert DIALECT.write_request(read(wire)).wire == wire

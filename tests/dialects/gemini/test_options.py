@@ -385,3 +385,22 @@ def test_other_tools_are_reported() -> None:
         ("dropped", "$.tools[3].side_effects"),
         ("dropped", "$.tools[3].strict"),
     ]
+
+
+@pytest.mark.parametrize(("word", "goes_on"), [("NON_BLOCKING", True), ("BLOCKING", False)])
+def test_functions_that_are_not_waited_for_are_asynchronous_elsewhere(
+    word: str, goes_on: bool
+) -> None:
+    wire = body(tools=[{"functionDeclarations": [{"name": "f", "behavior": word}]}])
+    request = read(wire)
+    assert request.tools[0].asynchronous is goes_on
+    assert DIALECT.write_request(request).wire == wire
+    written = il.convert(wire, "gemini", "openai-responses")
+    assert written.wire["tools"][0]["async"] is goes_on
+    assert not written.report
+
+
+def test_only_live_sessions_go_on_before_a_function_has_answered() -> None:
+    request = read(body()).replace(tools=(ToolDefinition("f", asynchronous=True),))
+    report = DIALECT.write_request(request).report
+    assert losses(report) == [("dropped", "$.tools[0].asynchronous")]

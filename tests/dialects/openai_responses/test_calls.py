@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import interlingua as il
 from interlingua.adapt.history.retell import retell
 from interlingua.dialects.kernel.words import ERROR_MARK, PLACEHOLDER
 from interlingua.dialects.openai_responses import DIALECT
@@ -299,3 +300,16 @@ def test_programs_keep_what_must_be_echoed_as_their_signature() -> None:
     assert isinstance(call, ToolUseBlock)
     assert isinstance(result, ToolResultBlock)
     assert (call.signature, result.tool_use_id) == ("opaque", call.id)
+
+
+def test_the_code_that_made_a_call_is_known_and_its_issuers_alone() -> None:
+    by = {"type": "program", "caller_id": "call_p"}
+    wire = body(user("hi"), {**CALL, "caller": by}, RESULT)
+    called: Any = read(wire).messages[1].content[0]
+    assert called.caller == "call_p"
+    plain: Any = read(body({**CALL, "caller": {"type": "direct"}})).messages[0].content[0]
+    assert plain.caller is None
+    written = il.convert(wire, "openai-responses", "anthropic")
+    assert "caller" not in str(written.wire)
+    noted = [(each.code, each.severity) for each in written.report.notes]
+    assert ("program_left_out", "info") in noted

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import interlingua as il
 from interlingua.adapt.history.retell import retell
 from interlingua.dialects.openai_responses import DIALECT
 from interlingua.model.blocks import Cache
@@ -266,3 +267,15 @@ def test_a_choice_is_spelled_as_its_tool_demands() -> None:
 def test_no_tool_at_all_needs_no_names() -> None:
     _, losses = write(Message.user("Hi"), options=Options(tool_choice=ToolChoice("none", ("a",))))
     assert losses == [("dropped", "$.options.tool_choice.names")]
+
+
+def test_who_may_call_a_tool_and_whether_it_is_waited_for_are_fields() -> None:
+    wire = {**TOOL, "allowed_callers": ["direct", "programmatic"], "async": True}
+    (tool,) = read(body(tools=[wire])).tools
+    assert (tool.callers, tool.asynchronous) == (("direct", "program"), True)
+    written = il.convert(body(tools=[wire]), "openai-responses", "gemini")
+    losses = {(each.code, each.path) for each in written.report.losses}
+    assert losses == {
+        ("callers_unsupported", "$.tools[0].callers"),
+        ("async_live_only", "$.tools[0].asynchronous"),
+    }

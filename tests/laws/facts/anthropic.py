@@ -9,6 +9,7 @@ from tests.laws.facts.shape import (
     Facts,
     Piece,
     Tool,
+    allowed,
     by_claude,
     change,
     counts,
@@ -91,6 +92,7 @@ def _piece(role: str, block: Any) -> list[Piece]:
                     name=block["name"],
                     data=block["input"],
                     cache=cache,
+                    caller=(block.get("caller") or {}).get("tool_id"),
                 )
             ]
         case "tool_result":
@@ -182,6 +184,7 @@ def _tool(tool: Any) -> Tool:
         tool.get("strict"),
         cache=_cache(tool),
         deferred=tool.get("defer_loading"),
+        callers=allowed(tool.get("allowed_callers")),
     )
 
 
@@ -201,6 +204,9 @@ def _options(wire: Any) -> dict[str, Any]:
     put(options, "cache", _cache(wire))
     output = wire.get("output_config") or {}
     put(options, "reasoning.effort", output.get("effort"))
+    budget = output.get("task_budget") or {}
+    put(options, "task_budget.total", budget.get("total"))
+    put(options, "task_budget.remaining", budget.get("remaining"))
     form = output.get("format") or wire.get("output_format") or {}
     if form.get("type") == "json_schema":
         options["response_format.kind"] = "json_schema"

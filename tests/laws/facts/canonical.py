@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.laws.facts.shape import NO_JSON, Facts, Piece, Tool, change, parsed, parted
+from tests.laws.facts.shape import NO_JSON, Facts, Piece, Tool, allowed, change, parsed, parted
 
 MEDIA = {"ImageBlock": "image", "AudioBlock": "audio", "VideoBlock": "video"}
 NAMES = {
@@ -22,7 +22,9 @@ PARTS = {
     "answer": "output_modalities",
 }
 """The facts' word for a breakdown, and ours."""
-ASIDE = frozenset({"raw", "response_format", "reasoning", "compaction", "tool_choice", "cache"})
+ASIDE = frozenset(
+    {"raw", "response_format", "reasoning", "compaction", "task_budget", "tool_choice", "cache"}
+)
 
 
 def request(value: Any) -> Facts:
@@ -132,6 +134,7 @@ def _pieces(block: Any, role: str) -> list[Piece]:
                     _arguments(block),
                     signature=signature,
                     cache=cache,
+                    caller=block.caller,
                 )
             ]
         case "ToolResultBlock" if role == "tool":
@@ -185,6 +188,7 @@ def _tool(tool: Any, path: str) -> Tool:
     found = Tool(tool.name, tool.kind, tool.description, tool.input_schema, tool.strict)
     found.cache = None if tool.cache is None else tool.cache.ttl or ""
     found.deferred, found.output_schema = tool.deferred, tool.output_schema
+    found.callers, found.is_async = allowed(tool.callers), tool.asynchronous is True
     grammar = getattr(tool, "grammar", None)
     if grammar is not None:
         found.grammar = grammar.syntax, grammar.definition
@@ -198,7 +202,7 @@ def options(value: Any) -> dict[str, Any]:
         item = getattr(value, name)
         if item is not None and name not in ASIDE:
             found[name] = list(item) if isinstance(item, tuple) else item
-    for name in ("response_format", "reasoning", "compaction"):
+    for name in ("response_format", "reasoning", "compaction", "task_budget"):
         inner = getattr(value, name)
         for field in inner.__struct_fields__ if inner is not None else ():
             if getattr(inner, field) is not None:

@@ -169,9 +169,9 @@ def _tools(tool: Any) -> list[Tool]:
             schema = from_google(each.get("parameters")) if schema is None else schema
             out = each.get("responseJsonSchema")
             out = from_google(each.get("response")) if out is None else out
-            found.append(
-                Tool(each["name"], "function", each.get("description"), schema, output_schema=out)
-            )
+            new = Tool(each["name"], "function", each.get("description"), schema, output_schema=out)
+            new.is_async = each.get("behavior") == "NON_BLOCKING"
+            found.append(new)
     return found
 
 

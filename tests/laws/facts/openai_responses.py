@@ -9,6 +9,7 @@ from tests.laws.facts.shape import (
     Facts,
     Piece,
     Tool,
+    allowed,
     calls_of,
     change,
     counts,
@@ -103,6 +104,7 @@ def _item(item: Any) -> list[Piece]:
                     id=item.get("call_id"),
                     name=item["name"],
                     data=parsed(item.get("arguments") or ""),
+                    caller=(item.get("caller") or {}).get("caller_id"),
                 )
             ]
         case "custom_tool_call":
@@ -114,6 +116,7 @@ def _item(item: Any) -> list[Piece]:
                     item.get("call_id"),
                     item["name"],
                     {"input": item["input"]},
+                    caller=(item.get("caller") or {}).get("caller_id"),
                 )
             ]
         case "function_call_output" | "custom_tool_call_output":
@@ -257,6 +260,8 @@ def _tools(tool: Any) -> list[Tool]:
         return [found]
     found.description = tool.get("description")
     found.deferred = tool.get("defer_loading")
+    found.callers = allowed(tool.get("allowed_callers"))
+    found.is_async = tool.get("async") is True
     if kind == "function":
         found.schema, found.strict = tool.get("parameters"), tool.get("strict")
         found.output_schema = tool.get("output_schema")

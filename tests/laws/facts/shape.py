@@ -39,6 +39,8 @@ class Piece:
     title: str | None = None
     speaker: str | None = None
     phase: str | None = None
+    caller: str | None = None
+    """The id of the call whose code made this one."""
     place: str = ""
     """Where the canonical value has it, once that was found out."""
 
@@ -56,6 +58,9 @@ class Tool:
     cache: str | None = None
     deferred: bool | None = None
     output_schema: Any = None
+    callers: tuple[str, ...] = ()
+    """Who may call it beside the model: sorted, empty where nobody else does."""
+    is_async: bool = False
     since: int = 0
     """How many pieces of the conversation come before it is there."""
     place: str = ""
@@ -117,6 +122,12 @@ def change(what: str, value: Any) -> Piece:
 
 def opaque(role: str, wire: Any) -> Piece:
     return Piece("opaque", role, data=wire)
+
+
+def allowed(words: Any) -> tuple[str, ...]:
+    """Who may call a tool; the model alone is what holds anyway."""
+    named = {"direct" if word == "direct" else "program" for word in words or ()}
+    return () if named == {"direct"} else tuple(sorted(named))
 
 
 def put(options: dict[str, Any], name: str, value: Any) -> None:

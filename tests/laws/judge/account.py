@@ -21,6 +21,7 @@ FIELDS = {
     "kind": ("media_type",),
     "cites": ("citations",),
     "phase": ("phase",),
+    "caller": ("caller",),
     "arguments": ("raw_arguments", "input"),
     "custom": ("call_type",),
     "function": ("name",),
@@ -38,6 +39,8 @@ TOOLS = {
     "grammar": ("grammar", "kind"),
     "cache": ("cache",),
     "deferred": ("deferred",),
+    "callers": ("callers",),
+    "is_async": ("asynchronous",),
     "kind": ("kind",),
     "name": ("name",),
     "since": ("",),
@@ -112,6 +115,8 @@ def _option(path: str, name: str) -> bool:
         return under(path, "$.options.reasoning")
     if name.startswith("compaction."):
         return under(path, "$.options.compaction")
+    if name.startswith("task_budget."):
+        return under(path, "$.options.task_budget")
     return under(path, place) or under(place, path) if path != "$" else False
 
 
@@ -237,7 +242,7 @@ def _least_of_a_piece(each: Difference) -> str:
 
 _TELLABLE = re.compile(
     r"\$\.options\.(?!raw|cache|reasoning\.mode)[\w.]+"
-    r"|\$\.tools\[\d+\]\.(strict|cache|deferred|name|kind)"
+    r"|\$\.tools\[\d+\]\.(strict|cache|deferred|name|kind|callers|asynchronous)"
     r"|.*\.content\[\d+\]\.(signature|is_error|cache|detail)"
     r"|.*\.metadata\.(usage\.(?!service_tier)\w+|stop_reason)"
 )

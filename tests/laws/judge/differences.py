@@ -85,7 +85,17 @@ def conversation(
 
 
 def _aspects(mine: Piece, other: Piece, lasts: str | None) -> Iterator[Difference]:
-    for aspect in ("role", "signature", "is_error", "cache", "detail", "title", "speaker", "phase"):
+    for aspect in (
+        "role",
+        "signature",
+        "is_error",
+        "cache",
+        "detail",
+        "title",
+        "speaker",
+        "phase",
+        "caller",
+    ):
         a, b = getattr(mine, aspect), getattr(other, aspect)
         if a != b and not _is_nothing(aspect, a, b, lasts):
             what = "lost" if b in (None, False) else "added" if a in (None, False) else "changed"
@@ -180,7 +190,7 @@ def _tools(ours: Facts, theirs: Facts) -> Iterator[Difference]:
 
 
 def _tool(mine: Tool, other: Tool, lasts: str | None) -> Iterator[Difference]:
-    own = ("description", "strict", "grammar", "deferred")
+    own = ("description", "strict", "grammar", "deferred", "callers", "is_async")
     is_own = mine.kind in ("function", "custom")
     for aspect in ("name", "kind", *(own if is_own else ())):
         a, b = getattr(mine, aspect), getattr(other, aspect)

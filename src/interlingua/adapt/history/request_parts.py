@@ -12,6 +12,7 @@ from typing import Any
 
 from interlingua.adapt.fit.tools import narrow, rewrite
 from interlingua.adapt.history.tool_mapping import is_foreign
+from interlingua.adapt.history.vendor_tools import PROGRAMS
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.record import Dialect
 from interlingua.dialects.registry import dialect, dialects
@@ -33,8 +34,20 @@ def tools_for(
 ) -> tuple[ToolDefinition, ...]:
     """The tools that the target accepts, with schemas that it reads."""
     out = [new for tool in tools if (new := _tool(tool, target, recorder)) is not None]
+    if target.traits.code_calls and not any(PROGRAMS.fullmatch(tool.kind) for tool in out):
+        out = [_called_directly(tool, recorder) for tool in out]
     same = len(out) == len(tools) and all(a is b for a, b in zip(out, tools, strict=True))
     return tools if same else tuple(out)
+
+
+def _called_directly(tool: ToolDefinition, recorder: LossRecorder) -> ToolDefinition:
+    """Without code that could call it, a tool is called by the model."""
+    if "program" not in (tool.callers or ()):
+        return tool
+    recorder.lost(tool, "callers", because("no_programs"))
+    new = tool.replace(callers=None)
+    recorder.alias(new, tool)
+    return new
 
 
 def _tool(tool: ToolDefinition, target: Dialect, recorder: LossRecorder) -> ToolDefinition | None:

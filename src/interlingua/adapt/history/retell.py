@@ -105,7 +105,7 @@ def _plain_answer(response: Response, recipient: Recipient) -> Adapted | None:
     for index, block in enumerate(content):
         kind = type(block)
         if kind is ToolUseBlock:
-            if block.signature is not None or block.executor != "client":
+            if block.signature is not None or block.executor != "client" or block.caller:
                 return None
             ids.append(block.id)
         elif kind is ThinkingBlock:

@@ -385,8 +385,10 @@ class HistoryRewriter:
                     return block
                 self.recorder.dropped(block, because("issuer_only"))
                 return None
-            case TextBlock(signature=str()) | ToolUseBlock(executor="client", signature=str()):
+            case TextBlock(signature=str()):
                 return block if self.recipient.can_read(message, block) else self.unsigned(block)
+            case ToolUseBlock(executor="client"):
+                return self.client_call(block, message)
             case ToolUseBlock(executor="provider") | ToolResultBlock():
                 if self.is_home(message, block):
                     return block
@@ -394,6 +396,17 @@ class HistoryRewriter:
                 return None
             case _:
                 return block
+
+    def client_call(self, block: ToolUseBlock, message: Message) -> ToolUseBlock:
+        """A call for the client, without a signature or program that the target does not know."""
+        if block.signature is not None and not self.recipient.can_read(message, block):
+            block = self.unsigned(block)
+        if block.caller is not None and not self.is_home(message, block):
+            self.recorder.lost(block, "caller", because("program_left_out"))
+            new = block.replace(caller=None)
+            self.recorder.alias(new, block)
+            return new
+        return block
 
     def thinking(self, block: ThinkingBlock, message: Message) -> ThinkingBlock | None:
         if self.is_issuer_of(message, block):
@@ -531,7 +544,9 @@ def is_plain(block: Block) -> bool:
     kind = type(block)
     if kind is TextBlock:
         return block.signature is None  # type: ignore[union-attr]  # by its kind
-    return kind is ToolUseBlock and block.signature is None and block.executor == "client"  # type: ignore[union-attr]  # by its kind
+    if kind is not ToolUseBlock or block.signature is not None:  # type: ignore[union-attr]  # by its kind
+        return False
+    return block.executor == "client" and block.caller is None  # type: ignore[union-attr]  # by its kind
 
 
 def _is_encrypted(block: CompactionBlock, issuer: str | None) -> bool:

@@ -263,16 +263,9 @@ class StreamRewriter:
         id = self._target.traits.ids.fit(event.id if times == 1 else f"{event.id}\n{times}")
         self._fits[event.choice, event.id] = id
         if id != event.id:
-            event = ToolUseStart(
-                event.index,
-                id,
-                event.name,
-                event.executor,
-                event.call_type,
-                event.raw,
-                choice=event.choice,
-                frame=event.frame,
-            )
+            event = event.replace(id=id)
+        if event.caller is not None and self._source != self._target.name:
+            event = event.replace(caller=None)
         if event.executor == "provider":
             self.held[key] = [event]
             return []
@@ -293,6 +286,7 @@ class StreamRewriter:
             start.executor,
             start.call_type,
             raw=event.raw if event.raw is not None else start.raw,
+            caller=start.caller,
         )
         self._ended[key] = block
         new: Any = self._judge(block)

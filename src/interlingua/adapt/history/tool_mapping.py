@@ -13,6 +13,7 @@ from interlingua.adapt.history.vendor_tools import (
     CHAT,
     CHOICE_OF_FUNCTIONS,
     CHOSEN,
+    CLIENTS,
     DIALECTS,
     IDS,
     INSTEAD,
@@ -32,6 +33,7 @@ from interlingua.adapt.history.vendor_tools import (
     Server,
     UnfitError,
     VendorSpelling,
+    advisor_for,
     as_options,
     for_anthropic,
     for_gemini,
@@ -114,6 +116,9 @@ class _ToolMapping:
         self.names: dict[str, ToolDefinition] = {}
         """What stands for a tool now, by the name that it had."""
         self.raw: dict[str, Any] = dict(request.raw or {})
+        self.has_programs = "programmatic" in self.has and any(
+            "program" in (tool.callers or ()) for tool in request.tools
+        )
 
     def mappable(self, searches: list[LiftedSearch]) -> dict[int, LiftedSearch]:
         """What may be said as a tool of the vendor's; the rest stays where it was."""
@@ -209,7 +214,10 @@ class _ToolMapping:
 
     def concept(self, tool: ToolDefinition) -> str | None:
         """What a foreign tool is for; None for one that is left as it is."""
-        return concept_of(tool) if is_foreign(tool, self.dialect) else None
+        concept = concept_of(tool) if is_foreign(tool, self.dialect) else None
+        if concept == "code_execution" and self.vendor == "openai" and self.has_programs:
+            return "programmatic"  # where the code is to call others, it has to run there
+        return concept
 
     def word(self, concept: str) -> str | None:
         keys = KEYS.get(concept, (concept,))
@@ -305,11 +313,22 @@ class _ToolMapping:
     ) -> ToolDefinition:
         out = self.filled(tool, spelling)
         name, kind = spelling.name or word, word
+        if name == "advisor" or word == "openrouter:advisor":
+            self.advise(out["parameters"] if self.vendor == ROUTER else out)
         if self.dialect in OWN_FORMS:
             out["$form"] = dict(OWN_FORMS[self.dialect])
         elif self.vendor == "nova":
             kind = SYSTEM_TOOL
         return tool.replace(name=name, kind=kind, raw={self.dialect: out})
+
+    def advise(self, settings: dict[str, Any]) -> None:
+        """Name the model that advises as the vendor does; without one it is the model itself."""
+        name = settings.get("model")
+        known = self.profile.name if name is None else advisor_for(str(name), self.vendor)
+        if known is None:
+            raise UnfitError(because("advisor_unknown", name=name))
+        if name is not None or self.vendor != ROUTER:
+            settings["model"] = known
 
     def filled(self, tool: ToolDefinition, spelling: VendorSpelling) -> dict[str, Any]:
         """The vendor's own settings for a tool."""
@@ -458,7 +477,7 @@ def concept_of(tool: ToolDefinition) -> str | None:
 
 
 def _executor(concept: str) -> str:
-    return "client" if concept in ("computer", "shell") else "provider"
+    return "client" if concept in CLIENTS else "provider"
 
 
 def _headers(tool: ToolDefinition) -> tuple[str, Path]:

@@ -251,6 +251,20 @@ def without(raw: dict[str, Any], path: str) -> dict[str, Any]:
     return {**raw, dialect: own_raw}
 
 
+_CLAUDE = re.compile(r"(claude-[a-z]+-\d+)(?:[-.](\d{1,2}))?")
+_SLUG = "anthropic/"
+
+
+def advisor_for(name: str, vendor: str) -> str | None:
+    """A model that gives advice, under the name that it has there; None where it is unknown."""
+    found = _CLAUDE.fullmatch(name.removeprefix(_SLUG))
+    if found is None or name.startswith(_SLUG) is (vendor == ROUTER):
+        return name if vendor == ROUTER and "/" in name else None
+    head, minor = found.groups()
+    mark, before = (".", _SLUG) if vendor == ROUTER else ("-", "")
+    return before + (head if minor is None else f"{head}{mark}{minor}")
+
+
 Path = tuple[str, ...]
 
 
@@ -362,6 +376,24 @@ TABLE: dict[str, tuple[VendorSpelling, ...]] = {
         VendorSpelling("interactions", "code_execution"),
         VendorSpelling("nova", "nova_code_interpreter"),
     ),
+    "programmatic": (
+        VendorSpelling("openai", "programmatic_tool_calling"),
+        VendorSpelling("anthropic", r"code_execution_\d{8}", name="code_execution"),
+    ),
+    "advisor": (
+        VendorSpelling(
+            "anthropic",
+            r"advisor_\d{8}",
+            _in("model", "max_uses", advisor_tokens="max_tokens"),
+            "advisor",
+        ),
+        VendorSpelling(
+            "openrouter",
+            "openrouter:advisor",
+            _in("model", advisor_tokens="max_completion_tokens", under="parameters"),
+            filled={"parameters": {"forward_transcript": True}},
+        ),
+    ),
     "mcp": (
         VendorSpelling("anthropic", "mcp_toolset"),
         VendorSpelling("openai", "mcp"),
@@ -399,6 +431,17 @@ TABLE: dict[str, tuple[VendorSpelling, ...]] = {
         ),
         VendorSpelling("interactions", "computer_use", filled={"environment": "browser"}),
     ),
+    "browser": (
+        VendorSpelling("anthropic", r"browser_toolset_\d{8}"),
+        VendorSpelling("openai", "computer"),
+        VendorSpelling(
+            "openai", "computer_use_preview", filled={**_SCREEN, "environment": "browser"}
+        ),
+        VendorSpelling(
+            "gemini", "computerUse", filled={"computerUse": {"environment": "ENVIRONMENT_BROWSER"}}
+        ),
+        VendorSpelling("interactions", "computer_use", filled={"environment": "browser"}),
+    ),
     "shell": (
         VendorSpelling("anthropic", _SHELL, name="bash"),
         VendorSpelling("openai", "local_shell"),
@@ -415,7 +458,7 @@ TABLE: dict[str, tuple[VendorSpelling, ...]] = {
 """What a tool is for, and how it is said. An editor is not here: one's `apply_patch` takes another
 grammar than the other's `text_editor`."""
 
-KEYS = {"shell": ("shell", "bash")}
+KEYS = {"shell": ("shell", "bash"), "browser": ("browser", "computer")}
 """What profiles call a concept, where it is not by its own word."""
 INSTEAD = {("openai", "web_fetch"): "web_search", ("xai", "web_fetch"): "web_search"}
 """A vendor's tool that does another's work too: these open pages while they search."""
@@ -428,7 +471,12 @@ SAYS_NOTHING: dict[str, tuple[Any, ...]] = {
     "external_web_access": (True,),
     "environment": ({"type": "local"},),
     "execution": ("server",),
+    "forward_transcript": (True,),
 }
+CLIENTS = frozenset({"browser", "computer", "shell"})
+"""What clients run themselves."""
+PROGRAMS = re.compile(r"programmatic_tool_calling|code_execution_\d{8}")
+"""Tools whose code may call others."""
 """Values that say what is done anyway."""
 ONE_OF = {"anthropic": _DOMAINS, "xai": _DOMAINS}
 """Options of which a vendor takes one alone; the first stays."""

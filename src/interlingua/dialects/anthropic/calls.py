@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.anthropic.tables import INNER, NAME
+from interlingua.dialects.anthropic.tables import INNER, NAME, PROGRAM, PROGRAMS
 from interlingua.dialects.anthropic.text import (
     CACHE,
     HOSTED,
@@ -25,7 +25,7 @@ from interlingua.dialects.anthropic.text import (
 )
 from interlingua.dialects.kernel.calls import report_recovered
 from interlingua.dialects.kernel.errors import at_path
-from interlingua.dialects.kernel.fields import Field, Table, lost, plain, usual
+from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, lost, plain
 from interlingua.dialects.kernel.preserved import NOTHING, Preserved, raw_of, spelling_of
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
@@ -50,12 +50,26 @@ def report_repaired(message: Message, recorder: LossRecorder) -> None:
             report_recovered(block, recorder)
 
 
+def _read_caller(value: Any) -> Reading:
+    """The model itself calls anyway."""
+    match value:
+        case {"type": "direct", **more} if not more:
+            return {}
+        case {"type": str(kind), "tool_id": str(caller), **more} if not more:
+            return {"caller": caller} if PROGRAMS.fullmatch(kind) else NOT_OURS
+    return NOT_OURS
+
+
+def _write_caller(block: Any, recorder: LossRecorder) -> Wire:
+    return {"type": PROGRAM, "tool_id": block.caller}
+
+
 _CALLED = (
     plain("id", "id", str),
     plain("name", "name", str),
     plain("input", "input", dict),
     CACHE,
-    usual("caller", {"type": "direct"}),  # who calls anyway
+    Field("caller", ("caller",), _read_caller, _write_caller),
 )
 CALL = Table(
     ToolUseBlock,
@@ -92,7 +106,7 @@ def write_tool_use(block: ToolUseBlock, scope: Scope, recorder: LossRecorder) ->
     if not scope.is_models and not is_odd(block.raw):
         recorder.dropped(block, because("role_calls_no_tools"))
         return None
-    bare = block.signature is None and block.call_type is None and block.cache is None
+    bare = block.signature is None and (block.call_type or block.cache or block.caller) is None
     if bare and (block.input or block.raw_arguments is None) and is_silent(block.raw):
         return {"type": "tool_use", "id": block.id, "name": block.name, "input": block.input}
     return CALL.write_value(block, recorder, {"type": "tool_use"})

@@ -47,6 +47,7 @@ from interlingua.model.exchange import (
     Reasoning,
     Request,
     ResponseFormat,
+    TaskBudget,
     ToolChoice,
 )
 from interlingua.model.reasons import because
@@ -119,6 +120,11 @@ def _read_output(wire: Wire) -> Reading:
         fields["effort"] = config["effort"]
     if fields:
         attrs["reasoning"] = Reasoning(**fields)
+    match config.get("task_budget"):
+        case {"type": "tokens", "total": int(total), "remaining": int(left), **more} if not more:
+            attrs["task_budget"] = TaskBudget(total, left)
+        case {"type": "tokens", "total": int(total), **more} if not more:
+            attrs["task_budget"] = TaskBudget(total)
     if _is_format(config.get("format")):
         schema = config["format"].get("schema")
         schema = schema if type(schema) is dict else None
@@ -144,6 +150,9 @@ def _write_output(options: Any, recorder: LossRecorder) -> Wire:
         out |= {} if thinking is None else {"thinking": thinking}
     if options.response_format is not None:
         _write_format(options, config, recorder)
+    if (budget := options.task_budget) is not None:
+        left = {} if budget.remaining is None else {"remaining": budget.remaining}
+        config["task_budget"] = {"type": "tokens", "total": budget.total, **left}
     return {**out, "output_config": config} if config else out
 
 
@@ -213,7 +222,10 @@ OPTIONS = Table(
     strings("stop_sequences", "stop"),
     Field("tool_choice", ("tool_choice", "parallel_tool_calls"), _read_choice, _write_choice),
     together(
-        ("thinking", "output_config"), ("response_format", "reasoning"), _read_output, _write_output
+        ("thinking", "output_config"),
+        ("response_format", "reasoning", "task_budget"),
+        _read_output,
+        _write_output,
     ),
     Field("service_tier", ("service_tier",), _read_tier, _write_tier),
     inside("metadata", plain("user_id", "user", str)),
@@ -422,6 +434,9 @@ def betas_of(wire: Wire) -> list[str]:
     thinking = wire.get("thinking")
     if type(thinking) is dict and "block_binding" in thinking:
         found[BETAS["binding"]] = None
+    config = wire.get("output_config")
+    if type(config) is dict and "task_budget" in config:
+        found[BETAS["task_budget"]] = None
     if _read_management(wire.get("context_management")) is not NOT_OURS:
         found[BETAS["compaction"]] = None
     for tool in wire.get("tools") or ():

@@ -38,6 +38,7 @@ TRAITS = Traits(
     needs_limit=True,
     sampling_by_model=True,
     hour_cache=True,
+    code_calls=True,
     betas=True,
     # Preserved thinking, Claude Platform documentation and anthropic 2.8.0, read 2026-11.
     binding=ThinkingBinding("anthropic", "claude", (5, 1)),
@@ -116,6 +117,10 @@ HOSTED_TOOLS = re.compile(
     r"|tool_search_tool_(bm25|regex)(_\d{8})?|mcp_toolset"
 )
 
+PROGRAM = "code_execution_20250825"
+"""The tool whose code may call others, as it is written where nothing else is known."""
+PROGRAMS = re.compile(r"code_execution_\d{8}")
+
 SOURCES: dict[str, tuple[str, str]] = {
     "base64": ("base64", "data"),
     "text": ("text", "data"),
@@ -149,6 +154,8 @@ BETAS: dict[str, str] = {
     "mcp_toolset": "mcp-client-2025-11-20",
     "computer_20250124": "computer-use-2025-01-24",
     "computer_20251124": "computer-use-2025-11-24",
+    "advisor_20260301": "advisor-tool-2026-03-01",
+    "task_budget": "task-budgets-2026-03-13",
 }
 """The betas that what a request says needs (`anthropic` 2.8.0, read 2026-11)."""
 REFERENCES: dict[str, str] = {"tool_reference": "name", "mcp_toolset_reference": "server_name"}

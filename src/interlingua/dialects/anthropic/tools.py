@@ -11,7 +11,7 @@ import msgspec
 from interlingua.dialects.anthropic import tables
 from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.anthropic.text import CACHE
-from interlingua.dialects.kernel.calls import is_function, schema_of
+from interlingua.dialects.kernel.calls import callers_field, is_function, schema_of
 from interlingua.dialects.kernel.claude import effort_word
 from interlingua.dialects.kernel.errors import ShapeError, read_each, require
 from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, plain, spelling
@@ -33,11 +33,22 @@ from interlingua.model.tools import ToolDefinition
 # -- definitions ----------------------------------------------------------------------------------
 
 
+_CALLERS = {"direct": "direct"}
+
+
 def _default_schema(tool: ToolDefinition) -> Wire:
     return deepcopy(schema_of(tool))
 
 
-_SETTINGS = (plain("strict", "strict", bool), plain("defer_loading", "deferred", bool), CACHE)
+_SETTINGS = (
+    plain("strict", "strict", bool),
+    plain("defer_loading", "deferred", bool),
+    callers_field(
+        lambda word: "program" if tables.PROGRAMS.fullmatch(word) else _CALLERS.get(word),
+        {"direct": "direct", "program": tables.PROGRAM}.get,
+    ),
+    CACHE,
+)
 FUNCTION = Table(
     ToolDefinition,
     plain("name", "name", str),

@@ -105,7 +105,8 @@ def write_call(block: ToolUseBlock, recorder: LossRecorder, answer: bool) -> Wir
 
 
 def _is_usual(block: ToolUseBlock) -> bool:
-    return block.raw_arguments is None and block.signature is None and block.call_type is None
+    bare = block.raw_arguments is None and block.signature is None and block.call_type is None
+    return bare and block.caller is None
 
 
 # -- results --------------------------------------------------------------------------------------

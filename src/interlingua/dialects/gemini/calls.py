@@ -200,7 +200,8 @@ def write_call(block: ToolUseBlock, turn: Turn) -> Wire | None:
 
 
 def _is_usual(block: ToolUseBlock) -> bool:
-    return block.cache is None and block.call_type is None and block.raw_arguments is None
+    bare = block.cache is None and block.call_type is None and block.raw_arguments is None
+    return bare and block.caller is None
 
 
 def _write_call(block: ToolUseBlock, turn: Turn) -> Wire | None:

@@ -25,6 +25,7 @@ from interlingua.dialects.google import write_labels
 from interlingua.dialects.kernel.calls import TEXT_SCHEMA
 from interlingua.dialects.kernel.errors import ShapeError, at_path, read_each, read_whole, require
 from interlingua.dialects.kernel.fields import (
+    NOT_OURS,
     QUIET,
     Attrs,
     Field,
@@ -193,12 +194,24 @@ def _google(out: Wire) -> Wire:
 
 # -- one function ---------------------------------------------------------------------------------
 
+
+def _read_behavior(value: Any) -> Reading:
+    waits = tables.BEHAVIORS.read(require(value, str))
+    return NOT_OURS if waits is None else {"asynchronous": waits}
+
+
+def _write_behavior(tool: Any, recorder: LossRecorder) -> None:
+    """Only live sessions take it (`google-genai` 3.3.0, read 2026-11): it goes home as it came."""
+    recorder.lost(tool, "asynchronous", because("async_live_only"))
+
+
 TOOL = Table(
     ToolDefinition,
     plain("name", "name", str, missing=""),
     plain("description", "description", str),
     plain("parametersJsonSchema", "input_schema", dict),
     plain("responseJsonSchema", "output_schema", dict),
+    Field("behavior", ("asynchronous",), _read_behavior, _write_behavior),
     silent=("kind",),
     also_named=snake_case,
     through=google_schemas(

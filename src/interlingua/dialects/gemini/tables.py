@@ -123,6 +123,8 @@ HIGHEST = "HIGH"
 THINKING_MODES: TwoWay[int, ReasoningMode] = TwoWay({0: "off", -1: "adaptive"})
 """Budgets that are none."""
 
+BEHAVIORS: TwoWay[str, bool] = TwoWay({"NON_BLOCKING": True, "BLOCKING": False})
+"""Whether the model goes on before a function has answered."""
 FORMATS: TwoWay[str, str] = TwoWay({"text/plain": "text", "application/json": "json"})
 
 SERVICE_TIERS: dict[str, str] = {

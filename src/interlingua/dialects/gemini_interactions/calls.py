@@ -160,7 +160,7 @@ def _read_call(step: Wire) -> ToolUseBlock:
 
 def write_call(block: ToolUseBlock, recorder: LossRecorder) -> Wire:
     bare = block.raw is None and block.signature is None and block.raw_arguments is None
-    if bare and block.call_type is None and block.cache is None:
+    if bare and (block.call_type or block.cache or block.caller) is None:
         return {"type": CALL, "id": block.id, "name": block.name, "arguments": block.input}
     return _write_call(block, recorder)
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from interlingua.dialects.kernel.errors import require
-from interlingua.dialects.kernel.fields import Attrs, Field, Reading, Table, lost
+from interlingua.dialects.kernel.fields import NOT_OURS, Attrs, Field, Reading, Table, lost
 from interlingua.dialects.kernel.preserved import Preserved
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
@@ -146,6 +146,22 @@ UNSIGNED = (
     lost("call_type", because("custom_call_as_function"), kind="downgraded"),
 )
 """What a wire cannot say of a call whose arguments are an object, and that nobody signs."""
+
+
+def callers_field(read: Callable[[str], str | None], write: Callable[[str], str | None]) -> Field:
+    """Who may call a tool, in the words of a dialect."""
+
+    def read_callers(value: Any) -> Reading:
+        found = [read(each) if type(each) is str else None for each in require(value, list)]
+        return NOT_OURS if None in found else {"callers": tuple(dict.fromkeys(found))}
+
+    def write_callers(tool: Any, recorder: LossRecorder) -> list[str] | None:
+        found = [write(each) for each in tool.callers]
+        if None in found:
+            recorder.lost(tool, "callers")
+        return None if None in found else [each for each in found if each is not None]
+
+    return Field("allowed_callers", ("callers",), read_callers, write_callers)
 
 
 def arguments_as_object(call: Any, recorder: LossRecorder) -> Wire:

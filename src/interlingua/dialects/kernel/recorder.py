@@ -278,7 +278,7 @@ DONE_ANYWAY: dict[type, dict[str, tuple[Any, ...]]] = {
         "metadata": ({},),
     },
     Usage: {"service_tier": ("default",)},
-    ToolDefinition: {"strict": (False,)},
+    ToolDefinition: {"strict": (False,), "asynchronous": (False,), "callers": (("direct",),)},
     ImageBlock: {"detail": ("auto",)},
 }
 """Values that match every service's default behaviour; dropping one loses nothing."""

@@ -51,7 +51,13 @@ def json_of(frame: Frame, what: str, key: str = "", kinds: Collection[str] = ())
 def call_of(start: ToolUseStart, end: ToolUseEnd | None = None) -> ToolUseBlock:
     """The call that these events tell."""
     block = ToolUseBlock(
-        start.id, start.name, {}, executor=start.executor, call_type=start.call_type, raw=start.raw
+        start.id,
+        start.name,
+        {},
+        executor=start.executor,
+        call_type=start.call_type,
+        raw=start.raw,
+        caller=start.caller,
     )
     if end is None:
         return block
@@ -80,7 +86,7 @@ def start_of_block(
     """The event that opens a block; a call has one of its own."""
     if type(block) is not ToolUseBlock:
         return BlockStart(index, block, choice=choice, frame=mark)
-    attrs = (block.id, block.name, block.executor, block.call_type, block.raw)
+    attrs = (block.id, block.name, block.executor, block.call_type, block.raw, block.caller)
     return ToolUseStart(index, *attrs, choice=choice, frame=mark)
 
 

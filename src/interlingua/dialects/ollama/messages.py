@@ -168,7 +168,7 @@ def write_call(call: ToolUseBlock, recorder: LossRecorder) -> Wire | None:
 
 
 def _is_usual(call: ToolUseBlock) -> bool:
-    beside = call.raw_arguments or call.signature or call.call_type or call.cache
+    beside = call.raw_arguments or call.signature or call.call_type or call.cache or call.caller
     return not beside and not call.id.startswith("il_")
 
 

@@ -177,7 +177,7 @@ def write_call(block: ToolUseBlock, to: WriteContext, signs: bool) -> Wire:
     """One item of `tool_calls`; `signs` says that Google's signatures may be written."""
     ids = to.t.host.ids
     id = block.id if ids is None else ids.fit(block.id)
-    if (block.raw or block.call_type or block.signature or block.cache) is None:
+    if (block.raw or block.call_type or block.signature or block.cache or block.caller) is None:
         return {**write_plain_call(block), "id": id}
     own_raw = raw_of(to.t.name, block.raw)
     spelling = spelling_in(own_raw)

@@ -242,7 +242,7 @@ def write_plainly(message: Message, to: WriteContext) -> Wire | None:
             return None
         kind = type(block)
         if kind is ToolUseBlock:
-            if block.executor != "client" or block.call_type or block.signature:
+            if block.executor != "client" or block.call_type or block.signature or block.caller:
                 return None
             tool_calls.append(calls.write_plain_call(block))
         elif tool_calls or content is not None:

@@ -338,7 +338,7 @@ def write_generated(block: ImageBlock, recorder: LossRecorder) -> Wire | None:
     return put_item_back(item, block.raw)
 
 
-_WRITTEN = frozenset({"id", "name", "input", "raw_arguments", "executor", "call_type"})
+_WRITTEN = frozenset({"id", "name", "input", "raw_arguments", "executor", "call_type", "caller"})
 _SEALED = frozenset({*_WRITTEN, "signature"})
 
 # -- calls ----------------------------------------------------------------------------------------
@@ -368,9 +368,16 @@ def read_call(item: Wire, seed: object, consumed: tuple[str, ...] = ()) -> tuple
         known = {*known, "fingerprint"}
     else:
         signature = None
-    raw = item_raw(item, known, spelling, _NOTHING if "key" in spelling else ITEM_KEYS)
+    nothing, caller = _NOTHING if "key" in spelling else ITEM_KEYS, None
+    match item.get("caller"):
+        case {"type": "program", "caller_id": str(by), **more} if not more:
+            known, caller = {*known, "caller"}, by
+        case {"type": "direct", **more} if not more:
+            nothing = (*nothing, "caller")
+    raw = item_raw(item, known, spelling, nothing)
     executor, call_type = _executor(item, word, kind), tables.CALL_TYPES.read(word)
-    return ToolUseBlock(id, name, input, text, signature, executor, call_type, raw=raw), mode
+    attrs = (id, name, input, text, signature, executor, call_type)
+    return ToolUseBlock(*attrs, raw=raw, caller=caller), mode
 
 
 _NOTHING = (*ITEM_KEYS, "call_id")
@@ -438,7 +445,7 @@ def write_call(block: ToolUseBlock, recorder: LossRecorder) -> Wire | None:
             return None
         if block.call_type is not None:
             recorder.lost(block, "call_type")
-        elif block.raw is None and block.signature is None and block.cache is None:
+        elif block.signature is None and (block.raw or block.cache or block.caller) is None:
             head = {"type": FUNCTION, "call_id": block.id, "name": block.name}
             return {**head, "arguments": write_arguments(block)}
     return _write_call(block, word or FUNCTION, recorder)
@@ -458,6 +465,8 @@ def _write_call(block: ToolUseBlock, word: str, recorder: LossRecorder) -> Wire:
     _write_input(item, block, kind, recorder)
     if word == "program" and block.signature is not None:
         item["fingerprint"] = block.signature
+    if block.caller is not None:
+        item["caller"] = {"type": "program", "caller_id": block.caller}
     put_item_back(item, block.raw)
     if _executor(item, word, kind) != block.executor:
         if word == "tool_search_call":

@@ -37,6 +37,7 @@ TRAITS = Traits(
     changes_inside=True,
     metadata="metadata",
     continues=frozenset({"response_id", "conversation_id", "prompt", "items"}),
+    code_calls=True,
     free_text_tools=True,
     instruction_roles=True,
     asks_for_thinking={"include": ["reasoning.encrypted_content"], "store": False},
@@ -219,16 +220,21 @@ TOOL_KEYS: dict[str, tuple[str, type]] = {
     "strict": ("strict", bool),
     "defer_loading": ("deferred", bool),
     "output_schema": ("output_schema", dict),
+    "async": ("asynchronous", bool),
 }
 """Keys of tools, and the fields of a definition."""
 TOOLS: dict[str, tuple[str, ...]] = {
     "function": tuple(TOOL_KEYS),
-    "custom": ("name", "description", "defer_loading"),
+    "custom": ("name", "description", "defer_loading", "async"),
     "namespace": ("name", "description"),
     "tool_search": ("description", "parameters"),
     "mcp": ("defer_loading",),
+    **dict.fromkeys(("apply_patch", "code_interpreter", "shell"), ()),
 }
 """Which of them each kind of tool has."""
+CALLERS: TwoWay[str, str] = TwoWay({"direct": "direct", "programmatic": "program"})
+CALLED_BY = frozenset({"apply_patch", "code_interpreter", "custom", "function", "mcp", "shell"})
+"""Kinds of tools that say who may call them."""
 
 # Responses -----------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from interlingua.dialects.kernel import fields
+from interlingua.dialects.kernel.calls import callers_field
 from interlingua.dialects.kernel.errors import ShapeError, read_each, require, require_key
 from interlingua.dialects.kernel.fields import (
     NOT_OURS,
@@ -261,6 +262,8 @@ def read_continues(wire: Wire, preserved: Preserved) -> Attrs:
 def _table(kind: str, *keys: str) -> Table:
     """Only functions are looked at so closely that a wrong type is an error."""
     fields = [plain(key, *tables.TOOL_KEYS[key], lenient=kind != "function") for key in keys]
+    if kind in tables.CALLED_BY:
+        fields.append(callers_field(tables.CALLERS.read, tables.CALLERS.write))
     if kind == "custom":
         fields.append(grammar_field(inside=False))
     elif kind == "mcp":

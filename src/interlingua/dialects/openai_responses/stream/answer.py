@@ -115,7 +115,7 @@ class Part(msgspec.Struct, eq=False):
     differs: bool = False
 
     def begin(self, call: ToolUseBlock) -> Event:
-        attrs = (call.id, call.name, call.executor, call.call_type, call.raw)
+        attrs = (call.id, call.name, call.executor, call.call_type, call.raw, call.caller)
         self.start = ev.ToolUseStart(self.index, *attrs)
         return self.start
 
