@@ -39,7 +39,7 @@ def test_each_message_adds_what_it_holds() -> None:
         assert known.is_paired is (message is not MESSAGES[2])
     assert known.calls is not None
     assert known.calls.names == {"look"}
-    assert known.calls.ids == {"c1"}
+    assert [*known.calls.ids] == ["c1"]
     assert [*known.calls.thinking.values()] == [(MESSAGES[2], MESSAGES[2].content[0])]
 
 

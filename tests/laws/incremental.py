@@ -9,15 +9,19 @@ import argparse
 import copy
 import random
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 import interlingua as il
 from interlingua.adapt.converter import Converter
+from interlingua.profiles.profile import Profile, bundled
 from tests.laws.corpus import Record, records
 
 TARGETS = tuple(il.dialects())
+MARKED = ("anthropic", "bedrock", "openrouter")
 MARK = {"type": "ephemeral"}
 
 
@@ -70,18 +74,29 @@ def result(convert: Any, *args: Any) -> Any:
     return written.json(), written.wire, losses, written.model, written.stream, adapter
 
 
-class Check:
-    """Conversions of one source to one target, both ways."""
+def _marking(target: str) -> Profile:
+    """The rules of a model that is cached up to breakpoints, without a least length."""
+    profile = bundled().of("claude-sonnet-4-5", None, target)
+    assert profile is not None
+    return replace(profile, limits=replace(profile.limits, cache_min=1))
 
-    def __init__(self, source: str, target: str, max_bytes: int = 2**24) -> None:
+
+class Check:
+    """Conversions of one source to one target, both ways. With `marks` breakpoints for the prompt
+    cache are added behind every turn that may have one, however short."""
+
+    def __init__(
+        self, source: str, target: str, max_bytes: int = 2**24, marks: bool = False
+    ) -> None:
         self.source, self.target = source, target
-        self.converter = Converter(source, target, max_bytes=max_bytes)
+        self.how: dict[str, Any] = {"caching": "auto", "profile": _marking(target)} if marks else {}
+        self.converter = Converter(source, target, max_bytes=max_bytes, **self.how)
         self.converter._conversations.least = 0
         self.count = 0
 
     def both(self, body: bytes) -> tuple[Any, Any]:
         self.count += 1
-        whole = result(il.convert, body, self.source, self.target)
+        whole = result(partial(il.convert, **self.how), body, self.source, self.target)
         return result(self.converter.convert, body), whole
 
     def require(self, body: bytes, what: str = "") -> None:
@@ -107,7 +122,7 @@ def check_record(record: Record, key: str, targets: tuple[str, ...] = TARGETS) -
     count = hits = 0
     for target in targets:
         small = max(map(len, sent)) * 12 if rng.random() < 0.2 else 2**24
-        check = Check(record.dialect or "", target, small)
+        check = Check(record.dialect or "", target, small, target in MARKED and rng.random() < 0.5)
         for body in sent:
             check.require(body, str(record))
             if rng.random() < 0.05:

@@ -203,6 +203,21 @@ def test_what_is_remembered_of_earlier_turns_gives_the_body_of_a_whole_writing(
         assert call.wire == written_whole(call)[0]
 
 
+@pytest.mark.parametrize("replies", ["", "Yes."])
+def test_breakpoints_of_a_session_are_those_of_a_whole_writing(
+    tmp_path: Path, replies: str
+) -> None:
+    with il.open_store(f"sqlite:///{tmp_path}/s.db") as store:
+        session = il.Session.create(store, model="anthropic:claude-sonnet-4-5")
+        session.append(il.Message.user("A long story. " * 1000), il.Message.assistant("Yes?"))
+        for number in range(4):
+            call = session.begin(f"question {number}").call()
+            assert (call.wire, call.report.losses) == written_whole(call)
+            assert str(call.wire).count("cache_control") == 2
+            content = [il.TextBlock(replies)] if replies else []
+            call.answer(il.Response(il.Message.assistant(content)))
+
+
 def test_an_estimate_that_grows_is_that_of_the_whole_history() -> None:
     growing = Estimator(MODEL)
     messages: list[il.Message] = []

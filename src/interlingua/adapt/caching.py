@@ -7,7 +7,11 @@ request says itself always counts, so that one breakpoint of its own is all that
 from __future__ import annotations
 
 import hashlib
+from functools import cache
+from operator import is_
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+
+from msgspec.structs import replace
 
 from interlingua.adapt.facts import CACHE, Facts
 from interlingua.dialects.kernel.recorder import LossRecorder
@@ -20,9 +24,9 @@ from interlingua.model.blocks import (
     ToolUseBlock,
 )
 from interlingua.model.exchange import Options, Request
+from interlingua.model.losses import Loss, loss_of
 from interlingua.model.message import Message, Role
 from interlingua.model.reasons import because
-from interlingua.model.tools import ToolDefinition
 
 if TYPE_CHECKING:
     from interlingua.adapt.target import WireTarget
@@ -47,6 +51,7 @@ HOUR = "1h"
 SHORT = frozenset({None, "in_memory", "5m"})
 """Lifetimes that the usual five minutes stand for; all others become an hour."""
 _TIMES = ("cache_ttl", "cache_retention")
+_BREAKPOINTS = {None: Cache(), HOUR: Cache(HOUR)}
 _OPTIONS = (
     *("cache", "cache_key", "cache_mode", "cache_ttl", "cache_retention", "cache_prewarm"),
     "cache_comparison",
@@ -113,29 +118,67 @@ def conversation_key(request: Request, owner: str | None = None) -> str:
 class _Prefix:
     """Whether a prompt is long enough to be cached, up to one place after another in it."""
 
-    def __init__(self, request: Request, target: WireTarget) -> None:
-        profile = target.profile
-        assert profile is not None
-        self._least = profile.limits.cache_min or USUAL_MINIMUM
+    def __init__(self, request: Request, target: WireTarget, memory: Any = None) -> None:
+        self._least: int = target.profile.limits.cache_min or USUAL_MINIMUM  # type: ignore[union-attr]  # there is one
         self._request, self._provider = request, target.provider_key
         self._letters = self._counted = 0
-        self._is_long = False
-        most = _SURELY_LONG * self._least
-        for tool in request.tools:
-            if self._letters >= most:
-                break
-            self._letters += _tool_letters(tool)
+        self._uncounted: list[Any] | None = None
+        """JSON whose letters are counted only where those of texts do not decide."""
+        self.short, self.long = -1, _ENDLESS
+        """So many messages are known to be too few, and so many to be enough."""
+        known: _Reach | None = None if memory is None else memory.reach
+        is_same = known is not None and known[0] == (self._least, request.tools)
+        if known is not None and is_same and all(map(is_, request.messages, known[3])):
+            self.short, self.long = known[1], known[2]
+
+    @property
+    def reach(self) -> _Reach | None:
+        """What is known of the prompt, for the next request that begins with it."""
+        if self.long is _ENDLESS:
+            return None
+        request = self._request
+        known = request.messages[: self.long]
+        return (self._least, request.tools), self.short, self.long, known
 
     def reaches(self, count: int) -> bool:
         """Whether the tools and so many messages are long enough; each time at least as many."""
-        most = _SURELY_LONG * self._least
-        messages = self._request.messages
-        while not self._is_long and self._counted < count and self._letters < most:
-            self._letters += sum(map(_letters, messages[self._counted].content))
+        if count >= self.long or count <= self.short:
+            return count >= self.long
+        if self._is_long(count):
+            self.long = min(count, self._counted)
+            return True
+        self.short = count
+        return False
+
+    def _is_long(self, count: int) -> bool:
+        most, messages = _SURELY_LONG * self._least, self._request.messages
+        if self._uncounted is None:
+            self._uncounted = [tool.input_schema or "" for tool in self._request.tools]
+            for tool in self._request.tools:
+                self._letters += len(tool.name) + len(tool.description or "")
+        while self._counted < count and self._letters < most:
+            self._count(messages[self._counted].content, self._uncounted)
             self._counted += 1
-        if not self._is_long and self._letters >= SURELY_SHORT * self._least:
-            self._is_long = self._letters >= most or self._estimate(count) >= self._least
-        return self._is_long
+        while self._uncounted and self._letters < most:
+            self._letters += len(str(self._uncounted.pop()))
+        if self._letters < SURELY_SHORT * self._least:
+            return False
+        if self._letters >= most:
+            return True
+        self._counted = count
+        return self._estimate(count) >= self._least
+
+    def _count(self, blocks: tuple[Any, ...], uncounted: list[Any]) -> None:
+        for block in blocks:
+            kind = type(block)
+            if kind is ToolUseBlock:
+                uncounted.append(block.input)
+            elif kind is ToolResultBlock:
+                self._count(block.content, uncounted)
+            elif kind is ImageBlock or kind is DocumentBlock:
+                self._letters += min(len(block.source.data or ""), _MEDIA)
+            else:
+                self._letters += len(getattr(block, "text", None) or "")
 
     def _estimate(self, count: int) -> int:
         from interlingua.profiles.estimate.estimator import estimate_input_tokens
@@ -145,23 +188,11 @@ class _Prefix:
         return estimate_input_tokens(request.messages[:count], request.tools, model)
 
 
-def _tool_letters(tool: ToolDefinition) -> int:
-    return len(tool.name) + len(tool.description or "") + len(str(tool.input_schema or ""))
-
-
-def _letters(block: Any) -> int:
-    kind = type(block)
-    if kind is ToolUseBlock:
-        return len(str(block.input))
-    if kind is ToolResultBlock:
-        return sum(map(_letters, block.content))
-    if kind is ImageBlock or kind is DocumentBlock:
-        return min(len(block.source.data or ""), _MEDIA)
-    return len(getattr(block, "text", None) or "")
-
-
 _MEDIA = 4000
 """Letters that an image or a document stands for, at most."""
+_ENDLESS = 1 << 62
+_Reach = tuple[Any, int, int, tuple[Message, ...]]
+"""The minimum and the tools, how many messages are too few and how many enough, and the latter."""
 
 
 class _Marking:
@@ -172,14 +203,13 @@ class _Marking:
         profile = target.profile
         assert profile is not None
         self._request, self._recorder = request, recorder
-        self._prefix = _Prefix(request, target)
-        self._places, self._ttls = profile.cache.places, profile.cache.ttls
+        self._memory = memory = recorder.memory
+        self._prefix = _Prefix(request, target, memory)
+        self._places = profile.cache.places
         most = profile.limits.cache_marks
         self._most = MOST_MARKS if most is None else min(most, MOST_MARKS)
-        self._cache = cache = Cache(lifetime(request.options, self._ttls))
-        self._reason = because("cache_breakpoint_added", ttl=cache.ttl or "5m")
-        memory: Any = recorder.memory
-        self._before: dict[int, _Pair] = {} if memory is None else memory.marked
+        ttl = lifetime(request.options, profile.cache.ttls)
+        self._cache, self._note = _BREAKPOINTS[ttl], _note(recorder.dialect, ttl)
         self._pairs: dict[int, _Pair] = {}
 
     def marked(self) -> Request:
@@ -192,33 +222,42 @@ class _Marking:
             changes["tools"] = (*tools[:-1], self._put(tools[-1], f"$.tools[{len(tools) - 1}]"))
         at = [first - 1] if first and self._allows("system") else []
         at += _turn_ends(messages, first) if self._allows("messages") else []
-        new = list(messages)
+        new: dict[int, Message] = {}
         for index in at:
             if left and reaches(index + 1) and (found := self._message(messages[index], index)):
                 left -= 1
-                new[index] = found
-        if self._pairs:
-            changes["messages"] = tuple(new)
-        if self._recorder.memory is not None:
-            self._recorder.memory.marked = self._pairs
-        return self._timed(request.replace(**changes)) if changes else request
+                if found is not messages[index]:
+                    new[index] = found
+        if new:
+            listed = list(messages)
+            for index, message in new.items():
+                listed[index] = message
+            changes["messages"] = tuple(listed)
+        if self._memory is not None:
+            self._memory.marked, self._memory.reach = self._pairs, self._prefix.reach
+        return self._timed(request.replace(**changes) if changes else request, left)
 
     def _allows(self, place: Any) -> bool:
         return self._places is None or place in self._places
 
     def _message(self, message: Message, number: int) -> Message | None:
-        """The message with a breakpoint at its end: the same one as in the request before, so that
-        what was written for it is found again."""
+        """The message with a breakpoint at its end: as it is where the breakpoint is put into what
+        was written for it, else the same one as in the request before, so that this is found
+        again."""
         content = message.content
         index = _last_markable(content)
         if index is None:
             return None
         path = f"$.messages[{number}].content[{index}]"
-        known = self._before.get(id(message))
+        memory, behind = self._memory, len(self._request.messages) - number - 1
+        if memory is not None and memory.take_breakpoint(message, self._cache, behind):
+            self._added(path)
+            return message
+        known: _Pair | None = None if memory is None else memory.marked.get(id(message))
         if known is not None and known[0] is message and known[2] == self._cache:
             self._recorder.alias(known[1], message)
             self._recorder.alias(known[1].content[index], content[index])
-            self._recorder.added(f"{path}.cache", self._reason)
+            self._added(path)
             self._pairs[id(message)] = known
             return known[1]
         blocks = (*content[:index], self._put(content[index], path), *content[index + 1 :])
@@ -230,12 +269,24 @@ class _Marking:
     def _put(self, value: Any, path: str) -> Any:
         new = value.replace(cache=self._cache)
         self._recorder.alias(new, value)
-        self._recorder.added(f"{path}.cache", self._reason)
+        self._added(path)
         return new
 
-    def _timed(self, request: Request) -> Request:
-        """The request without the lifetimes that its breakpoints have now."""
+    def _added(self, path: str) -> None:
+        self._recorder.report.entries.append(replace(self._note, path=f"{path}.cache"))
+
+    def _timed(self, request: Request, left: int) -> Request:
+        """The request without the lifetimes that its breakpoints have now, if it has any."""
+        if left == self._most:
+            return request
         return settle_lifetime(request, self._recorder, self._cache.ttl or "5m")
+
+
+@cache
+def _note(dialect: str, ttl: str | None) -> Loss:
+    """The note on a breakpoint, without its place."""
+    reason = because("cache_breakpoint_added", ttl=ttl or "5m")
+    return loss_of(dialect, "approximated", "$.cache", reason)
 
 
 _Pair = tuple[Message, Message, Cache]

@@ -132,7 +132,7 @@ def write_remembered(
     if found is None:
         return None
     written, text = write_adapted(read, *found)
-    return None if text is None else (written, text, found[1])
+    return None if written is None or text is None else (written, text, found[1])
 
 
 def adapt_remembered(
@@ -162,12 +162,15 @@ def adapt_remembered(
 
 def write_adapted(
     history: History, adapted: Adapted, turns: WrittenTurns
-) -> tuple[Written, bytes | None]:
+) -> tuple[Written | None, bytes | None]:
     """What an adapted request is written as, and its bytes, where turns of it are remembered. The
-    wire is only to be looked at: later turns share its parts."""
+    wire is only to be looked at: later turns share its parts. None for a request that has to be
+    adapted again without memory, since a breakpoint found no place."""
     target = adapted.target
     assert target is not None
     written = write(adapted)
+    if turns.wanted:
+        return None, None
     text = encode_with(written.wire, turns)
     if text is not None:
         history.remember((target.dialect, target.host), turns)

@@ -93,12 +93,14 @@ class CallFacts(msgspec.Struct):
 
     names: set[str | None] = set()
     """Names of tools in calls and results."""
-    ids: set[str] = set()
-    """Ids of calls, and of results without a call."""
+    ids: dict[str, None] = {}
+    """Ids of calls, and of results without a call, in their order."""
     open: list[str] = []
     """Ids of calls of the last turn that have no result yet."""
     thinking: dict[tuple[int, int], tuple[Message, ThinkingBlock]] = {}
     """One block of thinking for each metadata and `raw`, by which its issuer is known."""
+    legal: dict[str, int] = {}
+    """By dialect: how many of the ids, from the first on, are known to be legal there."""
 
     def answer(self, message: Message) -> int:
         """Facts of a turn of the model, whose calls are open from now on."""
@@ -140,7 +142,7 @@ class CallFacts(msgspec.Struct):
         if block.id in self.ids:
             flags |= REPEATED_IDS
         else:
-            self.ids.add(block.id)
+            self.ids[block.id] = None
         self.names.add(block.name)
         if block.signature is not None or block.caller is not None or block.executor != "client":
             flags |= ISSUED
@@ -165,7 +167,7 @@ class CallFacts(msgspec.Struct):
                 calls.remove(answered)
             else:
                 flags |= UNPAIRED
-                self.ids.add(answered)
+                self.ids[answered] = None
         return flags
 
     def result(self, block: ToolResultBlock) -> int:
@@ -187,7 +189,7 @@ class CallFacts(msgspec.Struct):
         if kind is ToolUseBlock:
             return self.call(block)
         if kind is ToolResultBlock:
-            self.ids.add(block.tool_use_id)
+            self.ids[block.tool_use_id] = None
             return ISSUED | self.result(block)
         if kind is TextBlock:
             return _odd(block.text)
@@ -217,8 +219,8 @@ class Facts(msgspec.Struct):
         """The same, for another request to grow from."""
         calls = self.calls
         if calls is not None:
-            names, ids, thinking = set(calls.names), set(calls.ids), dict(calls.thinking)
-            calls = CallFacts(names, ids, list(calls.open), thinking)
+            names, ids, thinking = set(calls.names), calls.ids.copy(), calls.thinking.copy()
+            calls = CallFacts(names, ids, list(calls.open), thinking, calls.legal.copy())
         return Facts(self.flags, self.content, self.last, calls)
 
     def extend(self, messages: Iterable[Message]) -> None:

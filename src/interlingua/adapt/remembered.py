@@ -7,6 +7,7 @@ values that were written before. Adapting happens between the two, and is always
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable
 from operator import is_
@@ -18,8 +19,9 @@ from interlingua.adapt.facts import CHANGES, REPEATED_IDS, Facts, facts_of
 from interlingua.dialects.kernel.errors import ShapeError
 from interlingua.dialects.kernel.recorder import LossRecorder, MessageWriter
 from interlingua.dialects.kernel.wire import Wire, encode_quickly
-from interlingua.dialects.record import Dialect, ReadMore
+from interlingua.dialects.record import BreakpointIn, Dialect, ReadMore
 from interlingua.errors import InterlinguaError
+from interlingua.model.blocks import Cache
 from interlingua.model.exchange import Request
 from interlingua.model.message import Message
 from interlingua.model.spelled_numbers import decode_usual
@@ -73,19 +75,30 @@ class Mark(NamedTuple):
 
 
 class WrittenTurns:
-    """The turns that were written for the messages of a conversation."""
+    """The turns that were written for the messages of a conversation. Breakpoints for the prompt
+    cache move on with every turn: they are put into the bytes, and what is remembered has none."""
 
-    def __init__(self, recorder: LoggingRecorder, before: WrittenTurns | None = None) -> None:
+    def __init__(
+        self,
+        recorder: LoggingRecorder,
+        before: WrittenTurns | None = None,
+        breakpoint_in: BreakpointIn | None = None,
+    ) -> None:
         self.messages: tuple[Message, ...] = ()
         self.marks: list[Mark] = []
         self.turns: list[Any] = []
         self.log: list[tuple[Any, ...]] = []
         self.text, self.start = b"", 0
-        """The body, and where its first turn begins; `ends` is where each of them ends."""
+        """The body, and where its first turn begins; `ends` is where each of them ends behind that,
+        and `splices` has the breakpoints, both counted without breakpoints."""
         self.ends: list[int] = []
+        self.splices: list[tuple[int, bytes]] = []
         self.marked: dict[int, Any] = {} if before is None else before.marked
+        self.reach: Any = None if before is None else before.reach
         self.readable: tuple[Any, list[Any]] = (None, []) if before is None else before.readable
         """A recipient, and thinking that it can read."""
+        self.wanted: list[tuple[int, Wire]] = []
+        """Breakpoints that have no place yet."""
         self.reused = 0
         """How many turns are those that were written before."""
         self.outside = b""
@@ -94,7 +107,18 @@ class WrittenTurns:
         """What was found out about the first turns, by those who compare bodies."""
         self._betas: list[tuple[int, list[str]]] = []
         """Turns that need features which a header names."""
-        self._recorder, self._before = recorder, before
+        self._spliced: dict[int, tuple[Any, bytes]] = {}
+        """Turns with a breakpoint: without it, and what it adds."""
+        self._recorder, self._before, self._breakpoint_in = recorder, before, breakpoint_in
+
+    def take_breakpoint(self, message: Message, cache: Cache, behind: int) -> bool:
+        """Puts a breakpoint behind a message that has so many others behind it; False where the
+        message has to be written with it."""
+        members = None if self._breakpoint_in is None else self._breakpoint_in(message, cache)
+        if members is None:
+            return False
+        self.wanted.append((behind, members))
+        return True
 
     def write(self, messages: tuple[Message, ...], turns: list[Any], writer: MessageWriter) -> None:
         """Writes the messages that were not written before, behind the turns of those that were."""
@@ -106,6 +130,24 @@ class WrittenTurns:
             self.marks.append(Mark(len(turns), writer.role, len(self.log)))
             writer.add(message)
         recorder.log = None
+        self.wanted = [each for each in self.wanted if not self._put(*each)]
+
+    def _put(self, behind: int, members: Wire) -> bool:
+        """Puts a breakpoint into the last part of the turn that a message ends."""
+        index = len(self.messages) - behind - 1
+        number = self._turns_behind(index) - 1
+        if behind and self._turns_behind(index + 1) == number + 1:
+            return False  # the next message did not begin a turn
+        turn = self.turns[number]
+        *others, last = turn["content"]
+        self._spliced[number] = (turn, b"," + encode_quickly(members)[1:-1])
+        self.turns[number] = {**turn, "content": [*others, {**last, **members}]}
+        return True
+
+    def _turns_behind(self, index: int) -> int:
+        """How many turns there were when a message was written."""
+        marks = self.marks
+        return marks[index + 1].turns if index + 1 < len(marks) else len(self.turns)
 
     def _resume(self, turns: list[Any], writer: MessageWriter) -> int:
         """The first message to write. It begins a turn, as it did before: so nothing is added to
@@ -119,45 +161,65 @@ class WrittenTurns:
         for report, args, named in self.log:
             report(self._recorder, *args, **named)
         turns.extend(before.turns[: mark.turns])
+        for number, (turn, _) in before._spliced.items():
+            if number < mark.turns:
+                turns[number] = turn
         writer.role, self.reused = mark.role, mark.turns
         writer.skip(self.messages[:start])
         return start
 
     def latest_start(self, messages: tuple[Message, ...]) -> int:
         """The last of the same messages that began a turn; 0 where there is none."""
-        same, marks = same_first(messages, self.messages), self.marks
-        for index in range(same - 1, 0, -1):
-            behind = marks[index + 1].turns if index + 1 < len(marks) else len(self.turns)
-            if behind > marks[index].turns:
+        for index in range(same_first(messages, self.messages) - 1, 0, -1):
+            if self._turns_behind(index) > self.marks[index].turns:
                 return index
         return 0
 
     def encode(self, head: bytes, tail: bytes) -> bytes:
         """All turns as JSON between these, of which only those are encoded that were not written
         before."""
-        before, reused = self._before, self.reused
-        parts: list[bytes | memoryview] = [head]
-        size = self.start = len(head)
+        before, reused, spliced = self._before, self.reused, self._spliced
+        size, pieces = 0, []
         if before is not None and reused:
-            earlier = memoryview(before.text)[before.start : before.ends[reused - 1]]
-            parts.append(earlier)
-            moved = size - before.start
-            self.ends = [end + moved for end in before.ends[:reused]]
-            size += len(earlier)
-            self.digests = before.digests[:reused]
+            size, self.ends = before.ends[reused - 1], before.ends[:reused]
+            self.digests = before.digests[: min([reused, *before._spliced, *spliced])]
             self._betas = [each for each in before._betas if each[0] < reused]
-        for turn in self.turns[reused:]:
-            text = encode_quickly(turn)
-            if self.ends:
-                parts.append(b",")
+        for number in range(reused, len(self.turns)):
+            found = spliced.get(number)
+            text = encode_quickly(self.turns[number] if found is None else found[0])
+            if number:
+                pieces.append(b",")
                 size += 1
-            parts.append(text)
             size += len(text)
             self.ends.append(size)
-        parts.append(tail)
-        self.text = b"".join(parts)
+            pieces += (text,) if found is None else (text[:-3], found[1], text[-3:])
+        self.splices = [(self.ends[n] - 3, text) for n, (_, text) in sorted(spliced.items())]
+        if before is not None and reused:
+            pieces = before.bytes_of(reused, self.splices) + pieces
+        self.start, self.text = len(head), b"".join([head, *pieces, tail])
         self._before = None  # so that no chain of earlier ones stays alive
         return self.text
+
+    def bytes_of(self, count: int, splices: list[tuple[int, bytes]]) -> list[Any]:
+        """The bytes of so many turns, in pieces, with other breakpoints."""
+        view, at, done, end = memoryview(self.text), self.start, 0, self.ends[count - 1]
+        gone = [(place, len(text), b"") for place, text in self.splices if place < end]
+        added = [(place, 0, text) for place, text in splices if place < end]
+        pieces: list[Any] = []
+        for place, left_out, text in sorted(gone + added):
+            behind = at + place - done
+            pieces += (view[at:behind], text)
+            at, done = behind + left_out, place
+        pieces.append(view[at : at + end - done])
+        return pieces
+
+    def places(self) -> list[int]:
+        """Where each turn ends in the body."""
+        places = [self.start + end for end in self.ends]
+        for place, text in self.splices:
+            for number in range(bisect_right(self.ends, place), len(places)):
+                places[number] += len(text)
+        return places
 
     def betas(self, wire: Wire, find: Callable[[Wire], list[str]]) -> list[str]:
         """What `find` finds in a wire, of which only new turns are looked at."""
@@ -233,14 +295,17 @@ class History:
             return facts_of(request)
         if self.facts is None:
             self.facts = facts_of(request)
-        return self.facts.copy().asking(request)
+        facts = self.facts.copy()
+        if facts.calls is not None and self.facts.calls is not None:
+            facts.calls.legal = self.facts.calls.legal  # for later requests too
+        return facts.asking(request)
 
     def turns_for(self, to: Any, recorder: LoggingRecorder, facts: Facts) -> WrittenTurns | None:
         """The memory of what is written for a target; None where what is written for a message may
         depend on those behind it."""
         if facts.content & (REPEATED_IDS | CHANGES):
             return None
-        return WrittenTurns(recorder, self.written.get(to))
+        return WrittenTurns(recorder, self.written.get(to), to[0].breakpoint_in)
 
     def remember(self, to: Any, turns: WrittenTurns) -> None:
         """Keeps what was written for a target, for the next turn."""

@@ -16,6 +16,7 @@ from interlingua.dialects.kernel.stream_home import MarkedReader
 from interlingua.dialects.kernel.wire import Wire, decode_quickly, encode, encode_quickly, parse
 from interlingua.errors import DepthError, DetectError, WriteError
 from interlingua.model import codec
+from interlingua.model.blocks import Cache
 from interlingua.model.exchange import Request, Response
 from interlingua.model.ids import IdGrammar
 from interlingua.model.losses import Report
@@ -36,6 +37,11 @@ Framing = Literal["sse", "ndjson", "aws"]
 ReadMore = Callable[[list[Any], list[Message], Any], Iterator[Any]]
 """Reads wire messages behind those of a list, and appends to it; with what it yielded behind the
 last one, and yields behind each what the next has to be told."""
+
+
+BreakpointIn = Callable[[Message, Cache], Wire | None]
+"""The members that a breakpoint at the end of a message adds to the last part of its turn; None
+where what is written for the message differs in more than that."""
 
 
 class Counting(NamedTuple):
@@ -254,6 +260,13 @@ class Dialect:
         """What reads messages that follow others; None where all have to be read at once."""
         read: ReadMore | None = getattr(import_module(self._module("request")), "read_more", None)
         return read
+
+    @cached_property
+    def breakpoint_in(self) -> BreakpointIn | None:
+        """What tells how a breakpoint is put into a turn that is written already, if it can be."""
+        module = import_module(self._module("request"))
+        found: BreakpointIn | None = getattr(module, "breakpoint_in", None)
+        return found
 
     def betas_of(self, wire: Wire) -> list[str]:
         """The features of a request that a header has to name."""

@@ -154,7 +154,11 @@ class CallCore:
             if self._turns is None:
                 return write(adapted)
             written, self._text = write_adapted(self.turn.core.sent, adapted, self._turns)
-            return written
+        if written is None:
+            self._turns, self.unlogged = None, DeferredWarnings()
+            with self.unlogged.collecting():
+                return write(adapt(self.request, self.adapter.target))
+        return written
 
     @cached_property
     def _own_wire(self) -> Any:

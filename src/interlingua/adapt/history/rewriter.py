@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, lru_cache
+from itertools import islice
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
@@ -175,6 +176,8 @@ class HistoryRewriter:
         calls = facts.calls if flags & THINKING else None
         if calls is not None and self.reads_all(list(calls.thinking.values())):
             flags &= ~THINKING
+        if flags & CALLS and self.call_sentinel is None:
+            flags &= ~CALLS
         if not flags:
             return request
         return with_messages(request, self.messages(request.messages, flags))
@@ -203,8 +206,12 @@ class HistoryRewriter:
         return with_messages(request, paired(request.messages, self.recorder, ordered))
 
     def identified(self, request: Request, facts: Facts) -> Request:
-        ids = () if facts.calls is None else facts.calls.ids
-        if not facts.flags & REPEATED_IDS and None not in map(self.target.legal_id, ids):
+        calls = facts.calls
+        if calls is None:
+            return request
+        unchecked = islice(calls.ids, calls.legal.get(self.name, 0), None)
+        if not facts.flags & REPEATED_IDS and None not in map(self.target.legal_id, unchecked):
+            calls.legal[self.name] = len(calls.ids)
             return request
         whole = not self.is_continued
         messages = with_legal_ids(request.messages, self.recipient, self.recorder, whole)

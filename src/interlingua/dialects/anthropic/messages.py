@@ -62,6 +62,7 @@ from interlingua.model import blocks as model
 from interlingua.model.base import Raw
 from interlingua.model.blocks import (
     Block,
+    Cache,
     CompactionBlock,
     DocumentBlock,
     ImageBlock,
@@ -543,10 +544,21 @@ def _plain_result(message: Message) -> list[Wire] | None:
     if block.cache is not None:
         if block.cache.ttl not in _TTLS:
             return None
-        part["cache_control"] = {"type": "ephemeral"}
-        if block.cache.ttl is not None:
-            part["cache_control"]["ttl"] = block.cache.ttl
+        part["cache_control"] = _breakpoint(block.cache)
     return [part]
+
+
+def _breakpoint(cache: Cache) -> Wire:
+    return {"type": "ephemeral"} if cache.ttl is None else {"type": "ephemeral", "ttl": cache.ttl}
+
+
+def breakpoint_in(message: Message, cache: Cache) -> Wire | None:
+    """As `BreakpointIn`: for a text of the user, or a result that is one text."""
+    role = message.role
+    plain = (_plain_text if role is _USER else _plain_result)(message)
+    if not plain or cache.ttl not in _TTLS or (role is not _USER and role is not _TOOL):
+        return None
+    return {"cache_control": _breakpoint(cache)}
 
 
 def write_messages(messages: tuple[Message, ...], out: Wire, changes: Writing) -> None:

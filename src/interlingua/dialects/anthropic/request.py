@@ -7,7 +7,12 @@ from typing import Any
 from msgspec.structs import astuple
 
 from interlingua.dialects.anthropic import tables
-from interlingua.dialects.anthropic.messages import read_messages, read_more, write_messages
+from interlingua.dialects.anthropic.messages import (
+    breakpoint_in,
+    read_messages,
+    read_more,
+    write_messages,
+)
 from interlingua.dialects.anthropic.tables import BETAS, CHANGES, NAME
 from interlingua.dialects.anthropic.text import CACHE
 from interlingua.dialects.anthropic.tools import Writing, read_tools, write_tools
@@ -336,7 +341,7 @@ def _without_config(out: Wire, how: str) -> None:
             del out["output_config"]
 
 
-__all__ = ["betas_of", "read_more", "read_request", "write_request"]
+__all__ = ["betas_of", "breakpoint_in", "read_more", "read_request", "write_request"]
 
 _NO_OPTIONS = Options()
 

@@ -461,13 +461,13 @@ def _write_any_result(block: ToolResultBlock, turn: Turn) -> Wire | None:
 
 def _name_of(block: ToolResultBlock, turn: Turn) -> str:
     name = block.tool_name
-    return (turn.names.get(block.tool_use_id) or NAMELESS) if name is None else name
+    return (turn.name_of(block.tool_use_id) or NAMELESS) if name is None else name
 
 
 def _kind_of(block: ToolResultBlock, turn: Turn) -> str | None:
     if not turn.model:
         return "functionResponse"
-    name = block.tool_name or turn.names.get(block.tool_use_id)
+    name = block.tool_name or turn.name_of(block.tool_use_id)
     if name == CODE:
         return "codeExecutionResult"
     return "toolResponse" if name in SERVER_TOOLS else None

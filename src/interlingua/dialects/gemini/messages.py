@@ -42,7 +42,7 @@ from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import SYSTEM_MARK, placeholder, report_beside, snake_case
 from interlingua.model import blocks as model
 from interlingua.model.base import Raw
-from interlingua.model.blocks import Block, TextBlock, ToolUseBlock, UnknownBlock
+from interlingua.model.blocks import Block, TextBlock, UnknownBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.reasons import because
 
@@ -296,11 +296,7 @@ class _Contents:
 
     def skip(self, messages: tuple[Message, ...]) -> None:
         """Messages that were written before: results may name their calls."""
-        for message in messages:
-            if message.role is Role.ASSISTANT:
-                for block in message.content:
-                    if type(block) is ToolUseBlock:
-                        self._turn.names[block.id] = block.name
+        self._turn.before = messages
 
     def add(self, message: Message) -> None:
         """Add a message to the last content if that is of the same role, else begin one."""

@@ -33,19 +33,33 @@ from interlingua.model.blocks import (
     Source,
     TextBlock,
     ThinkingBlock,
+    ToolUseBlock,
 )
+from interlingua.model.message import Message
 from interlingua.model.reasons import because
 
 
 class Turn(msgspec.Struct):
-    """What is being written: `names` are those of the calls so far, by id; `placed` the part of
-    each block so far, -1 for one left out; `cites` says whether citations have a place."""
+    """What is being written: `names` are those of the calls so far, by id, beside those in messages
+    that were written `before`; `placed` the part of each block so far, -1 for one left out; `cites`
+    says whether citations have a place."""
 
     recorder: LossRecorder
     model: bool = False
     cites: bool = False
     names: dict[str, str] = {}
     placed: list[int] = []
+    before: tuple[Message, ...] = ()
+
+    def name_of(self, id: str) -> str | None:
+        """The tool that a call of this id is of."""
+        known = self.names.get(id)
+        if known is None:
+            for message in reversed(self.before):
+                for block in message.content:
+                    if type(block) is ToolUseBlock and block.id == id:
+                        return block.name
+        return known
 
 
 # -- what parts share -----------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from interlingua.model.base import Raw, Value, _defaults, same
 from interlingua.model.blocks import (
     TYPE_OF,
     Block,
+    Cache,
     ImageBlock,
     MediaBlock,
     ToolResultBlock,
@@ -35,6 +36,10 @@ class WriteMemory(Protocol):
 
     marked: dict[int, Any]
     """Messages that cache breakpoints were added to, by identity, with and without them."""
+    reach: Any
+    """From where on the prompt is long enough to be cached."""
+
+    def take_breakpoint(self, message: Message, cache: Cache, behind: int) -> bool: ...
 
     def write(
         self, messages: tuple[Message, ...], turns: list[Any], writer: MessageWriter

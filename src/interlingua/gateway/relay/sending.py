@@ -253,7 +253,7 @@ def _sent_turns(inbound: Inbound, prepared: Prepared) -> SentTurns | None:
     """The turns of a body on its way, where they are remembered."""
     turns, read = prepared.turns, inbound.conversation
     if turns is not None:
-        return SentTurns(turns.outside, turns.text, turns.start, turns.ends, turns.digests)
+        return SentTurns(turns.outside, turns.text, turns.start, turns.places(), turns.digests)
     if read is not None and prepared.http.body is inbound.body:
         return SentTurns(read.head + read.rest, read.stem, read.start, read.ends, read.digests)
     return None
