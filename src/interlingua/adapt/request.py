@@ -20,7 +20,7 @@ from interlingua.adapt.history.rewriter import HistoryRewriter
 from interlingua.adapt.target import Target, WireTarget
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.record import Written
-from interlingua.model.blocks import TextBlock, ToolResultBlock
+from interlingua.model.blocks import Block, TextBlock, ToolResultBlock
 from interlingua.model.exchange import Request
 from interlingua.model.losses import Report
 from interlingua.profiles.profile import Profile
@@ -58,13 +58,19 @@ def adapt(
             letters -= len(tool.description or "") + 500
         for message in request.messages if letters > 0 else ():
             for block in message.content:
-                for part in (block,) if type(block) is not ToolResultBlock else block.content:
-                    letters -= len(part.text) if type(part) is TextBlock else 500
+                letters -= len(block.text) if type(block) is TextBlock else _letters(block)
             if letters <= 0:
                 break
         if letters <= 0:
             request = apply_caching(request, target, facts, recorder, owner)
     return Adapted(request, recorder, answer_adapter, target)
+
+
+def _letters(block: Block) -> int:
+    """About how many letters there are in a block that is no text."""
+    if type(block) is not ToolResultBlock:
+        return 500
+    return sum([len(part.text) if type(part) is TextBlock else 500 for part in block.content])
 
 
 def rewrite_history(
