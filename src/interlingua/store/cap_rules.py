@@ -121,8 +121,10 @@ class Money:
         self.changed = False
 
     def move(self, spent: int, reserved: int) -> None:
-        self.spent = min(self.spent + spent, MOST)
-        self.reserved = min(self.reserved + reserved, MOST)
+        self.spent += spent
+        self.reserved += reserved
+        if self.spent > MOST or self.reserved > MOST:
+            self.spent, self.reserved = min(self.spent, MOST), min(self.reserved, MOST)
         self.changed = True
 
 

@@ -90,11 +90,14 @@ class RequestStats(Work):
     def _count_new(self, rows: Sequence[RequestRow]) -> Op[None]:
         """Count requests that are about to be written, unless they are there already."""
         there = {id for (id,) in (yield from self._of_ids("id", [row.id for row in rows]))}
-        sums: dict[Place, list[int]] = {}
+        alike: dict[_Counted, list[int]] = {}
         for row in rows:
             if row.id not in there:
                 there.add(row.id)
-                add_counts(sums, row, counts_of(row))
+                _add_to(alike, _counted(row), counts_of(row))
+        sums: dict[Place, list[int]] = {}
+        for counted, counts in alike.items():  # mostly a few, of many requests
+            add_counts(sums, counted, counts)
         yield from self._add(sums)
 
     def _count_costs(self, costs: Sequence[tuple[str, Usage]]) -> Op[None]:
@@ -109,7 +112,7 @@ class RequestStats(Work):
             change = [0] * len(COUNTS)
             change[COUNTS.index("unpriced")] = after[0] - before[0]
             change[COUNTS.index("cost")] = after[1] - before[1]
-            add_counts(sums, row, change)
+            add_counts(sums, _counted(row), change)
         yield from self._add(sums)
 
     def _of_ids(self, columns: str, ids: list[str]) -> Op[list[Any]]:
@@ -126,28 +129,50 @@ class RequestStats(Work):
             yield Step(self._sql(_ADD), values, many=True)
 
 
-def add_counts(sums: dict[Place, list[int]], row: RequestRow, counts: Sequence[int]) -> None:
-    """Add the counts of a request under everything that it counts under."""
-    for place in _places(row):
-        there = sums.get(place)
-        sums[place] = list(counts) if there is None else [*map(int.__add__, there, counts)]
+class _Counted(NamedTuple):
+    """What decides where a request counts: its hour, bucket and names."""
+
+    hour: int
+    bucket: int
+    model: str | None
+    asked: str | None
+    key_id: str | None
+    team_id: str | None
+    tenant: str | None
 
 
-def _places(row: RequestRow) -> Iterator[Place]:
+def _counted(row: RequestRow) -> _Counted:
     at, bucket = micros(row.at), bisect_right(BOUNDS, row.duration_ms)
+    names = (row.model, row.asked, row.key_id, row.team_id, row.tenant)
+    return _Counted(at - at % HOUR, bucket, *names)
+
+
+def add_counts(sums: dict[Place, list[int]], counted: _Counted, counts: Sequence[int]) -> None:
+    """Add counts of requests under everything that they count under."""
+    for place in _places(counted):
+        _add_to(sums, place, counts)
+
+
+def _add_to(sums: dict[Any, list[int]], place: Any, counts: Sequence[int]) -> None:
+    there = sums.get(place)
+    sums[place] = list(counts) if there is None else [*map(int.__add__, there, counts)]
+
+
+def _places(counted: _Counted) -> Iterator[Place]:
+    hour, bucket, model, asked, key_id, team_id, tenant = counted
     names = {
         TOTAL: "",
-        "model": row.model,
-        "route": row.asked if row.model is not None else None,
-        "key": row.key_id,
-        "team": row.team_id,
+        "model": model,
+        "route": asked if model is not None else None,
+        "key": key_id,
+        "team": team_id,
     }
     for kind, name in names.items():
         if name is not None:
-            period = at - at % (HOUR if kind == TOTAL else DAY)
+            period = hour if kind == TOTAL else hour - hour % DAY
             yield Place(EVERYONE, kind, period, name, bucket)
-            if row.tenant is not None:
-                yield Place(row.tenant, kind, period, name, bucket)
+            if tenant is not None:
+                yield Place(tenant, kind, period, name, bucket)
 
 
 def counts_of(row: RequestRow) -> tuple[int, ...]:

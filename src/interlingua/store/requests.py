@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -65,11 +66,14 @@ class RequestRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def _usage_columns(usage: Usage | None) -> list[Any]:
-    known = usage or Usage()
-    values = [getattr(known, name) for name in _USAGE[:-1]]
-    values[_USAGE.index("cost_usd")] = amount(known.cost_usd)
-    more = {name: value for name in _MORE if (value := getattr(known, name)) is not None}
-    return [*values, msgspec.json.encode(more).decode() if more else None]
+    known = usage or _NO_USAGE
+    values = [*_usual(known), None]
+    values[_COST] = amount(known.cost_usd)
+    found = _more(known)
+    if found.count(None) < len(found):
+        more = {name: value for name, value in zip(_MORE, found, strict=True) if value is not None}
+        values[-1] = msgspec.json.encode(more).decode()
+    return values
 
 
 def _usage(stored: Sequence[Any]) -> Usage | None:
@@ -99,6 +103,9 @@ _USAGE = (
 )
 _MORE = ("service_tier", *BREAKDOWNS, "raw")
 """What few requests have, and one column holds."""
+_NO_USAGE = Usage()
+_COST = _USAGE.index("cost_usd")
+_usual, _more = attrgetter(*_USAGE[:-1]), attrgetter(*_MORE)
 _NAMES = {"session_id": "turn_session"}
 _PARTS = {"usage": Part(_USAGE, _usage_columns, _usage)}
 REQUESTS = Table("requests", RequestRow, names=_NAMES, parts=_PARTS)

@@ -53,9 +53,10 @@ from interlingua.store.errors import BusyError, StoreError
 BATCH = 256
 WAITING = 10_000
 """Settlements that may wait while the store is away."""
-MANY, ENOUGH, GATHERING = 8, 24, 0.006
-"""When as many as `MANY` came together, the next ones wait for so many seconds until they are
-`ENOUGH`: most of a transaction's price is the same for one and for many."""
+MANY, ENOUGH, GATHERING = 8, 40, 0.004
+"""When as many requests as `MANY` came together, the next ones wait for so many seconds, or until
+they and the settlements are `ENOUGH`: most of a transaction's price is the same for one and for
+many."""
 PAUSE = 0.5
 """Seconds before a store that failed is asked again."""
 LONGEST = 2.0
@@ -84,6 +85,7 @@ class ReservationBatch:
         self._ends: deque[tuple[float, asyncio.Future[None]]] = deque()
         """Ends of answers that wait, and until when."""
         self._working: asyncio.Task[None] | None = None
+        self._gathering: asyncio.Future[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def reserve(self, reserve: Reserve) -> Reply:
@@ -148,6 +150,23 @@ class ReservationBatch:
     def _start(self) -> None:
         if self._working is None or self._working.done():
             self._working = asyncio.get_running_loop().create_task(self._work())
+        elif self._gathering is not None and self._waiting >= ENOUGH:
+            _wake(self._gathering)
+
+    @property
+    def _waiting(self) -> int:
+        return len(self._reserves) + len(self._settles)
+
+    async def _gather(self) -> None:
+        """Wait for others, for a moment."""
+        loop = asyncio.get_running_loop()
+        self._gathering = loop.create_future()
+        timer = loop.call_later(GATHERING, _wake, self._gathering)
+        try:
+            await self._gathering
+        finally:
+            timer.cancel()
+            self._gathering = None
 
     async def _work(self) -> None:
         while self._reserves or self._settles:
@@ -183,8 +202,8 @@ class ReservationBatch:
                     future.set_result(over)
             for (_, hears), crossed in zip(settles, alerts, strict=True):
                 hears(crossed)
-            if len(reserves) >= MANY and len(self._reserves) < ENOUGH:
-                await asyncio.sleep(GATHERING)
+            if len(reserves) >= MANY and self._waiting < ENOUGH:
+                await self._gather()
 
     async def _written(self, reserves: list[Reserve], settles: list[Settle]) -> Answers:
         """Writes all in one transaction. If one of them cannot be written, the others still are, so
@@ -219,6 +238,11 @@ class ReservationBatch:
             await asyncio.wait({self._working}, timeout=patience)
             if not self._working.done():
                 self._working.cancel()
+
+
+def _wake(waiting: asyncio.Future[None]) -> None:
+    if not waiting.done():
+        waiting.set_result(None)
 
 
 def _halves(items: list[T]) -> list[list[T]]:
