@@ -228,6 +228,26 @@ def test_when_it_is_spent_the_error_goes_out_at_once_with_what_the_provider_aske
     asyncio.run(main())
 
 
+def test_a_failed_attempt_says_how_long_it_took_without_the_wait_before_it() -> None:
+    async def main() -> None:
+        async def slowly(model: str, clock: Clock) -> None:
+            await asyncio.sleep(0.03)
+            raise ServerError("down")
+
+        made = Call("c", ("p:m",), Request())
+        policy = RetryPolicy(max_retries=1, first=0.2)
+        with pytest.raises(ServerError) as failed:
+            await with_retries(
+                made, slowly, policy, RETRYABLE, asyncio.sleep, Budget(), provider_of
+            )
+        first, second = failed.value.attempts
+        assert (first.waited, second.waited) == (0, pytest.approx(0.2, rel=0.3))
+        assert min(first.took, second.took) >= 0.03
+        assert second.took < 5
+
+    asyncio.run(main())
+
+
 def test_another_provider_is_asked_even_when_the_budget_of_the_first_is_spent() -> None:
     async def main() -> None:
         budget = Budget(reserve=0, clock=Time())

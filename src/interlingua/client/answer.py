@@ -29,13 +29,15 @@ T = TypeVar("T")
 
 
 class Attempt(msgspec.Struct, frozen=True, omit_defaults=True, repr_omit_defaults=True):
-    """One try. `kind` is None for the one that succeeded; `waited` are the seconds before it."""
+    """One try. `kind` is None for the one that succeeded; `waited` are the seconds before it,
+    `took` those until it failed."""
 
     model: str
     kind: ErrorKind | None = None
     status: int | None = None
     request_id: str | None = None
     waited: float = 0.0
+    took: float = 0.0
 
 
 class Answer(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True):

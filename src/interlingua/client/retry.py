@@ -287,6 +287,8 @@ class RetryBudget:
         self.failed: CallError | None = None
         self.waited = 0.0
         """Seconds before the attempt under way."""
+        self._since = clock.begun
+        """When the attempt before it ended."""
 
     def begin(self, model: str, provider: str) -> bool:
         """Whether this model may be asked, of its provider."""
@@ -313,10 +315,11 @@ class RetryBudget:
         """Seconds until the model is tried again; None if it is not."""
         if isinstance(error, CallCancelledError):
             raise error
-        self.failed = error
-        self.tries.append(
-            Attempt(self._model, error.kind, error.status, error.request_id, self.waited)
-        )
+        self.failed, now = error, time.monotonic()
+        took = round(max(now - self._since - self.waited, 0.0), 3)
+        self._since = now
+        known = (self._model, error.kind, error.status, error.request_id)
+        self.tries.append(Attempt(*known, self.waited, took))
         if self._may_reconnect and is_stale(error):
             self._may_reconnect, self.waited = False, 0.0
             return 0.0
