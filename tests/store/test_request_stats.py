@@ -20,6 +20,7 @@ from interlingua.store.request_stats import (
     StatsRow,
     dollars,
     percentile,
+    typical,
 )
 from interlingua.store.requests import RequestRow
 from interlingua.store.sessions import Before
@@ -66,10 +67,25 @@ def test_periods_are_hours_of_today_or_days(store: Store) -> None:
 
     def periods(days: int) -> list[int]:
         rows: list[StatsRow] = store.request_stats(None, micros(NOW), days)
-        return sorted(each.counts[0] for each in rows if not each.window)
+        return sorted(each.counts[0] for each in rows if not each.window and each.kind == TOTAL)
 
     assert periods(1) == [1, 2]
     assert periods(7) == [1, 3]
+
+
+def test_names_have_their_days(store: Store) -> None:
+    store.append_requests([row(), row(), row(48), row(720)])
+    rows = store.request_stats(None, micros(NOW), 7)
+    days = {each.period: each for each in rows if each.kind == "model" and not each.window}
+    today = micros(NOW) - micros(NOW) % DAY
+    assert {period: each.counts[0] for period, each in days.items()} == {
+        today: 2,
+        today - 2 * DAY: 1,
+    }
+    found = typical(days[today].bucket, 2)
+    assert found is not None
+    assert abs(found - row().duration_ms) <= row().duration_ms * 0.5
+    assert typical(0, 0) is None
 
 
 def test_other_prices_change_what_was_spent(store: Store) -> None:

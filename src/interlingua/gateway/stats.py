@@ -22,8 +22,10 @@ from interlingua.store.request_stats import (
     HOUR,
     KINDS,
     TOTAL,
+    StatsRow,
     dollars,
     percentile,
+    typical,
 )
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ WINDOWS = {"today": 1, "week": 7, "month": 30}
 MOST = 100
 """Names of a kind that are listed; the others are summed."""
 OTHERS = "(others)"
+DRAWN = 10
+"""Names of a kind that have a series of their own."""
 
 
 class Group:
@@ -61,6 +65,33 @@ class Group:
         return named
 
 
+class Course:
+    """What one name had of each day, in the order of the days."""
+
+    def __init__(self, days: int) -> None:
+        self.days: list[StatsRow | None] = [None] * days
+
+    def series(self) -> dict[str, list[Any]]:
+        found = [None if row is None else _day(row) for row in self.days]
+        names = ("requests", "failed", "losses", "tokens", "cost_usd", "cache_share", "typical_ms")
+        absent = (0, 0, 0, 0, 0, None, None)
+        return {
+            name: [absent[at] if each is None else each[at] for each in found]
+            for at, name in enumerate(names)
+        }
+
+
+def _day(row: StatsRow) -> tuple[Any, ...]:
+    named = dict(zip(COUNTS, row.counts, strict=True))
+    read = named["input_tokens"] + named["cached_tokens"] + named["written_tokens"]
+    return (
+        *(named["requests"], named["failed"], named["losses"], read + named["output_tokens"]),
+        float(dollars(named["cost"])),
+        round(named["cached_tokens"] / read, 4) if read else None,
+        typical(row.bucket, named["requests"]),
+    )
+
+
 async def show(service: Service, request: Request, principal: Principal) -> Response:
     """Totals of today, 7 and 30 days; and for `days` of them a series and what each model, route,
     key and team had of it."""
@@ -71,9 +102,13 @@ async def show(service: Service, request: Request, principal: Principal) -> Resp
     periods: defaultdict[int, Group] = defaultdict(Group)
     windows: defaultdict[int, Group] = defaultdict(Group)
     kinds: dict[str, defaultdict[str, Group]] = {kind: defaultdict(Group) for kind in KINDS}
+    courses: defaultdict[tuple[str, str], Course] = defaultdict(lambda: Course(days))
+    starts = _starts(now, days)
     for row in await service.store.request_stats(whose, now, days):
         times = {row.bucket: row.counts[0]}
-        if not row.window:
+        if not row.window and row.kind != TOTAL:
+            courses[row.kind, row.name].days[(row.period - starts[0]) // DAY] = row
+        elif not row.window:
             periods[row.period].add(row.counts, times)
         elif row.kind == TOTAL:
             for window in WINDOWS.values():
@@ -81,7 +116,6 @@ async def show(service: Service, request: Request, principal: Principal) -> Resp
                     windows[window].add(row.counts, times)
         elif row.window <= days:
             kinds[row.kind][row.name].add(row.counts, times)
-    starts = _starts(now, days)
     teams = {team.id: team.name for team in await service.store.teams()} if kinds["team"] else {}
     return answer(
         {
@@ -89,7 +123,7 @@ async def show(service: Service, request: Request, principal: Principal) -> Resp
             "since": from_micros(starts[0]),
             **{name: windows[window].totals() for name, window in WINDOWS.items()},
             "series": [{"at": from_micros(at), **periods[at].totals()} for at in starts],
-            **{f"{kind}s": _listed(kinds[kind]) for kind in KINDS if kind != TOTAL},
+            **{f"{kind}s": _listed(kinds[kind], kind, courses, days) for kind in KINDS[1:]},
             "team_names": {id: name for id, name in teams.items() if id in kinds["team"]},
         }
     )
@@ -103,12 +137,18 @@ def _starts(now: int, days: int) -> list[int]:
     return [today - back * DAY for back in reversed(range(days))]
 
 
-def _listed(groups: Mapping[str, Group]) -> list[dict[str, Any]]:
-    """The names with most requests first."""
+def _listed(
+    groups: Mapping[str, Group], kind: str, courses: Mapping[tuple[str, str], Course], days: int
+) -> list[dict[str, Any]]:
+    """The names with most requests first; these have what they had of each day, where there are
+    several."""
     ordered = sorted(groups.items(), key=lambda each: (-each[1].requests, each[0]))
     listed, others = ordered[:MOST], Group()
     for _, group in ordered[MOST:]:
         others.add(group.counts, group.times)
     if others.requests:
         listed.append((OTHERS, others))
-    return [{"name": name, **group.totals()} for name, group in listed]
+    found: list[dict[str, Any]] = [{"name": name, **group.totals()} for name, group in listed]
+    for each in found[: DRAWN if days > 1 else 0]:
+        each["series"] = courses[kind, each["name"]].series()
+    return found

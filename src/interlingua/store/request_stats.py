@@ -48,7 +48,8 @@ class Place(NamedTuple):
 
 class StatsRow(NamedTuple):
     """Counts of requests that took as long as a bucket says: of a period (of all of them), or of a
-    name in a window: today (1), the six days before it (7), or the others (30)."""
+    name in a window: today (1), the six days before it (7), or the others (30). Those of a name in
+    a day are of all durations; their `bucket` is the sum of the buckets of their requests."""
 
     kind: str
     name: str
@@ -72,19 +73,22 @@ _READ = (
     f"SELECT kind, name, period / {{step}} * {{step}}, 0, bucket, {_SUMS} {_WHERE} ('all')"
     " GROUP BY kind, name, 3, bucket UNION ALL"
     f" SELECT kind, name, 0, {_WINDOW}, bucket, {_SUMS} {_WHERE}"
-    f" {KINDS} GROUP BY kind, name, 4, bucket"
+    f" {KINDS} GROUP BY kind, name, 4, bucket UNION ALL"
+    f" SELECT kind, name, period, 0, CAST(sum(bucket * requests) AS BIGINT), {_SUMS} {_WHERE}"
+    f" {KINDS[1:]} GROUP BY kind, name, period"
 )
 
 
 class RequestStats(Work):
     def request_stats(self, tenant: str | None, now: int, days: int = 7) -> Op[list[StatsRow]]:
         """What passed in the last 30 days, today among them; of a tenant, or of all (None). Periods
-        are those of so many days: hours of today, else days."""
+        are those of so many days: hours of today, else days; those of names are days."""
         today = now - now % DAY
         start, week, month = [today - back * DAY for back in (days - 1, 6, 29)]
         whose = EVERYONE if tenant is None else tenant
         sql = _READ.format(step=HOUR if days == 1 else DAY)
-        rows = yield Step(self._sql(sql), (whose, start, today, week, whose, month))
+        values = (whose, start, today, week, whose, month, whose, start)
+        rows = yield Step(self._sql(sql), values)
         return [StatsRow._make([*row[:5], tuple(row[5:])]) for row in rows]
 
     def _count_new(self, rows: Sequence[RequestRow]) -> Op[None]:
@@ -210,6 +214,11 @@ def percentile(buckets: dict[int, int], share: float) -> int | None:
             return round(low + (high - low) * left / buckets[bucket])
         left -= buckets[bucket]
     return None
+
+
+def typical(buckets: int, requests: int) -> int | None:
+    """The geometric mean of durations, in milliseconds, from the sum of their buckets."""
+    return round(2 ** ((buckets / requests + 1.5) / 2)) if requests else None
 
 
 def dollars(cost: int) -> Decimal:
