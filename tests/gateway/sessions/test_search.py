@@ -121,6 +121,9 @@ async def test_caching_is_summed_up(gateway: Served, home: Path) -> None:
     total = told["total"]
     assert (total["cost_usd"], total["unpriced"], total["saving_unknown"]) == ("1", 1, 1)
     assert Decimal(total["saved_usd"]) == Decimal("2.7")  # 3 dollars a million, 0.3 from the cache
+    for query, cost in (("?costs=true", Decimal(1)), ("", None)):
+        (shown,) = (await get(gateway, f"/sessions{query}"))["sessions"]
+        assert (Decimal(shown["cost_usd"]) if query else shown.get("cost_usd")) == cost
     assert [(bar["fresh"], bar["cached"]) for bar in told["prompts"]] == [
         (1, 0),
         (1, 1_000_000),

@@ -244,6 +244,8 @@ KIND = "kind"
 TASK = "task"
 """There too: an agent works in the session."""
 PAGE, MOST = 50, 200
+MOST_SUMMED = 5000
+"""Messages of a session whose cost is in a list."""
 LIVE = frozenset([*WIRE_NAMES.values(), "usage_update", "error"])
 
 
@@ -273,7 +275,19 @@ async def listing(service: Service, request: Request, principal: Principal) -> R
     filter = filter_of(request.query_params)
     found = await service.store.sessions_of(principal.tenant, limit + 1, last, filter)
     sessions = [_session_json(row, _in_flight(service, row)) for row in found[:limit]]
+    if flag(request.query_params, "costs"):
+        for row, shown in zip(found, sessions, strict=False):
+            shown["cost_usd"] = await _cost(service.store, row)
     return answer({"sessions": sessions, "has_more": len(found) > limit})
+
+
+async def _cost(store: AsyncStore, row: SessionRow) -> str | None:
+    """What the answers of a session cost, as far as they have a price; None for long sessions."""
+    if not 0 < row.message_count <= MOST_SUMMED:
+        return None
+    usages = [each.metadata.usage async for each in store.usages(session_id=row.id)]
+    costs = [usage.cost_usd for usage in usages if usage and usage.cost_usd is not None]
+    return f"{sum(costs):f}" if costs else None
 
 
 async def show(service: Service, request: Request, principal: Principal) -> Response:
