@@ -68,6 +68,37 @@ def test_what_passed_is_listed_the_newest_first_by_page(tmp_path: Path) -> None:
     run(work)
 
 
+def test_what_is_running_is_seen_by_whom_it_belongs_to(tmp_path: Path) -> None:
+    mine, others = key(tmp_path, "mine"), key(tmp_path, "others")
+
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        provider.pace = 0.2
+        async with served(tmp_path) as gateway:
+
+            async def running(token: str) -> Any:
+                status, found, _ = await gateway.ask("GET", "/requests/running", token=token)
+                assert status == 200
+                return found
+
+            asking = asyncio.create_task(chat(gateway, "slow", mine.token, stream=True))
+            while (
+                not (found := await running(mine.token))["count"]
+                or not found["requests"][0]["model"]
+            ):
+                await asyncio.sleep(0.02)
+            (row,) = found["requests"]
+            assert (row["model"], row["stream"], row["key_id"]) == (ANTHROPIC, True, mine.key.id)
+            assert row["elapsed_ms"] >= 0
+            assert (await running(others.token)) == {"requests": [], "count": 0}
+            assert row["id"] == await asking
+            await chat(gateway, "fail", mine.token)
+            assert (await running(mine.token))["count"] == 0
+            assert not gateway.service.gateway.under_way
+
+    run(work)
+
+
 def test_they_come_as_a_table_in_which_nothing_is_a_formula(tmp_path: Path) -> None:
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)
@@ -113,6 +144,10 @@ def test_what_passed_is_summed_for_whom_it_belongs_to(tmp_path: Path) -> None:
             assert Decimal(every["today"]["cost_usd"]) == Decimal("0.0012")
             assert every["models"][0]["p95_ms"] >= every["models"][0]["p50_ms"]
             assert (len(own["series"]), own["series"][-1]["requests"]) == (7, 1)
+            course = own["models"][0]["series"]
+            assert (course["requests"], course["failed"]) == ([*[0] * 6, 1], [0] * 7)
+            assert (course["cost_usd"][-1], course["typical_ms"][0]) == (0.0006, None)
+            assert "series" not in every["models"][0]
             assert (await gateway.ask("GET", "/stats"))[0] == 401
             assert (await gateway.ask("GET", "/stats?days=2", token=mine.token))[0] == 400
 

@@ -41,6 +41,7 @@ from interlingua.gateway.shared.state import (
     ROUTE,
     Arrival,
     Caps,
+    Exchange,
     Keys,
     Memory,
     NoCaps,
@@ -171,8 +172,8 @@ class Gateway:
         self.open_requests = OpenRequests(lambda: min(self.settings.limits.open_requests, allowed))
         self.conversations = Conversations(self.settings.limits.conversations)
         self.keys.on_void = self.conversations.forget
-        self.draining = False
-        self.ids, self.prompts = Ulids(), SentPrompts()
+        self.under_way: dict[str, Exchange] = {}  # what this process is answering
+        self.draining, self.ids, self.prompts = False, Ulids(), SentPrompts()
         self._routes: dict[tuple[str, str, str], Route] = {}
         self._pools: dict[str, PoolState] = {}
         self._askers: dict[tuple[str | None, bool], Asker] = {}

@@ -90,7 +90,7 @@ def page(status: int = 200) -> Response:
     return _file(INDEX, status)
 
 
-OWN_PLACES = ("/playground", "/tasks/{id}")
+OWN_PLACES = ("/playground", "/tasks/{id}", "/admin")
 """Addresses that only the page has; it shares others with the API."""
 
 

@@ -11,7 +11,7 @@ from contextlib import aclosing
 from csv import writer
 from datetime import UTC, datetime
 from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from starlette.requests import Request
@@ -24,7 +24,7 @@ from interlingua.gateway.shared import feed
 from interlingua.gateway.shared.bodies import number, text_of
 from interlingua.gateway.shared.callers import ApiError, answer
 from interlingua.gateway.shared.principal import KeyPrincipal
-from interlingua.gateway.shared.state import Principal
+from interlingua.gateway.shared.state import Exchange, Principal
 from interlingua.model.ids import is_ulid
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import NotFoundError, StoreError
@@ -71,6 +71,36 @@ async def show(service: Service, request: Request, principal: Principal) -> Resp
         content = await service.store.object(place_of(row.tenant), row.id)
         details["content"] = None if content is None else msgspec.Raw(content.body)
     return answer(details)
+
+
+async def running(service: Service, request: Request, principal: Principal) -> Response:
+    """Requests that this process is answering, the longest under way first."""
+    whose = tenant_of(principal)
+    found = [
+        each
+        for each in service.gateway.under_way.values()
+        if whose is None or each.arrival.principal.tenant == whose
+    ]
+    rows = [_running(exchange) for exchange in found[:MOST]]
+    return answer({"requests": rows, "count": len(found)})
+
+
+def _running(exchange: Exchange) -> dict[str, Any]:
+    arrival, target = exchange.arrival, exchange.decision.target
+    first = exchange.outcome.first_byte_ms
+    return {
+        "id": arrival.id,
+        "at": arrival.at,
+        "front": arrival.front,
+        "action": arrival.action,
+        "asked": arrival.client_model,
+        "model": None if target is None else target.model,
+        "stream": arrival.stream,
+        "key_id": arrival.principal.key_id,
+        "session_id": arrival.session_id,
+        "elapsed_ms": round(arrival.elapsed_ms()),
+        "first_byte_ms": None if first is None else round(first),
+    }
 
 
 COLUMNS = (
@@ -123,8 +153,11 @@ def _csv(rows: Iterable[Iterable[object]]) -> bytes:
 
 
 async def keys(service: Service, request: Request, principal: Principal) -> Response:
-    """Keys that the caller may know of, with their caps and what was spent of them."""
-    return answer({"keys": await visible_keys(service.store, tenant_of(principal))})
+    """Keys that the caller may know of, with their caps and what was spent of them; and whether the
+    caller's own key administers."""
+    found = await visible_keys(service.store, tenant_of(principal))
+    admin = isinstance(principal, KeyPrincipal) and principal.admin
+    return answer({"keys": found, "admin": admin})
 
 
 def tenant_of(principal: Principal) -> str | None:

@@ -64,6 +64,8 @@ def test_there_is_no_such_api_until_a_key_administers(tmp_path: Path) -> None:
             made = key(tmp_path, "admin", admin=True)
             gateway.service.gateway.keys.forget()
             assert (await gateway.ask("GET", "/admin/keys", token=made.token))[0] == 200
+            for token, administers in ((plain, False), (made.token, True)):
+                assert (await gateway.ask("GET", "/keys", token=token))[1]["admin"] is administers
             with il.open_store(str(tmp_path / "gateway.db")) as store:
                 revoke(store, made.key.id)
             gateway.service.gateway.keys.forget()

@@ -73,7 +73,7 @@ _SCHEMAS: Json = {
         "id workspace_path message_count created_at updated_at",
         {
             "id workspace_path": _TEXT,
-            "name active_model parent_id": _MAYBE,
+            "name active_model parent_id cost_usd": _MAYBE,
             "message_count": _NUMBER,
             "created_at updated_at": _TIME,
             "source": {"enum": ["chat", "gateway", "task"]},
@@ -242,9 +242,13 @@ DOCS: dict[tuple[str, str], Doc] = {
     ("GET", "/requests/{id}"): Doc(
         "One request with its attempts, losses and trace.", _ref("Request"), errors=(404,)
     ),
+    ("GET", "/requests/running"): Doc(
+        "Requests that are being answered by this process, the longest under way first.",
+        _object("requests count", {"requests": _list(_ANY), "count": {"type": "integer"}}),
+    ),
     ("GET", "/keys"): Doc(
-        "The keys visible to the caller, with their caps.",
-        _object("keys", {"keys": _list(_ref("Key"))}),
+        "The keys visible to the caller, with their caps; and whether the caller's administers.",
+        _object("keys admin", {"keys": _list(_ref("Key")), "admin": _FLAG}),
     ),
     ("GET", "/stats"): Doc(
         "How much passed today, in 7 and in 30 days; and by model, route, key and team.",
@@ -306,6 +310,7 @@ DOCS: dict[tuple[str, str], Doc] = {
             *_texts("before q"),
             _query("source", {"enum": ["chat", "gateway", "task"]}),
             *_texts("model folder since until"),
+            _query("costs", _FLAG),
         ),
         errors=(400, 404),
     ),

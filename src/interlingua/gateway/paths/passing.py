@@ -88,7 +88,7 @@ async def passed(service: Service, request: Request, principal: Principal) -> Re
     gateway, action = service.gateway, PASSED[path]
     front = COHERE if path == "/v2/rerank" else CHAT
     arrival = Arrival(f"req_{gateway.ids.new()}", front.dialect, principal, action=action)
-    exchange = Exchange(arrival)
+    exchange = gateway.under_way[arrival.id] = Exchange(arrival)
     sent: SentBody | None = None
     try:
         sent = await _sent_body(request, service)
@@ -115,6 +115,7 @@ async def passed(service: Service, request: Request, principal: Principal) -> Re
 
 
 def _over(gateway: Gateway, exchange: Exchange) -> None:
+    gateway.under_way.pop(exchange.arrival.id, None)
     if exchange.arrival.principal.capped:
         gateway.caps.settle_soon(exchange)
     gateway.trace.finished(exchange)

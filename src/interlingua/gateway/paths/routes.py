@@ -86,6 +86,7 @@ ROWS: tuple[Row, ...] = (
     Row("GET", "/losses/{id}", own.losses, both=True),
     Row("GET", "/requests", requests_api.listing, both=True, page=True),
     Row("GET", "/requests.csv", requests_api.table, both=True),
+    Row("GET", "/requests/running", requests_api.running, both=True),
     Row("GET", "/requests/{id}", requests_api.show, both=True, page=True),
     Row("GET", "/keys", requests_api.keys, both=True),
     Row("GET", "/stats", stats_api.show, both=True),

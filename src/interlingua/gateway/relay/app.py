@@ -142,8 +142,8 @@ class App:
     async def _serve(self, found: Match, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whatever happens, and tell the trace of it."""
         id = f"req_{self.gateway.ids.new()}"
-        arrival = Arrival(id, found.front.dialect, action=found.action)
-        exchange, client = Exchange(arrival), _Client(scope, receive, send)
+        exchange = Exchange(Arrival(id, found.front.dialect, action=found.action))
+        self.gateway.under_way[id], client = exchange, _Client(scope, receive, send)
         outcome = exchange.outcome
         try:
             await self._answer(exchange, found, client)
@@ -158,8 +158,7 @@ class App:
         except UNAVAILABLE as error:
             await self._refuse_model(exchange, found.front, error, client.send)
         except Exception as error:
-            extra = {"request": arrival.id, "why": type(error).__name__}
-            logger.error("request_failed", extra=extra)
+            logger.error("request_failed", extra={"request": id, "why": type(error).__name__})
             outcome.fail(500, ErrorKind.OTHER)
             text = "internal gateway error; see the gateway's log"
             failure = Refusal(500, ErrorKind.SERVER_ERROR, text)
@@ -167,6 +166,7 @@ class App:
             if self.gateway.settings.raises:
                 raise
         finally:
+            del self.gateway.under_way[id]
             if outcome.leave_pool is not None:
                 outcome.leave_pool(tokens_of(outcome.usage))
             if client.holds_place:

@@ -207,6 +207,7 @@ class Meter(Middleware):
         if call.stream:
             exchange.arrival = replace(exchange.arrival, stream=True)
         self._under_way[call.id] = metered
+        self._gateway.under_way[exchange.arrival.id] = exchange
         if self._is_routed(metered):
             call = call.replace(
                 models=route.models,
@@ -242,6 +243,7 @@ class Meter(Middleware):
         outcome.stop_reason = metadata.stop_reason
         if outcome.leave_pool is not None:
             outcome.leave_pool(tokens_of(outcome.usage))
+        self._gateway.under_way.pop(exchange.arrival.id, None)
         if exchange.arrival.principal.capped:
             await self._gateway.caps.settle(exchange)
         self._gateway.trace.finished(exchange)
@@ -262,6 +264,7 @@ class Meter(Middleware):
 
     def _failed(self, exchange: Exchange, kind: ErrorKind, status: int) -> None:
         outcome = exchange.outcome
+        self._gateway.under_way.pop(exchange.arrival.id, None)
         outcome.fail(status, kind)
         if outcome.leave_pool is not None:
             outcome.leave_pool(tokens_of(outcome.usage))
