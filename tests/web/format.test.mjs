@@ -68,6 +68,8 @@ test("the phases of a request add up to its time", () => {
     { duration_ms: 40, first_byte_ms: null },
     { duration_ms: 0, first_byte_ms: 0, tries: [] },
     { duration_ms: 500, first_byte_ms: 100, tries: [{ waited: 60 }] },
+    { duration_ms: 900, first_byte_ms: 500, tries: [{ model: "a", kind: "server_error", took: 0.2 }, { model: "b", waited: 0.1 }] },
+    { duration_ms: 300, first_byte_ms: null, tries: [{ model: "a", kind: "network", took: 9 }] },
   ];
   for (const row of rows) {
     const parts = phases(row);
@@ -75,6 +77,8 @@ test("the phases of a request add up to its time", () => {
     assert.equal(parts.reduce((all, [, ms]) => all + ms, 0), row.duration_ms);
     assert.ok(parts.every(([, ms]) => ms >= 0));
   }
+  const told = phases(rows[4]).map(([words, ms]) => `${words} ${ms}`);
+  assert.deepEqual(told, ["a: server_error 200", "Pause before the next attempt 100", "Until the first byte of b 200", "Streaming 400"]);
 });
 
 test("a file that would be written is compared line by line", () => {

@@ -3,10 +3,10 @@
 // returns is asked whether it can show another address itself. A new one is a line in VIEWS here, a
 // line in route.js and a link in index.html.
 
-import { Refused, setKey } from "./api.js";
+import { ask, hasKey, Refused, setKey } from "./api.js";
 import { fill, h } from "./dom.js";
 import { icon } from "./icons.js";
-import { empty, iconButton, loading, problem } from "./parts.js";
+import { empty, loading, problem } from "./parts.js";
 import { go, moved, placeOf } from "./route.js";
 
 const VIEWS = {
@@ -16,6 +16,7 @@ const VIEWS = {
   requests: async () => (await import("./requests.js")).requestsView,
   convert: async () => (await import("./convert.js")).convertView,
   playground: async () => (await import("./playground.js")).playgroundView,
+  admin: async () => (await import("./admin.js")).adminView,
   missing: async () => missingView,
 };
 const LATE = 150; // milliseconds before a view says that it loads
@@ -23,14 +24,29 @@ const main = document.getElementById("main");
 let leaving = new AbortController();
 let current = null;
 
+/** @type {NodeListOf<HTMLAnchorElement>} */
+const links = document.querySelectorAll(".side nav a");
+
 function mark(name) {
-  for (const link of document.querySelectorAll("nav[aria-label=Main] a")) {
-    const here = link.getAttribute("href") === (name === "overview" ? "/" : `/${name}`);
-    if (here) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+  let title = "interlingua";
+  for (const link of links) {
+    if (link.getAttribute("href") === (name === "overview" ? "/" : `/${name}`)) {
+      link.setAttribute("aria-current", "page");
+      title = `${link.textContent.trim()} · interlingua`;
+    } else {
+      link.removeAttribute("aria-current");
+    }
   }
-  const [here] = document.querySelectorAll("nav[aria-label=Main] a[aria-current]");
-  document.title = here ? `${here.textContent} · interlingua` : "interlingua";
+  document.title = title;
+}
+
+/** Administration is there for keys that administer. */
+async function offerAdmin() {
+  const link = document.getElementById("admin");
+  link.hidden = true;
+  if (!hasKey()) return;
+  const { admin } = await ask("GET", "/keys").catch(() => ({ admin: false }));
+  link.hidden = !admin;
 }
 
 async function show() {
@@ -88,6 +104,7 @@ function askForKey(event) {
   const useKey = (submitted) => {
     submitted.preventDefault();
     setKey(input.value.trim());
+    offerAdmin();
     show();
   };
   fill(
@@ -114,7 +131,12 @@ function themeButton() {
   const root = document.documentElement;
   const now = () => root.dataset.theme ?? "system";
   const words = () => `Colours: ${now()}`;
-  const made = iconButton(THEMES[now()], words());
+  const made = h("button", { type: "button", class: "bare theme" });
+  const draw = () => {
+    fill(made, icon(THEMES[now()]), h("span", { class: "label" }, words()));
+    made.title = words();
+  };
+  draw();
   made.addEventListener("click", () => {
     const next = names[(names.indexOf(now()) + 1) % names.length];
     if (next === "system") delete root.dataset.theme;
@@ -124,21 +146,18 @@ function themeButton() {
     } catch {
       // it holds until the page is left
     }
-    fill(made, icon(THEMES[next]));
-    made.title = words();
-    made.setAttribute("aria-label", words());
+    draw();
   });
   return made;
 }
 
-/** @type {NodeListOf<HTMLAnchorElement>} */
-const links = document.querySelectorAll("nav[aria-label=Main] a");
 for (const link of links) {
   const words = h("span", { class: "label" }, link.textContent);
   fill(link, icon(link.dataset.icon), words);
   link.title = words.textContent;
 }
-fill(document.getElementById("foot"), themeButton());
+document.getElementById("foot").append(themeButton());
+offerAdmin();
 addEventListener("click", follow);
 addEventListener("popstate", show);
 addEventListener("moved", show);

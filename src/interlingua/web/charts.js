@@ -1,51 +1,102 @@
-// Charts, drawn by hand as SVG: bars over time and bars in a row. Their words are HTML, so that they
-// are never stretched; what a chart shows is in its name, and the value under the pointer above it.
+// Charts, drawn by hand as SVG: bars and lines over time, and shares. Their words are HTML, so that they
+// are never stretched; what a chart shows is in its name, and the values under the pointer above it.
 
 import { fill, h, s } from "./dom.js";
 
 const WIDTH = 600;
 const HEIGHT = 120;
+const LABELS = 7; // below a chart, at most
+const VIEW = { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none" };
 
 /**
- * Bars over time. `parts` are stacked, the first one at the bottom.
- * @param {{ label: string, points: { at: string | number, values: number[] }[], parts: string[],
- *   shown: (value: number) => string, when: (at: string | number) => string, small?: boolean }} options
+ * @typedef {{ at: string | number, values: (number | null)[] }} Point
+ * @typedef {{ label: string, points: Point[], parts: string[], shown: (value: number) => string,
+ *   when: (at: string | number) => string, titles?: string[] }} Options
  */
-export function bars({ label, points, parts, shown, when, small = false }) {
-  const sums = points.map(({ values }) => values.reduce((all, each) => all + each, 0));
-  const highest = Math.max(...sums, 0);
-  const top = small ? highest : nice(highest);
+
+/**
+ * Bars over time. `parts` are stacked, the first one at the bottom; `titles` are their names.
+ * @param {Options} options
+ */
+export function bars(options) {
+  const { label, points, parts, shown, when } = options;
+  const sums = points.map(({ values }) => values.reduce((all, each) => all + (each ?? 0), 0));
+  const top = nice(Math.max(...sums, 0));
+  const drawn = s("svg", { class: "chart", role: "img", "aria-label": words(label, points, sums, shown, when), ...VIEW }, columns(points, parts, top));
+  const said = (/** @type {number} */ at) => {
+    const several = options.titles && points[at].values.filter(Boolean).length > 1;
+    return several ? `${shown(sums[at])} (${each(options, points[at])})` : shown(sums[at]);
+  };
+  return plot(drawn, options, top, said);
+}
+
+/** @param {Point[]} points  @param {string[]} parts  @param {number} top */
+function columns(points, parts, top) {
   const step = WIDTH / Math.max(points.length, 1);
-  const tip = h("span", { class: "tip" });
-  const columns = points.map(({ values }, number) => {
+  const width = Math.max(step * (points.length > 40 ? 0.9 : 0.72), 1);
+  return points.map(({ values }, number) => {
     let bottom = HEIGHT;
     return values.map((value, part) => {
-      const height = top ? (HEIGHT * value) / top : 0;
+      const height = top ? (HEIGHT * (value ?? 0)) / top : 0;
       bottom -= height;
-      const width = Math.max(step * (points.length > 40 ? 0.9 : 0.72), 1);
       const place = { x: (number * step + (step - width) / 2).toFixed(2), y: bottom.toFixed(2), width: width.toFixed(2) };
-      return s("rect", { class: `part ${parts[part]}`, ...place, height: Math.max(height, 0).toFixed(2) });
+      return height > 0 ? s("rect", { class: `part ${parts[part]}`, ...place, height: height.toFixed(2) }) : null;
     });
   });
-  const view = { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none" };
-  const drawn = s("svg", { class: "chart", role: "img", "aria-label": words(label, points, sums, shown, when), ...view }, columns);
-  const describe = (/** @type {PointerEvent} */ event) => {
+}
+
+/**
+ * A course without words beside it, for a tile or a row; `top` is the value of full height.
+ * @param {string | null} label  @param {(number | null)[]} values  @param {string} tone  @param {number} [top]
+ */
+export function spark(label, values, tone, top = Math.max(...values, 0)) {
+  const named = label ? { role: "img", "aria-label": label } : { "aria-hidden": "true" };
+  const step = WIDTH / Math.max(values.length - 1, 1);
+  const height = (/** @type {number} */ value) => (HEIGHT - 8 - ((HEIGHT - 16) * value) / (top || 1)).toFixed(1);
+  const runs = [[]];
+  values.forEach((value, at) => (value === null ? runs.push([]) : runs.at(-1).push(`${(at * step).toFixed(1)} ${height(value)}`)));
+  const known = runs.filter((run) => run.length);
+  const end = (/** @type {string} */ point) => point.split(" ")[0];
+  const areas = known.map((run) => `M${end(run[0])} ${HEIGHT}L${run.join("L")}L${end(run.at(-1))} ${HEIGHT}Z`);
+  const strokes = known.map((run) => `M${run.join("L")}${run.length > 1 ? "" : "h.01"}`);
+  const line = s("path", { class: `line ${tone}`, d: strokes.join(""), "vector-effect": "non-scaling-stroke" });
+  return s("svg", { class: "chart spark", ...named, ...VIEW }, s("path", { class: `area ${tone}`, d: areas.join("") }), line);
+}
+
+/**
+ * What every chart has around it: its scale, the values under the pointer, times below.
+ * @param {SVGElement} drawn  @param {Options} options  @param {number} top  @param {(at: number) => string} said
+ */
+function plot(drawn, { points, shown, when }, top, said) {
+  const tip = h("p", { class: "tip" });
+  drawn.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => {
     const box = drawn.getBoundingClientRect();
     const at = Math.floor(((event.clientX - box.left) / box.width) * points.length);
-    if (points[at]) fill(tip, `${when(points[at].at)}: ${shown(sums[at])}`);
-  };
-  drawn.addEventListener("pointermove", describe);
+    if (points[at]) fill(tip, h("strong", {}, when(points[at].at)), ` ${said(at)}`);
+  });
   drawn.addEventListener("pointerleave", () => fill(tip));
-  if (small) return h("div", { class: "bars small" }, drawn);
-  const first = points[0];
-  const last = points.at(-1);
-  return h(
-    "div",
-    { class: "bars" },
-    h("div", { class: "scale" }, h("span", {}, top ? shown(top) : ""), tip),
-    drawn,
-    h("div", { class: "scale" }, h("span", {}, first ? when(first.at) : ""), h("span", {}, last ? when(last.at) : "")),
-  );
+  const ticks = top ? [shown(top), shown(top / 2), shown(0)] : [];
+  return h("div", { class: "bars" }, tip, h("div", { class: "plot" }, h("div", { class: "ticks", "aria-hidden": "true" }, ticks.map((text) => h("span", {}, text))), drawn, times(points, when)));
+}
+
+/** Some of the times, each below the first bar of its group. @param {Point[]} points  @param {(at: string | number) => string} when */
+function times(points, when) {
+  const step = Math.max(1, Math.ceil(points.length / LABELS));
+  const made = [];
+  for (let at = 0; at < points.length; at += step) {
+    const label = h("span", {}, when(points[at].at));
+    label.style.flexGrow = String(Math.min(step, points.length - at));
+    made.push(label);
+  }
+  return h("div", { class: step > 1 ? "times" : "times each", "aria-hidden": "true" }, made);
+}
+
+/** @param {Options} options  @param {Point} point */
+function each({ parts, titles, shown }, { values }) {
+  return values
+    .map((value, which) => (value ? `${(titles ?? parts)[which]} ${shown(value)}` : null))
+    .filter(Boolean)
+    .join(", ");
 }
 
 /** The next round number: 1, 2, 2.5 or 5 times a power of ten. @param {number} value */
@@ -69,14 +120,13 @@ function words(label, points, sums, shown, when) {
 
 /**
  * Lines over time, on one scale; periods without a value are gaps.
- * @param {{ label: string, points: { at: string | number, values: (number | null)[] }[], parts: string[],
- *   shown: (value: number) => string, when: (at: string | number) => string }} options
+ * @param {Options} options
  */
-export function lines({ label, points, parts, shown, when }) {
+export function lines(options) {
+  const { label, points, parts, shown, when } = options;
   const all = points.flatMap(({ values }) => values).filter((each) => each !== null);
   const top = nice(Math.max(...all, 0));
   const step = WIDTH / Math.max(points.length, 1);
-  const tip = h("span", { class: "tip" });
   const place = (/** @type {number} */ number, /** @type {number} */ value) =>
     `${((number + 0.5) * step).toFixed(1)} ${(HEIGHT - (HEIGHT * value) / (top || 1)).toFixed(1)}`;
   const drawn = parts.map((part, which) => {
@@ -94,23 +144,9 @@ export function lines({ label, points, parts, shown, when }) {
     });
     return s("path", { class: `line ${part}`, d: path.join(""), "vector-effect": "non-scaling-stroke" });
   });
-  const firsts = points.map(({ values }) => values[values.length - 1] ?? 0);
-  const view = { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none" };
-  const picture = s("svg", { class: "chart", role: "img", "aria-label": words(label, points, firsts, shown, when), ...view }, drawn);
-  picture.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => {
-    const box = picture.getBoundingClientRect();
-    const point = points[Math.floor(((event.clientX - box.left) / box.width) * points.length)];
-    const told = point?.values.map((value, which) => (value === null ? null : `${parts[which]} ${shown(value)}`)).filter(Boolean);
-    if (point) fill(tip, told?.length ? `${when(point.at)}: ${told.join(", ")}` : "");
-  });
-  picture.addEventListener("pointerleave", () => fill(tip));
-  return h(
-    "div",
-    { class: "bars" },
-    h("div", { class: "scale" }, h("span", {}, top ? shown(top) : ""), tip),
-    picture,
-    h("div", { class: "scale" }, h("span", {}, points[0] ? when(points[0].at) : ""), h("span", {}, points.length ? when(points[points.length - 1].at) : "")),
-  );
+  const highest = points.map(({ values }) => Math.max(...values.map((each) => each ?? 0), 0));
+  const picture = s("svg", { class: "chart", role: "img", "aria-label": words(label, points, highest, shown, when), ...VIEW }, drawn);
+  return plot(picture, options, top, (at) => each(options, points[at]));
 }
 
 /** A bar as long as a share; its number stands beside it. @param {number} share  @param {string} [tone] */

@@ -9,7 +9,7 @@ import { EXAMPLES } from "./examples.js";
 import { icon } from "./icons.js";
 import { placesIn } from "./jsonplaces.js";
 import { byRule, where } from "./lossline.js";
-import { badge, button, copyButton, head, iconButton, segments } from "./parts.js";
+import { badge, choice, copyButton, head, iconButton, segments } from "./parts.js";
 import { remember, remembered } from "./route.js";
 import { keep, kept } from "./sharing.js";
 
@@ -348,11 +348,4 @@ function indented(text) {
     if (opens) depth += 1;
   }
   return out.join("");
-}
-
-export function choice(names, chosen) {
-  const option = (name) => h("option", { value: name }, name || "auto-detect");
-  const made = h("select", {}, names.map(option));
-  made.value = chosen;
-  return made;
 }

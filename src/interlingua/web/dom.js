@@ -59,6 +59,13 @@ export function field(label, control) {
   return h("label", { class: "field" }, h("span", {}, label), control);
 }
 
+/** The same, as wide as there is room for. */
+export function wideField(label, control) {
+  const made = field(label, control);
+  made.classList.add("grow");
+  return made;
+}
+
 /** JSON for people; a text stays as it is. */
 export function shown(value) {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "";

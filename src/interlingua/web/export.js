@@ -1,8 +1,8 @@
 // A session as a file, after a look at what is taken out of it.
 
 import { ask, askBlob } from "./api.js";
-import { choice } from "./convert.js";
 import { field, fill, h } from "./dom.js";
+import { choice } from "./parts.js";
 
 const FORMATS = { html: "HTML, one file", markdown: "Markdown", jsonl: "JSON Lines" };
 

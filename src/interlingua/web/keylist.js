@@ -1,22 +1,18 @@
 // Keys and their caps, to look at.
 
 import { folded, h, when } from "./dom.js";
+import { count, money } from "./format.js";
+import { address } from "./route.js";
 
-export function keyList(keys) {
-  const columns = ["Name", "State", "Today", "This month", "Limits"];
+/** @param {any[]} keys  @param {boolean} admin whether they can be changed from here */
+export function keyList(keys, admin) {
+  const columns = ["Name", "State", "Spent", "Limits"];
   const line = (key) =>
-    h(
-      "tr",
-      {},
-      h("th", { scope: "row" }, key.name),
-      h("td", {}, key.status),
-      h("td", {}, capsOf(key, "day")),
-      h("td", {}, capsOf(key, "month")),
-      h("td", {}, limitsOf(key)),
-    );
+    h("tr", {}, h("th", { scope: "row" }, key.name), h("td", {}, key.status), h("td", {}, caps(key.caps)), h("td", {}, limitsOf(key)));
+  const how = admin ? ["They are changed in ", h("a", { href: address("admin") }, "Administration"), "."] : "They are changed with the command line: interlingua keys.";
   return folded(
     "Keys and caps",
-    h("p", { class: "quiet" }, "They are changed with the command line: interlingua keys."),
+    h("p", { class: "quiet" }, how),
     h(
       "div",
       { class: "wide", tabindex: 0, role: "region", "aria-label": "Keys and caps" },
@@ -25,25 +21,28 @@ export function keyList(keys) {
   );
 }
 
-function capsOf(key, window) {
-  return key.caps
-    .filter((cap) => cap.window === window)
-    .map((cap) => {
-      const words = `$${cap.spent_usd} of $${cap.limit_usd}${cap.scope === "key" ? "" : ` (${cap.scope})`}`;
-      const [value, max] = [Number(cap.spent_usd), Number(cap.limit_usd)];
-      return h("div", {}, words, " ", h("meter", { min: 0, max, value, "aria-label": words }));
-    });
+/** What was spent of each cap; null where there is none. @param {any[]} all */
+export function caps(all) {
+  if (!all.length) return null;
+  return all.map(({ scope, window, limit_usd: limit, spent_usd: spent }) => {
+    const words = `${money(spent)} of ${money(limit).replace(/\.00$/, "")} a ${window}${scope === "key" ? "" : ` (${scope})`}`;
+    const [value, max] = [Number(spent), Number(limit)];
+    return h("div", { class: "cap" }, h("span", {}, words), h("meter", { min: 0, max: Math.max(max, 1e-9), high: 0.9 * max, value, "aria-label": words }));
+  });
 }
 
-function limitsOf(key) {
+/** @param {any} key */
+export function limitsOf(key) {
   const known = {
     "requests a minute": key.requests_per_minute,
     "tokens a minute": key.tokens_per_minute,
     "at a time": key.concurrent,
+    "output tokens": key.max_max_tokens,
   };
-  const counts = Object.entries(known).filter(([, count]) => count != null);
-  const parts = counts.map(([words, count]) => `${count.toLocaleString()} ${words}`);
-  if (key.allowed_models) parts.push(`only ${key.allowed_models.join(", ")}`);
+  const counts = Object.entries(known).filter(([, most]) => most != null);
+  const parts = counts.map(([words, most]) => `${count(most)} ${words}`);
+  if (key.allowed_models) parts.push(`only ${key.allowed_models.map((name) => name.replace(/^route:/, "")).join(", ")}`);
+  if (key.log_content_days) parts.push(`content logged for ${key.log_content_days} days`);
   if (key.expires_at) parts.push(`until ${when(key.expires_at)}`);
   return parts.join("; ");
 }

@@ -2,28 +2,32 @@
 // nothing has passed yet.
 
 import { ask, follow } from "./api.js";
-import { bars, lines, share } from "./charts.js";
+import { bars, lines, share, spark } from "./charts.js";
 import { connectCard, firstRequest, models } from "./connect.js";
 import { fill, folded, h } from "./dom.js";
 import { ago, count, money, percent, plural, took } from "./format.js";
 import { icon } from "./icons.js";
-import { badge, empty, head, segments } from "./parts.js";
+import { badge, head, named as choiceOf, segments } from "./parts.js";
 import { address, remember, remembered } from "./route.js";
 
 const WINDOWS = { 1: "Today", 7: "7 days", 30: "30 days" };
 const KEYS = { 1: "today", 7: "week", 30: "month" };
+const KINDS = { models: "Model", routes: "Route", keys: "Key", teams: "Team" };
 const EVERY = 15_000; // milliseconds between two looks
+const RUNNING_EVERY = 2000;
 const FAILURES = 6;
+const COLOURED = 5; // names that have a colour of their own in a chart
 
-/** What the large chart can show: its title, the value of the window, the values of a period. */
+/** What the large chart can show: its title, the value of the window, the values of a period, and the
+ *  name of a name's own series. */
 const METRICS = {
-  spend: { title: "Spend", value: (t) => money(t.cost_usd), parts: ["main"], of: (p) => [Number(p.cost_usd)], shown: (v) => money(v) },
-  requests: { title: "Requests", value: (t) => count(t.requests), parts: ["ok", "failed"], of: (p) => [p.requests - p.failed, p.failed], shown: (v) => count(Math.round(v)) },
-  tokens: { title: "Tokens", value: (t) => count(tokens(t)), parts: ["cached", "fresh", "output"], of: (p) => [p.cached_tokens, p.input_tokens + p.written_tokens, p.output_tokens], shown: (v) => count(Math.round(v)) },
-  errors: { title: "Errors", value: (t) => percent(t.failed, t.requests), parts: ["failed"], of: (p) => [p.failed], shown: (v) => count(v) },
-  latency: { title: "Latency", value: (t) => took(t.p50_ms) || "–", parts: ["p50", "p95"], of: (p) => [p.p50_ms, p.p95_ms], shown: (v) => took(v), lines: true },
-  cache: { title: "Cache share", value: (t) => percent(t.cache_share), parts: ["share"], of: (p) => [p.cache_share], shown: (v) => percent(v), lines: true },
-  losses: { title: "Losses", value: (t) => count(t.losses), parts: ["losses"], of: (p) => [p.losses], shown: (v) => count(v) },
+  spend: { title: "Spend", value: (t) => money(t.cost_usd), parts: ["main"], of: (p) => [Number(p.cost_usd)], shown: (v) => money(v), by: "cost_usd" },
+  requests: { title: "Requests", value: (t) => count(t.requests), parts: ["ok", "failed"], of: (p) => [p.requests - p.failed, p.failed], shown: (v) => count(Math.round(v)), by: "requests" },
+  tokens: { title: "Tokens", value: (t) => count(tokens(t)), parts: ["cached", "fresh", "output"], of: (p) => [p.cached_tokens, p.input_tokens + p.written_tokens, p.output_tokens], shown: (v) => count(Math.round(v)), by: "tokens" },
+  errors: { title: "Errors", value: (t) => percent(t.failed, t.requests), parts: ["failed"], of: (p) => [p.failed], shown: (v) => count(v), by: "failed" },
+  latency: { title: "Latency", value: (t) => took(t.p50_ms) || "–", parts: ["p50", "p95"], of: (p) => [p.p50_ms, p.p95_ms], shown: (v) => took(v), by: "typical_ms", lines: true },
+  cache: { title: "Cache share", value: (t) => percent(t.cache_share), parts: ["share"], of: (p) => [p.cache_share], shown: (v) => percent(v), by: "cache_share", lines: true },
+  losses: { title: "Losses", value: (t) => count(t.losses), parts: ["losses"], of: (p) => [p.losses], shown: (v) => count(v), by: "losses" },
 };
 
 function tokens(totals) {
@@ -60,11 +64,12 @@ export async function overviewView(element, _id, _part, signal) {
   const wanted = remembered();
   let days = wanted.days in WINDOWS ? Number(wanted.days) : 7;
   let metric = wanted.show in METRICS ? wanted.show : "requests";
+  let by = wanted.by in KINDS ? wanted.by : "";
   /** @type {any} */
   let stats = null;
   const names = new Map();
   const parts = { stats: h("div", {}), side: h("div", { class: "stack" }) };
-  const state = () => remember({ days: days === 7 ? "" : String(days), show: metric === "requests" ? "" : metric });
+  const state = () => remember({ days: days === 7 ? "" : String(days), show: metric === "requests" ? "" : metric, by });
   const choose = (name) => {
     metric = name;
     state();
@@ -72,8 +77,15 @@ export async function overviewView(element, _id, _part, signal) {
   };
   const draw = () => {
     const held = parts.stats.contains(document.activeElement) ? document.activeElement?.getAttribute("data-metric") : null;
-    fill(parts.stats, tiles(stats, metric, choose), chart(stats, metric), breakdown(stats, names));
-    for (const each of parts.stats.querySelectorAll("button")) if (held && each.dataset.metric === held) each.focus();
+    const split = (value) => {
+      by = value;
+      state();
+      draw();
+    };
+    fill(parts.stats, tiles(stats, metric, choose), chart(stats, metric, by, names, split), breakdown(stats, metric, names));
+    /** @type {HTMLElement | null} */
+    const again_ = held ? parts.stats.querySelector(`[data-metric="${held}"]`) : null;
+    again_?.focus();
   };
   const load = async () => {
     const [found, { keys }, failed] = await Promise.all([
@@ -106,7 +118,7 @@ export async function overviewView(element, _id, _part, signal) {
     h("div", { class: "more" }, folded("Connect an SDK or an agent", connecting())),
   );
   draw();
-  tasks(running, signal);
+  whatRuns(running, names, signal);
   const timer = setInterval(() => document.hidden || again(), EVERY);
   signal.addEventListener("abort", () => clearInterval(timer));
 }
@@ -135,6 +147,12 @@ async function firstRun(element, signal) {
   );
 }
 
+/** The one value of a period that a small chart shows. */
+function course(name, period) {
+  const { of, lines: asLines } = METRICS[name];
+  return asLines ? of(period)[0] : of(period).reduce((all, each) => all + each, 0);
+}
+
 function tiles(stats, chosen, choose) {
   const totals = stats[KEYS[stats.days]];
   const tile = ([name, { title, value }]) =>
@@ -144,39 +162,69 @@ function tiles(stats, chosen, choose) {
       h("span", { class: "label" }, title),
       h("span", { class: "value" }, value(totals)),
       h("span", { class: "below" }, below(name, stats, totals)),
+      spark(null, stats.series.map((period) => course(name, period)), METRICS[name].parts[0]),
     );
   return h("div", { class: "tiles", role: "group", "aria-label": "Totals" }, Object.entries(METRICS).map(tile));
 }
 
-function chart(stats, name) {
-  const { title, parts, of, shown, lines: asLines } = METRICS[name];
-  const points = stats.series.map((period) => ({ at: period.at, values: of(period) }));
+function chart(stats, name, by, names, split) {
+  const { title, shown, lines: asLines } = METRICS[name];
   const unit = stats.days === 1 ? "hour" : "day";
-  const label = `${title} by ${unit}`;
+  const kinds = Object.entries(KINDS).filter(([kind]) => stats[kind].length && stats.days > 1);
+  const kind = kinds.some(([each]) => each === by) ? by : "";
+  const label = `${title} by ${unit}${kind ? ` and ${KINDS[kind].toLowerCase()}` : ""}`;
+  const { points, parts, titles } = kind ? splitUp(stats, name, kind, names) : whole(stats, name);
   const when = (at) => {
     const date = new Date(at);
-    if (stats.days === 1) return date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+    if (stats.days === 1) return date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false });
     return date.toLocaleDateString(undefined, { month: "short", day: "numeric", timeZone: "UTC" });
   };
-  const drawn = (asLines ? lines : bars)({ label, points, parts, shown, when });
-  const legend = parts.length > 1 && h("span", { class: "legend" }, parts.map((part) => h("span", { class: `key ${part}` }, LEGEND[part])));
-  return h("figure", { class: "card" }, h("figcaption", {}, h("span", {}, label), legend || null), drawn);
+  const drawn = (asLines ? lines : bars)({ label, points, parts, shown, when, titles });
+  const legend = parts.length > 1 && h("span", { class: "legend" }, parts.map((part, at) => h("span", { class: `key ${part}` }, titles[at])));
+  const choice = kinds.length ? choiceOf({ "": "All together", ...Object.fromEntries(kinds.map(([each, words]) => [each, `By ${words.toLowerCase()}`])) }, kind) : null;
+  choice?.setAttribute("aria-label", "Split the chart");
+  choice?.setAttribute("data-metric", "split");
+  choice?.addEventListener("change", () => split(choice.value));
+  return h("figure", { class: "card" }, h("figcaption", {}, h("span", {}, label), legend || null, choice), drawn);
 }
 
-const LEGEND = { ok: "ok", fresh: "fresh input", failed: "failed", cached: "input from cache", output: "output", p50: "p50", p95: "p95" };
+function whole(stats, name) {
+  const { parts, of } = METRICS[name];
+  return { points: stats.series.map((period) => ({ at: period.at, values: of(period) })), parts, titles: parts.map((part) => LEGEND[part] ?? part) };
+}
 
-const KINDS = { models: "Model", routes: "Route", keys: "Key", teams: "Team" };
+/** The names that had most of it, each with a colour, and all others together. */
+function splitUp(stats, name, kind, names) {
+  const { by, of, lines: asLines } = METRICS[name];
+  const sum = (row) => row.series[by].reduce((all, each) => all + (each ?? 0), 0);
+  const drawn = stats[kind].filter((row) => row.series && sum(row) > 0).sort((a, b) => sum(b) - sum(a)).slice(0, COLOURED);
+  const points = stats.series.map((period, day) => {
+    const values = drawn.map((row) => row.series[by][day]);
+    const rest = of(period).reduce((all, each) => all + (each ?? 0), 0) - values.reduce((all, each) => all + (each ?? 0), 0);
+    return { at: period.at, values: asLines ? values : [...values, Math.max(0, rest)] };
+  });
+  const parts = drawn.map((_, at) => `c${at + 1}`);
+  const titles = drawn.map((row) => names.get(row.name) ?? row.name);
+  const others = !asLines && points.some(({ values }) => values.at(-1) > 1e-9);
+  if (!others && !asLines) for (const point of points) point.values.pop();
+  return { points, parts: others ? [...parts, "others"] : parts, titles: others ? [...titles, "others"] : titles };
+}
+
+const LEGEND = { ok: "ok", fresh: "fresh input", failed: "failed", cached: "input from cache", output: "output" };
 
 /** Who had how much of it, kind by kind; kinds with nothing in them are left out. */
-function breakdown(stats, names) {
+function breakdown(stats, metric, names) {
   const shown = Object.entries(KINDS).filter(([kind]) => stats[kind].length);
-  return h("div", { class: "breakdown" }, shown.map(([kind, title]) => byKind(title, stats[kind], names)));
+  return h("div", { class: "breakdown" }, shown.map(([kind, title]) => byKind(title, stats[kind], metric, names)));
 }
 
 const MOST = 8;
 
-function byKind(title, rows, names) {
+function byKind(title, rows, metric, names) {
   const most = Math.max(...rows.map((row) => row.requests), 1);
+  const { by, title: what, parts } = METRICS[metric];
+  const top = Math.max(...rows.flatMap((row) => row.series?.[by] ?? []), 0);
+  const small = (row) => (row.series ? spark(`${what} by day of ${names.get(row.name) ?? row.name}`, row.series[by], parts[0], top) : share(row.requests / most));
   const columns = [title, "Requests", "Errors", "p50", "p95", "Tokens", "Cache", "Losses", "Spend"];
   const far = new Set(["p50", "p95", "Tokens", "Cache", "Losses"]);
   const line = (row) => {
@@ -184,7 +232,7 @@ function byKind(title, rows, names) {
     return h(
       "tr",
       {},
-      h("th", { scope: "row" }, named(title, row.name, names), share(row.requests / most)),
+      h("th", { scope: "row" }, named(title, row.name, names), small(row)),
       cells.map((cell, at) => h("td", { class: `num${far.has(columns[at + 1]) ? " far" : ""}${columns[at + 1] === "Errors" && row.failed ? " bad" : ""}` }, cell)),
     );
   };
@@ -227,23 +275,20 @@ function failures(section, rows) {
   );
 }
 
-/** Tasks that run or wait for an answer, as they change. */
-function tasks(section, signal) {
+/** Tasks that run or wait for an answer, as they change; and requests that are being answered. */
+function whatRuns(section, names, signal) {
   const known = new Map();
+  let asked = { requests: [], count: 0 };
   const draw = () => {
     const busy = [...known.values()].filter((task) => task.status === "generating" || task.waiting);
-    const line = (task) =>
-      h(
-        "li",
-        {},
-        h(
-          "a",
-          { href: address("tasks", task.id) },
-          h("span", { class: "name" }, task.name || task.cwd),
-          h("span", { class: "quiet" }, task.waiting ? badge("needs approval", "warn") : badge("running", "accent"), ` ${task.model ?? ""}`),
-        ),
-      );
-    fill(section, h("h2", {}, "Running"), busy.length ? h("ul", { class: "plain", "aria-label": "Running tasks" }, busy.map(line)) : h("p", { class: "quiet" }, "No task is running."));
+    const lines = [...busy.map(runningTask), ...asked.requests.slice(0, MOST).map((row) => runningRequest(row, names))];
+    const rest = asked.count - Math.min(asked.requests.length, MOST);
+    fill(
+      section,
+      h("h2", {}, "Running", lines.length ? h("span", { class: "size" }, count(busy.length + asked.count)) : null),
+      lines.length ? h("ul", { class: "plain", "aria-label": "What is running" }, lines) : h("p", { class: "quiet" }, "No task and no request is running."),
+      rest > 0 ? h("p", { class: "quiet" }, `and ${plural(rest, "request")} more`) : null,
+    );
   };
   draw();
   const hear = (name, data) => {
@@ -257,4 +302,32 @@ function tasks(section, signal) {
     draw();
   };
   follow("/events", hear, () => {}, signal);
+  const look = async () => {
+    const found = await ask("GET", "/requests/running").catch(() => asked);
+    if (signal.aborted || (!found.count && !asked.count)) return;
+    asked = found;
+    draw();
+  };
+  look();
+  const timer = setInterval(() => document.hidden || look(), RUNNING_EVERY);
+  signal.addEventListener("abort", () => clearInterval(timer));
+}
+
+function runningTask(task) {
+  return h(
+    "li",
+    {},
+    h(
+      "a",
+      { href: address("tasks", task.id) },
+      h("span", { class: "name" }, task.name || task.cwd),
+      h("span", { class: "quiet" }, task.waiting ? badge("needs approval", "warn") : badge("task", "accent"), ` ${task.model ?? ""}`),
+    ),
+  );
+}
+
+function runningRequest(row, names) {
+  const state = row.first_byte_ms == null ? "waiting" : "streaming";
+  const about = [took(row.elapsed_ms), row.asked !== row.model && row.model ? row.asked : null, names.get(row.key_id)];
+  return h("li", { class: "request" }, h("span", { class: "name" }, row.model ?? row.asked ?? row.action), h("span", { class: "quiet" }, badge(state, "accent"), ` ${about.filter(Boolean).join(" · ")}`));
 }

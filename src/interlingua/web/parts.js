@@ -128,3 +128,21 @@ export function segments(label, names, value, chosen) {
   };
   return h("div", { class: "segments", role: "group", "aria-label": label }, buttons);
 }
+
+/** One of these names. @param {string[]} names  @param {string} chosen */
+export function choice(names, chosen) {
+  const option = (name) => h("option", { value: name }, name || "auto-detect");
+  const made = h("select", {}, names.map(option));
+  made.value = chosen;
+  return made;
+}
+
+/** A choice of values that are shown in words. @param {Record<string, string>} words  @param {string} [chosen] */
+export function named(words, chosen = "") {
+  const made = choice(Object.keys(words), "");
+  for (const option of made.options) option.textContent = words[option.value];
+  // Numbers come first in an object, and what stands for all is to be first in a list.
+  if ("" in words) made.prepend([...made.options].find((option) => !option.value));
+  made.value = chosen in words ? chosen : "";
+  return made;
+}

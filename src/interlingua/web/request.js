@@ -1,12 +1,14 @@
 // One request: what became of it, how long each part took, its attempts, its losses at their places.
 
 import { ask } from "./api.js";
+import { article } from "./blocks.js";
 import { fill, folded, h, s, shown, when } from "./dom.js";
 import { ago, count, money, plural, took } from "./format.js";
 import { icon } from "./icons.js";
 import { outline } from "./outline.js";
 import { badge, copyButton, head } from "./parts.js";
 import { address } from "./route.js";
+import { tree } from "./tree.js";
 
 const TIMES = 6;
 const PAUSE = 300;
@@ -41,19 +43,37 @@ export async function oneRequest(element, id, names) {
     h("section", { class: "card", "aria-label": "Details" }, h("h2", {}, "Details"), facts(row, names)),
     attempts(row.tries),
     losses(row),
-    cache(row.cache),
-    content(row.content),
+    cache(row.cache, row.usage),
+    content(row.content, row.front),
     row.trace.length ? trace(row.trace) : null,
   );
 }
 
-/** What the time went into: pauses before retries, the wait for the first byte, the rest. */
-export function phases(/** @type {any} */ { duration_ms: whole, first_byte_ms: first, tries = [] }) {
-  const paused = Math.min(Math.round(1000 * tries.reduce((all, each) => all + (each.waited ?? 0), 0)), first ?? whole);
+/**
+ * What the time went into, one after the other: pauses, attempts that failed, the wait for the first
+ * byte, the stream. Attempts of before say nothing of their time; then it is in the wait.
+ * @param {any} row
+ * @returns {[string, number, string][]}
+ */
+export function phases({ duration_ms: whole, first_byte_ms: first, tries = [] }) {
+  const until = Math.min(first ?? whole, whole);
   /** @type {[string, number, string][]} */
-  const parts = [["Pauses before retries", paused, "failed"]];
-  if (first == null) parts.push(["Waiting for the answer", whole - paused, "main"]);
-  else parts.push(["Until the first byte", first - paused, "main"], ["Streaming", whole - first, "cached"]);
+  const parts = [];
+  let left = until;
+  const add = (/** @type {string} */ words, /** @type {number} */ ms, /** @type {string} */ tone) => {
+    const size = Math.min(Math.round(ms), left);
+    left -= size;
+    if (size > 0) parts.push([words, size, tone]);
+  };
+  for (const each of tries) {
+    add("Pause before the next attempt", 1000 * (each.waited ?? 0), "pause");
+    if (each.kind) add(`${each.model ?? "Attempt"}: ${each.kind}`, 1000 * (each.took ?? 0), "failed");
+  }
+  const last = tries.at(-1);
+  const wait = first == null ? "Waiting for the answer" : "Until the first byte";
+  const answered = tries.length > 1 && last && !last.kind ? `${wait} of ${last.model}` : wait;
+  if (left > 0 || (!parts.length && first == null)) parts.push([answered, left, "main"]);
+  if (first != null && whole >= until) parts.push(["Streaming", whole - until, "cached"]);
   return parts.filter(([, ms], at) => ms > 0 || at === parts.length - 1);
 }
 
@@ -70,8 +90,26 @@ function timeline(row) {
     "section",
     { class: "card", "aria-label": "Time" },
     h("h2", {}, "Time"),
-    h("p", { class: "figure" }, took(row.duration_ms)),
+    h("p", { class: "figure" }, took(row.duration_ms), h("span", { class: "quiet" }, speed(row))),
     h("ul", { class: "waterfall", "aria-label": "Waterfall" }, phases(row).map(line)),
+  );
+}
+
+/** How fast a stream came. */
+function speed({ duration_ms: whole, first_byte_ms: first, usage: used }) {
+  const seconds = first == null ? 0 : (whole - first) / 1000;
+  const many = used?.output_tokens ?? 0;
+  return seconds > 0.05 && many > 1 ? ` ${count(Math.round(many / seconds))} tokens a second` : "";
+}
+
+/** A count with a bar that shows how much of the largest it is. @param {any[]} entry  @param {number} most */
+function measure([name, [value, tone]], most) {
+  return h(
+    "li",
+    {},
+    h("span", {}, name),
+    h("span", { class: "num" }, value.toLocaleString("en")),
+    s("svg", { class: "chart phase", viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" }, s("rect", { class: "track", width: 100, height: 8 }), s("rect", { class: `part ${tone}`, width: ((100 * value) / most).toFixed(2), height: 8 })),
   );
 }
 
@@ -85,21 +123,13 @@ function usage(row) {
   };
   const counts = Object.entries(known).filter(([, [value]]) => value);
   const most = Math.max(...counts.map(([, [value]]) => value), 1);
-  const line = ([name, [value, tone]]) =>
-    h(
-      "li",
-      {},
-      h("span", {}, name),
-      h("span", { class: "num" }, value.toLocaleString("en")),
-      s("svg", { class: "chart phase", viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" }, s("rect", { class: "track", width: 100, height: 8 }), s("rect", { class: `part ${tone}`, width: ((100 * value) / most).toFixed(2), height: 8 })),
-    );
   const price = !row.usage ? "–" : used.cost_usd == null ? "Cost unknown" : money(used.cost_usd);
   return h(
     "section",
     { class: "card", "aria-label": "Tokens and cost" },
     h("h2", {}, "Tokens and cost"),
     h("p", { class: "figure" }, price),
-    counts.length ? h("ul", { class: "waterfall" }, counts.map(line)) : h("p", { class: "quiet" }, "No tokens were counted."),
+    counts.length ? h("ul", { class: "waterfall" }, counts.map((each) => measure(each, most))) : h("p", { class: "quiet" }, "No tokens were counted."),
     used.reasoning_tokens ? h("p", { class: "quiet" }, `${count(used.reasoning_tokens)} of the output are thinking.`) : null,
   );
 }
@@ -125,12 +155,12 @@ function facts(row, names) {
 
 function attempts(tries) {
   if (!tries.length) return null;
-  const line = ({ model, kind, status, waited, request_id: id }) =>
+  const line = ({ model, kind, status, waited, took: lasted, request_id: id }) =>
     h(
       "li",
       {},
       badge(kind ?? "ok", kind ? "bad" : "good"),
-      ` ${[model, status, waited ? `after a pause of ${took(1000 * waited)}` : null, id].filter(Boolean).join(" · ")}`,
+      ` ${[model, status, lasted ? `failed after ${took(1000 * lasted)}` : null, waited ? `after a pause of ${took(1000 * waited)}` : null, id].filter(Boolean).join(" · ")}`,
     );
   return h("section", { class: "card", "aria-label": "All attempts" }, h("h2", {}, "Attempts"), h("ol", { "aria-label": "Attempts", class: "attempts" }, tries.map(line)));
 }
@@ -151,19 +181,57 @@ function lossesOf(row) {
   ];
 }
 
+const OUTCOMES = {
+  hit: ["hit", "good", "The provider read the prompt from its cache."],
+  miss: ["missed", "warn", "The prompt could have been read from the cache, and was not."],
+  pending: ["pending", null, "The provider has not compared the prompt yet."],
+  not_found: ["not found", null, "The provider does not know the answer to compare with."],
+  unavailable: ["unknown", null, "The provider cannot say."],
+};
+
 /** Why the provider's cache was used or not, where the gateway found that out. */
-function cache(found) {
+function cache(found, used) {
   if (!found) return null;
-  const known = Object.entries(found).filter(([, value]) => value != null && value !== "");
-  const line = ([name, value]) => [h("dt", {}, name.replaceAll("_", " ")), h("dd", {}, typeof value === "number" ? value.toLocaleString("en") : shown(value))];
-  return h("section", { class: "card", "aria-label": "Cache" }, h("h2", {}, "Prompt cache"), h("dl", { class: "facts" }, known.map(line)));
+  const { outcome, reason, changed, missed_tokens: missed, reusable_tokens: reusable, cost_usd: cost, since, source } = found;
+  const [words, tone, sentence] = OUTCOMES[outcome] ?? [outcome, null, ""];
+  const tokens = { "Read from the cache": [used?.cached_input_tokens, "cached"], "Could have been read": [missed, "losses"], "In the cache before": [reusable, "main"] };
+  const known = Object.entries(tokens).filter(([, [value]]) => value);
+  const most = Math.max(...known.map(([, [value]]) => value), 1);
+  return h(
+    "section",
+    { class: "card", "aria-label": "Cache" },
+    h("h2", {}, "Prompt cache ", badge(words, tone)),
+    h("p", {}, reason ? `${sentence} Reason: ${reason.replaceAll("_", " ")}.` : sentence),
+    changed?.length ? h("p", { class: "chips" }, h("span", { class: "quiet" }, "Changed since the request before"), changed.map((/** @type {string} */ part) => h("code", { class: "badge warn" }, part))) : null,
+    known.length ? h("ul", { class: "waterfall" }, known.map((each) => measure(each, most))) : null,
+    cost ? h("p", {}, `The miss cost ${money(cost)} more than a hit would have.`) : null,
+    h("p", { class: "quiet" }, [source === "comparison" ? "Found by comparing with the request before" : "As the provider says", since ? `, sent ${ago(since)}` : "", "."].join("")),
+  );
 }
 
-/** Prompt and answer, where the key has them stored. */
-function content(found) {
+/** Prompt and answer, where the key has them stored: as a conversation where they can be read as one. */
+function content(found, front) {
   if (!found) return null;
-  const parts = Object.entries(found).filter(([, value]) => value != null);
-  return h("section", { class: "card", "aria-label": "Content" }, h("h2", {}, "Content"), h("p", { class: "quiet" }, "Secrets and personal data are taken out."), parts.map(([name, value]) => folded(name, h("pre", {}, shown(value)))));
+  const talk = h("div", { class: "conversation", role: "log", "aria-label": "Logged conversation" });
+  const raw = Object.entries(found).filter(([, value]) => value != null);
+  const read = async (value, kind) => {
+    if (value == null) return [];
+    const made = await ask("POST", "/convert", { text: JSON.stringify(value), source: front, kind, target: "canonical" });
+    const { messages, message } = JSON.parse(made.text);
+    return messages ?? [message];
+  };
+  Promise.all([read(found.request, "request"), read(found.answer, "response")]).then(
+    (parts) => fill(talk, parts.flat().map((each, at) => article(each, `#content-${at}`))),
+    () => {}, // the JSON below says it all
+  );
+  return h(
+    "section",
+    { class: "card", "aria-label": "Content" },
+    h("h2", {}, "Content"),
+    h("p", { class: "quiet" }, "Secrets and personal data are taken out."),
+    talk,
+    raw.map(([name, value]) => folded(name === "request" ? "Request as JSON" : "Answer as JSON", tree(value))),
+  );
 }
 
 function trace(events) {

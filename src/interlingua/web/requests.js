@@ -1,12 +1,11 @@
 // What passes the gateway, as it ends; found by time, model, status and key.
 
 import { ask, askBlob, follow } from "./api.js";
-import { choice } from "./convert.js";
-import { field, fill, h, when } from "./dom.js";
+import { field, fill, h, when, wideField } from "./dom.js";
 import { save } from "./export.js";
 import { ago, count, money, took } from "./format.js";
 import { keyList } from "./keylist.js";
-import { badge, button, empty, head } from "./parts.js";
+import { badge, button, empty, head, named } from "./parts.js";
 import { oneRequest } from "./request.js";
 import { address, remember, remembered } from "./route.js";
 
@@ -19,22 +18,12 @@ const STATUSES = { "": "All", ok: "Successful", failed: "Failed", "4xx": "4xx", 
 const RANGES = { "": "Any time", 1: "Last hour", 24: "Last 24 hours", 168: "Last 7 days", 720: "Last 30 days", own: "From … until …" };
 
 export async function requestsView(element, id, _part, signal) {
-  const { keys } = await ask("GET", "/keys");
+  const { keys, admin } = await ask("GET", "/keys");
   const names = new Map(keys.map((key) => [key.id, key.name]));
-  await (id ? oneRequest(element, id, names) : allRequests(element, keys, names, signal));
+  await (id ? oneRequest(element, id, names) : allRequests(element, keys, names, admin, signal));
 }
 
-/** A choice of values that are shown in words. */
-export function named(words, chosen = "") {
-  const made = choice(Object.keys(words), "");
-  for (const option of made.options) option.textContent = words[option.value];
-  // Numbers come first in an object, and what stands for all is to be first in a list.
-  if ("" in words) made.prepend([...made.options].find((option) => !option.value));
-  made.value = chosen in words ? chosen : "";
-  return made;
-}
-
-async function allRequests(element, keys, names, signal) {
+async function allRequests(element, keys, names, admin, signal) {
   const wanted = remembered();
   const model = h("input", { type: "search", autocomplete: "off", placeholder: "Any", value: wanted.model ?? "" });
   const status = named(STATUSES, wanted.status);
@@ -115,7 +104,7 @@ async function allRequests(element, keys, names, signal) {
     h(
       "div",
       { class: "toolbar", role: "search" },
-      wide(field("Model", model)),
+      wideField("Model", model),
       field("Time range", range),
       field("Status", status),
       names.size ? field("Key", key) : null,
@@ -124,13 +113,8 @@ async function allRequests(element, keys, names, signal) {
     grid,
     none,
     h("p", { class: "center" }, older),
-    keys.length ? keyList(keys) : null,
+    keys.length ? keyList(keys, admin) : null,
   );
-}
-
-function wide(label) {
-  label.classList.add("grow");
-  return label;
 }
 
 function instant(local) {

@@ -1,6 +1,6 @@
 // Addresses: which view an address is for, going there without a reload, and filters in the query.
 
-export const VIEWS = ["tasks", "sessions", "requests", "convert", "playground"];
+export const VIEWS = ["tasks", "sessions", "requests", "convert", "playground", "admin"];
 
 /**
  * The view, what it shows, and the part of it: `/sessions/ID#MESSAGE`.

@@ -2,13 +2,12 @@
 // the transcript of one.
 
 import { ask, askText } from "./api.js";
-import { field, fill, h, when } from "./dom.js";
+import { field, fill, h, when, wideField } from "./dom.js";
 import { exportPanel } from "./export.js";
 import { ago, money, plural } from "./format.js";
 import { icon } from "./icons.js";
 import { memorySource } from "./memory.js";
-import { badge, copyButton, empty, head, snippet } from "./parts.js";
-import { named } from "./requests.js";
+import { badge, copyButton, empty, head, named, snippet } from "./parts.js";
 import { address, go as goToAddress, remember, remembered } from "./route.js";
 import { goTo, transcript } from "./transcript.js";
 import { viewAs } from "./viewas.js";
@@ -102,7 +101,7 @@ async function listing(element, signal) {
     h(
       "div",
       { class: "toolbar", role: "search" },
-      wide(field("Search", controls.q)),
+      wideField("Search", controls.q),
       field("Source", controls.source),
       field("Model", controls.model),
       field("Folder", controls.folder),
@@ -122,11 +121,6 @@ async function others() {
   } catch {
     return { transcripts: [], tools: [] };
   }
-}
-
-function wide(label) {
-  label.classList.add("grow");
-  return label;
 }
 
 function nothing(filtered) {

@@ -1,9 +1,9 @@
 // The messages that are shown, as a request of any dialect, with its losses.
 
-import { choice } from "./convert.js";
 import { copyButtons } from "./copies.js";
 import { field, fill, h } from "./dom.js";
 import { outcome } from "./losses.js";
+import { choice } from "./parts.js";
 
 /** `messages()` is their JSON, `model` the one that a copied request asks. */
 export function viewAs(formats, messages, model) {

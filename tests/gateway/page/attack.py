@@ -32,7 +32,7 @@ KEPT = frozenset(
     {
         *("msg", "role", "type", "status", "window", "severity"),
         *("at", "created_at", "updated_at", "timestamp", "expires_at"),
-        *("cost_usd", "saved_usd", "spent_usd", "limit_usd"),
+        *("cost_usd", "saved_usd", "spent_usd", "limit_usd", "daily_cap_usd"),
     }
 )
 """Words of the gateway's own, times and amounts: nobody else fills them."""
@@ -45,7 +45,20 @@ FAILED = {"msg": "Failed", "error": {"code": "x", "message": "x"}}
 THOUGHT = {"msg": "ThinkingDelta", "message_id": "live", "index": 0, "offset": 0, "text": "x"}
 TALK = {"msg": "TextDelta", "message_id": "live", "index": 1, "offset": 0, "text": "x"}
 CAP = {"window": "day", "scope": "x", "spent_usd": "1", "limit_usd": "2"}
-KEY = {"id": "k", "name": "x", "status": "active", "caps": [CAP], "allowed_models": ["x"]}
+KEY = {
+    **{"id": "k", "name": "x", "status": "active", "caps": [CAP], "allowed_models": ["x"]},
+    **{"created_at": "2026-01-01T00:00:00Z", "user_id": "x", "team_id": "x", "admin": True},
+}
+OWNER = {"id": "o", "name": "x", "email": "x", "status": "active", "daily_cap_usd": "2"}
+BUDGET = {"id": "b", "kind": "x", "value": "x", "owner_id": "x", "daily_cap_usd": "2"}
+CHANGE = {
+    **{"id": "a", "at": "2026-01-01T00:00:00Z", "actor": "x", "action": "x"},
+    **{"target_id": "x", "changes": {"x": ["x", "x"]}},
+}
+RUNNING = {
+    **{"id": "r", "at": "2026-01-01T00:00:00Z", "asked": "x", "model": "x", "action": "x"},
+    **{"key_id": "k", "elapsed_ms": 1, "first_byte_ms": None},
+}
 TRACE = {"type": "llm.call_completed", "timestamp": "2026-01-01T00:00:00Z", "payload": {"x": "x"}}
 
 
@@ -85,10 +98,17 @@ class Answers:
             r"/sessions/\w+/summary": self.summary,
             r"/sessions/\w+/redaction": lambda: {"findings": self.each(self.taken["findings"][0])},
             r"/requests": self.requests,
+            r"/requests/running": lambda: {"requests": self.each(RUNNING), "count": len(said)},
             r"/requests/[\w-]+": self.one_request,
             r"/stats": self.stats,
             r"/v1/models": lambda: {"data": self.each({"id": "x"})},
             r"/keys": lambda: {"keys": self.each(KEY)},
+            r"/admin/keys": lambda: {"keys": self.each(KEY)},
+            r"/admin/users": lambda: {"users": self.each(OWNER)},
+            r"/admin/teams": lambda: {"teams": self.each(OWNER)},
+            r"/admin/budgets": lambda: {"budgets": self.each(BUDGET)},
+            r"/admin/audit": lambda: {"changes": self.each(CHANGE)},
+            r"/admin/usage": lambda: {"keys": []},
             r"/convert": self.conversion,
         }
 
@@ -213,6 +233,13 @@ def attacked(browser: Any, place: Place, room: Room, said: list[str]) -> None:
         _harmless(page, said, "table.requests", "details table")
         page.locator("table.requests a").first.click()
         _harmless(page, said, "ol", ".outline", "details", "h1")
+        for part in ("keys", "users", "teams", "budgets"):
+            page.goto(f"/admin?show={part}")
+            _harmless(page, said, "table.admin")
+            page.locator("table.admin button").first.click()
+            _in_dialog(page, said)
+        page.goto("/admin?show=audit")
+        _harmless(page, said, "ol.audit")
         page.goto("/convert")
         page.get_by_label("Examples").select_option("OpenAI Chat request")
         _harmless(page, said, ".report", ".code-colours", ".detected", "select")
@@ -224,6 +251,13 @@ def _harmless(page: Any, said: list[str], *places: str) -> None:
         page.wait_for_function(SHOWN, arg=[place, wanted], timeout=PATIENCE)
     unharmed(page)
     assert safe_links(page)
+
+
+def _in_dialog(page: Any, said: list[str]) -> None:
+    """The question about the first of them names it."""
+    page.locator("dialog").wait_for()
+    assert said[0].strip()[:10] in page.locator("dialog h2").inner_text()
+    unharmed(page)
 
 
 def main() -> None:

@@ -6,13 +6,18 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import interlingua as il
 from interlingua import transcripts
+from interlingua.gateway.memory.content import place_of
 from interlingua.model.blocks import TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.ids import Ulids, new_tool_id
 from interlingua.model.message import Message
+from interlingua.store.objects import ObjectRow
+from interlingua.store.requests import RequestRow
 from interlingua.transcripts import Transcript
 from tests.gateway.page.conftest import Place
 from tests.gateway.page.planted import CLAUDE, GPT, answer, plant, plant_losses
@@ -73,7 +78,63 @@ def furnished(place: Place) -> Room:
     for words, more in (("hello", LOSING), ("fail", {}), ("hello again", QUESTION)):
         post(place, "/v1/chat/completions", asked(words, max_tokens=50, **more))
     _agent_session(place)
+    _fallback(place)
     return Room(task, _session(place))
+
+
+PROMPT = {
+    "model": "smart",
+    "messages": [
+        {"role": "system", "content": "You plan trips. Be brief."},
+        {"role": "user", "content": "Where do we eat in Rome?"},
+    ],
+}
+ANSWER = {
+    "id": "chatcmpl-1",
+    "model": "gpt-5",
+    "choices": [
+        {
+            "index": 0,
+            "finish_reason": "stop",
+            "message": {
+                "role": "assistant",
+                "content": "In **Testaccio**:\n\n- Flavio al Velavevodetto\n- Da Felice",
+            },
+        }
+    ],
+}
+
+
+def _fallback(place: Place) -> None:
+    """A request that another model answered at the second attempt, with all that is known of it."""
+    id = f"req_{Ulids().new()}"
+    row = RequestRow(
+        id,
+        datetime.now(UTC),
+        "openai-chat",
+        200,
+        3120,
+        asked="smart",
+        model=GPT,
+        dialect="openai-responses",
+        stream=True,
+        attempts=2,
+        first_byte_ms=1840,
+        usage=il.Usage(4200, 96, 1024, cost_usd=Decimal("0.0064")),
+        tries=(
+            {"model": CLAUDE, "kind": "server_error", "status": 529, "took": 0.62},
+            {"model": GPT, "waited": 0.5},
+        ),
+        cache={
+            **{"outcome": "miss", "reason": "tools_changed", "missed_tokens": 3800},
+            **{"changed": ["tools", "messages[4]"], "cost_usd": "0.0043", "source": "comparison"},
+            "since": "2026-11-18T12:00:00Z",
+        },
+    )
+    body = json.dumps({"request": PROMPT, "answer": ANSWER}).encode()
+    with il.open_store(str(place.home / "gateway.db")) as store:
+        store.append_requests([row])
+        store.put_objects(place_of(None), [ObjectRow(id, 0, body)], 86_400.0)
 
 
 AGENTS = "0c6a1f3e-5b7d-4c8e-9a51-3f1d2b4c6e80"
@@ -207,14 +268,25 @@ def _playground_view(page: Any, room: Room) -> None:
     page.locator(".figures dd").first.wait_for()
 
 
-def _request_view(page: Any, room: Room) -> None:
+def _one_request(page: Any, which: str) -> None:
+    """The newest request that has several of these, or a reason of it."""
     _seen(page, "/requests", "Live")
-    several = """async () => {
+    found = """async (which) => {
         const reply = await fetch("/requests", {headers: {accept: "application/json"}});
-        return (await reply.json()).requests.find((row) => row.losses > 1).id;
+        const { requests } = await reply.json();
+        return requests.find((row) => Number(row[which]) > 1 || row[which]?.reason).id;
     }"""
-    page.goto(f"/requests/{page.evaluate(several)}")
+    page.goto(f"/requests/{page.evaluate(found, which)}")
+
+
+def _request_view(page: Any, room: Room) -> None:
+    _one_request(page, "losses")
     page.get_by_role("list", name="Losses").wait_for()
+
+
+def _fallback_view(page: Any, room: Room) -> None:
+    _one_request(page, "cache")
+    page.get_by_role("log", name="Logged conversation").get_by_role("article").first.wait_for()
 
 
 VIEWS: dict[str, Callable[[Any, Room], None]] = {
@@ -231,5 +303,6 @@ VIEWS: dict[str, Callable[[Any, Room], None]] = {
     "playground": _playground_view,
     "requests": lambda page, room: _seen(page, "/#/requests", "Live"),
     "request": _request_view,
+    "fallback": _fallback_view,
 }
 """By name: brings a page there and waits until it has been drawn."""

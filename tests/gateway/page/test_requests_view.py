@@ -15,7 +15,8 @@ import pytest
 import interlingua as il
 from interlingua.model.ids import Ulids
 from interlingua.store.requests import RequestRow
-from tests.gateway.page.conftest import Place, standing
+from tests.gateway.page.conftest import Place, standing, watched
+from tests.gateway.page.rooms import VIEWS, Scripted, furnished
 from tests.gateway.serving import ANTHROPIC, asked, key
 
 pytest.importorskip("playwright", reason="playwright is not installed: `make page` installs it")
@@ -140,6 +141,32 @@ def test_a_page_holds_so_many_and_loads_older_ones(browser: Any, tmp_path: Path)
         expect(rows(page)).to_have_count(500)
         expect(page.get_by_role("button", name="Older requests")).to_be_visible()
         context.close()
+
+
+def test_a_request_shows_its_attempts_its_cache_and_its_content(
+    browser: Any, tmp_path: Path
+) -> None:
+    with standing(tmp_path, behind=Scripted) as (here, _), watched(browser, here) as page:
+        VIEWS["fallback"](page, furnished(here))
+        phases = (
+            page.get_by_role("list", name="Waterfall").get_by_role("listitem").all_inner_texts()
+        )
+        assert [" ".join(each.split()) for each in phases] == [
+            "anthropic:claude-sonnet-4-6: server_error 620 ms",
+            "Pause before the next attempt 500 ms",
+            "Until the first byte of openai:gpt-5 720 ms",
+            "Streaming 1.3 s",
+        ]
+        assert "failed after 620 ms" in page.get_by_role("list", name="Attempts").inner_text()
+        cache = page.get_by_role("region", name="Cache").inner_text()
+        assert "Reason: tools changed" in cache
+        assert "messages[4]" in cache
+        assert "$0.0043 more" in cache
+        talk = page.get_by_role("log", name="Logged conversation").get_by_role("article")
+        assert [each.get_attribute("aria-label") for each in talk.all()] == [
+            *("system", "user", "assistant"),
+        ]
+        assert talk.last.locator("li").all_inner_texts()[-1] == "Da Felice"
 
 
 def test_what_a_client_says_is_text(page: Any, place: Place) -> None:
