@@ -24,6 +24,7 @@ from interlingua.cli.options import (
 )
 from interlingua.cli.stores import NAMED, opened
 from interlingua.cli.terminal import Column, cell, dollars, minute, put_json, say, show_table
+from interlingua.gateway.settings import REDACTIONS
 from interlingua.store.errors import NotFoundError, StoreError
 
 if TYPE_CHECKING:
@@ -380,6 +381,12 @@ _TERMS = (
         "--caching",
         type=click.Choice([*CACHINGS, "none"]),
         help="Mode of prompt caching for this key; `none` for that of the gateway.",
+    ),
+    click.option(
+        "--redaction",
+        type=click.Choice([*REDACTIONS, "none"]),
+        help="Replace secrets on the way to providers, or also restore them in answers; `none` for"
+        " the setting of the gateway.",
     ),
     click.option("--expires", type=SPAN, help="Expires in 90d, 12h, 4w; `none` for never."),
 )

@@ -26,7 +26,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
@@ -40,6 +40,7 @@ from interlingua.client.targets import Targets
 from interlingua.dialects.registry import dialects
 from interlingua.errors import InterlinguaError, found
 from interlingua.gateway.settings import (
+    REDACTIONS,
     AlertSettings,
     BatchSettings,
     Compaction,
@@ -82,6 +83,7 @@ _PLAIN = (
     "repair",
     "fetch_media",
     "caching",
+    "redaction",
 )
 _ROUTE = [field.name for field in fields(RouteSettings)]
 _NUMBERS = (
@@ -157,7 +159,8 @@ class _Reader:
             fallback_on=self._kinds(table),
             repair=self._value(table, "repair", bool, True),
             fetch_media=self._value(table, "fetch_media", bool, False),
-            caching=self._caching(table, "") or "auto",
+            caching=self._word(table, "caching", CACHINGS, "") or "auto",
+            redaction=self._word(table, "redaction", REDACTIONS, "") or "off",
             path=self._file,
         )
 
@@ -213,11 +216,11 @@ class _Reader:
                 routes[name] = route
         return routes
 
-    def _caching(self, table: Mapping[str, Any], place: str) -> Any:
-        """The mode of prompt caching that a table names."""
-        found = self._value(table, "caching", str, None, place)
-        if found is not None and found not in CACHINGS:
-            self._add(f"{place}caching", f"expected one of {', '.join(CACHINGS)}, found {found!r}")
+    def _word(self, table: Mapping[str, Any], name: str, words: Sequence[str], place: str) -> Any:
+        """One of some words; None where there is none."""
+        found = self._value(table, name, str, None, place)
+        if found is not None and found not in words:
+            self._add(f"{place}{name}", f"expected one of {', '.join(words)}, found {found!r}")
             return None
         return found
 
@@ -235,7 +238,7 @@ class _Reader:
         if dialect is not None and dialect not in dialects():
             self._add(f"{place}dialect", f"unknown dialect {dialect!r}")
             made["dialect"] = None
-        made["caching"] = self._caching(table, place)
+        made["caching"] = self._word(table, "caching", CACHINGS, place)
         pool = self._pool(table, place)
         if ("model" in table) == bool(table.get("models")):
             self._add(f"{place}model", "expected `model` or `models`, one of them")

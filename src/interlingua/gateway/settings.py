@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from interlingua.adapt.caching import Caching
 from interlingua.client.retry import RETRYABLE, RetryPolicy
@@ -76,6 +76,8 @@ class ProviderSettings:
     """The profile of AWS."""
 
 
+Redaction = Literal["off", "replace", "restore"]
+REDACTIONS: tuple[str, ...] = get_args(Redaction)
 COMPACT = "compact"
 """The word for `RouteSettings.overflow` that has a conversation compacted."""
 
@@ -286,6 +288,9 @@ class Settings:
     caching: Caching = "auto"
     """Whether cache breakpoints and keys are added where a request has none (`auto`), left as they
     are (`pass`) or dropped (`off`); keys and single requests may say otherwise."""
+    redaction: Redaction = "off"
+    """Whether secrets and personal data are replaced on the way to providers (`replace`), and put
+    back into answers (`restore`); keys may say otherwise."""
     raises: bool = False
     """For tests: what goes wrong inside is raised, after the client was told."""
     listen: Listen = field(default_factory=Listen)

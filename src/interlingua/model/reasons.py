@@ -531,6 +531,7 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
         "warning",
         "limited to the output tokens: reasoning is a part of them",
     ),
+    "redacted": ("info", "sent with placeholders for {count} secrets, as its key or gateway says"),
     "refusal_as_text": ("warning", "sent as text: {to} has no refusals"),
     "renamed": ("info", "sent as {name!r}: {to} does not accept the name"),
     "request_only": ("info", "dropped: a request has no place for it"),

@@ -9,7 +9,7 @@ an older version refuses the result.
 
 from __future__ import annotations
 
-VERSION = 22
+VERSION = 23
 """Of the tables; the `schema_version` of a row is that of the message format."""
 
 _OWNER_STATUS = "CHECK (status IN ('active', 'disabled'))"
@@ -428,6 +428,9 @@ _AUDIT = (
 _TOOLS_OF_KEYS = ("ALTER TABLE keys ADD COLUMN allowed_tools_json {json}",)
 """Patterns of the tools of MCP servers that a key may call."""
 
+_REDACTION = ("ALTER TABLE keys ADD COLUMN redaction TEXT",)
+"""Whether secrets of a key's requests are replaced; NULL: as the gateway's settings say."""
+
 _AMOUNT = (
     "(amount || CASE WHEN {colon}(amount, '.') = 0 THEN '.' ELSE '' END || '" + "0" * 24 + "')"
 )
@@ -534,6 +537,7 @@ _STEPS = {
     19: _AUDIT,
     20: _TOOLS_OF_KEYS,
     21: _REQUEST_COSTS,
+    22: _REDACTION,
 }
 _WORDS = {
     "sqlite": {

@@ -70,6 +70,8 @@ class KeyRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether it may change keys, users, teams and budgets over the network."""
     allowed_tools: tuple[str, ...] | None = None
     """Patterns of the tools of MCP servers that it may call; None: none."""
+    redaction: str | None = None
+    """Whether secrets are replaced on the way to providers; None: as the gateway's settings say."""
     user_caps: OwnerCaps = (None, None, None)
     team_caps: OwnerCaps = (None, None, None)
 

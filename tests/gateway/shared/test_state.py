@@ -15,7 +15,17 @@ from interlingua.gateway.relay.sending import Upward
 from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Principal, Recall
 
 HOME = Path(interlingua.gateway.__file__).parent
-_RELAY = ("app", "continued", "counting", "deciding", "embedding", "inbound", "replaced", "sending")
+_RELAY = (
+    "app",
+    "continued",
+    "counting",
+    "deciding",
+    "single",
+    "embedding",
+    "inbound",
+    "replaced",
+    "sending",
+)
 
 
 def test_nobody_can_write_to_what_came_in_or_to_what_was_decided() -> None:

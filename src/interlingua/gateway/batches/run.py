@@ -17,6 +17,7 @@ from interlingua.gateway.batches.state import Batch, Counts, Item, Result
 from interlingua.gateway.relay.inbound import patched
 from interlingua.gateway.responses.inner import scope_of
 from interlingua.gateway.shared.fronts import ANTHROPIC, CHAT, PRINCIPAL, error_body
+from interlingua.gateway.shared.redaction import redaction_of
 from interlingua.gateway.shared.refusals import coded
 from interlingua.gateway.shared.state import Principal, Refusal
 from interlingua.gateway.upstream.replay import FinishedReply, answered_by
@@ -90,10 +91,22 @@ class BatchRun:
             batch.become("in_progress", time.time())
             await batches.save(batch)
         done = await self._resumed()
-        if batches.gateway.settings.batches.at_provider or batch.handed is not None:
+        if batch.handed is not None or await self._may_hand_over():
             await NativeBatch(self).run(done)
         await self._run_items(done)
         await self._end()
+
+    async def _may_hand_over(self) -> bool:
+        """Whether the provider may get the requests as they are."""
+        gateway = self.batches.gateway
+        if not gateway.settings.batches.at_provider:
+            return False
+        try:
+            key = Principal(self.batch.key_id)
+            principal = await gateway.keys.current(key, looked_up=True)
+        except Refusal:
+            return False
+        return redaction_of(gateway, principal) == "off"
 
     # The file
 

@@ -48,6 +48,7 @@ from interlingua.gateway.shared.fronts import (
     codec_of,
     error_body,
 )
+from interlingua.gateway.shared.redaction import redaction_of
 from interlingua.gateway.shared.sizes import window
 from interlingua.gateway.shared.state import Decision, Exchange, Refusal
 from interlingua.model.blocks import SUMMARY
@@ -136,6 +137,8 @@ class Compactor:
         if form is None or not (asks or action == "compact"):
             return inbound
         native = has_compaction(inbound.route.targets[0], form.front.dialect)
+        if native and action == "compact":
+            native = redaction_of(self._gateway, exchange.arrival.principal) == "off"
         if native and not _OURS.search(inbound.body):
             if action != "compact":
                 return inbound

@@ -69,6 +69,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     read_requests: bool = False
     fetch_media: bool | None = None
     caching: str | None = None
+    redaction: str | None = None
     expires_at: datetime | None = None
     allowed_tools: tuple[str, ...] | None = None
     admin: bool = False
@@ -356,7 +357,8 @@ TERMS = (
         "concurrent",
     ),
     *("refuse_losses", "keep_content", "allow_unpriced", "allow_unbounded"),
-    *("read_metrics", "read_requests", "fetch_media", "caching", "expires_at", "admin"),
+    *("read_metrics", "read_requests", "fetch_media", "caching", "redaction"),
+    *("expires_at", "admin"),
 )
 
 

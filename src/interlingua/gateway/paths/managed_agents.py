@@ -20,7 +20,8 @@ from interlingua.gateway.shared.callers import ApiError, principal_of
 from interlingua.gateway.shared.feed import PatientResponse
 from interlingua.gateway.shared.fronts import ANTHROPIC, Asgi, Receive, Scope, Send, error_body
 from interlingua.gateway.shared.principal import KeyPrincipal
-from interlingua.gateway.shared.state import Principal
+from interlingua.gateway.shared.redaction import refuse_unredacted
+from interlingua.gateway.shared.state import Principal, Refusal
 from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.store.objects import ObjectList, ObjectRow
 
@@ -56,7 +57,11 @@ class ManagedAgents:
     async def _serve(self, rest: str, request: Request, send: Send) -> None:
         try:
             principal = await principal_of(self._service.gateway.keys, request)
+            refuse_unredacted(self._service.gateway, principal, PATH)
             response = await self._forwarded(rest, request, principal)
+        except Refusal as refused:
+            code, text = refused.error.code or "", refused.error.message
+            response = _refusal(ApiError(refused.status, code, text))
         except ApiError as error:
             response = _refusal(error)
         await response(request.scope, request.receive, send)

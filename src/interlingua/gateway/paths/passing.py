@@ -23,6 +23,7 @@ from interlingua.gateway.shared.bodies import body_of
 from interlingua.gateway.shared.callers import ApiError
 from interlingua.gateway.shared.feed import PatientResponse
 from interlingua.gateway.shared.fronts import CHAT, COHERE
+from interlingua.gateway.shared.redaction import refuse_unredacted
 from interlingua.gateway.shared.refusals import UNAVAILABLE, unavailable
 from interlingua.gateway.shared.sizes import Most
 from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Principal, Refusal
@@ -91,6 +92,7 @@ async def passed(service: Service, request: Request, principal: Principal) -> Re
     exchange = gateway.under_way[arrival.id] = Exchange(arrival)
     sent: SentBody | None = None
     try:
+        refuse_unredacted(gateway, principal, path)
         sent = await _sent_body(request, service)
         target = _target(gateway, exchange, sent.model or _USUAL.get(action))
         await _reserve(gateway, exchange, target, action)

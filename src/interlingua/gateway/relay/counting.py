@@ -26,6 +26,7 @@ from interlingua.gateway.relay.inbound import (
 from interlingua.gateway.relay.sending import try_targets
 from interlingua.gateway.relay.whole import error_answer
 from interlingua.gateway.shared.fronts import Match
+from interlingua.gateway.shared.redaction import redacted, redaction_of
 from interlingua.gateway.shared.sizes import Most
 from interlingua.gateway.shared.state import Exchange, Refusal
 from interlingua.model.exchange import ErrorKind, Request
@@ -92,6 +93,8 @@ async def _count(
         if inbound.fetches_media:
             inlined = await gateway.fetcher.inlined(request, target.profile, cache=fetched)
             whole = inlined.request
+        if redaction_of(gateway, exchange.arrival.principal) != "off":
+            whole = (await redacted(whole)).value
         try:
             return await asker.count_of(whole, target, clock)
         except WriteError as error:

@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import msgspec
-from msgspec.structs import replace
 
 from interlingua.adapt.decisions.chat import EACH_OPTION, LONGEST_ANSWER
 from interlingua.adapt.decisions.form import Form
 from interlingua.adapt.decisions.forms import form_of, locate, read_request, write_decisions
-from interlingua.client.attempt import ErrorReply
 from interlingua.client.deciding import Asked, ask, place_of
-from interlingua.client.errors import CallError
 from interlingua.client.retry import Clock
 from interlingua.errors import ReadError, WriteError
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.relay.headers import ATTEMPTS, answer_headers, client_body, client_headers
-from interlingua.gateway.relay.inbound import JSON, HttpAnswer, Inbound, envelope_of
-from interlingua.gateway.relay.limits import labels_of
-from interlingua.gateway.relay.sending import try_targets
-from interlingua.gateway.relay.whole import error_answer
+from interlingua.gateway.relay.headers import client_body
+from interlingua.gateway.relay.inbound import HttpAnswer, Inbound
+from interlingua.gateway.relay.single import (
+    answer_single,
+    hearing,
+    refuse_losses,
+    reserve_single,
+    single_answer,
+    single_inbound,
+)
 from interlingua.gateway.shared.fronts import DECISIONS, Match
+from interlingua.gateway.shared.redaction import (
+    RestoringAdapter,
+    note_redacted,
+    redacted,
+    redaction_of,
+)
 from interlingua.gateway.shared.sizes import Most
 from interlingua.gateway.shared.state import Decision, Exchange, Refusal
 from interlingua.model.blocks import TextBlock
-from interlingua.model.decisions import DecisionRequest
+from interlingua.model.decisions import DecisionRequest, Decisions
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.losses import Report
 from interlingua.model.message import Message
@@ -47,50 +56,40 @@ async def decide(
     """The answer to a request for decisions."""
     if MODEL in headers:
         match = match._replace(model=headers[MODEL].decode("latin-1"))
-    inbound = _inbound(gateway, exchange, match, body, headers)
+    inbound = single_inbound(gateway, exchange, match, body, headers)
     form, request = _request(body, DECISIONS[path], inbound.envelope.model)
-    arrival, outcome = exchange.arrival, exchange.outcome
-    if arrival.principal.capped:
-        reserved = await gateway.caps.reserve(arrival, _most(request), inbound.route.targets)
-        outcome.reservation = reserved
-        if reserved is not None and len(reserved.targets) < len(inbound.route.targets):
-            inbound = inbound._replace(route=inbound.route.limited_to(reserved.targets))
-    raw: list[HttpAnswer] = []
+    inbound = await reserve_single(gateway, exchange, inbound, lambda: _most(request))
+    sent, secrets = request, dict[str, str]()
+    if redaction_of(gateway, exchange.arrival.principal) != "off":
+        sent, secrets = await redacted(request)
 
-    async def once(model: str, clock: Clock) -> HttpAnswer:
-        raw.clear()
-        asked = await _asked(gateway, exchange, inbound, request, model, clock, raw)
-        if exchange.decision.report is not None:
-            locate(form, request, exchange.decision.report)
-        return _answer(gateway, exchange, inbound, form, request, asked)
+    async def once(model: str, clock: Clock, raw: list[HttpAnswer]) -> HttpAnswer:
+        asked = await _asked(gateway, exchange, inbound, sent, model, clock, raw)
+        report = exchange.decision.report
+        assert report is not None, "made before a model is asked"
+        locate(form, request, report)
+        if secrets:
+            note_redacted(report, secrets)
+        decisions = _restored(asked.decisions, secrets) if secrets else asked.decisions
+        return _answer(
+            gateway, exchange, inbound, form, request, asked._replace(decisions=decisions)
+        )
 
-    try:
-        answer = await try_targets(gateway, exchange, inbound, once)
-    except CallError as error:
-        return error_answer(exchange, inbound, error, raw)
-    outcome.status = answer.status
-    if outcome.attempts > 1:
-        answer.headers.append((ATTEMPTS, b"%d" % outcome.attempts))
-    if arrival.principal.capped:
-        await gateway.caps.settle(exchange)
-    return answer
+    return await answer_single(gateway, exchange, inbound, once)
 
 
-def _inbound(
-    gateway: Gateway, exchange: Exchange, match: Match, body: bytes, headers: Mapping[bytes, bytes]
-) -> Inbound:
-    """Who is to answer."""
-    envelope = envelope_of(match, body)
-    name = None if envelope.model is None else envelope.model.removeprefix("models/")
-    arrival = replace(exchange.arrival, client_model=name, stream=False)
-    if arrival.principal.budgets:
-        arrival = replace(arrival, labels=labels_of(envelope.members, headers))
-    exchange.arrival, principal = arrival, arrival.principal
-    route = gateway.route(name, match.front)
-    if principal.allowed_models is not None or route.pool is not None:
-        route = gateway.allow(arrival, route).placed({}, principal.tenant)
-    exchange.decision = Decision(route.targets[0])
-    return Inbound(match, match.front, body, headers, replace(envelope, model=name), route, None)
+def _restored(decisions: Decisions, secrets: dict[str, str]) -> Decisions:
+    """The answers in the client's own words: an option may have been one of the secrets."""
+    words = RestoringAdapter(secrets=secrets).json
+    answers = [
+        each.replace(
+            name=words(each.name),
+            value=words(each.value),
+            probabilities=tuple([p.replace(value=words(p.value)) for p in each.probabilities]),
+        )
+        for each in decisions.answers
+    ]
+    return decisions.replace(answers=tuple(answers))
 
 
 def _request(body: bytes, named: str, model: str | None) -> tuple[Form, DecisionRequest]:
@@ -132,21 +131,14 @@ async def _asked(
     report = Report(target.dialect.name if place is None else place.form.name)
     exchange.decision = Decision(target, report)
 
-    def refuse() -> None:
-        if exchange.arrival.principal.refuse_losses and report:
-            text = f"this key rejects lossy translations: {report.losses[0]}"
-            raise Refusal(400, ErrorKind.INVALID_REQUEST, text, "lossy_request")
-
-    def hear(reply: ErrorReply) -> None:
-        kind = reply.headers.get("content-type", "application/json").encode("latin-1")
-        down = [(b"content-type", kind), *client_headers(reply.headers, reply.secrets)]
-        raw[:] = [HttpAnswer(reply.status, down, client_body(reply.body, reply.secrets))]
-
     extra = gateway.trace.headers(exchange, inbound.headers)
     asker = gateway.asker_for(exchange.arrival.principal)
     try:
         return await ask(
-            asker, request, target, clock, hear, extra=extra, report=report, check=refuse
+            *(asker, request, target, clock, hearing(raw)),
+            extra=extra,
+            report=report,
+            check=partial(refuse_losses, exchange, report),
         )
     except WriteError as error:
         raise Refusal(400, ErrorKind.INVALID_REQUEST, str(error), "input_unsupported") from None
@@ -161,14 +153,8 @@ def _answer(
     asked: Asked,
 ) -> HttpAnswer:
     """The answer in the client's form: the provider's own where that is the same."""
-    arrival, outcome, reply = exchange.arrival, exchange.outcome, asked.reply
-    target, usage = reply.target, asked.decisions.usage
-    outcome.usage, outcome.upstream_id = usage, reply.request_id
-    if gateway.pricer is not None and usage is not None:
-        outcome.cost = gateway.pricer.cost(usage, target.model, arrival.at)
-    named = asked.decisions.replace(model=arrival.client_model, id=asked.decisions.id or arrival.id)
+    arrival, decisions = exchange.arrival, asked.decisions
+    named = decisions.replace(model=arrival.client_model, id=decisions.id or arrival.id)
     body = msgspec.json.encode(write_decisions(form, named, request))
-    headers = answer_headers(
-        exchange, reply.headers, inbound.front, target.dialect.name, reply.secrets
-    )
-    return HttpAnswer(200, [JSON, *headers], client_body(body, reply.secrets))
+    body = client_body(body, asked.reply.secrets)
+    return single_answer(gateway, exchange, inbound, asked.reply, decisions.usage, body)

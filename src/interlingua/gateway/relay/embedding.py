@@ -5,23 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import msgspec
-from msgspec.structs import replace
 
 from interlingua.adapt.embeddings.asking import FORMS, estimated, locate, place_of, read_request
 from interlingua.adapt.embeddings.form import Form
-from interlingua.client.attempt import ErrorReply
 from interlingua.client.embedding import Asked, ask
-from interlingua.client.errors import CallError
 from interlingua.client.retry import Clock
 from interlingua.client.targets import Target
 from interlingua.errors import ReadError, WriteError
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.relay.headers import ATTEMPTS, answer_headers, client_body, client_headers
-from interlingua.gateway.relay.inbound import JSON, HttpAnswer, Inbound, envelope_of, patched
-from interlingua.gateway.relay.limits import labels_of
-from interlingua.gateway.relay.sending import try_targets
-from interlingua.gateway.relay.whole import error_answer
+from interlingua.gateway.relay.headers import client_body
+from interlingua.gateway.relay.inbound import HttpAnswer, Inbound, patched
+from interlingua.gateway.relay.single import (
+    answer_single,
+    hearing,
+    refuse_losses,
+    reserve_single,
+    single_answer,
+    single_inbound,
+)
 from interlingua.gateway.shared.fronts import CHAT, COHERE, GEMINI, OLLAMA, Match
+from interlingua.gateway.shared.redaction import note_redacted, redacted, redaction_of
 from interlingua.gateway.shared.sizes import Most
 from interlingua.gateway.shared.state import Decision, Exchange, Refusal
 from interlingua.model.embeddings import EmbedRequest
@@ -43,50 +46,27 @@ async def embed(
 ) -> HttpAnswer:
     """The answer to a request for embeddings."""
     form = FORMS[_FORMS[match.front]]
-    inbound = _inbound(gateway, exchange, match, body, headers)
+    inbound = single_inbound(gateway, exchange, match, body, headers)
     request = _request(form, body, inbound.envelope.model)
-    arrival, outcome = exchange.arrival, exchange.outcome
-    if arrival.principal.capped:
-        media = any(not isinstance(part, int) for each in _listed(request) for part in each)
-        most = Most(estimated(request), 0, unbounded=("media",) if media else ())
-        reserved = await gateway.caps.reserve(arrival, most, inbound.route.targets)
-        outcome.reservation = reserved
-        if reserved is not None and len(reserved.targets) < len(inbound.route.targets):
-            inbound = inbound._replace(route=inbound.route.limited_to(reserved.targets))
-    raw: list[HttpAnswer] = []
+    inbound = await reserve_single(gateway, exchange, inbound, lambda: _most(request))
+    sent, secrets = request, dict[str, str]()
+    if redaction_of(gateway, exchange.arrival.principal) != "off":
+        sent, secrets = await redacted(request)
 
-    async def once(model: str, clock: Clock) -> HttpAnswer:
-        raw.clear()
+    async def once(model: str, clock: Clock, raw: list[HttpAnswer]) -> HttpAnswer:
         target = inbound.route.target(model)
-        asked = await _asked(gateway, exchange, inbound, form, request, target, clock, raw)
+        asked = await _asked(gateway, exchange, inbound, form, sent, target, clock, raw)
+        if secrets:
+            note_redacted(asked.report, secrets)
         return _answer(gateway, exchange, inbound, form, request, asked)
 
-    try:
-        answer = await try_targets(gateway, exchange, inbound, once)
-    except CallError as error:
-        return error_answer(exchange, inbound, error, raw)
-    outcome.status = answer.status
-    if outcome.attempts > 1:
-        answer.headers.append((ATTEMPTS, b"%d" % outcome.attempts))
-    if arrival.principal.capped:
-        await gateway.caps.settle(exchange)
-    return answer
+    return await answer_single(gateway, exchange, inbound, once)
 
 
-def _inbound(
-    gateway: Gateway, exchange: Exchange, match: Match, body: bytes, headers: Mapping[bytes, bytes]
-) -> Inbound:
-    """Who is to answer."""
-    envelope = envelope_of(match, body)
-    arrival = replace(exchange.arrival, client_model=envelope.model, stream=False)
-    if arrival.principal.budgets:
-        arrival = replace(arrival, labels=labels_of(envelope.members, headers))
-    exchange.arrival, principal = arrival, arrival.principal
-    route = gateway.route(envelope.model, match.front)
-    if principal.allowed_models is not None or route.pool is not None:
-        route = gateway.allow(arrival, route).placed({}, principal.tenant)
-    exchange.decision = Decision(route.targets[0])
-    return Inbound(match, match.front, body, headers, envelope, route, None)
+def _most(request: EmbedRequest) -> Most:
+    listed = [each for each in request.inputs if not isinstance(each, str)]
+    media = any(not isinstance(part, int) for each in listed for part in each)
+    return Most(estimated(request), 0, unbounded=("media",) if media else ())
 
 
 def _request(form: Form, body: bytes, model: str | None) -> EmbedRequest:
@@ -98,10 +78,6 @@ def _request(form: Form, body: bytes, model: str | None) -> EmbedRequest:
         text = f"too many inputs: {len(request.inputs)}, at most {MOST_INPUTS}"
         raise Refusal(400, ErrorKind.INVALID_REQUEST, text, "too_many_inputs")
     return request
-
-
-def _listed(request: EmbedRequest) -> list[tuple[object, ...]]:
-    return [each for each in request.inputs if not isinstance(each, str)]
 
 
 async def _asked(
@@ -119,21 +95,18 @@ async def _asked(
     report = Report(their_form.name)
     exchange.decision = Decision(target, report)
     own = None
-    if their_form is form and form.name in _PASSED and len(request.inputs) <= form.most:
+    is_own = redaction_of(gateway, exchange.arrival.principal) == "off"
+    is_own = is_own and their_form is form and form.name in _PASSED
+    if is_own and len(request.inputs) <= form.most:
         own = patched(inbound.envelope.members, {"model": target.name})
     elif exchange.arrival.principal.refuse_losses:
-        _refuse_losses(their_form, request.replace(model=target.name))
-
-    def hear(reply: ErrorReply) -> None:
-        kind = reply.headers.get("content-type", "application/json").encode("latin-1")
-        down = [(b"content-type", kind), *client_headers(reply.headers, reply.secrets)]
-        raw[:] = [HttpAnswer(reply.status, down, client_body(reply.body, reply.secrets))]
+        _refuse_losses(exchange, their_form, request.replace(model=target.name))
 
     extra = gateway.trace.headers(exchange, inbound.headers)
     asker = gateway.asker_for(exchange.arrival.principal)
     try:
         asked = await ask(
-            asker, request, target, clock, hear, own_body=own, extra=extra, report=report
+            *(asker, request, target, clock, hearing(raw)), own_body=own, extra=extra, report=report
         )
     except WriteError as error:
         raise Refusal(400, ErrorKind.INVALID_REQUEST, str(error), "input_unsupported") from None
@@ -141,15 +114,13 @@ async def _asked(
     return asked
 
 
-def _refuse_losses(form: Form, request: EmbedRequest) -> None:
+def _refuse_losses(exchange: Exchange, form: Form, request: EmbedRequest) -> None:
     report = Report(form.name)
     try:
         form.write(request.replace(inputs=request.inputs[: form.most]), report)
     except WriteError as error:
         raise Refusal(400, ErrorKind.INVALID_REQUEST, str(error), "input_unsupported") from None
-    if report:
-        text = f"this key rejects lossy translations: {report.losses[0]}"
-        raise Refusal(400, ErrorKind.INVALID_REQUEST, text, "lossy_request")
+    refuse_losses(exchange, report)
 
 
 def _answer(
@@ -161,11 +132,7 @@ def _answer(
     asked: Asked,
 ) -> HttpAnswer:
     """The answer in the client's form: the provider's own bytes where that is the same."""
-    arrival, outcome, reply = exchange.arrival, exchange.outcome, asked.reply
-    target, usage = reply.target, asked.embeddings.usage
-    outcome.usage, outcome.upstream_id = usage, reply.request_id
-    if gateway.pricer is not None and usage is not None:
-        outcome.cost = gateway.pricer.cost(usage, target.model, arrival.at)
+    arrival, reply, target = exchange.arrival, asked.reply, asked.reply.target
     own = place_of(target).form is form and form.name in _PASSED and len(asked.bodies) == 1
     if own:
         body = client_body(asked.bodies[0], reply.secrets)
@@ -177,7 +144,4 @@ def _answer(
             model=arrival.client_model, id=asked.embeddings.id or arrival.id
         )
         body = msgspec.json.encode(form.write_answer(named, request))
-    headers = answer_headers(
-        exchange, reply.headers, inbound.front, target.dialect.name, reply.secrets
-    )
-    return HttpAnswer(200, [JSON, *headers], body)
+    return single_answer(gateway, exchange, inbound, reply, asked.embeddings.usage, body)

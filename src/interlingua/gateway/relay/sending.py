@@ -35,6 +35,8 @@ from interlingua.gateway.relay.inbound import (
     repeats_field,
     require_convertible,
 )
+from interlingua.gateway.settings import Redaction
+from interlingua.gateway.shared.redaction import redacted
 from interlingua.gateway.shared.state import (
     Arrival,
     Decision,
@@ -210,13 +212,15 @@ async def prepare(
     if target.provider.key in gateway.targets.started:
         await gateway.targets.start(target)
     arrival, recall, prepared = exchange.arrival, None, None
-    if target.dialect.name == inbound.front.dialect and not (inbound.ours or is_wrapped(target)):
+    redaction = arrival.principal.redaction or gateway.settings.redaction
+    plain = redaction == "off" and not (inbound.ours or is_wrapped(target))
+    if plain and target.dialect.name == inbound.front.dialect:
         if _may_need_fitting(inbound, target):
             prepared = await _fitted(gateway, arrival, inbound, target, fetched)
         else:
             prepared = untouched(gateway, arrival, inbound, target)
     if prepared is None:
-        prepared, recall = await translated(gateway, arrival, inbound, target, fetched)
+        prepared, recall = await translated(gateway, arrival, inbound, target, fetched, redaction)
     source = _source(inbound, prepared.report, recall) if prepared.report.entries else None
     if inbound.changes is not None:
         prepared.report.extend(inbound.changes)
@@ -363,7 +367,12 @@ def is_wrapped(target: Target) -> bool:
 
 
 async def translated(
-    gateway: Gateway, arrival: Arrival, inbound: Inbound, target: Target, fetched: MediaCache
+    gateway: Gateway,
+    arrival: Arrival,
+    inbound: Inbound,
+    target: Target,
+    fetched: MediaCache,
+    redaction: Redaction = "off",
 ) -> Upward:
     request = inbound.request or read_request(inbound.match, inbound.body)
     require_convertible(request, inbound.conversation)
@@ -373,9 +382,12 @@ async def translated(
         target = gateway.targets.for_request(target, request)
         inlined = await gateway.fetcher.inlined(request, target.profile, cache=fetched)
         request = inlined.request
-    source = inbound.front.dialect
+    source, turns, clean = inbound.front.dialect, recall.history, None
+    if redaction != "off":
+        clean = await redacted(request)
+        request, turns = clean.value, None
     try:
-        owner, turns = arrival.principal.tenant, recall.history
+        owner = arrival.principal.tenant
         prepared = gateway.targets.prepare(request, target, arrival.stream, source, turns, owner)
     except LossError as error:
         raise Refusal(400, ErrorKind.INVALID_REQUEST, str(error), "lossy_request") from None
@@ -383,6 +395,8 @@ async def translated(
         raise Refusal(400, ErrorKind.INVALID_REQUEST, str(error)) from None
     if inlined is not None:
         inlined.tell(prepared.report)
+    if clean is not None:
+        prepared = clean.prepared(prepared, redaction)
     return Upward(prepared, recall)
 
 

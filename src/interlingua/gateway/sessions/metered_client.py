@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 from msgspec.structs import replace
 
 from interlingua.client.answer import Answer, Attempt, Call, Middleware
+from interlingua.client.attempt import Asker
 from interlingua.client.client import AsyncClient
 from interlingua.client.errors import AuthError, CallError, RateLimitError, ServerError
 from interlingua.client.retry import Clock
@@ -20,6 +21,7 @@ from interlingua.gateway.pools import ConversationName
 from interlingua.gateway.relay.limits import answer_limit, limited
 from interlingua.gateway.relay.replaced import tokens_of
 from interlingua.gateway.relay.sending import with_route
+from interlingua.gateway.shared.redaction import RedactingAsker, redaction_of
 from interlingua.gateway.shared.sizes import most_of, output_limit
 from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Principal, Refusal
 from interlingua.model.events import Event, UsageUpdate
@@ -49,7 +51,12 @@ class MeteredClient(AsyncClient):
             budget=gateway.budget,
             transport=gateway.transport,
         )
-        self.asker = gateway.asker_for(principal)
+        self.asker = self._asker()
+
+    def _asker(self) -> Asker:
+        gateway, meter = self.meter._gateway, self.meter
+        asker = gateway.asker_for(meter.principal)
+        return RedactingAsker(asker, lambda: redaction_of(gateway, meter.principal))
 
     async def act_for(self, key_id: str) -> Principal:
         """Ask with the authority of this key from now on; `Refusal` if the key is void."""
@@ -57,7 +64,7 @@ class MeteredClient(AsyncClient):
         principal = await gateway.keys.current(Principal(key_id), looked_up=True)
         await self.release()
         self.meter.principal = principal
-        self.asker = gateway.asker_for(principal)
+        self.asker = self._asker()
         return principal
 
     async def hold(self, model: str, request: Request) -> None:

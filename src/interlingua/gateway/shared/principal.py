@@ -56,8 +56,7 @@ def principal_of(row: KeyRow, budgets: Sequence[BudgetRow] = ()) -> KeyPrincipal
     limits += [_limit(scope, id, *caps) for scope, id, caps in owned if id is not None]
     money = tuple([limit for limit in limits if limit is not None])
     rates = (row.requests_per_minute, row.tokens_per_minute, row.concurrent)
-    owners = (None, account, row.user_id, row.team_id)
-    budgets = tuple([each for each in budgets if each.owner_id in owners])
+    budgets = tuple([b for b in budgets if b.owner_id in (None, account, row.user_id, row.team_id)])
     return KeyPrincipal(
         key_id=row.id,
         user_id=row.user_id,
@@ -68,6 +67,7 @@ def principal_of(row: KeyRow, budgets: Sequence[BudgetRow] = ()) -> KeyPrincipal
         keep_content=row.keep_content,
         fetch_media=row.fetch_media,
         caching=row.caching,  # type: ignore[arg-type]  # checked when the key was issued
+        redaction=row.redaction,  # type: ignore[arg-type]  # checked when the key was issued
         capped=bool(money or budgets) or any(rate is not None for rate in rates),
         metered=bool(money or budgets) or row.tokens_per_minute is not None,
         log_content_days=row.log_content_days,

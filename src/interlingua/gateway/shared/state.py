@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -50,6 +50,8 @@ class Principal:
     """Whether media by URL is fetched for models that want its data; None: as settings say."""
     caching: Caching | None = None
     """The mode of prompt caching of its requests; None: as settings say."""
+    redaction: Literal["off", "replace", "restore"] | None = None
+    """Whether secrets are replaced on the way to providers; None: as settings say."""
     capped: bool = False
     """Whether there is any cap to look at."""
     metered: bool = False

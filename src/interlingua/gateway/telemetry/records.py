@@ -65,7 +65,7 @@ class StoredReport(NamedTuple):
 OURS = frozenset(
     {
         *("context_cleared", "context_compacted"),
-        *("output_limit_by_cap", "output_limit_default"),
+        *("output_limit_by_cap", "output_limit_default", "redacted"),
     }
 )
 """Notes about what the gateway itself did, which are stored without any loss."""

@@ -269,6 +269,10 @@ class Redactor:
         known = self._placeholders.items()
         return frozenset([secret for (_, secret), placeholder in known if placeholder in chosen])
 
+    def placeholders(self) -> dict[str, str]:
+        """All placeholders, and what each stands for."""
+        return {text: secret for (_, secret), text in self._placeholders.items()}
+
     def remember(self, kind: str, secret: str) -> None:
         if len(secret) >= SPREADING and secret not in self._known:
             for spelled in {secret, msgspec.json.encode(secret).decode()[1:-1]}:
@@ -430,7 +434,7 @@ class _Walk:
             self.redactor.placeholder(span.kind, secret)
             for span, secret in zip(found, secrets, strict=True)
         ]
-        move = _moved(found, placeholders)
+        move = moved(found, placeholders)
         citations: tuple[Citation, ...] = changes.get("citations", block.citations)
         return tuple(
             [
@@ -454,7 +458,9 @@ class _Walk:
         return {"source": block.source.replace(data=data)}
 
 
-def _moved(found: list[Span], placeholders: list[str]) -> Callable[[int, bool], int]:
+def moved(found: list[Span], placeholders: list[str]) -> Callable[[int, bool], int]:
+    """Where a place in a text is after its spans were replaced."""
+
     def move(at: int, is_end: bool) -> int:
         shift = 0
         for span, placeholder in zip(found, placeholders, strict=True):
