@@ -32,6 +32,7 @@ MOST_READS = 4000
 _PLAIN = re.compile(r"[A-Za-z_$][\w$-]*")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]")
 _ITEM = re.compile(r"(?:\.[\w$-]+|\['[^']*'\])\[\d+\]$")
+_INDEX = re.compile(r"\[\d+\]")
 _NONE: Any = object()
 
 _TOGETHER = (("options", "reasoning"), ("options", "response_format"))
@@ -266,9 +267,9 @@ class _Search:
         own = _raw_key(rest, self.name)
         if own is not None and own in wire:
             return (self._private(owner, rest, (own,)),)
-        kind = (type(owner), rest, holder == path, *sorted(wire))
+        kind = (type(owner), rest, holder == path, _INDEX.sub("[]", path), *sorted(wire))
         if kind not in self.known or not _stands(wire, self.known[kind]):
-            self.known[kind] = self._searched(path, holder, rest)
+            self.known[kind] = self._searched(type(owner), path, holder, rest)
         return self.known[kind]
 
     def _private(self, owner: Any, rest: Steps, found: Steps) -> Steps:
@@ -281,22 +282,22 @@ class _Search:
             found = (*found, key)
         return found
 
-    def _searched(self, path: str, holder: str, rest: Steps) -> Inside | None:
+    def _searched(self, kind: type, path: str, holder: str, rest: Steps) -> Inside | None:
         """The smallest part of an object without which the value is missing, or at least another
         one, and little else is. The other messages and tools are left out, so that each try costs
         little."""
         body = _reduced(self.body, steps(path), self.inner)
         before = self.read(body)
-        owner = self._marked_as(before, path)
+        owner = self._marked_as(before, path, kind)
         if owner is _NONE:
             body, before = _marked(self.body, "$", self.inner), self.whole
-            owner = self._marked_as(before, path)
+            owner = self._marked_as(before, path, kind)
         was = _walk(owner, rest)
         if was is _NONE or was is None or was == ():
             return None
         found: list[Steps] = []
         for _ in range(MOST_PLACES):
-            best = self._best(body, before, path, holder, rest)
+            best = self._best(self._marked_as(before, path, kind), body, before, path, holder, rest)
             if best is None:
                 break
             is_gone, more = best
@@ -309,18 +310,17 @@ class _Search:
         return tuple(found[:1]) or ((),)
 
     def _best(
-        self, body: Any, before: Any, path: str, holder: str, rest: Steps
+        self, owner: Any, body: Any, before: Any, path: str, holder: str, rest: Steps
     ) -> tuple[bool, list[Steps]] | None:
         """The part without which the value is another one, and whether it is gone then."""
-        owner, flat = self._marked_as(before, path), _flat(before)
-        was = _walk(owner, rest)
+        was, flat = _walk(owner, rest), _flat(before)
         best: tuple[bool, int, int] | None = None
         found: list[Steps] = []
         for inside in _parts(value_at(self.body, steps(holder)), holder == "$"):
             again = self.read(_without(body, (*steps(holder), *inside)))
-            same = self._marked_as(again, path)
+            same = self._marked_as(again, path, type(owner))
             now = _walk(same, rest)
-            if type(same) is not type(owner) or now is was or now == was:
+            if same is _NONE or now is was or now == was:
                 continue
             new = _flat(again)
             rank = not _is_gone(now), len(flat ^ new), -len(inside)
@@ -335,13 +335,15 @@ class _Search:
             if found and key != MARK and "." not in key and key != inside[-1]:
                 yield (*inside[:-1], key)
 
-    def _marked_as(self, value: Any, path: str) -> Any:
-        """The value with this place; the whole one for the body itself."""
+    def _marked_as(self, value: Any, path: str, kind: type | None = None) -> Any:
+        """The value with this place, of a type: a message of one block may have the place of the
+        block. The whole value for the body itself."""
         if value is None:
             return _NONE
         if path == "$":
             return value
-        return next((each for each in _values(value) if self.mark(each) == path), _NONE)
+        found = (each for each in _values(value) if kind is None or type(each) is kind)
+        return next((each for each in found if self.mark(each) == path), _NONE)
 
 
 def _raw_key(rest: Steps, name: str) -> str | None:
