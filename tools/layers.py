@@ -50,6 +50,7 @@ LATER = {
     ("dialects/probes.py", "adapt.formats"): "pages of dialects show what a rewrite changes",
     ("dialects/record.py", "adapt.fit.answers"): "the type of an argument",
     ("profiles/capabilities.py", "costs.table"): "a capability says what a model costs",
+    ("model/exchange.py", "coerce"): "dicts and functions are read when they are met",
     ("model/rules.py", "coerce"): "dicts are read when they are met",
     ("profiles/estimate/estimator.py", "coerce"): "the same",
     ("views/objects.py", "coerce"): "the same",

@@ -8,21 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, TypeAlias
 
-import msgspec
-
-from interlingua.model.blocks import Cache
+from interlingua.model.base import unchecked
 from interlingua.model.exchange import (
     CHOICES,
     EFFORTS,
-    Effort,
     Options,
     Reasoning,
     Request,
     ResponseFormat,
     ToolChoice,
 )
+from interlingua.model.exchange import OptionWords as OptionWords
 from interlingua.model.interop import is_sdk_object
 from interlingua.model.message import Message, Role
 from interlingua.model.tools import ToolDefinition
@@ -32,7 +30,8 @@ Tool: TypeAlias = ToolDefinition | Callable[..., Any] | Mapping[str, Any]
 Tools: TypeAlias = ToolRegistry | Iterable[Tool]
 """Tools: definitions, Python functions, or dicts as other libraries have them."""
 MessageLike: TypeAlias = Message | Mapping[str, Any]
-Conversation: TypeAlias = Request | MessageLike | Sequence[MessageLike] | str
+Messages: TypeAlias = MessageLike | Sequence[MessageLike] | str
+Conversation: TypeAlias = Request | Messages
 """Text, a message or several, or a whole request. A message may be a dict with a role and content,
 as OpenAI, Anthropic or Gemini write them."""
 OptionsLike: TypeAlias = Options | Mapping[str, Any]
@@ -51,52 +50,7 @@ _REQUESTS = ("messages", "contents", "input")
 """Where a whole request of some provider has its messages."""
 
 
-class OptionWords(TypedDict, total=False):
-    """Options as keywords: the fields of `il.Options`, and the usual other words for them."""
-
-    max_output_tokens: int
-    max_tokens: int
-    max_completion_tokens: int
-    temperature: float
-    top_p: float
-    top_k: float
-    min_p: float
-    seed: int
-    stop: str | Sequence[str]
-    stop_sequences: Sequence[str]
-    frequency_penalty: float
-    presence_penalty: float
-    repetition_penalty: float
-    logit_bias: Mapping[str, float]
-    n: int
-    logprobs: int
-    verbosity: str
-    modalities: Sequence[str]
-    tool_choice: ToolChoice | str
-    parallel_tool_calls: bool
-    response_format: ResponseFormat | Mapping[str, Any] | type
-    reasoning: Reasoning | Effort | bool
-    reasoning_effort: Effort
-    service_tier: str
-    compaction: Any
-    task_budget: Any
-    user: str
-    metadata: Mapping[str, str]
-    cache: Cache
-    cache_key: str
-    cache_mode: str
-    cache_ttl: str
-    cache_retention: str
-    cache_prewarm: bool
-    cache_comparison: str
-
-
-_OTHER_WORDS = {
-    "max_tokens": "max_output_tokens",
-    "max_completion_tokens": "max_output_tokens",
-    "stop_sequences": "stop",
-    "reasoning_effort": "reasoning",
-}
+_OTHER_WORDS = Options.other_names
 _FIELDS = Options.__struct_fields__
 _NOTHING: Mapping[str, Any] = {}
 
@@ -116,7 +70,7 @@ def as_conversation(value: Conversation) -> Request | tuple[Message, ...]:
         case Mapping() if "role" not in value and any(key in value for key in _REQUESTS):
             return _request(value)
         case Mapping():
-            return _read([value])
+            return _messages([value])
         case list() | tuple():
             return _messages(value)
         case _ if is_sdk_object(value):
@@ -152,7 +106,7 @@ def _messages(values: Sequence[Any]) -> tuple[Message, ...]:
     found: list[Message] = []
     dicts: list[Mapping[str, Any]] = []
     for each in values:
-        if is_sdk_object(each):
+        if is_sdk_object(each) or _is_answer(each):
             each = _plain(each)
         if isinstance(each, Mapping):
             dicts.append(each)
@@ -170,7 +124,8 @@ def _plain(value: Any) -> Any:
     from interlingua.views.objects import plain_of
 
     plain = plain_of(value)
-    if isinstance(plain, dict) and "role" not in plain and not plain.keys() & set(_REQUESTS):
+    is_message = isinstance(plain, dict) and ("role" in plain or plain.keys() & set(_REQUESTS))
+    if isinstance(plain, dict) and (not is_message or _is_answer(plain)):
         from interlingua.adapt import formats
 
         found = formats.detect(plain)
@@ -179,6 +134,11 @@ def _plain(value: Any) -> Any:
             assert not isinstance(read, Request)
             return read.message
     return plain[0] if isinstance(plain, list) and len(plain) == 1 else plain
+
+
+def _is_answer(value: Any) -> bool:
+    """Whether it is a whole answer that looks like a message, as Anthropic's does."""
+    return isinstance(value, Mapping) and "role" in value and "stop_reason" in value
 
 
 def _read(dicts: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
@@ -309,7 +269,7 @@ def as_options(
     if not isinstance(options, Mapping):
         found = type(options).__name__
         raise TypeError(f"options are il.Options, or a dict of its fields; found a {found}")
-    return Options(**_changes({**options, **more}))
+    return unchecked(Options, **_changes({**options, **more}))
 
 
 def is_option(word: str) -> bool:
@@ -322,7 +282,7 @@ def _changes(words: Mapping[str, Any]) -> dict[str, Any]:
         if not is_option(word):
             raise TypeError(f"no option is called {word!r}{_near(word)}")
         name = _OTHER_WORDS.get(word, word)
-        changes[name] = value if value is None else _value(name, value, word)
+        changes[name] = value if value is None else option_of(name, value, word)
     return changes
 
 
@@ -331,20 +291,19 @@ def _near(word: str) -> str:
     return f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(_FIELDS)}"
 
 
-def _value(name: str, value: Any, word: str) -> Any:
+def option_of(name: str, value: Any, word: str) -> Any:
     """The value of an option, coerced from the shorthands that are accepted for it."""
-    if name == "stop" and isinstance(value, str):
-        value = (value,)
-    elif name == "tool_choice" and not isinstance(value, ToolChoice):
-        value = _choice(value)
-    elif name == "reasoning" and not isinstance(value, Reasoning):
-        value = _reasoning(value)
-    elif name == "response_format" and not isinstance(value, ResponseFormat):
-        value = _format(value)
+    if name == "tool_choice" and not isinstance(value, ToolChoice):
+        return _choice(value)
+    if name == "reasoning" and not isinstance(value, Reasoning):
+        return _reasoning(value)
+    if name == "response_format" and not isinstance(value, ResponseFormat):
+        return _format(value)
     try:
-        return getattr(msgspec.convert({name: value}, Options), name)
-    except msgspec.ValidationError as error:
-        raise TypeError(f"option {word}: {error}") from None
+        return Options.taken(name, value)
+    except TypeError as error:
+        _, _, problem = str(error).partition(f".{name}")
+        raise TypeError(f"option {word}{problem}") from None
 
 
 def _choice(value: Any) -> ToolChoice:
@@ -353,8 +312,17 @@ def _choice(value: Any) -> ToolChoice:
         return ToolChoice("any", (value,)) if mode is None else ToolChoice(mode)
     if callable(value):
         return ToolChoice("any", (value.__name__,))
+    if isinstance(value, Mapping) and isinstance(value.get("type"), str):
+        return _vendor_choice(value)
     expected = "il.ToolChoice, 'auto', 'none', 'any', or the name of a tool"
     raise TypeError(f"option tool_choice is {expected}; found {value!r}")
+
+
+def _vendor_choice(value: Mapping[str, Any]) -> ToolChoice:
+    """A choice as OpenAI or Anthropic write it, in full."""
+    inner = value.get("function", value)
+    name = inner.get("name") if isinstance(inner, Mapping) else None
+    return ToolChoice(value["type"], (name,) if isinstance(name, str) else ())
 
 
 def _reasoning(value: Any) -> Reasoning:

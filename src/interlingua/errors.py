@@ -110,10 +110,14 @@ class ToolInputError(InterlinguaError):
 
 
 class DetectError(InterlinguaError):
-    """Input whose dialect or kind cannot be detected; `candidates` fit equally well."""
+    """Input whose dialect or kind cannot be detected; `candidates` fit equally well. `near` is the
+    name that looks most like an unknown one."""
 
-    def __init__(self, problem: str, candidates: list[str] | None = None) -> None:
+    def __init__(
+        self, problem: str, candidates: list[str] | None = None, near: str | None = None
+    ) -> None:
         self.candidates = candidates or []
+        self.near = near
         listed = f"; candidates: {', '.join(self.candidates)}" if self.candidates else ""
         super().__init__(f"{problem}{listed}")
 

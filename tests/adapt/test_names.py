@@ -30,15 +30,33 @@ def test_a_name_means_a_format(name: str, meant: Format) -> None:
     assert format_named(name) == meant
 
 
+OPEN_HOSTS = ("together", "fireworks", "cerebras", "perplexity")
+
+
 def test_a_host_of_chat_has_its_own_keys() -> None:
     wire = il.convert(BODY, to="mistral").wire
     assert (wire["random_seed"], wire["max_tokens"]) == (7, 9)
     assert il.convert(wire, "mistral", "mistral").wire == wire
 
 
-@pytest.mark.parametrize("host", ["azure", "groq", "deepseek", "xai", "local", "vertex"])
+@pytest.mark.parametrize(
+    "host", ["azure", "groq", "deepseek", "xai", "local", "vertex", *OPEN_HOSTS]
+)
 def test_every_host_is_a_target(host: str) -> None:
     assert il.convert(BODY, to=host).wire
+
+
+def test_hosts_of_open_models_have_their_own_rules() -> None:
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+    body = {**BODY, "logit_bias": {"1": 1}, "presence_penalty": 1, "tools": [tool]}
+    cerebras = il.convert(body, to="cerebras", model="gpt-oss-120b")
+    assert not {"logit_bias", "presence_penalty"} & cerebras.wire.keys()
+    assert cerebras.report.losses
+    assert il.convert(body, to="together").wire["max_tokens"] == 9
+    assert "tools" not in il.convert(body, to="perplexity", model="sonar").wire
+    told = [{"role": "developer", "content": "Be brief."}, *BODY["messages"]]
+    wire = il.convert({**BODY, "messages": told}, to="fireworks").wire
+    assert wire["messages"][0]["role"] == "system"
 
 
 def test_an_unknown_name_suggests_the_nearest() -> None:

@@ -49,6 +49,10 @@ MODELS = {
     "groq": "openai/gpt-oss-20b",
     "deepseek": "deepseek-chat",
     "xai": "grok-4",
+    "together": "deepseek-ai/DeepSeek-V3",
+    "fireworks": "accounts/fireworks/models/deepseek-v3",
+    "cerebras": "gpt-oss-120b",
+    "perplexity": "sonar-pro",
     "bedrock": "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
     "local": "smollm2-135m-instruct",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import hashlib
 import os
@@ -10,6 +11,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,7 @@ from interlingua.model.blocks import (
     ToolUseBlock,
 )
 from interlingua.model.codec import dumps, loads
-from interlingua.model.exchange import Options, ProviderError, Request, Response
+from interlingua.model.exchange import AllOptionWords, Options, ProviderError, Request, Response
 from interlingua.model.message import Message, Role, rewrite, walk
 from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, StopReason, Usage
 from interlingua.model.rules import validate
@@ -173,6 +175,7 @@ def test_a_digest_survives_json_and_any_change_shows(message: Message) -> None:
 PROGRAM = """
 import sys
 from interlingua.model.codec import loads
+from interlingua.model.exchange import AllOptionWords, Options
 from interlingua.model.message import Message
 for message in loads(sys.stdin.buffer.read(), list[Message]):
     print(message.digest(), hash(message.role) != 0)
@@ -289,3 +292,25 @@ def test_a_failed_response_has_an_error_and_an_empty_message() -> None:
     )
     assert validate(failed) == []
     assert loads(dumps(failed), Response, strict=True) == failed
+
+
+@pytest.mark.parametrize("module", ["blocks", "exchange", "message", "metadata", "tools"])
+def test_constructors_for_type_checkers_have_the_fields_of_their_class(module: str) -> None:
+    values = import_module(f"interlingua.model.{module}")
+    tree = ast.parse(Path(str(values.__file__)).read_text(encoding="utf-8"))
+    found = 0
+    for each in [node for node in tree.body if isinstance(node, ast.ClassDef)]:
+        cls = getattr(values, each.name)
+        for made in [n for n in ast.walk(each) if getattr(n, "name", None) == "__init__"]:
+            assert isinstance(made, ast.FunctionDef)
+            if made.args.kwarg is not None:
+                continue  # by a table of words
+            found += 1
+            assert [arg.arg for arg in made.args.args[1:]] == list(cls.__struct_fields__)
+            assert {arg.arg for arg in made.args.kwonlyargs} == set(cls.other_names)
+    assert found
+
+
+def test_the_words_for_options_are_its_fields_and_other_names() -> None:
+    words = AllOptionWords.__annotations__.keys()
+    assert words == {*Options.__struct_fields__, *Options.other_names}

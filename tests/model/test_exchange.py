@@ -54,8 +54,9 @@ def test_a_word_is_the_value_that_it_names(name: str, word: Any, value: Any) -> 
 
 @pytest.mark.parametrize("name", ["tool_choice", "response_format", "reasoning", "stop"])
 def test_an_option_of_a_wrong_type_is_refused_when_it_is_made(name: str) -> None:
-    with pytest.raises(TypeError, match=f"Options.{name} is a "):
-        Options(**{name: 5})
+    wrong: Any = object()
+    with pytest.raises(TypeError, match=rf"{name} is |the shape of an answer is"):
+        Options(**{name: wrong})
 
 
 def test_an_unknown_word_is_refused_when_it_is_made() -> None:

@@ -129,11 +129,9 @@ def test_a_name_that_some_provider_takes_is_accepted(name: str) -> None:
         "lésen",
         "a\n",
         "x" * 129,
-        None,
-        7,
     ],
 )
-def test_another_name_is_refused(name: Any) -> None:
+def test_another_name_is_refused(name: str) -> None:
     assert [path for path, _ in problems_of(a_tool(name))] == ["$.name"]
 
 
@@ -147,8 +145,8 @@ def test_a_name_is_registered_once() -> None:
 
 
 @pytest.mark.requirement("S002-44")
-@pytest.mark.parametrize("description", [None, "", " \n", 3])
-def test_a_tool_without_description_is_refused(description: Any) -> None:
+@pytest.mark.parametrize("description", [None, "", " \n"])
+def test_a_tool_without_description_is_refused(description: str | None) -> None:
     assert [path for path, _ in problems_of(a_tool(description=description))] == ["$.description"]
 
 

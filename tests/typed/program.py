@@ -111,6 +111,20 @@ def values(history: tuple[il.Message, ...]) -> il.Request:
     return request
 
 
+def words() -> il.Request:
+    """What the program accepts in place of its own values."""
+    message = il.Message("user", ["Look.", {"type": "text", "text": "Here."}])
+    picture = il.ImageBlock("https://example.com/a.png")
+    result = il.ToolResultBlock("call_1", "Rain.")
+    print(picture.source.kind, result.text, il.Frame(data="{}").data)
+    print(il.MessageMetadata(status="error", stop_reason="end_turn").status.value)
+    print(il.RoutingRecord("manual", "a:b", "because"), il.ProviderError("rate_limit", "x"))
+    options = il.Options(max_tokens=9, tool_choice="required", stop="END", reasoning="high")
+    tool = il.ToolDefinition("f", "Does.", parameters={"type": "object"}, side_effects="read")
+    print(il.Request("hi", tools=[weather], options={"temperature": 0}), il.ToolChoice("required"))
+    return il.Request([message, {"role": "user", "content": "hi"}], "gpt-5", [tool], options)
+
+
 def answers(client: il.Client, history: tuple[il.Message, ...]) -> Decimal | None:
     answer = client.generate("sonnet", history, temperature=0, max_tokens=100)
     assert_type(answer, il.Answer)

@@ -314,8 +314,9 @@ def _planned(target: str, model: str | None) -> tuple[Dialect, str | None, str |
         return dialect_of(lookup_here().dialect(id)), split_model(id)[0], model or id
     except AmbiguousModelError:
         raise
-    except UnknownModelError:
-        raise unknown_format(target) from None
+    except UnknownModelError as error:
+        problem = unknown_format(target)
+        raise (problem if problem.near or not error.near else error) from None
 
 
 def _going_on(messages: Sequence[Message]) -> tuple[Message, ...]:

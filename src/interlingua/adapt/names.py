@@ -30,6 +30,10 @@ FormatName: TypeAlias = (
         "groq",
         "deepseek",
         "xai",
+        "together",
+        "fireworks",
+        "cerebras",
+        "perplexity",
         "canonical",
     ]
     | str

@@ -14,8 +14,9 @@ from interlingua.adapt.caching import SURELY_SHORT, USUAL_MINIMUM, Caching, requ
 from interlingua.adapt.fit.fit import Quick, quick_of
 from interlingua.adapt.history.retell import require_instructions
 from interlingua.adapt.history.rewriter import history_concerns
-from interlingua.dialects.record import Dialect, HostVariant
+from interlingua.dialects.record import Dialect, Hosts, HostVariant
 from interlingua.dialects.registry import dialect as dialect_of
+from interlingua.model.base import unchecked
 from interlingua.model.exchange import Options, Request
 from interlingua.model.losses import Loss, loss_of
 from interlingua.model.reasons import because
@@ -139,7 +140,9 @@ class Target(WireTarget, frozen=True, eq=False, kw_only=True):
                 _STREAM_ONLY[stream] if plain else msgspec.structs.replace(options, stream=stream)
             )
         messages, tools = request.messages, request.tools
-        return Request(messages, self.name, tools, options, request.continues, request.raw)
+        return unchecked(
+            Request, messages, self.name, tools, options, request.continues, request.raw
+        )
 
     def addressed(self, wire: Any) -> Any:
         """The body as its address needs it: without members that the address states, with members
@@ -292,7 +295,7 @@ def _conversion_target(
     if provider is None and model is not None:
         provider = split_model(model)[0]
     hosts = dialect.traits.hosts
-    host = None if hosts is None or provider is None else hosts.named.get(provider)
+    host = None if hosts is None or provider is None else _host(hosts, provider)
     hoist = require_instructions(instructions)
     rules = None if profile is False else profile
     foreign = None if provider is not None else _foreign(dialect.name, model or request_model)
@@ -300,6 +303,16 @@ def _conversion_target(
     return WireTarget(
         dialect, rules, provider, host=host, hoist=hoist, foreign=foreign, caching=caching
     )
+
+
+def _host(hosts: Hosts, provider: str) -> HostVariant | None:
+    """The variant of a dialect at a provider, by its name or its switches."""
+    if (named := hosts.named.get(provider)) is not None:
+        return named
+    from interlingua.providers.read import providers
+
+    known = providers().get(provider)
+    return None if known is None else hosts.of_switches(known.switches)
 
 
 _VENDORS = {

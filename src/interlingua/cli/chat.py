@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -357,7 +356,7 @@ async def opened_talk(
             store = await stack.enter_async_context(await open_async_store(chat_options.address))
             where = store.where
         else:
-            store = await _passing_store(stack)
+            store = await stack.enter_async_context(open_async_store(":memory:"))
             where = "not stored"
             if row is not None:
                 await _copied(chat_options, row, store)
@@ -376,15 +375,6 @@ def _found(chat_options: ChatOptions) -> SessionRow:
     assert chat_options.resume is not None
     with opened(chat_options.address) as store:
         return find_session(store, chat_options.resume)
-
-
-async def _passing_store(stack: AsyncExitStack) -> AsyncStore:
-    """A store for this run alone: in memory if the system has files there, else in a private
-    folder, which is removed at the end."""
-    memory = "/dev/shm"
-    place = memory if os.access(memory, os.W_OK) else None
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="interlingua-chat-", dir=place))
-    return await stack.enter_async_context(await open_async_store(Path(folder, "passing.db")))
 
 
 async def _copied(chat_options: ChatOptions, row: SessionRow, target: AsyncStore) -> None:

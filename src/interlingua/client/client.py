@@ -55,6 +55,7 @@ from interlingua.coerce import (
     as_options,
 )
 from interlingua.errors import InterlinguaError
+from interlingua.model.base import unchecked
 from interlingua.model.decisions import DecisionRequest
 from interlingua.model.embeddings import EmbedInput, EmbedRequest, InputType
 from interlingua.model.exchange import ErrorKind, Request
@@ -508,7 +509,9 @@ def _request(
 ) -> Request:
     conversation = as_conversation(messages)
     if not isinstance(conversation, Request):
-        return Request(conversation, None, tools, as_options(options, words) or NO_OPTIONS)
+        return unchecked(
+            Request, conversation, None, tools, as_options(options, words) or NO_OPTIONS
+        )
     changes: dict[str, Any] = {"tools": tools} if tools else {}
     if options is not None or words:
         changes["options"] = as_options(conversation.options if options is None else options, words)

@@ -93,7 +93,7 @@ def unknown_name(
     known = list(known)
     near = get_close_matches(str(name), [*known, *others], 1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    return DetectError(f"unknown {what} {name!r}{hint}", known)
+    return DetectError(f"unknown {what} {name!r}{hint}", known, near[0] if near else None)
 
 
 def _others() -> dict[str, Dialect]:

@@ -8,17 +8,31 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
+from difflib import get_close_matches
 from enum import Enum, EnumType
 from types import NoneType, UnionType
-from typing import Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    Protocol,
+    Self,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 
 import msgspec
 
 from interlingua.errors import WriteError
 
 E = TypeVar("E", bound=type[Enum])
+T = TypeVar("T")
 
 
 def plain_members(cls: E) -> E:
@@ -73,6 +87,63 @@ def _words_of(type: Any) -> dict[Any, Any]:
     return {}
 
 
+if TYPE_CHECKING:  # what a constructor takes is said by the class itself
+    Guarded = msgspec.StructMeta
+else:
+
+    class Guarded(msgspec.StructMeta):
+        """Of values that programs make by hand: their fields are checked when they are made. What
+        readers make is checked already, and made by `unchecked`."""
+
+        def __call__(cls, *values: Any, **fields: Any) -> Any:  # noqa: N805  # a metaclass
+            if not values and not fields:
+                return unchecked(cls)
+            found = _by_name(cls, values, fields)
+            return unchecked(cls, **{name: cls.taken(name, found[name]) for name in found})
+
+
+class _Maker(Protocol):
+    def __call__(self, cls: type[T], /, *values: Any, **fields: Any) -> T: ...
+
+
+unchecked: _Maker = msgspec.StructMeta.__call__
+"""`unchecked(Options, **fields)` makes a guarded value of fields that are known to be right."""
+
+
+def _by_name(cls: Any, values: tuple[Any, ...], fields: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a constructor under the names of fields."""
+    names = cls.__struct_fields__
+    if len(values) > len(names):
+        raise TypeError(f"{cls.__name__} takes at most {len(names)} values; found {len(values)}")
+    found = dict(zip(names, values, strict=False))
+    for word, value in fields.items():
+        name = cls.other_names.get(word, word)
+        if name not in names:
+            near = get_close_matches(word, [*names, *cls.other_names], 1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(names)}"
+            raise TypeError(f"{cls.__name__} has no field {word!r}{hint}")
+        if name in found:
+            raise TypeError(f"{cls.__name__}.{name} is passed twice")
+        found[name] = value
+    return found
+
+
+_TYPES: dict[type, dict[str, Any]] = {}
+
+
+def require_type(cls: type[msgspec.Struct], name: str, value: Any) -> None:
+    """Raise TypeError for a value that is not of the type of this field."""
+    types = _TYPES.get(cls)
+    if types is None:
+        types = _TYPES[cls] = {each.name: each.type for each in msgspec.structs.fields(cls)}
+    try:
+        msgspec.convert(value, types[name])
+    except msgspec.ValidationError as error:
+        raise TypeError(
+            f"{cls.__name__}.{name}: {str(error)[:1].lower()}{str(error)[1:]}"
+        ) from None
+
+
 JsonObject = dict[str, Any]
 Raw = dict[str, Any]
 """Keyed by dialect; only that dialect reads its key."""
@@ -93,6 +164,15 @@ class Value(
     """Base of the canonical types. `gc=False`: immutable values make no reference cycles."""
 
     _aside: ClassVar[frozenset[str]] = _ASIDE
+    other_names: ClassVar[Mapping[str, str]] = {}
+    """Other words for fields, which the constructor of a `Guarded` class takes."""
+
+    @classmethod
+    def taken(cls, name: str, value: Any) -> Any:
+        """The value of a field for one that a program passed; TypeError if it takes none such."""
+        if all(name != closed for closed, _ in _closed_fields(cls)):  # `check_words` has those
+            require_type(cls, name, value)
+        return value
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):

@@ -7,7 +7,10 @@ never changed.
 from __future__ import annotations
 
 from binascii import b2a_base64
-from typing import ClassVar, Literal, get_args
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
+
+from msgspec.structs import force_setattr
 
 from interlingua.model.base import JsonObject, Raw, Value, check_words
 
@@ -56,6 +59,29 @@ class Source(Value, frozen=True):
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> Source:
         """The bytes of a file, as base64."""
         return cls("base64", b2a_base64(data, newline=False).decode())
+
+
+SourceLike: TypeAlias = Source | str | bytes
+"""A source, a URL (`data:` too), or the bytes of a file."""
+
+
+def name_source(block: Any) -> None:
+    """Make the source of a media block of the URL or the bytes that stand for it."""
+    found = block.source
+    if isinstance(found, (bytes, bytearray, memoryview)):
+        source = Source.from_bytes(found)
+    elif not isinstance(found, str) or ":" not in found[:12]:
+        takes = "il.Source, a URL, or bytes; a path is il.Source('file_ref', path)"
+        shown = repr(found[:40]) if isinstance(found, str) else f"a {type(found).__name__}"
+        raise TypeError(f"the source of a block is {takes}; found {shown}")
+    elif found.startswith("data:") and ";base64," in found[:100]:
+        head, _, data = found.partition(";base64,")
+        source = Source("base64", data)
+        if block.media_type is None:
+            force_setattr(block, "media_type", head.removeprefix("data:") or None)
+    else:
+        source = Source("url", found)
+    force_setattr(block, "source", source)
 
 
 class TextBlock(Value, frozen=True, tag="text"):
@@ -124,6 +150,24 @@ class ToolResultBlock(Value, frozen=True, tag="tool_result"):
     cache: Cache | None = None
     raw: Raw | None = None
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            tool_use_id: str,
+            content: str | ResultBlock | Iterable[str | ResultBlock] = (),
+            is_error: bool = False,
+            tool_name: str | None = None,
+            cache: Cache | None = None,
+            raw: Raw | None = None,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        if type(self.content) is not tuple:
+            from interlingua.model.message import blocks_of
+
+            force_setattr(self, "content", blocks_of(self.content))
+
     @property
     def text(self) -> str:
         """The text blocks of the result together."""
@@ -141,6 +185,22 @@ class ImageBlock(Value, frozen=True, tag="image"):
     cache: Cache | None = None
     raw: Raw | None = None
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            source: SourceLike,
+            media_type: str | None = None,
+            name: str | None = None,
+            detail: str | None = None,
+            cache: Cache | None = None,
+            raw: Raw | None = None,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        if type(self.source) is not Source:
+            name_source(self)
+
 
 class AudioBlock(Value, frozen=True, tag="audio"):
     """Sound: the user's, or one that the model made."""
@@ -153,6 +213,22 @@ class AudioBlock(Value, frozen=True, tag="audio"):
     cache: Cache | None = None
     raw: Raw | None = None
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            source: SourceLike,
+            media_type: str | None = None,
+            name: str | None = None,
+            transcript: str | None = None,
+            cache: Cache | None = None,
+            raw: Raw | None = None,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        if type(self.source) is not Source:
+            name_source(self)
+
 
 class VideoBlock(Value, frozen=True, tag="video"):
     """A film: the user's, or one that the model made."""
@@ -163,6 +239,21 @@ class VideoBlock(Value, frozen=True, tag="video"):
     name: str | None = None
     cache: Cache | None = None
     raw: Raw | None = None
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            source: SourceLike,
+            media_type: str | None = None,
+            name: str | None = None,
+            cache: Cache | None = None,
+            raw: Raw | None = None,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        if type(self.source) is not Source:
+            name_source(self)
 
 
 class DocumentBlock(Value, frozen=True, tag="document"):
@@ -176,6 +267,23 @@ class DocumentBlock(Value, frozen=True, tag="document"):
     context: str | None = None
     cache: Cache | None = None
     raw: Raw | None = None
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            source: SourceLike,
+            media_type: str | None = None,
+            name: str | None = None,
+            title: str | None = None,
+            context: str | None = None,
+            cache: Cache | None = None,
+            raw: Raw | None = None,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        if type(self.source) is not Source:
+            name_source(self)
 
 
 class RefusalBlock(Value, frozen=True, tag="refusal"):

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypedDict, Unpack
 
 from msgspec.structs import force_setattr
 
-from interlingua.model.base import JsonObject, Raw, Value, check_words, plain_members
+from interlingua.model.base import (
+    Guarded,
+    JsonObject,
+    Raw,
+    Value,
+    check_words,
+    plain_members,
+    require_type,
+)
 from interlingua.model.blocks import Cache
 from interlingua.model.message import EFFORTS as EFFORTS
 from interlingua.model.message import Effort as Effort
-from interlingua.model.message import Message, convert_words
+from interlingua.model.message import Message
 from interlingua.model.message import ResponseFormat as ResponseFormat
 from interlingua.model.tools import ToolDefinition
 
+if TYPE_CHECKING:
+    from interlingua.coerce import Messages, OptionsLike, Tools
+
 ReasoningMode = Literal["on", "off", "adaptive", "between_tools"]
+
+
+ToolChoiceWord = Literal[
+    "auto", "none", "any", "required", "AUTO", "NONE", "ANY", "REQUIRED", "tool", "function"
+]
 
 
 class ToolChoice(Value, frozen=True):
@@ -24,7 +41,14 @@ class ToolChoice(Value, frozen=True):
     mode: Literal["auto", "none", "any"] = "auto"
     names: tuple[str, ...] = ()
 
+    if TYPE_CHECKING:
+
+        def __init__(self, mode: ToolChoiceWord = "auto", names: Iterable[str] = ()) -> None: ...
+
     def __post_init__(self) -> None:
+        names: Any = self.names
+        if type(names) is not tuple:
+            force_setattr(self, "names", (names,) if isinstance(names, str) else tuple(names))
         word: object = self.mode
         if isinstance(word, str) and word not in ("auto", "none", "any"):
             mode = CHOICES.get(word) or (self.names and word in _ONE_TOOL and "any")
@@ -88,7 +112,54 @@ class TaskBudget(Value, frozen=True):
     """What is left of it; all of it where nothing is said."""
 
 
-class Options(Value, frozen=True):
+class OptionWords(TypedDict, total=False):
+    """Options as keywords: the fields of `il.Options`, and the usual other words for them."""
+
+    max_output_tokens: int | None
+    max_tokens: int | None
+    max_completion_tokens: int | None
+    temperature: float | None
+    top_p: float | None
+    top_k: float | None
+    min_p: float | None
+    seed: int | None
+    stop: str | Sequence[str] | None
+    stop_sequences: str | Sequence[str] | None
+    frequency_penalty: float | None
+    presence_penalty: float | None
+    repetition_penalty: float | None
+    logit_bias: Mapping[str, float] | None
+    n: int | None
+    logprobs: int | None
+    verbosity: str | None
+    modalities: Sequence[str] | None
+    tool_choice: ToolChoice | str | None
+    parallel_tool_calls: bool | None
+    response_format: ResponseFormat | Mapping[str, Any] | type | str | None
+    reasoning: Reasoning | Effort | bool | int | None
+    reasoning_effort: Effort | None
+    service_tier: str | None
+    compaction: Any
+    task_budget: Any
+    user: str | None
+    metadata: Mapping[str, str] | None
+    cache: Cache | None
+    cache_key: str | None
+    cache_mode: str | None
+    cache_ttl: str | None
+    cache_retention: str | None
+    cache_prewarm: bool | None
+    cache_comparison: str | None
+
+
+class AllOptionWords(OptionWords, total=False):
+    """The same, and what a call decides otherwise."""
+
+    stream: bool | None
+    raw: Raw | None
+
+
+class Options(Value, metaclass=Guarded, frozen=True):
     """How to generate. None means the provider's own default."""
 
     max_output_tokens: int | None = None
@@ -134,7 +205,29 @@ class Options(Value, frozen=True):
     task_budget: TaskBudget | None = None
     raw: Raw | None = None
 
-    __post_init__ = convert_words  # type: ignore[misc]  # a function is one, too
+    other_names: ClassVar = {
+        "max_tokens": "max_output_tokens",
+        "max_completion_tokens": "max_output_tokens",
+        "stop_sequences": "stop",
+        "reasoning_effort": "reasoning",
+    }
+
+    if TYPE_CHECKING:
+
+        def __init__(self, **words: Unpack[AllOptionWords]) -> None: ...
+
+    @classmethod
+    def taken(cls, name: str, value: Any) -> Any:
+        if value is not None and (kind := OPTION_VALUES.get(name)) is not None:
+            value = option_value(name, kind, value)
+        require_type(cls, name, value)
+        return value
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some fields changed."""
+        for name in OPTION_VALUES.keys() & changes.keys():
+            changes[name] = self.taken(name, changes[name])
+        return super().replace(**changes)
 
 
 def option_value(name: str, kind: type, value: Any) -> Any:
@@ -145,16 +238,20 @@ def option_value(name: str, kind: type, value: Any) -> Any:
         return (value,) if kind is tuple else kind(value)
     if kind is tuple and isinstance(value, list):
         return tuple(value)
+    if kind in (ResponseFormat, Reasoning):
+        from interlingua.coerce import option_of
+
+        return option_of(name, value, name)
     raise TypeError(f"Options.{name} is a {kind.__name__}; found a {type(value).__name__}")
 
 
-OPTION_VALUES: tuple[tuple[str, type], ...] = (
-    ("tool_choice", ToolChoice),
-    ("response_format", ResponseFormat),
-    ("reasoning", Reasoning),
-    ("stop", tuple),
-    ("modalities", tuple),
-)
+OPTION_VALUES: dict[str, type] = {
+    "tool_choice": ToolChoice,
+    "response_format": ResponseFormat,
+    "reasoning": Reasoning,
+    "stop": tuple,
+    "modalities": tuple,
+}
 """Options whose values are not plain JSON."""
 
 AdapterOptions = Options
@@ -173,8 +270,10 @@ class Continues(Value, frozen=True):
 _NO_OPTIONS = Options()
 
 
-class Request(Value, frozen=True):
-    """`model` is the wire's own name for it; instructions are messages like all others."""
+class Request(Value, metaclass=Guarded, frozen=True):
+    """`model` is the wire's own name for it; instructions are messages like all others.
+
+    Messages, tools and options may be in any form that the client takes."""
 
     messages: tuple[Message, ...] = ()
     model: str | None = None
@@ -182,6 +281,41 @@ class Request(Value, frozen=True):
     options: Options = _NO_OPTIONS
     continues: Continues | None = None
     raw: Raw | None = None
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            messages: Messages = (),
+            model: str | None = None,
+            tools: Tools = (),
+            options: OptionsLike = _NO_OPTIONS,
+            continues: Continues | None = None,
+            raw: Raw | None = None,
+        ) -> None: ...
+
+    @classmethod
+    def taken(cls, name: str, value: Any) -> Any:
+        if name == "messages" and not _are(Message, value):
+            from interlingua.coerce import as_conversation
+
+            found = as_conversation(value)
+            if not isinstance(found, Request):
+                return found
+            raise TypeError("Request.messages are messages; found a whole request")
+        if name == "tools" and not _are(ToolDefinition, value):
+            from interlingua.coerce import as_definitions
+
+            return as_definitions(value)
+        if name == "options" and type(value) is not Options:
+            from interlingua.coerce import as_options
+
+            return as_options(value) or _NO_OPTIONS
+        return value if name in ("messages", "tools", "options") else super().taken(name, value)
+
+
+def _are(kind: type, values: Any) -> bool:
+    return type(values) is tuple and all(isinstance(each, kind) for each in values)
 
 
 @plain_members
@@ -198,6 +332,18 @@ class ErrorKind(StrEnum):
     OTHER = "other"
 
 
+ErrorWord = Literal[
+    "rate_limit",
+    "auth",
+    "server_error",
+    "network",
+    "context_overflow",
+    "invalid_request",
+    "cancelled",
+    "other",
+]
+
+
 class ProviderError(Value, frozen=True):
     """What a provider answered in place of a message."""
 
@@ -206,6 +352,17 @@ class ProviderError(Value, frozen=True):
     code: str | None = None
     status: int | None = None
     raw: Raw | None = None
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            kind: ErrorKind | ErrorWord,
+            message: str,
+            code: str | None = None,
+            status: int | None = None,
+            raw: Raw | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         check_words(self)

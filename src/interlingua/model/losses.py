@@ -59,7 +59,7 @@ class DeferredWarnings:
             logger.warning("block_dropped", extra=extra)
 
 
-class Loss(msgspec.Struct, frozen=True, omit_defaults=True):
+class Loss(msgspec.Struct, frozen=True, omit_defaults=True, repr_omit_defaults=True):
     """One thing that a target could not represent, or a note about one that it represents
     otherwise. `path` is the place in the canonical value, `at` the places in the source."""
 

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
-from interlingua.model.base import JsonObject, Value, check_words, plain_members
+from interlingua.model.base import (
+    JsonObject,
+    Value,
+    _defaults,
+    check_words,
+    plain_members,
+    same,
+)
 from interlingua.model.blocks import (
     TYPE_OF,
     AssistantBlock,
@@ -35,25 +42,6 @@ from interlingua.model.metadata import (
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 EFFORTS: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-
-
-def convert_words(options: Any) -> None:
-    """Words in place of the values of options that they name become those values."""
-    # Written out, since every reader makes options: most have none of these.
-    if (
-        options.tool_choice is None
-        and options.response_format is None
-        and options.reasoning is None
-        and options.stop is None
-        and options.modalities is None
-    ):
-        return
-    from interlingua.model.exchange import OPTION_VALUES, option_value
-
-    for name, kind in OPTION_VALUES:
-        value = getattr(options, name)
-        if value is not None and type(value) is not kind:
-            msgspec.structs.force_setattr(options, name, option_value(name, kind, value))
 
 
 class ResponseFormat(Value, frozen=True):
@@ -100,6 +88,8 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
+RoleWord = Literal["system", "developer", "user", "assistant", "tool"]
+
 PLACEMENT: dict[Role, frozenset[str]] = {
     Role.SYSTEM: frozenset({"text", "compaction", "unknown"}),
     Role.DEVELOPER: frozenset({"text", "compaction", "unknown"}),
@@ -144,6 +134,28 @@ class Message(Value, frozen=True):
     created_at: datetime | None = None
     schema_version: int = msgspec.field(default_factory=lambda: SCHEMA_VERSION)  # always written
     changes: Changes | None = None
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            role: Role | RoleWord,
+            content: Content = (),
+            name: str | None = None,
+            id: str | None = None,
+            session_id: str | None = None,
+            metadata: MessageMetadata = NO_METADATA,
+            created_at: datetime | None = None,
+            schema_version: int = SCHEMA_VERSION,
+            changes: Changes | None = None,
+        ) -> None: ...
+
+    def __repr__(self) -> str:
+        # msgspec's own shows `schema_version`, whose default is made anew to be written always.
+        fields = {name: getattr(self, name) for name in self.__struct_fields__}
+        defaults = _defaults(Message)
+        shown = [f"{k}={v!r}" for k, v in fields.items() if not same(v, defaults[k])]
+        return f"Message({', '.join(shown)})"
 
     def __post_init__(self) -> None:
         if type(self.content) is tuple and type(self.role) is Role and self.created_at is None:

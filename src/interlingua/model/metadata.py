@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from interlingua.model.base import JsonObject, Raw, Value, check_words, plain_members
 
@@ -45,6 +45,21 @@ class StopReason(StrEnum):
     """Malformed output, turn limits, words we do not know."""
 
 
+StatusWord = Literal["complete", "partial", "cancelled", "error"]
+StopWord = Literal[
+    "end_turn",
+    "stop_sequence",
+    "max_tokens",
+    "tool_use",
+    "content_filter",
+    "refusal",
+    "pause",
+    "cancelled",
+    "error",
+    "other",
+]
+
+
 @plain_members
 class RoutingMode(StrEnum):
     """Why a model was the one of a turn."""
@@ -57,6 +72,9 @@ class RoutingMode(StrEnum):
     DEFAULT = "default"
 
 
+RoutingWord = Literal["override", "manual", "rule", "pattern", "delegate", "default"]
+
+
 class RoutingRecord(Value, frozen=True):
     """Which model was chosen for a turn and why; the whole chain is in the trace."""
 
@@ -66,6 +84,18 @@ class RoutingRecord(Value, frozen=True):
     rule_name: str | None = None
     confidence: float | None = None
     alternatives_considered: tuple[str, ...] = ()
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            mode: RoutingMode | RoutingWord,
+            chosen_model: str,
+            reason: str,
+            rule_name: str | None = None,
+            confidence: float | None = None,
+            alternatives_considered: tuple[str, ...] = (),
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         check_words(self)
@@ -282,6 +312,32 @@ class MessageMetadata(Value, frozen=True):
     extra: dict[str, Any] | None = None
     cache_diagnosis: CacheDiagnosis | None = None
     """Why the prompt cache was hit or missed."""
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            model: str | None = None,
+            provider: str | None = None,
+            protocol: str | None = None,
+            response_model: str | None = None,
+            response_id: str | None = None,
+            routing: RoutingRecord | None = None,
+            usage: Usage | None = None,
+            stop_reason: StopReason | StopWord | None = None,
+            raw_stop_reason: str | int | float | bool | None = None,
+            logprobs: tuple[JsonObject, ...] = (),
+            status: MessageStatus | StatusWord = MessageStatus.COMPLETE,
+            parent_tool_use_id: str | None = None,
+            error_message: str | None = None,
+            diagnostics: tuple[Diagnostic, ...] = (),
+            critical: bool | tuple[int, ...] = False,
+            user_id: str | None = None,
+            team_id: str | None = None,
+            provider_raw: Raw | None = None,
+            extra: dict[str, Any] | None = None,
+            cache_diagnosis: CacheDiagnosis | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         reason = self.stop_reason

@@ -88,7 +88,9 @@ def validate(value: Conversation | Iterable[Message] | Response) -> list[Violati
 
 def _validate_any(value: Any) -> list[Violation]:
     """Messages, or what stands for them."""
-    if isinstance(value, Iterable) and not isinstance(value, Mapping):
+    from interlingua.model.interop import is_sdk_object
+
+    if isinstance(value, Iterable) and not isinstance(value, Mapping) and not is_sdk_object(value):
         value = list(value)
         if all(type(each) is Message for each in value):
             return _validate(value, "$[{}]", whole=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from interlingua.model.base import JsonObject, Raw, Value, check_words, plain_members
+from interlingua.model.base import Guarded, JsonObject, Raw, Value, check_words, plain_members
 from interlingua.model.blocks import Cache, Executor
 
 
@@ -26,7 +27,7 @@ class Grammar(Value, frozen=True):
     definition: str
 
 
-class ToolDefinition(Value, frozen=True):
+class ToolDefinition(Value, metaclass=Guarded, frozen=True):
     """`input_schema` is stored and sent untouched. `side_effects` and `input_schema` may be None on
     tools read from a wire; naming rules hold when a tool is registered, not when it is read.
 
@@ -49,6 +50,33 @@ class ToolDefinition(Value, frozen=True):
     asynchronous: bool | None = None
     """Whether the model goes on before the result is there."""
     raw: Raw | None = None
+
+    other_names: ClassVar = {"parameters": "input_schema"}
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            name: str,
+            description: str | None = None,
+            input_schema: JsonObject | None = None,
+            side_effects: SideEffects
+            | Literal["none", "read", "write", "execute", "network"]
+            | None = None,
+            requires_workspace: bool = False,
+            executor: Executor = "client",
+            kind: str = "function",
+            strict: bool | None = None,
+            deferred: bool | None = None,
+            output_schema: JsonObject | None = None,
+            grammar: Grammar | None = None,
+            cache: Cache | None = None,
+            callers: tuple[str, ...] | None = None,
+            asynchronous: bool | None = None,
+            raw: Raw | None = None,
+            *,
+            parameters: JsonObject | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         if self.side_effects is not None or self.executor != "client":

@@ -28,7 +28,10 @@ def _load() -> dict[str, str]:
     return msgspec.json.decode(data_file("aliases.json"), type=dict[str, str])
 
 
-HOSTS = frozenset({"azure", "bedrock", "groq", "ollama", "openrouter", "vertex"})
+HOSTS = frozenset(
+    {"azure", "bedrock", "cerebras", "fireworks", "groq", "ollama", "openrouter", "together"}
+    | {"vertex"}
+)
 """Providers that serve models of other makers: a name that its maker has too is the maker's."""
 _MARK = re.compile("[:/]")
 _TAG = re.compile(r"latest|\d+(\.\d+)?b\b.*")

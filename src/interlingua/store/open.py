@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,9 +27,9 @@ def default_path() -> Path:
 
 def open_store(address: str | os.PathLike[str] | None = None) -> Store:
     """A store: a path or `sqlite:///path` is a file (`sqlite:////path` begins at the root),
-    `postgresql://…` a database; without an address it is the one that
-    `INTERLINGUA_STORE` names, or else a file in the user's data folder. What does not exist is
-    made."""
+    `postgresql://…` a database, and `:memory:` a store that lasts as long as the program; without
+    an address it is the one that `INTERLINGUA_STORE` names, or else a file in the user's data
+    folder. What does not exist is made."""
     place = _place(address)
     if isinstance(place, str):
         from interlingua.store.postgres import PostgresStore
@@ -71,6 +74,18 @@ class OpeningStore:
         return await AsyncSqliteStore.open(self._place)
 
 
+_PASSING = (":memory:", "sqlite:///:memory:")
+
+
+def _passing_path() -> Path:
+    """A new file in memory if the system has files there, else in a private folder; removed when
+    the program ends."""
+    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    folder = tempfile.mkdtemp(prefix="interlingua-", dir=place)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder, "passing.db")
+
+
 def _place(address: str | os.PathLike[str] | None) -> Path | str:
     """A path for SQLite, or the address of a PostgreSQL."""
     if address is None:
@@ -78,6 +93,8 @@ def _place(address: str | os.PathLike[str] | None) -> Path | str:
     if address is None:
         return default_path()
     text = os.fspath(address)
+    if text in _PASSING:
+        return _passing_path()
     scheme, mark, _ = text.partition("://")
     if not mark or not isinstance(address, str):
         return Path(text)

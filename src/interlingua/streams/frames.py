@@ -23,8 +23,8 @@ LIMIT = 64 * 2**20
 class Frame(NamedTuple):
     """`event` is the frame's name where the framing has names; `data` is its text."""
 
-    event: str | None
-    data: str
+    event: str | None = None
+    data: str = ""
 
 
 def text_of(data: bytes, what: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from binascii import Error as NotBase64
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any, Never, assert_type
 
@@ -63,8 +63,17 @@ class ContentKind(StrEnum):
     DOCUMENT = "DOCUMENT"
 
 
-@dataclass(kw_only=True)
-class _Media:
+class _Short:
+    """A `repr` without fields that have their default."""
+
+    def __repr__(self) -> str:
+        shown = [(each, getattr(self, each.name)) for each in fields(self)]  # type: ignore[arg-type]
+        texts = [f"{each.name}={value!r}" for each, value in shown if value != each.default]
+        return f"{type(self).__name__}({', '.join(texts)})"
+
+
+@dataclass(kw_only=True, repr=False)
+class _Media(_Short):
     """A URL, or inline data: the bytes of the file, or base64 of them as text or bytes."""
 
     url: str | None = None
@@ -72,45 +81,45 @@ class _Media:
     media_type: str | None = None
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, repr=False)
 class ImageData(_Media):
     detail: str | None = None
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, repr=False)
 class AudioData(_Media):
     pass
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, repr=False)
 class DocumentData(_Media):
     file_name: str | None = None
 
 
-@dataclass
-class ToolCallData:
+@dataclass(repr=False)
+class ToolCallData(_Short):
     id: str
     name: str
     arguments: JsonObject
 
 
-@dataclass
-class ToolResultData:
+@dataclass(repr=False)
+class ToolResultData(_Short):
     tool_call_id: str
     content: str
     is_error: bool = False
 
 
-@dataclass
-class ThinkingData:
+@dataclass(repr=False)
+class ThinkingData(_Short):
     """For `REDACTED_THINKING`, `text` is the sealed data."""
 
     text: str
     signature: str | None = None
 
 
-@dataclass(kw_only=True)
-class ContentPart:
+@dataclass(kw_only=True, repr=False)
+class ContentPart(_Short):
     """`kind` names the one other field that is filled in."""
 
     kind: ContentKind

@@ -24,8 +24,10 @@ from interlingua.model.message import Message, Role, UserContent
 from interlingua.sessions.core import INTERRUPTED
 from interlingua.sessions.effects import SessionError
 from interlingua.sessions.session import AsyncCall, AsyncSession, AsyncTurn, Session
+from interlingua.sessions.setting import SessionSettings
 from interlingua.store.base import AsyncStore, Store
 from interlingua.store.errors import NotFoundError
+from interlingua.store.open import open_store
 from interlingua.store.rows import SessionRow
 from interlingua.streams.fold import unfold
 from interlingua.tools.confirm import Confirm
@@ -62,6 +64,10 @@ class AsyncChat:
         rounds: int = ROUNDS,
         confirm: Confirm | None = None,
     ) -> None:
+        found: object = session
+        if not isinstance(found, AsyncSession):
+            takes = "il.AsyncChat takes an il.AsyncSession and an il.AsyncClient"
+            raise TypeError(f"{takes}; found a {type(found).__name__}")
         self.session = session
         self.client = client
         self.dispatcher = dispatcher or _runner_of(session, confirm)
@@ -78,6 +84,9 @@ class AsyncChat:
         self.depth = 0
         """How many planners are above it: 0 unless it talks for a worker."""
         self._workers = 0
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.session!r}>"
 
     @property
     def is_leaving(self) -> bool:
@@ -272,17 +281,23 @@ class AsyncChat:
 
 
 class Chat:
-    """`AsyncChat` for programs without an event loop: the same over `Session` and `Client`."""
+    """`AsyncChat` for programs without an event loop: the same over `Session` and `Client`.
+
+    With a model's name in place of a session, `il.Chat("sonnet", client, tools=[add])`, it has a
+    new session with these settings, which lasts as long as the program."""
 
     def __init__(
         self,
-        session: Session,
-        client: Client,
+        session: Session | str,
+        client: Client | None = None,
         dispatcher: Dispatcher | None = None,
         *,
         rounds: int = ROUNDS,
         confirm: Confirm | None = None,
+        system: str | None = None,
+        **settings: Unpack[SessionSettings],
     ) -> None:
+        session, client = _parties(session, client, {"system": system, **settings})
         self.session, self.client = session, client
         inner = AsyncSession(threaded(session.store), session._core)
 
@@ -290,6 +305,9 @@ class Chat:
             return AsyncChat(inner, client, dispatcher, rounds=rounds, confirm=confirm)
 
         self._chat = client.work(make)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.session!r}>"
 
     @property
     def report(self) -> Report | None:
@@ -370,6 +388,24 @@ class Chat:
                 yield event
         finally:
             self.client.work(lambda _: close())
+
+
+def _parties(session: Any, client: Any, settings: dict[str, Any]) -> tuple[Session, Client]:
+    """The session and the client of a chat, in either order; made anew where a name stands for
+    them, or nothing."""
+    from interlingua.client.sync import Client
+
+    if isinstance(session, Client):
+        session, client = client, session
+    if isinstance(session, str):
+        store = open_store(":memory:")
+        session, settings = Session.create(store, model=session, **settings), {}
+    if not isinstance(session, Session) or not isinstance(client, Client | None):
+        found = f"{type(session).__name__} and {type(client).__name__}"
+        raise TypeError(f"il.Chat takes an il.Session, or a model, and an il.Client; found {found}")
+    if any(value is not None for value in settings.values()):
+        raise TypeError(f"{', '.join(settings)}: settings are for a new session, of il.Chat(model)")
+    return session, client or Client()
 
 
 class _ThreadedStore:

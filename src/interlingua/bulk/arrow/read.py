@@ -21,6 +21,7 @@ from interlingua.bulk.arrow.parts import (
 from interlingua.bulk.arrow.write import NO_OPTIONS
 from interlingua.errors import ReadError
 from interlingua.model import codec
+from interlingua.model.base import unchecked
 from interlingua.model.blocks import (
     BLOCK_TYPES,
     Block,
@@ -290,7 +291,7 @@ def _request(
 ) -> Request:
     chosen = NO_OPTIONS if options is None else parts.OPTIONS.read(options)
     if rest is None:
-        return Request(messages, model, tools, chosen)
+        return unchecked(Request, messages, model, tools, chosen)
     request: Request = parts.REQUEST.read(rest, messages, model, tools, chosen)
     return request
 

@@ -44,7 +44,7 @@ from interlingua.dialects.kernel.preserved import (
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.model.base import same
+from interlingua.model.base import same, unchecked
 from interlingua.model.exchange import (
     Compaction,
     Continues,
@@ -360,8 +360,10 @@ def _read(wire: Wire, model: str | None, stream: bool | None) -> Request:
     continues = _read_thread(wire, preserved)
     attrs = read_options(wire, preserved)
     name = _read_model(wire, model, stream, attrs, preserved)
-    options = Options(**attrs) if attrs else _NO_OPTIONS
-    return Request(tuple(messages), name, tuple(tools), options, continues, preserved.raw(NAME))
+    options = unchecked(Options, **attrs) if attrs else _NO_OPTIONS
+    return unchecked(
+        Request, tuple(messages), name, tuple(tools), options, continues, preserved.raw(NAME)
+    )
 
 
 def _read_model(

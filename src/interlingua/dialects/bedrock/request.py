@@ -39,7 +39,7 @@ from interlingua.dialects.kernel.preserved import (
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.model.base import same
+from interlingua.model.base import same, unchecked
 from interlingua.model.exchange import EFFORTS as ALL_EFFORTS
 from interlingua.model.exchange import Options, Reasoning, Request, ResponseFormat
 from interlingua.model.reasons import because
@@ -364,8 +364,8 @@ def _read(wire: Wire, model: str | None, stream: bool | None) -> Request:
         preserved.keep_spelling("modelId", None)
     if CONFIG not in wire and stand_ins(messages):
         preserved.mark_absent(CONFIG)
-    options = Options(**attrs) if attrs else _NO_OPTIONS
-    return Request(tuple(messages), model, tools, options, raw=preserved.raw(NAME))
+    options = unchecked(Options, **attrs) if attrs else _NO_OPTIONS
+    return unchecked(Request, tuple(messages), model, tools, options, raw=preserved.raw(NAME))
 
 
 def write_request(request: Request, recorder: LossRecorder) -> Wire:

@@ -22,6 +22,7 @@ from interlingua.dialects.kernel.preserved import (
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
+from interlingua.model.base import unchecked
 from interlingua.model.blocks import Block, DocumentBlock
 from interlingua.model.exchange import Options, Request
 from interlingua.model.message import Message, Role
@@ -46,10 +47,10 @@ def _read(wire: Wire, model: str | None) -> Request:
     named = preserved.take(wire, "model", str)
     messages = read_messages(preserved.take(wire, "messages", list) or [])
     tools = read_tools(wire, preserved)
-    options = Options(**OPTIONS.read(wire, preserved))
+    options = unchecked(Options, **OPTIONS.read(wire, preserved))
     if "documents" in wire:
         messages = _with_documents(messages, wire["documents"], preserved)
-    return Request(messages, named or model, tools, options, raw=preserved.raw(NAME))
+    return unchecked(Request, messages, named or model, tools, options, raw=preserved.raw(NAME))
 
 
 def _with_documents(

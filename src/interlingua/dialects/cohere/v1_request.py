@@ -40,7 +40,7 @@ from interlingua.dialects.kernel.preserved import (
 from interlingua.dialects.kernel.recorder import LossRecorder, Quiet
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.kernel.words import ERROR_MARK, report_changes, take_mark
-from interlingua.model.base import Raw
+from interlingua.model.base import Raw, unchecked
 from interlingua.model.blocks import (
     Block,
     CompactionBlock,
@@ -212,7 +212,7 @@ def read_tool(wire: Any) -> ToolDefinition:
             preserved.spelling["defined"] = defined
     elif "parameter_definitions" in wire:
         preserved.keep_spelling("parameter_definitions", None)
-    return ToolDefinition(**attrs, raw=preserved.raw(NAME))
+    return unchecked(ToolDefinition, **attrs, raw=preserved.raw(NAME))
 
 
 def _schema(defined: Wire) -> Wire:
@@ -610,10 +610,10 @@ def read(wire: Wire, model: str | None) -> tuple[Request, Preserved]:
     messages = read_conversation(wire, preserved)
     listed = preserved.take(wire, "tools", list) if "tools" in wire else None
     tools = read_each(listed, ".tools", read_tool) if listed else []
-    options = Options(**V1_OPTIONS.read(wire, preserved))
+    options = unchecked(Options, **V1_OPTIONS.read(wire, preserved))
     id = preserved.take(wire, "conversation_id", str) if "conversation_id" in wire else None
     continues = None if id is None else Continues(conversation_id=id)
-    return Request(messages, named or model, tuple(tools), options, continues), preserved
+    return unchecked(Request, messages, named or model, tuple(tools), options, continues), preserved
 
 
 def read_flat(wire: Any) -> Any:

@@ -51,7 +51,7 @@ from interlingua.dialects.kernel.preserved import (
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import snake_case
-from interlingua.model.base import Raw, same
+from interlingua.model.base import Raw, same, unchecked
 from interlingua.model.exchange import (
     Continues,
     Options,
@@ -571,11 +571,11 @@ def _read(wire: Wire, model: str | None, stream: bool | None) -> Request:
     attrs = read_options(body, preserved)
     if stream is not None:
         attrs["stream"] = stream
-    options = Options(**attrs) if attrs else _NO_OPTIONS
+    options = unchecked(Options, **attrs) if attrs else _NO_OPTIONS
     token = preserved.may_take(body, "continuationToken", str)
     continues = None if token is None else Continues(token=token)
     name = _read_model(body, model, preserved)
-    return Request(tuple(messages), name, tools, options, continues, preserved.raw(NAME))
+    return unchecked(Request, tuple(messages), name, tools, options, continues, preserved.raw(NAME))
 
 
 def _read_messages(body: Wire, preserved: Preserved) -> list[Message]:

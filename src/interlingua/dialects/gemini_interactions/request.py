@@ -45,6 +45,7 @@ from interlingua.dialects.kernel.preserved import (
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
+from interlingua.model.base import unchecked
 from interlingua.model.blocks import TextBlock
 from interlingua.model.exchange import (
     Continues,
@@ -279,7 +280,7 @@ def read_tool(wire: Any) -> ToolDefinition:
     preserved = Preserved()
     if kind == "function":
         require_key(wire, "name", str)
-        return ToolDefinition(**TOOL.read(wire, preserved), raw=preserved.raw(NAME))
+        return unchecked(ToolDefinition, **TOOL.read(wire, preserved), raw=preserved.raw(NAME))
     if type(kind) is not str or kind not in BUILT_IN:
         name = kind if type(kind) is str else ""
         return ToolDefinition(name, executor="provider", kind="unknown", raw={NAME: wire})
@@ -353,10 +354,12 @@ def _read(wire: Wire, model: str | None) -> Request:
         if key in wire and (item := preserved.take(wire, key, str)) is not None:
             fields[attr] = item
     continues = Continues(**fields) if fields else None
-    options = Options(**OPTIONS.read(wire, preserved), **read_labels(wire, preserved))
+    options = unchecked(Options, **OPTIONS.read(wire, preserved), **read_labels(wire, preserved))
     if named is None and "model" not in wire and model is None:
         preserved.mark_absent("model")
-    return Request(messages, named or model, tools, options, continues, preserved.raw(NAME))
+    return unchecked(
+        Request, messages, named or model, tools, options, continues, preserved.raw(NAME)
+    )
 
 
 def _read_messages(wire: Wire, preserved: Preserved) -> tuple[Message, ...]:

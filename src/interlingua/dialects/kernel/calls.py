@@ -14,7 +14,7 @@ from interlingua.dialects.kernel.preserved import Preserved
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model import arguments
-from interlingua.model.base import JsonObject
+from interlingua.model.base import JsonObject, unchecked
 from interlingua.model.blocks import Block, ToolUseBlock
 from interlingua.model.metadata import Diagnostic, StopReason
 from interlingua.model.reasons import because
@@ -50,7 +50,7 @@ def read_function(wire: Any, table: Table, dialect: str) -> ToolDefinition:
         name = name_of(wire)
         return ToolDefinition(name, executor="provider", kind="unknown", raw={dialect: wire})
     preserved = Preserved()
-    return ToolDefinition(**table.read(wire, preserved), raw=preserved.raw(dialect))
+    return unchecked(ToolDefinition, **table.read(wire, preserved), raw=preserved.raw(dialect))
 
 
 def write_function(

@@ -22,6 +22,7 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.ollama.messages import read_messages, write_messages
 from interlingua.dialects.ollama.tables import EFFORTS, MOST_LOGPROBS, NAME, NUMBERS
+from interlingua.model.base import unchecked
 from interlingua.model.exchange import Options, Reasoning, Request, ResponseFormat
 from interlingua.model.reasons import because
 from interlingua.model.tools import ToolDefinition
@@ -180,8 +181,8 @@ def _read(wire: Wire, model: str | None) -> Request:
     messages = read_messages(preserved.take(wire, "messages", list) or [])
     listed = preserved.take(wire, "tools", list) if "tools" in wire else None
     tools = tuple(read_each(listed, ".tools", read_tool)) if listed else ()
-    options = Options(**OPTIONS.read(wire, preserved))
-    return Request(messages, named or model, tools, options, raw=preserved.raw(NAME))
+    options = unchecked(Options, **OPTIONS.read(wire, preserved))
+    return unchecked(Request, messages, named or model, tools, options, raw=preserved.raw(NAME))
 
 
 def write_request(request: Request, recorder: LossRecorder) -> Wire:

@@ -33,7 +33,7 @@ from interlingua.dialects.openai_chat.tables import (
     WriteContext,
 )
 from interlingua.dialects.openai_chat.text import read_marks, write_cache
-from interlingua.model.base import Raw
+from interlingua.model.base import Raw, unchecked
 from interlingua.model.exchange import Options, Request
 from interlingua.model.message import Message
 from interlingua.model.reasons import because
@@ -87,7 +87,7 @@ def _read_plainly(inner: Wire) -> ToolDefinition | None:
         return None
     if type(schema) is not dict or (strict is not None and type(strict) is not bool):
         return None
-    return ToolDefinition(name, text, schema, strict=strict)
+    return unchecked(ToolDefinition, name, text, schema, strict=strict)
 
 
 def _read_function(wire: Wire, kind: str, t: Tables) -> ToolDefinition:
@@ -96,14 +96,14 @@ def _read_function(wire: Wire, kind: str, t: Tables) -> ToolDefinition:
     )
     attrs = _table(kind, t.deferred_tools).read(wire, preserved)
     cache = read_marks(wire, t, "tool", preserved)
-    return ToolDefinition(kind=kind, cache=cache, raw=preserved.raw(t.name), **attrs)
+    return unchecked(ToolDefinition, kind=kind, cache=cache, raw=preserved.raw(t.name), **attrs)
 
 
 def read_legacy_tool(wire: Any, t: Tables) -> ToolDefinition:
     """One of `functions`."""
     require(require(wire, dict).get("name"), str, ".name")
     preserved = Preserved(spelling={"legacy": True})
-    return ToolDefinition(**LEGACY.read(wire, preserved), raw=preserved.raw(t.name))
+    return unchecked(ToolDefinition, **LEGACY.read(wire, preserved), raw=preserved.raw(t.name))
 
 
 def _read_server_tool(wire: Wire, kind: str, t: Tables) -> ToolDefinition:
@@ -197,16 +197,18 @@ def _read(wire: Wire, t: Tables) -> Request:
     model = optional(wire, "model", str)
     messages = read_messages(wire.get("messages"), t)
     if len(wire) == 1 + (model is not None):
-        return Request(messages, model)
+        return unchecked(Request, messages, model)
     limit = wire.get("max_tokens")
     if len(wire) == 3 and model is not None and type(limit) is int:
-        return Request(messages, model, options=Options(limit), raw=_limited(t))
+        return unchecked(
+            Request, messages, model, options=unchecked(Options, limit), raw=_limited(t)
+        )
     if model is None and "model" in wire:
         preserved.keep_spelling("model", None)
     tools = _read_tools(wire, t, preserved) if "tools" in wire or "functions" in wire else ()
     attrs = how.read_options(wire, t, preserved)
-    options = Options(**attrs) if attrs else _NO_OPTIONS
-    return Request(messages, model, tools, options, raw=preserved.raw(t.name))
+    options = unchecked(Options, **attrs) if attrs else _NO_OPTIONS
+    return unchecked(Request, messages, model, tools, options, raw=preserved.raw(t.name))
 
 
 @cache

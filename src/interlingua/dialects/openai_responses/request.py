@@ -24,7 +24,7 @@ from interlingua.dialects.openai_responses.tools import (
     write_options,
     write_tools,
 )
-from interlingua.model.base import Raw, same
+from interlingua.model.base import Raw, same, unchecked
 from interlingua.model.blocks import TextBlock
 from interlingua.model.exchange import Continues, Options, Request
 from interlingua.model.message import Message, Role
@@ -62,9 +62,11 @@ def _read(wire: Wire) -> Request:
     if items.references:
         continues["items"] = tuple(items.references)
         preserved.spelling["references"] = len(items.references)
-    options = Options(**attrs) if attrs else _NO_OPTIONS
+    options = unchecked(Options, **attrs) if attrs else _NO_OPTIONS
     goes_on = Continues(**continues) if continues else None
-    return Request(tuple(items.messages), model, tools, options, goes_on, preserved.raw(NAME))
+    return unchecked(
+        Request, tuple(items.messages), model, tools, options, goes_on, preserved.raw(NAME)
+    )
 
 
 def _read_messages(wire: Wire, items: ItemReader, preserved: Preserved) -> None:

@@ -33,7 +33,7 @@ from interlingua.dialects.openai_responses.text import (
     own_spelling,
     restore_own,
 )
-from interlingua.model.base import same
+from interlingua.model.base import same, unchecked
 from interlingua.model.blocks import Executor
 from interlingua.model.exchange import Compaction, Continues, Options, Reasoning, ToolChoice
 from interlingua.model.losses import LossKind
@@ -305,7 +305,7 @@ def _read_tool(wire: Any) -> ToolDefinition:
     raw = preserved.raw(NAME)
     if raw is None and kind not in ("function", "custom"):
         raw = {NAME: {}}  # tells the vendor's tool
-    return ToolDefinition(**attrs, executor=_executor(wire, kind), kind=kind, raw=raw)
+    return unchecked(ToolDefinition, **attrs, executor=_executor(wire, kind), kind=kind, raw=raw)
 
 
 def _executor(wire: Wire, kind: str) -> Executor:

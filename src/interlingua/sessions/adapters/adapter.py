@@ -13,6 +13,7 @@ from interlingua.adapt.target import Instructions, ProfileChoice, find_target
 from interlingua.costs.table import PriceTable
 from interlingua.dialects.record import Written
 from interlingua.dialects.registry import dialects
+from interlingua.model.base import unchecked
 from interlingua.model.events import Event
 from interlingua.model.exchange import Options, Request, Response
 from interlingua.model.message import Message
@@ -82,7 +83,7 @@ class Adapter:
         offered = tuple(
             [tool.replace(side_effects=None, requires_workspace=False) for tool in tools]
         )
-        return Request(renamed, self.wire_name, offered, options or Options())
+        return unchecked(Request, renamed, self.wire_name, offered, options or Options())
 
     def for_request(self, request: Request) -> Adapter:
         """The same model in the dialect that this request needs, where it is another one and nobody

@@ -1,0 +1,174 @@
+"""Lines that people type at the library without having read about it: each works, or is a
+TypeError or ValueError that says what is accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import interlingua as il
+from interlingua.views.parts import ContentKind, ContentPart
+
+OWN = {"model": "my-model", "messages": [{"role": "user", "content": "hi"}]}
+HI = il.Message.user("hi")
+
+
+class SdkMessage:
+    """A stand-in for a message of an SDK: what pydantic's models have."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.fields = fields
+
+    def model_dump(self, **_: Any) -> dict[str, Any]:
+        return self.fields
+
+
+ANSWER = SdkMessage(
+    id="msg_1",
+    type="message",
+    role="assistant",
+    model="claude-sonnet-4-6",
+    content=[{"type": "text", "text": "ho"}],
+    stop_reason="end_turn",
+    usage={"input_tokens": 1, "output_tokens": 1},
+)
+
+
+def test_the_smallest_body_with_a_model_of_ones_own_is_recognised() -> None:
+    assert il.detect(OWN).dialect == "openai-chat"
+    assert il.convert(OWN, to="anthropic").wire["model"] == "my-model"
+
+
+@pytest.mark.parametrize("role", ["user", "assistant"])
+def test_an_sdk_message_is_validated(role: str) -> None:
+    assert il.validate(SdkMessage(role=role, content="hi")) == []  # type: ignore[arg-type]
+
+
+def test_an_answer_of_an_sdk_is_its_message() -> None:
+    for answer in (ANSWER, ANSWER.model_dump(), [HI, ANSWER]):
+        report = il.plan(answer, "sonnet")  # type: ignore[arg-type]
+        assert report.entries == []
+
+
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        ("claude-sonet-4-6", "near: anthropic:claude-sonnet-4-6"),
+        ("openai-caht", "did you mean 'openai-chat'"),
+        ("antropic", "did you mean 'anthropic'"),
+    ],
+)
+def test_a_misspelled_target_of_a_plan_suggests_the_nearest(target: str, text: str) -> None:
+    with pytest.raises((il.UnknownModelError, il.DetectError), match=text):
+        il.plan("hi", target)
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: il.Options(temperature="hot"), r"Options\.temperature: expected `float"),  # type: ignore[arg-type]
+        (lambda: il.Options(n=True, seed=1.5), r"Options\.n: expected `int"),  # type: ignore[arg-type]
+        (lambda: il.Options(temprature=1), "did you mean 'temperature'"),  # type: ignore[call-arg]
+        (lambda: il.Options(max_tokens=1, max_output_tokens=2), "is passed twice"),
+        (lambda: il.ToolDefinition(7), r"ToolDefinition\.name: expected `str`"),  # type: ignore[arg-type]
+        (lambda: il.ToolDefinition("f", shema={}), "has no field 'shema'"),  # type: ignore[call-arg]
+        (lambda: il.Request(3), "messages are text"),  # type: ignore[arg-type]
+        (lambda: il.Request(OWN), "found a whole request"),
+        (lambda: il.ImageBlock("cat.png"), "is il.Source, a URL, or bytes"),
+        (lambda: il.ImageBlock(3), "is il.Source, a URL, or bytes"),  # type: ignore[arg-type]
+        (lambda: il.ToolResultBlock("id", 3), "content is text, a block or several"),  # type: ignore[arg-type]
+        (lambda: il.Chat(3), "il.Chat takes an il.Session, or a model"),  # type: ignore[arg-type]
+        (lambda: il.Chat("sonnet", "gpt-5"), "il.Chat takes an il.Session, or a model"),  # type: ignore[arg-type]
+        (lambda: il.AsyncChat(il.AsyncClient(), "sonnet"), "il.AsyncChat takes an"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_not_taken_says_what_is(make: Callable[[], object], text: str) -> None:
+    with pytest.raises(TypeError, match=text):
+        make()
+
+
+def test_options_have_the_words_of_the_client() -> None:
+    options = il.Options(max_tokens=3, stop="END", reasoning_effort="high", tool_choice="required")
+    assert (options.max_output_tokens, options.stop) == (3, ("END",))
+    assert options.reasoning == il.Reasoning("high")
+    assert options.tool_choice == il.ToolChoice("any")
+    assert options.replace(tool_choice="none").tool_choice == il.ToolChoice("none")
+    assert il.Options(reasoning=True).reasoning == il.Reasoning()
+
+
+def test_a_tool_has_parameters_as_openai_calls_them() -> None:
+    schema = {"type": "object"}
+    assert il.ToolDefinition("f", parameters=schema) == il.ToolDefinition("f", None, schema)
+
+
+def test_a_request_takes_what_the_client_takes() -> None:
+    def look(word: str) -> str:
+        """Looks it up."""
+        return word
+
+    request = il.Request([{"role": "user", "content": "hi"}], "m", [look], {"max_tokens": 3})
+    assert request.messages == (HI,)
+    assert (request.tools[0].name, request.options.max_output_tokens) == ("look", 3)
+    assert il.Request("hi").messages == il.Request(HI).messages == il.Request([HI]).messages
+
+
+def test_blocks_take_urls_bytes_and_text() -> None:
+    url = il.ImageBlock("https://example.com/a.png")
+    assert url.source == il.Source("url", "https://example.com/a.png")
+    inline = il.ImageBlock("data:image/png;base64,AAAA")
+    assert (inline.source, inline.media_type) == (il.Source("base64", "AAAA"), "image/png")
+    assert il.AudioBlock(b"abc").source == il.Source.from_bytes(b"abc")
+    assert il.ToolResultBlock("id", "text").content == (il.TextBlock("text"),)
+    assert il.ToolChoice("any", ["f"]).names == ("f",)
+
+
+def test_a_frame_needs_no_name() -> None:
+    assert il.Frame(data="{}") == il.Frame(None, "{}")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (HI, "Message(role=<Role.USER: 'user'>, content=(TextBlock(text='hi'),))"),
+        (
+            ContentPart(kind=ContentKind.TEXT, text="hi"),
+            "ContentPart(kind=<ContentKind.TEXT: 'TEXT'>, text='hi')",
+        ),
+        (
+            il.Loss("dropped", "$.seed", "seed dropped"),
+            "Loss(kind='dropped', path='$.seed', reason='seed dropped', severity='warning')",
+        ),
+    ],
+)
+def test_a_repr_has_no_defaults(value: object, shown: str) -> None:
+    assert repr(value) == shown
+
+
+def test_a_chat_starts_with_a_model_in_either_order() -> None:
+    with il.Client() as client:
+        for chat in (il.Chat("sonnet", client), il.Chat(client, "sonnet")):  # type: ignore[arg-type]
+            assert chat.client is client
+            assert repr(chat) == f"<Chat of {chat.session!r}>"
+        chat = il.Chat("sonnet", client, tools=[len_of], system="Be brief.")
+        assert chat.session.tools is not None
+        with pytest.raises(TypeError, match="settings are for a new session"):
+            il.Chat(chat.session, client, tools=[len_of])
+
+
+def len_of(text: str) -> int:
+    """How long a text is."""
+    return len(text)
+
+
+def test_a_store_in_memory_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with il.open_store(":memory:") as store:
+        session = il.Session.create(store, model="sonnet")
+        session.append(HI)
+        assert len(session.messages()) == 1
+    with il.open_store(":memory:") as store:
+        assert store.sessions() == []
+    assert list(tmp_path.iterdir()) == []
