@@ -61,7 +61,7 @@ NAMED = "INTERLINGUA_POSTGRES"
 """Names the server that tests use."""
 LOADED = (
     *("pytest", "hypothesis", "aiohttp", "anthropic", "botocore.session", "cohere"),
-    *("google.genai.interactions", "mcp", "mistralai.client", "openai", "openrouter"),
+    *("google.genai.interactions", "groq", "mcp", "mistralai.client", "openai", "openrouter"),
     *("interlingua.cli.main", "interlingua.gateway.service", "interlingua.store.sqlite"),
 )
 """What takes long to load, and is loaded once for all groups where it is there."""

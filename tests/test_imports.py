@@ -29,6 +29,7 @@ NOT_AT_START = {
     "click",
     "fastapi",
     "google",
+    "groq",
     "http",
     "httpx",
     "jsonschema_rs",

@@ -13,6 +13,8 @@ STATUSES = {"mapped", "raw", "refused"}
 
 @pytest.mark.parametrize("surface", wire_gaps.SURFACES)
 def test_every_word_of_an_sdk_is_accounted_for(surface: str) -> None:
+    if not wire_gaps.SURFACES[surface].is_installed:
+        pytest.skip(f"{wire_gaps.SURFACES[surface].package} is not installed: run make venv")
     assert wire_gaps.problems(surface) == [], "run python -m tools.wire_gaps --update"
     lines = wire_gaps.lines_of(surface).values()
     assert {line.status for line in lines} <= STATUSES

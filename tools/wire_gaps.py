@@ -24,6 +24,7 @@ from enum import Enum
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -46,6 +47,10 @@ class Surface(NamedTuple):
     package: str
     roots: tuple[str, ...]
     folders: tuple[str, ...]
+
+    @property
+    def is_installed(self) -> bool:
+        return find_spec(self.package.replace("google-genai", "google.genai")) is not None
 
     @property
     def release(self) -> str:
@@ -131,6 +136,15 @@ SURFACES = {
                 *("ChatCompletionRequest", "ChatCompletionStreamRequest"),
                 *("ChatCompletionResponse", "CompletionEvent"),
             )
+        ),
+        ("openai_chat",),
+    ),
+    "groq": Surface(
+        "groq",
+        (
+            "groq.types.chat.completion_create_params:CompletionCreateParams",
+            "groq.types.chat.chat_completion:ChatCompletion",
+            "groq.types.chat.chat_completion_chunk:ChatCompletionChunk",
         ),
         ("openai_chat",),
     ),
@@ -386,7 +400,7 @@ def update(surface: str) -> int:
     return sum(line.status == "new" for line in lines.values())
 
 
-PAGES = {"openai-chat": ("openai-chat", "mistral"), "gemini": ("gemini", "gemini-live")}
+PAGES = {"openai-chat": ("openai-chat", "mistral", "groq"), "gemini": ("gemini", "gemini-live")}
 """Surfaces on the page of a dialect, where they are not those of its name alone."""
 
 
@@ -423,6 +437,10 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     count = 0
     for surface in options.surfaces or SURFACES:
+        if not SURFACES[surface].is_installed:
+            print(f"{surface}: {SURFACES[surface].package} is not installed; run make venv")
+            count += 1
+            continue
         if options.update:
             count += update(surface)
         else:

@@ -21,6 +21,7 @@ from interlingua.costs import (
     price,
     priced,
 )
+from interlingua.costs.cost import Costs, cost_of
 
 SONNET = "anthropic:claude-sonnet-4-6"
 counts = st.integers(0, 10**9)
@@ -220,3 +221,37 @@ def test_counts_that_are_no_counts_are_refused() -> None:
             price(il.Usage(wrong, 1), SONNET)
     with pytest.raises(ValueError, match="time zone"):
         price(il.Usage(1, 1), SONNET, at=datetime(2026, 5, 8))
+
+
+ROUND = {
+    "input_tokens": 1_000_000,
+    "output_tokens": 0,
+    "cache_read_input_tokens": 0,
+    "cache_creation_input_tokens": 0,
+}
+
+
+def with_rounds(*rounds: object) -> il.Usage:
+    return il.Usage(1_000_000, 0, raw={"anthropic": {"iterations": list(rounds)}})
+
+
+def test_rounds_that_the_counts_leave_out_are_paid_for_at_the_rates_of_their_model() -> None:
+    rates = {"a:b": {"input_per_mtok_usd": 1, "output_per_mtok_usd": 1}}
+    rates["a:wise"] = {"input_per_mtok_usd": 5, "output_per_mtok_usd": 5}
+    prices = PriceTable.from_dict({"pricing_version": "t", "models": rates})
+    advice = {**ROUND, "type": "advisor_message", "model": "wise"}
+    usage = with_rounds({**ROUND, "type": "message"}, {**ROUND, "type": "compaction"}, advice)
+    cost = cost_of(usage, "a:b", prices)
+    assert (cost.total, cost.unpriced) == (Decimal(7), ())
+    many = Costs(prices)
+    many.add(usage, "a:b")
+    assert many.total == 7
+    unknown = cost_of(with_rounds({**advice, "model": "who"}), "a:b", prices)
+    assert (unknown.total, unknown.unpriced) == (Decimal(1), ("the advisor who",))
+
+
+@pytest.mark.parametrize(
+    "wrong", [None, "many", {**ROUND, "type": "compaction", "input_tokens": -1}]
+)
+def test_rounds_that_are_no_counts_cost_nothing(wrong: object) -> None:
+    assert cost_of(with_rounds(wrong), "a:b", table()).total == 1

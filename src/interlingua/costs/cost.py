@@ -10,11 +10,18 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from interlingua.costs.table import SHORT_LIFETIMES, Period, PriceTable, Rates, bundled
+from interlingua.costs.table import (
+    SHORT_LIFETIMES,
+    Period,
+    PriceTable,
+    Rates,
+    bundled,
+)
 from interlingua.errors import InterlinguaError
 from interlingua.model.metadata import USUAL_TIERS, CostBreakdown, Usage
+from interlingua.profiles.names import UnknownModelError
 
 # Independent of the program's own decimal context; rounding would be an error, and cannot happen
 # with prices of eighteen places and counts below 10 ** 18.
@@ -117,8 +124,53 @@ def cost_of(
     for count, rate, part in zip(counts, _prices(rates), _CATEGORIES, strict=True):
         if count:
             parts[part] = EXACT.add(parts[part], _dollars(count, rate, mode))
+    for round, by in rounds_beside(usage) if usage.raw is not None else ():
+        _add_round(round, by, id, table, at, parts, unpriced)
     breakdown = CostBreakdown(parts[0], parts[1], parts[2], parts[3], tools)
     return Cost(id, table.version, breakdown, total(*parts, tools), tuple(unpriced))
+
+
+def rounds_beside(usage: Usage) -> list[tuple[Usage, str | None]]:
+    """Rounds of an answer whose tokens are not in its counts, and the model of each where that is
+    another: Anthropic counts compactions and advisors apart (`anthropic` 2.9.0 and the page of the
+    advisor tool, read 2026-11)."""
+    found = []
+    for own in (usage.raw or {}).values():
+        rounds = own.get("iterations") if isinstance(own, dict) else None
+        for each in rounds if isinstance(rounds, list) else ():
+            if isinstance(each, dict) and each.get("type") in _BESIDE:
+                counts: list[Any] = [each.get(key) for key in _ROUND]
+                if all(type(count) is int and 0 <= count < _MOST_TOKENS for count in counts):
+                    by = each.get("model") if each["type"] == "advisor_message" else None
+                    found.append((Usage(*counts[:4]), by if isinstance(by, str) else None))
+    return found
+
+
+_BESIDE = frozenset({"compaction", "advisor_message"})
+_ROUND = (
+    *("input_tokens", "output_tokens"),
+    *("cache_read_input_tokens", "cache_creation_input_tokens"),
+)
+
+
+def _add_round(
+    round: Usage,
+    by: str | None,
+    id: str,
+    table: PriceTable,
+    at: datetime | date | None,
+    parts: list[Decimal],
+    unpriced: list[str],
+) -> None:
+    """Add what one of them costs to the parts of the sum."""
+    model = id if by is None else f"{id.partition(':')[0]}:{by}"
+    try:
+        cost = cost_of(round, model, table, at).breakdown
+    except UnknownModelError:
+        unpriced.append(f"the advisor {by}")
+        return
+    each = (cost.input, cost.cached_input, cost.cache_creation, cost.output)
+    parts[:] = [EXACT.add(part, more) for part, more in zip(parts, each, strict=True)]
 
 
 _CATEGORIES = (0, 0, 0, 1, 2, 2, 2, 3, 3, 3)
@@ -267,6 +319,10 @@ class Costs:
         if not usage.is_plain:
             mode = _mode(usage, name, self.table, [])
             self._tools = EXACT.add(self._tools, _tools(usage, name, self.table, []))
+        for round, by in rounds_beside(usage) if usage.raw is not None else ():
+            parts = [_ZERO] * 4
+            _add_round(round, by, name, self.table, at, parts, [])
+            self._tools = total(self._tools, *parts)
         self._rates[id(rates)] = rates
         counts = self._counts.setdefault((id(rates), mode), [0] * len(counted))
         for kind, count in enumerate(counted):

@@ -151,6 +151,8 @@ class Other(_Event, frozen=True, tag="other"):
     """A frame that says nothing canonical; it goes home unchanged."""
 
     type: ClassVar[Literal["other"]] = "other"
+    progress: str | None = None
+    """The provider's name of a frame that shows how a block comes about."""
 
 
 Event = (

@@ -546,6 +546,10 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
         "sent as text: {model} accepts no documents inside tool results",
     ),
     "no_programs": ("warning", "dropped: no code that could call the tool runs at {to}"),
+    "progress_unsupported": (
+        "info",
+        "arrives without {count} {event} events: {to} shows no such progress",
+    ),
     "program_left_out": (
         "info",
         "dropped: code made the call, and that code is known to its issuer alone",

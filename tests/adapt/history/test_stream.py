@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -80,3 +81,53 @@ def test_tool_ids_are_fitted_to_the_grammar_of_the_target(target: str) -> None:
     ids = [block.id for block in content if isinstance(block, il.ToolUseBlock)]
     assert len(set(ids)) == 2
     assert all(il.dialect(target).legal_id(id) for id in ids)
+
+
+SHELL = {
+    "id": "sh_1",
+    "type": "shell_call",
+    "call_id": "call_1",
+    "status": "completed",
+    "action": {"commands": ["ls -l"], "timeout_ms": None, "max_output_length": None},
+}
+IMAGE = {"id": "ig_1", "type": "image_generation_call", "status": "completed", "result": "AAAA"}
+SUMMARY = {"id": "cmp_1", "type": "compaction", "encrypted_content": "eHg="}
+
+
+def _progress() -> list[dict[str, Any]]:
+    body = {"id": "resp_1", "object": "response", "model": "gpt-5.6", "status": "in_progress"}
+    named = {
+        "shell_call_command.added": {"output_index": 0, "command_index": 0, "command": ""},
+        "shell_call_command.delta": {"output_index": 0, "command_index": 0, "delta": "ls -l"},
+        "shell_call_command.done": {"output_index": 0, "command_index": 0, "command": "ls -l"},
+        "image_generation_call.partial_image": {"output_index": 1, "partial_image_b64": "AA=="},
+        "compaction.compacting": {"output_index": 2, "item_id": "cmp_1"},
+    }
+    frames: list[dict[str, Any]] = [
+        {"type": "response.created", "response": {**body, "output": []}}
+    ]
+    for at, (item, own) in enumerate(zip((SHELL, IMAGE, SUMMARY), _OWN, strict=True)):
+        frames.append({"type": "response.output_item.added", "output_index": at, "item": item})
+        frames += [{"type": f"response.{n}", **named[n]} for n in named if n.startswith(own)]
+        frames.append({"type": "response.output_item.done", "output_index": at, "item": item})
+    whole = {**body, "status": "completed", "output": [SHELL, IMAGE, SUMMARY]}
+    return [*frames, {"type": "response.completed", "response": whole}]
+
+
+_OWN = ("shell_call_command", "image_generation_call", "compaction")
+
+
+@pytest.mark.parametrize("target", [name for name in il.dialects() if name != "openai-responses"])
+def test_progress_that_the_target_does_not_show_is_noted_by_its_name(target: str) -> None:
+    data = "".join(f"data: {json.dumps(frame)}\n\n" for frame in _progress())
+    converted = il.stream_convert(data, "openai-responses", target)
+    list(converted)
+    noted = [e.reason for e in converted.report.notes if e.code == "progress_unsupported"]
+    for name in (
+        "1 response.shell_call_command.delta",
+        "1 response.image_generation_call.partial_image",
+        "1 response.compaction.compacting",
+    ):
+        assert any(name in reason for reason in noted), (name, noted)
+    home = b"".join(il.stream_convert(data, "openai-responses", "openai-responses"))
+    assert home.decode() == data

@@ -131,3 +131,25 @@ def test_an_interaction_that_failed_says_what_of() -> None:
     assert response.error is not None
     assert (response.error.kind, response.error.message) == ("server_error", "oops")
     assert response.message.text == "a"
+
+
+@pytest.mark.parametrize(("word", "tier"), [("priority", "priority"), ("standard", "default")])
+def test_the_tier_that_served_is_a_part_of_the_usage(word: str, tier: str) -> None:
+    wire = {
+        "id": "v1_1",
+        "object": "interaction",
+        "model": "gemini-3.5-flash",
+        "status": "completed",
+        "steps": [],
+        "service_tier": word,
+        "usage": {"total_input_tokens": 3, "total_output_tokens": 2, "total_tokens": 5},
+    }
+    response = il.dialect("gemini-interactions").read_response(wire)
+    assert response.message.metadata.usage is not None
+    assert response.message.metadata.usage.service_tier == tier
+    assert il.dialect("gemini-interactions").write_response(response).wire == wire
+    there = il.convert(wire, "gemini-interactions", "openai-responses", "response").wire
+    assert there["service_tier"] == tier
+    unknown = {**wire, "service_tier": "some new one"}
+    read = il.dialect("gemini-interactions").read_response(unknown)
+    assert il.dialect("gemini-interactions").write_response(read).wire == unknown

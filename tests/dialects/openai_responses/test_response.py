@@ -337,3 +337,13 @@ def test_what_agents_of_an_answer_did_are_calls_of_the_provider() -> None:
     )
     assert (answered.tool_use_id, answered.text) == (asked.id, "done")
     assert il.dialect("openai-responses").write_response(read).wire == wire
+
+
+def test_a_message_of_one_agent_to_another_is_a_call() -> None:
+    said = [{"type": "input_text", "text": "Go on."}]
+    item = {"type": "agent_message", "id": "am_1", "author": "a", "recipient": "b"}
+    response = read_whole(whole({**item, "content": said, "agent": {"agent_name": "a"}}))
+    (block,) = response.message.content
+    assert isinstance(block, ToolUseBlock)
+    assert (block.name, block.executor) == ("agent_message", "provider")
+    assert block.input == {"author": "a", "recipient": "b", "content": said}

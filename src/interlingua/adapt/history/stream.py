@@ -37,6 +37,7 @@ from interlingua.model.events import (
     Event,
     MessageComplete,
     MessageStart,
+    Other,
     StreamError,
     TextDelta,
     ThinkingDelta,
@@ -82,6 +83,7 @@ class StreamRewriter:
             ToolUseEnd: self._call_end,
             MessageComplete: self._complete,
             StreamError: self._fail,
+            Other: self._other,
         }
 
     def _begin_anew(self) -> None:
@@ -96,6 +98,8 @@ class StreamRewriter:
         self._fits: dict[tuple[int, str], str] = {}
         self._moved: dict[str, dict[int, int]] = {}
         self._late: list[str] = []
+        self._progress: dict[str, int] = {}
+        """How often frames came that only show progress, by their names."""
         self._first = len(self.report.entries)
 
     def feed(self, event: Event) -> list[Event]:
@@ -115,6 +119,10 @@ class StreamRewriter:
         for loss in report.entries[self._counted :]:
             self.report.entries.append(_at(loss, self._moved) if self._moved else loss)
         self._counted = len(report.entries)
+        for event, count in self._progress.items():
+            reason = because("progress_unsupported", event=event, count=count)
+            self.report.add("dropped", "$.message", reason)
+        self._progress = {}
         if self._late:
             reported = self.report.entries[self._first :]
             lost = [loss.path for loss in reported if loss.kind == "dropped"]
@@ -134,6 +142,11 @@ class StreamRewriter:
                 self.report.add("moved", "$", JOINED)
         if event.model is not None:
             self._made_by = event.model
+        return [event]
+
+    def _other(self, event: Other) -> list[Event]:
+        if (name := event.progress) is not None:
+            self._progress[name] = self._progress.get(name, 0) + 1
         return [event]
 
     def _complete(self, event: MessageComplete) -> list[Event]:

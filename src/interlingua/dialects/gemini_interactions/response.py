@@ -20,6 +20,7 @@ from interlingua.dialects.gemini_interactions.tables import (
     NEAR_STOP_REASONS,
     OBJECT,
     OVERFLOW,
+    SERVED_TIERS,
     STATUSES,
     STOP_REASONS,
     TOOL_USES,
@@ -189,7 +190,7 @@ BODY = Table(
     plain("model", "model", str, blank=True),
     constant("object", OBJECT),
     usual("role", "model"),
-    beside=("steps", "outputs", "status", "usage", "errors"),
+    beside=("steps", "outputs", "status", "usage", "errors", "service_tier"),
 )
 """`role` belongs to the older revision."""
 
@@ -215,10 +216,11 @@ def read_interaction(wire: Wire) -> Response:
     preserved, found = Preserved(), list[Diagnostic]()
     body = BODY.read(wire, preserved)
     message = _read_content(wire, preserved)
+    usage = read_usage(wire.get("usage"), found)
     fields: Wire = {
         "response_id": body.get("id"),
         "response_model": body.get("model"),
-        "usage": read_usage(wire.get("usage"), found),
+        "usage": _with_tier(usage, wire, preserved),
         **_read_status(wire, preserved),
     }
     if "usage" in wire and wire["usage"] is None:
@@ -228,6 +230,17 @@ def read_interaction(wire: Wire) -> Response:
         fields["error_message"] = error.message
     metadata = message.metadata.replace(**fields, diagnostics=tuple(found))
     return Response(message.replace(metadata=metadata), error=error, raw=preserved.raw(NAME))
+
+
+def _with_tier(usage: Usage | None, wire: Wire, preserved: Preserved) -> Usage | None:
+    """The counts with the tier that served, which stands beside them."""
+    word = wire.get("service_tier")
+    tier = SERVED_TIERS.read(word) if type(word) is str else None
+    if usage is not None and tier is not None:
+        return usage.replace(service_tier=tier)
+    if "service_tier" in wire:
+        preserved.add("service_tier", word)
+    return usage
 
 
 def _read_content(wire: Wire, preserved: Preserved) -> Message:
@@ -290,11 +303,22 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
     if steps or not was_absent(own_raw, key):
         out[key] = steps
     if metadata.usage is not None:
-        out["usage"] = write_usage(metadata.usage, recorder)
+        out["usage"] = _write_counts(metadata.usage, out, recorder)
     if response.error is not None:
         out["errors"] = [write_error(response.error, recorder), *own_raw.get("errors", ())]
     _report(message, recorder)
     return out if response.raw is None else restore_raw(out, response, response.raw, recorder)
+
+
+def _write_counts(usage: Usage, out: Wire, recorder: LossRecorder) -> Wire:
+    """The counts, and beside them the tier that served."""
+    tier = usage.service_tier
+    if tier is None or (word := SERVED_TIERS.write(tier)) is None:
+        return write_usage(usage, recorder)
+    out["service_tier"] = word
+    untold = usage.replace(service_tier=None)
+    recorder.alias(untold, usage)
+    return write_usage(untold, recorder)
 
 
 def _status_word(message: Message, recorder: LossRecorder) -> str:

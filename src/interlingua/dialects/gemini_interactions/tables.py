@@ -119,6 +119,10 @@ SERVICE_TIERS: TwoWay[str, str] = TwoWay(
     {"flex": "flex", "standard": "standard", "priority": "priority", "deferred": "deferred"}
 )
 NEAR_TIERS: dict[str, str] = {"default": "standard"}
+SERVED_TIERS: TwoWay[str, str] = TwoWay(
+    {"flex": "flex", "standard": "default", "priority": "priority", "deferred": "deferred"}
+)
+"""The tier that served an interaction."""
 MODALITIES = frozenset({"text", "image", "audio", "video", "document"})
 TOOL_USES: TwoWay[str, str] = TwoWay(
     {"google_search": "web_search", "google_maps": "maps", "retrieval": "retrieval"}

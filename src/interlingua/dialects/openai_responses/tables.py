@@ -91,6 +91,9 @@ CALLS: dict[str, CallKind] = {
     "multi_agent_call": CallKind(
         "multi_agent", "provider", "call_id", keys=("action", "arguments")
     ),
+    "agent_message": CallKind(
+        "agent_message", "provider", "id", keys=("author", "recipient", "content")
+    ),
     "additional_tools": CallKind("additional_tools", "provider", "id", keys=("tools",)),
     "computer_call": CallKind("computer", "client", "call_id", keys=("action", "actions")),
     "local_shell_call": CallKind("local_shell", "client", "call_id", "action"),
@@ -310,6 +313,15 @@ ANNOTATION = "response.output_text.annotation.added"
 COMPLETED = "response.completed"
 INCOMPLETE = "response.incomplete"
 FAILED = "response.failed"
+PROGRESS = frozenset(
+    {
+        *(f"response.shell_call_command.{step}" for step in ("added", "delta", "done")),
+        *(f"response.shell_call_output_content.{step}" for step in ("delta", "done")),
+        *(f"response.image_generation_call.{step}" for step in ("generating", "partial_image")),
+        "response.compaction.compacting",
+    }
+)
+"""Frames that show how an item comes about; what came of it is in the item."""
 ENDINGS: dict[object, str] = {"incomplete": INCOMPLETE, "cancelled": INCOMPLETE, "failed": FAILED}
 """The last frame of a response with this status; any other ends with `response.completed`."""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from interlingua.adapt.fit.answers import AnswerAdapter
-from interlingua.costs.cost import cost_of, differs, priced, reported_cost
+from interlingua.costs.cost import cost_of, differs, priced, reported_cost, rounds_beside
 from interlingua.costs.table import PriceTable
 from interlingua.dialects.registry import dialect, traits_of
 from interlingua.model.blocks import ToolUseBlock
@@ -172,7 +172,7 @@ def _priced(
         if own is not None and differs(known.cost_usd, own):
             text = f"the provider says ${own:f}, the price table ${known.cost_usd:f}"
             found.append(Diagnostic(COST_DIFFERS, text))
-        if not usage.is_plain and known.cost_usd is not None:
+        if known.cost_usd is not None and (not usage.is_plain or rounds_beside(usage)):
             for what in cost_of(usage, model, prices, at).unpriced:
                 found.append(Diagnostic(NO_PRICE, f"no price is known for {what}: not in the cost"))
         return known

@@ -176,7 +176,8 @@ class StreamReader:
             raise DepthError(WHAT, codec.STORED_DEPTH) from None
         number = wire.get("sequence_number", UNSET)
         self._after = number + 1 if type(number) is int else UNSET
-        return events or [ev.Other()]
+        is_progress = type(kind) is str and kind in t.PROGRESS
+        return events or [ev.Other(progress=kind if is_progress else None)]
 
     # -- messages ---------------------------------------------------------------------------------
 
