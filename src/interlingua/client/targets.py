@@ -145,13 +145,14 @@ class Targets:
         self.model_lookup = ModelLookup(providers, profiles)
         self._aliases = aliases
         self.environ = os.environ if environ is None else environ
-        self._keys = keys or {}
-        self._places = dict(base_urls or {})
-        on_demand = [key for key, place in self._places.items() if callable(place)]
-        fetched = [key for key, each in providers.items() if each.credentials in CLOUDS]
-        self.started = frozenset([LOCAL, *on_demand, *fetched])
+        self._keys, self._places = keys or {}, dict(base_urls or {})
+        slow = [key for key, place in self._places.items() if callable(place)]
+        slow += [key for key, each in providers.items() if each.credentials in CLOUDS]
+        self.started = frozenset([LOCAL, *slow])
         """Providers whose server may have to be started, or whose credentials have to be fetched,
         before they are asked."""
+        self.client_keys = any(each.credentials == "client" for each in providers.values())
+        """Whether some of them are asked with keys of clients of a gateway."""
         self._logins: dict[str, CloudLogin] = {}
         self._started: dict[str, tuple[str, Secret | None]] = {}
         self._found: dict[tuple[str, str | None, bool], Target] = {}
@@ -199,7 +200,7 @@ class Targets:
         if other is None:
             return target
         found = self.find(target.model, other)
-        if target.deployment:
+        if target.provider is not found.provider:
             found = found.deployed(target.deployment, target.provider)
         found = found.with_caching(target.caching)
         return found.fitted_to(target.profile) if target.fixed else found

@@ -36,7 +36,7 @@ import msgspec
 from interlingua import config
 from interlingua.adapt.caching import CACHINGS
 from interlingua.client.retry import RetryPolicy
-from interlingua.client.targets import Targets
+from interlingua.client.targets import Target, Targets
 from interlingua.dialects.registry import dialects
 from interlingua.errors import InterlinguaError, found
 from interlingua.gateway.settings import (
@@ -355,6 +355,7 @@ def targets_of(settings: Settings) -> Targets:
             known[name] = msgspec.structs.replace(known[name], auth=(first, *others))
         if own.credentials and name in known:
             source = {"credentials": own.credentials, "aws_profile": own.aws_profile}
+            source["api_key"] = None
             known[name] = msgspec.structs.replace(known[name], **source)
     return Targets(known)
 
@@ -388,16 +389,29 @@ def check(settings: Settings) -> list[Problem]:
     unknown = [name for name in settings.providers if name not in targets.providers]
     problems += [Problem(f"providers.{name}", "no such provider") for name in unknown]
     for place, route in named.items():
+        first: Provider | None = None
         for model in _models(route):
             try:
                 found = targets.find(model, route.dialect if model == route.model else None)
             except InterlinguaError as error:
                 problems.append(Problem(place, str(error)))
                 continue
-            if found.dialect.name not in found.provider.dialects:
-                text = f"{found.provider.key} does not support {found.dialect.name}"
-                problems.append(Problem(place, text))
+            first = first or found.provider
+            problems += [Problem(place, text) for text in _target_problems(found, first)]
     return problems
+
+
+def _target_problems(target: Target, first: Provider) -> list[str]:
+    """What is wrong with a target of a route whose first provider is known."""
+    found, provider = [], target.provider
+    if target.dialect.name not in provider.dialects:
+        found.append(f"{provider.key} does not support {target.dialect.name}")
+    if provider.credentials == "client" and provider.key != first.key:
+        found.append(
+            f"{target.model} would never be asked: a client's own key goes to the first provider"
+            f" of a route only, which is {first.key}"
+        )
+    return found
 
 
 def _models(route: RouteSettings) -> tuple[str, ...]:

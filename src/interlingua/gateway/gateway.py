@@ -41,6 +41,7 @@ from interlingua.gateway.shared.state import (
     ROUTE,
     Arrival,
     Caps,
+    ClientKey,
     Exchange,
     Keys,
     Memory,
@@ -57,6 +58,7 @@ from interlingua.gateway.upstream.transport import TenantTransport, Upstream
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.ids import Ulids
 from interlingua.profiles.names import AmbiguousModelError, UnknownModelError
+from interlingua.providers.credentials import with_client_key
 from interlingua.providers.endpoint import speaks
 
 MOST_ASKERS = 1000
@@ -68,6 +70,8 @@ LONGEST_NAME = 1000
 
 
 NO_ROUTE = RouteSettings("")
+CLIENT = "client"
+"""The credentials of a provider that is asked with the keys of clients."""
 
 
 class Route(NamedTuple):
@@ -87,6 +91,10 @@ class Route(NamedTuple):
     """The conversation by which the pool was ordered."""
     limits_answers: bool = False
     """Whether the settings limit the length of answers."""
+    by_client: bool = False
+    """Whether some targets are asked with the client's own key."""
+    key_for: str | None = None
+    """The provider that this key is for: the first of the route, and no other."""
 
     @classmethod
     def to(
@@ -104,6 +112,7 @@ class Route(NamedTuple):
         return cls(
             *(tuple(targets), labels, common, passthrough, fetch_media, pool, settings),
             limits_answers=limits,
+            by_client=any(target.provider.credentials == CLIENT for target in targets),
         )
 
     def target(self, label: str) -> Target:
@@ -112,7 +121,27 @@ class Route(NamedTuple):
 
     def limited_to(self, targets: Sequence[Target]) -> Route:
         """The same without the other targets."""
-        return Route.to(targets, self.passthrough, self.fetch_media, self.pool, self.settings)
+        same = (self.passthrough, self.fetch_media, self.pool, self.settings)
+        return Route.to(targets, *same)._replace(key_for=self.key_for)
+
+    def asked_with(self, own: ClientKey | None) -> Route:
+        """With the client's own key at the one provider that it is for, and without others that
+        want a key of their own."""
+        if self.key_for is not None and own is None:
+            text = (
+                f"{self.key_for} is asked with your own key: send it where the SDK puts it,"
+                " and the key of this gateway, if it has keys, as x-interlingua-key"
+            )
+            raise Refusal(401, ErrorKind.AUTH, text, "own_key_missing")
+        targets = []
+        for target in self.targets:
+            provider = target.provider
+            if provider.credentials != CLIENT:
+                targets.append(target)
+            elif own is not None and provider.key == self.key_for:
+                keyed = with_client_key(provider, *own)
+                targets.append(target.deployed(target.deployment, keyed))
+        return self.limited_to(targets)._replace(conversation=self.conversation)
 
     def placed(self, members: Mapping[str, msgspec.Raw], tenant: str | None) -> Route:
         """With the members of the pool in the order in which this request asks them. Those that
@@ -263,7 +292,9 @@ class Gateway:
             if len(self._pools) < MOST_ROUTES:
                 self._pools[name] = state
             spread = Pool(members, settings.strategy, settings.sticky, state)
-        return Route.to(targets, settings.passthrough, fetches, spread, settings)
+        route = Route.to(targets, settings.passthrough, fetches, spread, settings)
+        first = targets[0].provider
+        return route._replace(key_for=first.key) if first.credentials == CLIENT else route
 
     def _first_target(self, model: str, settings: RouteSettings, front: Front) -> Target:
         dialect = settings.dialect or self._dialect(model, front)

@@ -159,7 +159,7 @@ def credentials(
     `MissingSettingError` names every variable that was tried."""
     if token is not None:
         return _given(provider, token() if callable(token) else token)
-    if provider.credentials is not None:
+    if provider.credentials is not None and provider.api_key is None:
         return Credentials(style=provider.auth[0].style, source=provider.credentials)
     if provider.api_key is not None:
         return Credentials(
@@ -201,6 +201,17 @@ def authorise(
         case style:
             headers[_HEADERS[style]] = secret
     return AuthorisedRequest(endpoint.method, url, headers)
+
+
+def with_client_key(provider: Provider, style: Style, key: Secret) -> Provider:
+    """The provider as it is asked with the key of one client: in the header that the client used,
+    where the provider takes it there."""
+    key = _sendable(provider, key.reveal(), "the client")
+    styles = [auth.style for auth in provider.auth]
+    if style == "bearer" and "google-token" in styles:
+        style = "google-token"
+    chosen = Auth(style=style if style in styles else _first(provider).style)
+    return msgspec.structs.replace(provider, auth=(chosen,), api_key=key)
 
 
 def _signed(

@@ -176,13 +176,13 @@ def _provider(key: str, table: dict[str, Any], source: str | None) -> Provider:
         steps = re.findall(r"[^.\[\]`]+", place)
         named = re.search(r"(?:unknown|required) field `([^`]+)`", problem)
         raise _FieldError(problem, *at, *steps, *([named[1]] if named else [])) from None
-    _check(made, at)
+    _check(made, at, bool(secret))
     return msgspec.structs.replace(
         made, api_key=Secret(secret.strip()) if secret else None, source=source
     )
 
 
-def _check(provider: Provider, at: tuple[str, ...]) -> None:
+def _check(provider: Provider, at: tuple[str, ...], has_key: bool) -> None:
     known = dialects()
     for dialect in provider.dialects:
         if dialect not in known:
@@ -195,6 +195,8 @@ def _check(provider: Provider, at: tuple[str, ...]) -> None:
             raise _FieldError(problem, *at, *where)
     if not provider.auth:
         raise _FieldError("expected at least one way; none is one", *at, "auth")
+    if provider.credentials is not None and has_key:
+        raise _FieldError("expected `key` or `credentials`, one of them", *at, "credentials")
     if provider.base_url is None and not provider.base_url_env:
         raise _FieldError("a base URL is required", *at, "base_url")
     if provider.base_url is not None:

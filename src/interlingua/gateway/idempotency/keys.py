@@ -339,11 +339,10 @@ class IdempotentRequest:
             text = f"an idempotency key is 1 to {LONGEST_KEY} visible ASCII characters"
             raise refusal(exchange.arrival, 400, text, "idempotency_key_invalid")
         self._request = ("", b"", b"")
-        tenant = exchange.arrival.principal.tenant or ""
         if len(body) > _LARGE:
-            claim = await asyncio.to_thread(_claim, tenant, path, key, body)
+            claim = await asyncio.to_thread(_claim, exchange.arrival, path, key, body)
         else:
-            claim = _claim(tenant, path, key, body)
+            claim = _claim(exchange.arrival, path, key, body)
         reply = await self._keys.take(exchange.arrival, claim)
         if reply is None:
             self._claim = claim
@@ -426,11 +425,14 @@ async def _is_whole(dialect: str, reply: Reply) -> bool:
     return await asyncio.to_thread(is_whole_stream, dialect, reply.body)
 
 
-def _claim(tenant: str, path: str, key: bytes, body: bytes) -> Claim:
-    """A tenant's keys never lead to another's row, and without the key the request cannot be
-    guessed from the row."""
-    id = _digest(tenant.encode("utf-8", "surrogatepass"), key)
-    request_digest = _digest(tenant.encode("utf-8", "surrogatepass"), key, path.encode(), body)
+def _claim(arrival: Arrival, path: str, key: bytes, body: bytes) -> Claim:
+    """A tenant's keys never lead to another's row, nor those of a client with a provider key of its
+    own; without the key the request cannot be guessed from the row."""
+    tenant = arrival.principal.tenant or ""
+    whose = [tenant.encode("utf-8", "surrogatepass"), key]
+    if arrival.own_key is not None:
+        whose.append(arrival.own_key.secret.reveal().encode())
+    id, request_digest = _digest(*whose), _digest(*whose, path.encode(), body)
     return Claim(id, tenant, request_digest, _IDS.new())
 
 

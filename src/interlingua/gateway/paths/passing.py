@@ -16,13 +16,14 @@ from interlingua.client.answer import Attempt
 from interlingua.client.targets import Target
 from interlingua.client.transport import HttpRequest, HttpTransport, Reply
 from interlingua.client.transport_errors import Limits, TooLarge, TransportError
-from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.gateway import CLIENT, Gateway
 from interlingua.gateway.relay.headers import answer_headers, client_body
 from interlingua.gateway.relay.inbound import members_of, patched
 from interlingua.gateway.shared.bodies import body_of
 from interlingua.gateway.shared.callers import ApiError
 from interlingua.gateway.shared.feed import PatientResponse
 from interlingua.gateway.shared.fronts import CHAT, COHERE
+from interlingua.gateway.shared.own_keys import with_own_key
 from interlingua.gateway.shared.redaction import refuse_unredacted
 from interlingua.gateway.shared.refusals import UNAVAILABLE, unavailable
 from interlingua.gateway.shared.sizes import Most
@@ -89,6 +90,8 @@ async def passed(service: Service, request: Request, principal: Principal) -> Re
     gateway, action = service.gateway, PASSED[path]
     front = COHERE if path == "/v2/rerank" else CHAT
     arrival = Arrival(f"req_{gateway.ids.new()}", front.dialect, principal, action=action)
+    if gateway.targets.client_keys:
+        arrival = with_own_key(arrival, request.scope)
     exchange = gateway.under_way[arrival.id] = Exchange(arrival)
     sent: SentBody | None = None
     try:
@@ -153,7 +156,10 @@ def _target(gateway: Gateway, exchange: Exchange, name: str | None) -> Target:
         if ":" in name:
             raise
         route = gateway.route(f"{front.provider}:{name}", front)
-    target = gateway.allow(exchange.arrival, route).targets[0]
+    route = gateway.allow(exchange.arrival, route)
+    if route.by_client:
+        route = route.asked_with(exchange.arrival.own_key)
+    target = route.targets[0]
     exchange.decision = Decision(target)
     return target
 
@@ -205,7 +211,9 @@ async def _answered(
     outcome.status = reply.status
     outcome.error = ErrorKind.INVALID_REQUEST if reply.status >= 400 else None
     outcome.tries = (Attempt(target.model, outcome.error, reply.status),)
-    if reply.status in (401, 403):  # what it has against our key is no business of the client
+    if (
+        reply.status in (401, 403) and target.provider.credentials != CLIENT
+    ):  # what it has against our key is no business of the client
         reply.close()
         raise ApiError(502, "upstream_auth", f"{target.model}: the provider refused our key")
     kind = reply.headers.get("content-type", "application/json")

@@ -50,6 +50,7 @@ from interlingua.gateway.shared.fronts import (
     match,
     token_of,
 )
+from interlingua.gateway.shared.own_keys import with_own_key
 from interlingua.gateway.shared.refusals import UNAVAILABLE, coded, unavailable
 from interlingua.gateway.shared.state import ANONYMOUS, Arrival, Exchange, Principal, Refusal
 from interlingua.model.exchange import ErrorKind, ProviderError
@@ -182,12 +183,13 @@ class App:
     async def _answer(self, exchange: Exchange, found: Match, client: _Client) -> None:
         gateway, scope, preparation = self.gateway, client.scope, self._preparation
         headers, query = dict(scope["headers"]), scope["query_string"]
-        principal: Principal | None = scope.get(PRINCIPAL)
-        principal = principal or await gateway.keys.find(token_of(headers, query))
+        principal = scope.get(PRINCIPAL) or await gateway.keys.find(token_of(headers, query))
         if principal is not ANONYMOUS:
             exchange.arrival = exchange.arrival.by(principal)
             gateway.open_requests.take(principal, found.front.dialect)
             client.holds_place = True
+        if gateway.targets.client_keys:
+            exchange.arrival = with_own_key(exchange.arrival, scope)
         direct: DirectClient | None = scope.get(DIRECT_CLIENT)
         body = None if direct is None else direct.body()
         if body is None:
@@ -209,8 +211,7 @@ class App:
                 return
         if preparation is not None and (found.action == "compact" or preparation.concerns(inbound)):
             direct = None
-            prepared = await self._prepared(preparation, exchange, inbound, client)
-            if prepared is None:
+            if (prepared := await self._prepared(preparation, exchange, inbound, client)) is None:
                 return
             inbound = prepared
         elif found.action == "compact":

@@ -193,6 +193,8 @@ def parse_inbound(
         exchange.arrival = replace(arrival, labels=labels_of(envelope.members, headers))
     if principal.allowed_models is not None or route.pool is not None:
         route = gateway.allow(arrival, route).placed(envelope.members, principal.tenant)
+    if route.by_client:
+        route = route.asked_with(arrival.own_key)
     exchange.decision = Decision(route.targets[0])
     request = most = conversation = None
     whole, dialect, fetches = body, match.front.dialect, principal.fetch_media

@@ -23,7 +23,7 @@ from interlingua.client.targets import Prepared, Target
 from interlingua.client.transport import HttpRequest
 from interlingua.costs.comparing import LEAST, ComparedPrompt, SentTurns, merged
 from interlingua.errors import LossError, WriteError
-from interlingua.gateway.gateway import Gateway, Route
+from interlingua.gateway.gateway import CLIENT, Gateway, Route
 from interlingua.gateway.keys.tariffs import BYTES_A_TOKEN
 from interlingua.gateway.pools import COOLING, Member, Pool
 from interlingua.gateway.relay.headers import client_body, client_headers, forwarded
@@ -127,6 +127,10 @@ def provider_in(label: str) -> str:
     return label if "#" in label else label.partition(":")[0]
 
 
+OF_THE_KEY = frozenset({ErrorKind.AUTH, ErrorKind.RATE_LIMIT})
+"""Failures that say something about a key, and nothing about others who ask with theirs."""
+
+
 def pooled(
     gateway: Gateway,
     exchange: Exchange,
@@ -155,7 +159,8 @@ def pooled(
         try:
             done = await once(label, clock)
         except BaseException as error:
-            if isinstance(error, CallError):
+            own_key = member.target.provider.credentials == CLIENT
+            if isinstance(error, CallError) and not (own_key and error.kind in OF_THE_KEY):
                 pool.failed(label, error)
             leave(0)
             raise

@@ -36,6 +36,8 @@ def single_inbound(
     route = gateway.route(name, match.front)
     if principal.allowed_models is not None or route.pool is not None:
         route = gateway.allow(arrival, route).placed({}, principal.tenant)
+    if route.by_client:
+        route = route.asked_with(arrival.own_key)
     exchange.decision = Decision(route.targets[0])
     return Inbound(match, match.front, body, headers, replace(envelope, model=name), route, None)
 

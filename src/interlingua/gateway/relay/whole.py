@@ -17,7 +17,7 @@ from interlingua.client.fetching import MediaCache
 from interlingua.client.retry import Clock
 from interlingua.client.targets import LOCAL, Prepared, Target
 from interlingua.dialects.front import Front, Wire
-from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.gateway import CLIENT, Gateway
 from interlingua.gateway.relay.headers import ATTEMPTS, answer_headers
 from interlingua.gateway.relay.inbound import JSON, HttpAnswer, Inbound, note_owner, patched
 from interlingua.gateway.relay.passthrough import peek_usage
@@ -224,7 +224,7 @@ def error_answer(
     exchange: Exchange, inbound: Inbound, error: CallError, raw: list[HttpAnswer]
 ) -> HttpAnswer:
     """An error in the client's dialect; in the provider's own words where they are the same. But
-    what a provider has against our key is no business of the client, whose own key is good."""
+    what a provider has against our key is no business of the client, unless the key is its own."""
     outcome, front, target = exchange.outcome, inbound.front, exchange.decision.target
     outcome.error = error.kind
     headers: list[tuple[bytes, bytes]] = []
@@ -235,19 +235,21 @@ def error_answer(
     if target is not None:
         headers += answer_headers(exchange, {}, front, target.dialect.name)
     same = target is not None and target.dialect.name == front.dialect
-    if raw and same and error.kind is not ErrorKind.AUTH and raw[0].status >= 400:
+    own_key = target is not None and target.provider.credentials == CLIENT
+    shown = own_key or error.kind is not ErrorKind.AUTH
+    if raw and same and shown and raw[0].status >= 400:
         own = raw[0]
         outcome.status = own.status
         return HttpAnswer(own.status, [*own.headers, *headers], own.body)
-    outcome.status = _status(error)
+    outcome.status = _status(error, shown)
     provider_error = ProviderError(error.kind, error.problem, error.code, outcome.status)
     headers = [JSON, *headers, *(raw[0].headers[1:] if raw else ())]
     return HttpAnswer(outcome.status, headers, error_body(front, provider_error))
 
 
-def _status(error: CallError) -> int:
+def _status(error: CallError, shown: bool) -> int:
     """The part of a provider's error that is shown to the client."""
     usual = STATUSES[error.kind]
-    if error.kind is ErrorKind.AUTH or not error.status:
+    if not shown or not error.status:
         return usual
     return error.status if 400 <= error.status < 500 else usual

@@ -31,8 +31,9 @@ from interlingua.gateway.shared.fronts import (
     error_body,
     token_of,
 )
+from interlingua.gateway.shared.own_keys import with_own_key
 from interlingua.gateway.shared.principal import OpenRequests, most_of_key
-from interlingua.gateway.shared.state import ANONYMOUS, Arrival, Exchange, Principal, Refusal
+from interlingua.gateway.shared.state import Arrival, Exchange, Principal, Refusal
 from interlingua.model.exchange import ErrorKind
 
 MOST_WAITING = 16
@@ -267,8 +268,7 @@ class Socket:
         try:
             headers = dict(self._scope["headers"])
             principal = await gateway.keys.find(token_of(headers, self._scope["query_string"]))
-            if principal is not ANONYMOUS:
-                exchange.arrival = arrival.by(principal)
+            exchange.arrival = with_own_key(arrival.by(principal), self._scope)
             inbound = parse_inbound(gateway, exchange, Match(RESPONSES), body, headers)
             if principal.capped:
                 targets = inbound.route.targets

@@ -129,8 +129,14 @@ def _signer(signature: str, headers: Mapping[bytes, bytes]) -> str | None:
     return session.decode("latin-1").strip() or id
 
 
+GATEWAY_KEY = b"x-interlingua-key"
+"""The header for the key of the gateway where the SDK's own header has a key of the provider."""
+
+
 def token_of(headers: Mapping[bytes, bytes], query: bytes) -> str | None:
-    """The key or token that a client came with, wherever its SDK puts it."""
+    """The key of the gateway that a client came with, wherever its SDK puts it."""
+    if GATEWAY_KEY in headers:
+        return headers[GATEWAY_KEY].decode("latin-1").strip() or None
     authorization = headers.get(b"authorization")
     if authorization is not None:
         style, _, token = authorization.decode("latin-1").partition(" ")

@@ -22,6 +22,7 @@ from interlingua.model.exchange import ErrorKind, ProviderError, Request, Respon
 from interlingua.model.losses import Report
 from interlingua.model.message import Message
 from interlingua.model.metadata import CacheDiagnosis, StopReason, Usage
+from interlingua.providers.provider import Secret, Style
 from interlingua.store.idempotency import MemoryScope
 from interlingua.store.reference import BudgetRow
 from interlingua.telemetry import trace_headers
@@ -93,6 +94,13 @@ class Labels(NamedTuple):
     tags: tuple[str, ...] = ()
 
 
+class ClientKey(NamedTuple):
+    """A client's own key for a provider, and the header it came in."""
+
+    style: Style
+    secret: Secret
+
+
 class Arrival(msgspec.Struct, frozen=True):
     """What came in: who asks, for what, and when."""
 
@@ -108,6 +116,8 @@ class Arrival(msgspec.Struct, frozen=True):
     """The session whose turn asks."""
     labels: Labels | None = None
     """What its budgets may be about; None where it has none."""
+    own_key: ClientKey | None = None
+    """For providers that are asked with their clients' own keys, if there are any."""
     at: datetime = msgspec.field(default_factory=partial(datetime.now, UTC))
     began: float = msgspec.field(default_factory=time.perf_counter)
 
