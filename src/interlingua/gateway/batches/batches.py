@@ -7,9 +7,6 @@ yet. A result is stored under the number of its request, so that there is never 
 
 from __future__ import annotations
 
-import asyncio
-import logging
-import secrets
 import time
 from collections.abc import AsyncGenerator, Sequence
 
@@ -22,19 +19,11 @@ from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.responses.conversations import NOT_STORED, may_store
 from interlingua.gateway.shared.callers import ApiError
 from interlingua.gateway.shared.fronts import Asgi
+from interlingua.gateway.shared.leases import Leases
 from interlingua.gateway.shared.state import Principal
 from interlingua.store.base import AsyncStore
-from interlingua.store.errors import StoreError
-from interlingua.store.idempotency import Claim
 from interlingua.store.objects import ObjectRow
 
-logger = logging.getLogger(__name__)
-
-LEASE = 8.0
-"""Seconds that a claim holds; after that, others may run the batch."""
-BEAT = 2.0
-MOST = 64
-"""Batches that one process runs at a time."""
 MOST_OPEN = 100
 """Of one tenant."""
 PAGE = 100
@@ -43,36 +32,17 @@ _LATEST = 2**62
 _encode = msgspec.json.Encoder().encode
 
 
-class Batches:
+class Batches(Leases[BatchRun]):
     """The batches of all tenants."""
 
+    kind, most, lifetime = "batch", 64, LIFETIME
+
     def __init__(self, gateway: Gateway, store: AsyncStore) -> None:
+        super().__init__(store)
         self.gateway = gateway
-        self.store = store
         self.files = Files(store)
         self.app: Asgi | None = None
         """What answers the requests."""
-        self._holder = secrets.token_hex(16)
-        self._runs: dict[str, BatchRun] = {}
-        self._checking: asyncio.Task[None] | None = None
-
-    def __len__(self) -> int:
-        return len(self._runs)
-
-    def begin(self) -> None:
-        self._checking = asyncio.ensure_future(self._check())
-
-    async def close(self) -> None:
-        """Stops; what is open is run by the next process."""
-        runs = list(self._runs.values())
-        tasks = [self._checking] if self._checking is not None else []
-        tasks += [run.task for run in runs if run.task is not None]
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=5)
-        for run in runs:
-            await self.store.release_repeat(self.claim(run.batch))
 
     # The store
 
@@ -142,9 +112,6 @@ class Batches:
             await self.store.remove_objects(place(batch.tenant, kind, batch.id))
         await self.store.remove_object(place(batch.tenant, "batch"), batch.id)
 
-    def claim(self, batch: Batch) -> Claim:
-        return Claim(f"batch:{batch.id}", batch.tenant, "", self._holder)
-
     # What clients ask for
 
     async def create(
@@ -174,9 +141,8 @@ class Batches:
             batch.counts.total = len(items)
             batch.become("in_progress", at)
         await self.save(batch)
-        marker = ObjectRow(batch.id, 0, b"{}")
-        await self.store.put_objects(place(tenant, "batch-open"), [marker], LIFETIME)
-        if len(self._runs) < MOST:
+        await self._mark("open", batch.id, tenant)
+        if len(self._runs) < self.most:
             await self._take(tenant, batch.id)
         return batch
 
@@ -184,8 +150,7 @@ class Batches:
         """The batch after that; one that has ended stays as it is."""
         if not batch.is_open:
             return batch
-        marker = ObjectRow(batch.id, 0, b"{}")
-        await self.store.put_objects(place(batch.tenant, "batch-cancel"), [marker], LIFETIME)
+        await self._mark("cancel", batch.id, batch.tenant)
         run = self._runs.get(batch.id)
         if run is not None:
             await run.cancel()
@@ -193,52 +158,22 @@ class Batches:
         batch.become("cancelling", time.time())
         return batch
 
-    async def is_cancelled(self, batch: Batch) -> bool:
-        marker = await self.store.object(place(batch.tenant, "batch-cancel"), batch.id)
-        return marker is not None
-
     # Running
 
     async def finish(self, batch: Batch) -> None:
         """The last state: no process has to run it any more."""
         await self.save(batch)
-        for kind in ("batch-open", "batch-cancel"):
-            await self.store.remove_object(place(batch.tenant, kind), batch.id)
-        await self.store.release_repeat(self.claim(batch))
-
-    async def _check(self) -> None:
-        """Renews claims, looks for cancellations, and takes over what no process runs."""
-        while True:
-            try:
-                await self._check_once()
-            except StoreError as error:
-                logger.error("batches_not_checked", extra={"why": error.reason})
-            await asyncio.sleep(BEAT)
-
-    async def _check_once(self) -> None:
-        runs = list(self._runs.values())
-        if runs:
-            await self.store.renew_repeats([self.claim(run.batch) for run in runs], LEASE)
-        for run in runs:
-            if not run.is_cancelled and await self.is_cancelled(run.batch):
-                await run.cancel()
-        for where, row in await self.store.objects_of_kind("batch-open", MOST):
-            if row.id not in self._runs and len(self._runs) < MOST:
-                await self._take(where.tenant, row.id)
+        await self._finished(batch.id, batch.tenant)
 
     async def _take(self, tenant: str, id: str) -> None:
-        """Runs a batch, unless another process does."""
         row = await self.store.object(place(tenant, "batch"), id)
         batch = None if row is None else msgspec.json.decode(row.body, type=Batch)
         if batch is None:
             await self.store.remove_object(place(tenant, "batch-open"), id)
             return
-        claimed = await self.store.claim_repeat(self.claim(batch), LEASE)
-        if claimed.holder != self._holder or id in self._runs:
+        if not await self._claimed(id, tenant) or id in self._runs:
             return
         if not batch.is_open:
             await self.finish(batch)
             return
-        run = self._runs[id] = BatchRun(self, batch)
-        run.task = asyncio.ensure_future(run.run())
-        run.task.add_done_callback(lambda _: self._runs.pop(id, None))
+        self._run(id, BatchRun(self, batch))

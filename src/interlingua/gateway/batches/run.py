@@ -60,6 +60,10 @@ class BatchRun:
         self._saved = time.monotonic()
 
     @property
+    def tenant(self) -> str:
+        return self.batch.tenant
+
+    @property
     def is_cancelled(self) -> bool:
         return self.cancelled.is_set()
 
@@ -81,7 +85,7 @@ class BatchRun:
 
     async def _work(self) -> None:
         batch, batches = self.batch, self.batches
-        if batch.status == "cancelling" or await batches.is_cancelled(batch):
+        if batch.status == "cancelling" or await batches.is_cancelled(batch.id, batch.tenant):
             self.cancelled.set()
         if batch.status == "validating":
             if not await self._checked():

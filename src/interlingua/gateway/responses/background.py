@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +28,11 @@ from interlingua.gateway.shared.bodies import whole_number
 from interlingua.gateway.shared.callers import ApiError, answer
 from interlingua.gateway.shared.feed import PatientResponse
 from interlingua.gateway.shared.fronts import PRINCIPAL, RESPONSES, Asgi, Send, codec_of
+from interlingua.gateway.shared.leases import Leases
 from interlingua.gateway.shared.state import Arrival, Exchange, Principal, Refusal
 from interlingua.model.exchange import ErrorKind, Response
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
-from interlingua.store.idempotency import Claim
 from interlingua.store.objects import ObjectList, ObjectRow
 
 if TYPE_CHECKING:
@@ -42,13 +41,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SECONDS = 30 * 86400.0
-LEASE = 8.0
-"""Seconds that a claim holds; after that, others may run the response."""
-BEAT = 2.0
 FLUSH = 0.1
 """Seconds between two writes of events, and between two looks for new ones."""
-MOST = 256
-"""Responses that one process runs at a time."""
 MOST_RUNS = 3
 """Times that a response is begun; one that ends no process alive is given up."""
 _OPEN = frozenset({"queued", "in_progress"})
@@ -76,73 +70,51 @@ def _place(tenant: str, kind: str = "background", id: str = "") -> ObjectList:
     return ObjectList(tenant, kind, id)
 
 
-class Background:
+class Background(Leases["_Run"]):
+    """The responses in the background, of all tenants."""
+
+    kind, most, lifetime = "background", 256, SECONDS
+
     def __init__(self, gateway: Gateway, store: AsyncStore) -> None:
+        super().__init__(store)
         self._gateway = gateway
-        self._store = store
         self.app: Asgi | None = None
         """What answers the requests."""
-        self._holder = secrets.token_hex(16)
-        self._runs: dict[str, _Run] = {}
-        self._tending: asyncio.Task[None] | None = None
-
-    def __len__(self) -> int:
-        return len(self._runs)
-
-    def begin(self) -> None:
-        self._tending = asyncio.ensure_future(self._tend())
-
-    async def close(self) -> None:
-        """Stops; what is open is run by the next process."""
-        tasks = [self._tending] if self._tending is not None else []
-        tasks += [run.task for run in self._runs.values() if run.task is not None]
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=5)
-        for run in self._runs.values():
-            await self._store.release_repeat(self.claim(run.state.id, run.state.tenant))
 
     # The store
 
     async def find(self, id: str, tenant: str | None) -> State | None:
-        row = await self._store.object(_place(tenant or ""), id)
+        row = await self.store.object(_place(tenant or ""), id)
         return None if row is None else msgspec.json.decode(row.body, type=State)
 
     async def save(self, state: State) -> None:
         row = ObjectRow(state.id, 0, _encode(state))
-        await self._store.put_objects(_place(state.tenant), [row], SECONDS)
+        await self.store.put_objects(_place(state.tenant), [row], SECONDS)
 
     async def events(self, state: State, after: int) -> list[ObjectRow]:
         place = _place(state.tenant, "background-event", state.id)
-        return await self._store.objects(place, after=after)
+        return await self.store.objects(place, after=after)
 
     async def last_event(self, state: State) -> int:
         """The number of the newest one; -1 if there is none."""
         place = _place(state.tenant, "background-event", state.id)
-        rows = await self._store.objects(place, after=2**62, limit=1, newest_first=True)
+        rows = await self.store.objects(place, after=2**62, limit=1, newest_first=True)
         return rows[0].seq if rows else -1
 
     async def add_events(self, state: State, events: list[tuple[int, bytes]]) -> None:
         place = _place(state.tenant, "background-event", state.id)
         rows = [ObjectRow(str(number), number, data) for number, data in events]
-        await self._store.put_objects(place, rows, SECONDS)
+        await self.store.put_objects(place, rows, SECONDS)
 
     async def remove(self, state: State) -> None:
         await self.cancel(state)
-        await self._store.remove_objects(_place(state.tenant, "background-event", state.id))
-        await self._store.remove_object(_place(state.tenant), state.id)
+        await self.store.remove_objects(_place(state.tenant, "background-event", state.id))
+        await self.store.remove_object(_place(state.tenant), state.id)
 
     async def finish(self, state: State) -> None:
         """The last state: nobody has to run it any more."""
         await self.save(state)
-        await self._store.remove_object(_place(state.tenant, "background-open"), state.id)
-        await self._store.remove_object(_place(state.tenant, "background-cancel"), state.id)
-        await self._store.release_repeat(self.claim(state.id, state.tenant))
-        self._runs.pop(state.id, None)
-
-    def claim(self, id: str, tenant: str) -> Claim:
-        return Claim(f"background:{id}", tenant, "", self._holder)
+        await self._finished(state.id, state.tenant)
 
     # What clients ask for
 
@@ -155,19 +127,18 @@ class Background:
         if wire.get("store") is False:
             text = "background: needs store to be true"
             raise Refusal(400, ErrorKind.INVALID_REQUEST, text, "invalid_request")
-        if len(self._runs) >= MOST:
-            text = f"{MOST} responses run in the background; try again later"
+        if len(self._runs) >= self.most:
+            text = f"{self.most} responses run in the background; try again later"
             raise Refusal(429, ErrorKind.RATE_LIMIT, text, "too_many_responses")
         id, tenant = f"resp_{self._gateway.ids.new()}", principal.tenant or ""
         begun = {"id": id, "object": "response", "status": "queued", "output": []}
         snapshot = RESPONSES.filler(inbound.body).whole({**begun, "background": True})
         state = State(id, tenant, principal.key_id, wire, snapshot)
-        await self._store.claim_repeat(self.claim(id, tenant), LEASE)
+        await self._claimed(id, tenant)
         await self.save(state)
-        marker = ObjectRow(id, 0, b"{}")
-        await self._store.put_objects(_place(tenant, "background-open"), [marker], SECONDS)
+        await self._mark("open", id, tenant)
         exchange.outcome.status = 200
-        self._run(state)
+        self._run(id, _Run(self, self._gateway, state))
         if wire.get("stream"):
             await self._send_events(state, send)
         else:
@@ -210,50 +181,21 @@ class Background:
         if run is not None:
             await run.cancel()
             return run.state
-        marker = ObjectRow(state.id, 0, b"{}")
-        await self._store.put_objects(_place(state.tenant, "background-cancel"), [marker], SECONDS)
+        await self._mark("cancel", state.id, state.tenant)
         state.response["status"] = "cancelled"
         return state
 
     # Running
 
-    def _run(self, state: State) -> None:
-        run = self._runs[state.id] = _Run(self, self._gateway, state)
-        run.task = asyncio.ensure_future(run.run())
-
-    async def _tend(self) -> None:
-        """Renews claims, looks for cancellations, and takes over what no process runs."""
-        while True:
-            try:
-                await self._tend_once()
-            except StoreError as error:
-                logger.error("background_heartbeat_failed", extra={"why": error.reason})
-            await asyncio.sleep(BEAT)
-
-    async def _tend_once(self) -> None:
-        runs = list(self._runs.values())
-        if runs:
-            claims = [self.claim(run.state.id, run.state.tenant) for run in runs]
-            await self._store.renew_repeats(claims, LEASE)
-        for run in runs:
-            place = _place(run.state.tenant, "background-cancel")
-            if await self._store.object(place, run.state.id) is not None:
-                await run.cancel()
-        for place, row in await self._store.objects_of_kind("background-open", MOST):
-            if row.id not in self._runs and len(self._runs) < MOST:
-                await self._take_over(place.tenant, row.id)
-
-    async def _take_over(self, tenant: str, id: str) -> None:
-        claimed = await self._store.claim_repeat(self.claim(id, tenant), LEASE)
-        if claimed.holder != self._holder:
+    async def _take(self, tenant: str, id: str) -> None:
+        if not await self._claimed(id, tenant):
             return
         state = await self.find(id, tenant)
         if state is None or not state.is_open:
-            await self._store.remove_object(_place(tenant, "background-open"), id)
-            await self._store.release_repeat(self.claim(id, tenant))
+            await self._finished(id, tenant)
             return
         logger.info("background_taken_over", extra={"response": id, "runs": state.runs})
-        self._run(state)
+        self._run(id, _Run(self, self._gateway, state))
 
 
 class _Run:
@@ -270,6 +212,14 @@ class _Run:
         self._waiting: list[tuple[int, bytes]] = []
         self._number = 0
         self._ended: Wire | None = None
+
+    @property
+    def tenant(self) -> str:
+        return self.state.tenant
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self._gone.is_set()
 
     async def wait(self) -> None:
         """Until there may be more to read."""
