@@ -88,3 +88,12 @@ def test_a_wildcard_comes_before_a_known_name_and_a_key_may_be_for_it() -> None:
     assert not gateway.leads_to("azure:gpt-5", frozenset({"route:gpt-*"}))
     assert gateway.leads_to("azure:gpt-5", frozenset({"route:gpt-5"}))
     assert not gateway.leads_to("azure:gpt-5", frozenset({"route:gone"}))
+
+
+def test_timeouts_of_a_route_are_those_of_its_fallbacks_too() -> None:
+    fallbacks = ("anthropic:claude-sonnet-4-6",)
+    route = RouteSettings("openai:gpt-5", fallbacks, timeout=7.0, first_byte_timeout=3.0)
+    gateway = Gateway(Settings(routes={"quick": route}), targets=Targets(environ={}))
+    found = [target.provider.timeouts for target in gateway.route("quick", CHAT).targets]
+    assert [(each.total, each.idle, each.first_byte) for each in found] == [(7.0, 7.0, 3.0)] * 2
+    assert gateway.route("quick", CHAT).models == ("openai:gpt-5", *fallbacks)

@@ -26,6 +26,7 @@ from interlingua.gateway.pools import (
     PoolState,
     conversation_of,
     members_of,
+    with_timeouts,
 )
 from interlingua.gateway.settings import (
     WILDCARD,
@@ -278,6 +279,9 @@ class Gateway:
         keys = {name: each.keys for name, each in self.settings.providers.items()}
         members = members_of(pool, keys, settings.timeout, settings.first_byte_timeout)
         rest = [self.targets.find(model) for model in (*settings.fallbacks, *settings.larger)]
+        if settings.timeout is not None or settings.first_byte_timeout is not None:
+            limits = (settings.timeout, settings.first_byte_timeout)
+            rest = [each.deployed("", with_timeouts(each.provider, *limits)) for each in rest]
         caching = "pass" if settings.passthrough else settings.caching or self.settings.caching
         if caching != "auto":
             members = [each.with_caching(caching) for each in members]

@@ -285,7 +285,7 @@ def members_of(
     member names its own."""
     made: list[Member] = []
     for settings, target in pool:
-        provider = _with_timeouts(target.provider, timeout, first_byte_timeout)
+        provider = with_timeouts(target.provider, timeout, first_byte_timeout)
         own = (settings.key,) if settings.key else keys.get(provider.key) or (None,)
         for key in own:
             deployment = _deployment(provider, key, settings.base_url)
@@ -297,12 +297,17 @@ def members_of(
     return made
 
 
-def _with_timeouts(provider: Provider, total: float | None, first: float | None) -> Provider:
+def with_timeouts(provider: Provider, total: float | None, first: float | None) -> Provider:
+    """The provider with the timeouts of a route; a stream may not be silent for longer than an
+    answer may take that comes whole."""
     if total is None and first is None:
         return provider
     usual = provider.timeouts
     timeouts = msgspec.structs.replace(
-        usual, total=total or usual.total, first_byte=first or usual.first_byte
+        usual,
+        total=total or usual.total,
+        idle=min(total or usual.idle, usual.idle),
+        first_byte=first or usual.first_byte,
     )
     assert isinstance(timeouts, Timeouts)
     return msgspec.structs.replace(provider, timeouts=timeouts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import anthropic
@@ -14,7 +15,7 @@ import interlingua as il
 from interlingua.gateway.keys.key_admin import Terms, issue
 from tests.gateway.sdks.clients import CLIENTS, Client
 from tests.gateway.sdks.hosts import ALL
-from tests.gateway.sdks.provider import ANSWER, BACKS, Upstream, settings, targets
+from tests.gateway.sdks.provider import ANSWER, BACKS, ROUTES, Upstream, settings, targets
 from tests.gateway.sdks.standing import standing
 from tests.replay import faults
 from tests.replay.fault import Fault
@@ -117,6 +118,35 @@ def test_a_stream_that_breaks_is_no_whole_answer(
     with pytest.raises(client.Broken):
         client.hear(stream=True)
     client.close()
+
+
+@pytest.fixture(scope="module")
+def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """A gateway whose routes wait for a short time."""
+    store = str(tmp_path_factory.mktemp("hasty") / "gateway.db")
+    routes = {name: replace(route, timeout=1.0) for name, route in ROUTES.items()}
+    with (
+        Upstream() as upstream,
+        standing(settings(store=store, routes=routes), targets(upstream.url)) as here,
+    ):
+        yield Place(here.url, upstream)
+
+
+SILENT = [(front, back) for front in ALL for back in dict.fromkeys([front, "anthropic"])]
+
+
+@pytest.mark.parametrize(("front", "back"), [pair for pair in SILENT if pair[1] in BACKS])
+def test_a_stream_that_falls_silent_ends_with_an_error_of_the_sdk(
+    hasty: Place, front: str, back: str
+) -> None:
+    """In the provider's own dialect, where bytes are passed on, and in another."""
+    client = client_of(hasty, front, back)
+    hasty.upstream.stage(faults.silence(400))
+    with pytest.raises(client.Broken) as raised:
+        client.hear(stream=True)
+    client.close()
+    words = ("no data", "timed out", "response.failed")
+    assert any(each in str(raised.value) for each in words)
 
 
 @pytest.fixture(scope="module")

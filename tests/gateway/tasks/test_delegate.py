@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from interlingua.gateway.keys.key_admin import revoke
-from interlingua.gateway.settings import Tasks
+from interlingua.gateway.settings import RouteSettings, Tasks
 from tests.gateway.serving import ANTHROPIC, OPENAI, Served, Upstream, key, served, settings_in
 from tests.gateway.tasks.asking import idle, new, page, say
 from tests.gateway.tasks.test_authority import admin
@@ -71,6 +74,43 @@ def test_a_worker_of_a_task_asks_as_the_task_does_and_is_deleted_with_it(tmp_pat
             assert (await gateway.ask("GET", f"/sessions/{worker['id']}"))[0] == 404
 
     run(work)
+
+
+class WithoutOpenAI(Upstream):
+    """Refuses what is asked for in OpenAI's dialects."""
+
+    def answer(self, handler: BaseHTTPRequestHandler, dialect: str, wire: dict[str, Any]) -> None:
+        if not dialect.startswith("openai"):
+            super().answer(handler, dialect, wire)
+            return
+        self.requests.append(wire)
+        handler.send_response(503)
+        handler.send_header("content-length", "0")
+        handler.end_headers()
+
+
+@pytest.mark.parametrize(
+    ("allowed", "is_answered"), [(None, True), (("sure",), True), ((OPENAI,), False)]
+)
+def test_a_worker_has_the_route_that_it_is_asked_for_by(
+    tmp_path: Path, allowed: tuple[str, ...] | None, is_answered: bool
+) -> None:
+    async def work() -> None:
+        routes = {"sure": RouteSettings(OPENAI, (ANTHROPIC,), retries=0)}
+        with WithoutOpenAI(0.01) as provider:
+            provider.configure(tmp_path)
+            settings = replace(delegating(tmp_path, delegate_models=allowed), routes=routes)
+            async with served(tmp_path, settings) as gateway:
+                words = 'delegate [{"task": "hello", "model": "sure"}]'
+                id = (await new(gateway, tmp_path, words, delegate=True))["id"]
+                await idle(gateway, id)
+                told = await page(gateway, id)
+                (post,) = [each for each in told if each["msg"] == "PostToolCall"]
+                assert ("error" not in post or post["error"] is None) is is_answered, post
+                if is_answered:
+                    assert post["result"] == "Answer 3 to: hello"
+
+    asyncio.run(work())
 
 
 def test_a_worker_has_the_key_of_its_task_and_loses_it_with_it(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from decimal import Decimal
 from typing import Any
 
 from interlingua.agents.chat.chat import DELEGATE, AsyncChat, to_the_end
+from interlingua.client.client import AsyncClient
 from interlingua.client.errors import CallError
 from interlingua.errors import InterlinguaError
 from interlingua.events.payloads import DelegateCompleted, DelegateFailed, DelegateStarted
@@ -116,6 +117,7 @@ class Delegation:
         session = await _session(planner, model, dispatcher, input["task"], run.tool_use_id)
         rounds = min(self.turns, input.get("max_turns", self.turns)) - 1
         worker = WorkerChat(planner, session, dispatcher, rounds, budget)
+        worker.client = self._client(planner, input.get("model"))
         return await _Work(worker, planner.turn, run.tool_use_id).run(input["task"], model)
 
     def _model(self, planner: AsyncChat, turn: AsyncTurn, requested: str | None) -> str:
@@ -125,6 +127,16 @@ class Delegation:
         if requested is not None and self.models is not None and model not in allowed:
             raise DelegateError(f"no work may be delegated to {model}; use {', '.join(allowed)}")
         return model
+
+    def _client(self, planner: AsyncChat, requested: str | None) -> AsyncClient:
+        """The planner's. That of a gateway asks as the route says that the call names, unless only
+        models may be named."""
+        for_worker = getattr(planner.client, "for_worker", None)
+        if for_worker is None or requested is None:
+            return planner.client
+        is_allowed = self.models is None or requested in self.models
+        client: AsyncClient = for_worker(requested if is_allowed else None)
+        return client
 
     def _budget(self, planner: AsyncChat, model: str, requested: float | None) -> Decimal | None:
         """The least of what the call asks for, the limit, and what the planner itself has left."""

@@ -67,6 +67,13 @@ class MeteredClient(AsyncClient):
         self.asker = self._asker()
         return principal
 
+    def for_worker(self, route_name: str | None) -> MeteredClient:
+        """A client for a worker of the turn, whose model was asked for by this name."""
+        meter = self.meter
+        client = MeteredClient(meter._gateway, meter.principal, meter._session_id)
+        client.meter.route_name = route_name
+        return client
+
     async def hold(self, model: str, request: Request) -> None:
         """Set aside what the first call may cost; `Refusal` where that is too much."""
         await self.meter.hold(model, request)
