@@ -172,3 +172,102 @@ def test_a_store_in_memory_leaves_no_file(tmp_path: Path, monkeypatch: pytest.Mo
     with il.open_store(":memory:") as store:
         assert store.sessions() == []
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("completion", r"use il\.Client\(\)\.generate"),
+        ("OpenAI", r"use il\.Client\(\)"),
+        ("HumanMessage", r"use il\.UserMessage"),
+        ("translate", r"use il\.convert"),
+        ("token_counter", r"use il\.estimate_input_tokens"),
+    ],
+)
+def test_names_of_other_libraries_say_what_there_is(name: str, text: str) -> None:
+    with pytest.raises(AttributeError, match=text):
+        getattr(il, name)
+
+
+@pytest.mark.parametrize("name", ["chat", "messages", "responses", "create", "invoke"])
+def test_methods_of_other_clients_say_what_there_is(name: str) -> None:
+    with il.Client() as client, pytest.raises(AttributeError, match=r"use client\.generate"):
+        getattr(client, name)
+    assert not hasattr(client, "nothing_of_the_kind")
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ({"stream": True}, r"client\.stream\(model, messages\) streams"),
+        ({"system": "Be brief."}, r"il\.Message\.system"),
+        ({"response_model": dict}, r"client\.parse\(model, messages, schema\)"),
+    ],
+)
+def test_words_of_other_clients_say_what_there_is(word: dict[str, Any], text: str) -> None:
+    with il.Client(environ={}) as client, pytest.raises(TypeError, match=text):
+        client.generate("gpt-5", "hi", **word)
+
+
+@pytest.mark.parametrize("word", ["api_key", "base_url", "model"])
+def test_a_client_says_what_it_takes(word: str) -> None:
+    with pytest.raises(TypeError, match=f"il.Client has no {word}; "):
+        il.Client(**{word: "x"})  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="providers are"):
+        il.Client("gpt-5")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "dialect"),
+    [
+        ("Anthropic", "anthropic"),
+        ("openai_chat", "openai-chat"),
+        ("chat-completions", "openai-chat"),
+        ("anthropic-messages", "anthropic"),
+    ],
+)
+def test_a_format_may_be_spelled_otherwise(name: str, dialect: str) -> None:
+    assert il.convert(OWN, to=name).wire == il.convert(OWN, to=dialect).wire
+
+
+def test_a_model_is_a_target_too() -> None:
+    written = il.convert(OWN, to="claude-sonnet-4-6")
+    assert written.wire == il.convert(OWN, to="anthropic", model="claude-sonnet-4-6").wire
+    with pytest.raises(il.UnknownModelError, match="near: anthropic:claude-sonnet-4-6"):
+        il.convert(OWN, to="claude-sonet-4-6")
+
+
+def test_parts_of_providers_are_blocks() -> None:
+    part = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
+    image = il.ImageBlock("https://example.com/a.png")
+    assert il.Message("user", ["Look.", part]).content == (il.TextBlock("Look."), image)
+    with pytest.raises(il.ReadError, match="Invalid value 'image_ulr'"):
+        il.Message("user", [{"type": "image_ulr"}])
+
+
+def test_a_call_takes_the_text_of_its_arguments() -> None:
+    call = il.ToolUseBlock("a", "b", '{"x": 1}')  # type: ignore[arg-type]
+    assert (call.input, call.raw_arguments) == ({"x": 1}, None)
+    with pytest.raises(TypeError, match="the input of a call is a dict; found a int"):
+        il.ToolUseBlock("a", "b", 3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: il.Session("x"), r"made by il\.Session\.create"),  # type: ignore[arg-type]
+        (lambda: il.Session.create("x.db", model="sonnet"), r"a store is il\.open_store"),  # type: ignore[arg-type]
+        (lambda: il.Agent("sonnet"), r"made by il\.Agent\.create"),  # type: ignore[arg-type]
+        (lambda: il.fit(OWN, "gpt-5"), r"il\.fit takes il\.Request"),  # type: ignore[arg-type]
+        (lambda: il.priced({}, "gpt-5"), r"usage is il\.Usage"),  # type: ignore[arg-type]
+        (lambda: il.tool(len), "a tool is a Python function"),
+    ],
+)
+def test_other_values_say_what_they_are_made_of(make: Callable[[], object], text: str) -> None:
+    with pytest.raises(TypeError, match=text):
+        make()
+
+
+def test_a_misspelled_role_names_the_roles() -> None:
+    with pytest.raises(ValueError, match=r"Message\.role is one of system, developer, user"):
+        il.Message("human", "hi")  # type: ignore[arg-type]

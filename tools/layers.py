@@ -54,6 +54,8 @@ LATER = {
     ("model/rules.py", "coerce"): "dicts are read when they are met",
     ("profiles/estimate/estimator.py", "coerce"): "the same",
     ("views/objects.py", "coerce"): "the same",
+    ("adapt/history/retell.py", "coerce"): "dicts are read when they are met",
+    ("model/message.py", "coerce"): "the same",
     ("adapt/convert.py", "coerce"): "values of other libraries are converted when they are met",
     ("adapt/presets.py", "transcripts"): "rows for training are formats of transcripts",
     ("adapt/presets.py", "transcripts.rows"): "the same",

@@ -96,9 +96,37 @@ _WHERE: dict[str, str] = {
 __all__ = sorted([*_WHERE, "__version__"])
 
 
+_ELSEWHERE = {
+    "acompletion": "il.AsyncClient().generate(model, messages)",
+    "completion": "il.Client().generate(model, messages)",
+    "generate": "il.Client().generate(model, messages)",
+    "stream": "il.Client().stream(model, messages)",
+    "Anthropic": "il.Client()",
+    "AsyncAnthropic": "il.AsyncClient()",
+    "AsyncOpenAI": "il.AsyncClient()",
+    "OpenAI": "il.Client()",
+    "AIMessage": "il.AssistantMessage",
+    "HumanMessage": "il.UserMessage",
+    "SystemMessage": "il.Message.system(text)",
+    "completion_cost": "answer.cost, or il.priced(usage, model)",
+    "cost": "answer.cost, or il.priced(usage, model)",
+    "cost_per_token": "il.priced(usage, model)",
+    "count_tokens": "il.estimate_input_tokens(messages)",
+    "token_counter": "il.estimate_input_tokens(messages)",
+    "read": "il.dialect(name).read_request(body)",
+    "write": "il.dialect(name).write_request(request)",
+    "transform": "il.convert(body, to=format)",
+    "translate": "il.convert(body, to=format)",
+    "list_models": "interlingua.profiles.capabilities.known_models()",
+    "models": "interlingua.profiles.capabilities.known_models()",
+}
+"""What other libraries call something, and how it is done here."""
+
+
 def __getattr__(name: str) -> object:
     if name not in _WHERE:
-        text = f"module {__name__!r} has no attribute {name!r}"
+        hint = f"; use {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+        text = f"module {__name__!r} has no attribute {name!r}{hint}"
         raise AttributeError(text, name=name, obj=sys.modules[__name__])
     from importlib import import_module
 

@@ -286,7 +286,21 @@ def _changes(words: Mapping[str, Any]) -> dict[str, Any]:
     return changes
 
 
+_ELSEWHERE = {
+    "input": "messages are the second argument",
+    "prompt": "messages are the second argument",
+    "response_model": "client.parse(model, messages, schema) gives a value of a type",
+    "schema": "client.parse(model, messages, schema) gives a value of a type",
+    "system": "instructions are messages: il.Message.system(text)",
+    "thinking": "use reasoning: True, an effort, or a number of tokens",
+    "timeout": "use deadline, in seconds",
+}
+"""Words that other libraries have beside options."""
+
+
 def _near(word: str) -> str:
+    if word in _ELSEWHERE:
+        return f"; {_ELSEWHERE[word]}"
     near = get_close_matches(str(word), [*_FIELDS, *_OTHER_WORDS], 1)
     return f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(_FIELDS)}"
 

@@ -117,9 +117,9 @@ def test_dicts_are_read_as_blocks() -> None:
     assert il.Message(Role.USER, [text]) == il.Message.user("hi")  # type: ignore[arg-type]  # a list
 
 
-def test_dicts_of_other_formats_are_refused_in_words() -> None:
-    with pytest.raises(il.ReadError, match="image_url"):
-        il.Message.user([{"type": "image_url", "image_url": {"url": "https://example.com"}}])
+def test_dicts_of_no_format_are_refused_in_words() -> None:
+    with pytest.raises(il.ReadError, match="image_ulr"):
+        il.Message.user([{"type": "image_ulr", "image_url": {"url": "https://example.com"}}])
     with pytest.raises(il.ReadError, match="`type`"):
         il.Message.user([{"text": "hi"}])
 

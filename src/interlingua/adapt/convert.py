@@ -57,16 +57,16 @@ def convert(
         result.wire, result.json(), result.report, result.model
 
     `data` is parsed JSON, bytes, text, an object of an SDK, or `il.Request` and `il.Response`; a
-    list is messages alone. `to` (or `target`) is a dialect, a view, a provider such as `groq`, or
-    `canonical`. `source` and `kind` (`request` or `response`) are detected unless they are passed;
-    streams have `il.stream_convert`. `model` is the target's name for the model, an alias such as
-    `sonnet`, or `<provider>:<name>`; for dialects that have it in the URL, the URL's, and so is
-    `stream`. A request is fitted to what the model accepts, by the package's rules or by `profile`,
-    unless that is False. `instructions` in mid-conversation stay in their place, or are moved to
-    the front (`hoist`). With `caching="auto"` cache breakpoints and keys are added where the
-    request has none and the model needs them; `off` drops those that it has. The `report` has one
-    loss for each thing that the target cannot represent; `report.require_lossless()` makes them an
-    error."""
+    list is messages alone. `to` (or `target`) is a dialect, a view, a provider such as `groq`, a
+    model such as `sonnet`, or `canonical`. `source` and `kind` (`request` or `response`) are
+    detected unless they are passed; streams have `il.stream_convert`. `model` is the target's name
+    for the model, an alias such as `sonnet`, or `<provider>:<name>`; for dialects that have it in
+    the URL, the URL's, and so is `stream`. A request is fitted to what the model accepts, by the
+    package's rules or by `profile`, unless that is False. `instructions` in mid-conversation stay
+    in their place, or are moved to the front (`hoist`). With `caching="auto"` cache breakpoints and
+    keys are added where the request has none and the model needs them; `off` drops those that it
+    has. The `report` has one loss for each thing that the target cannot represent;
+    `report.require_lossless()` makes them an error."""
     if target is None or to is not None:
         target = one_target(target, to)
     if type(data) not in _JSON:
@@ -94,6 +94,9 @@ def _converted(
 
         (source, own), (target, host) = format_named(source), format_named(target)
         host = None if host == own else host
+        if not _is_format(target):
+            planned, host, model = _planned(target, model)
+            target = planned.name
         if not {source, target} <= set(dialects()):
             return _between(data, source, target, kind, model, stream, *how, host)
         reader, writer = dialect_of(source), dialect_of(target)
@@ -107,6 +110,13 @@ def _converted(
     if kind not in _KINDS:
         _require_kind(kind)
     return _response(data, reader, writer, model)
+
+
+def _is_format(name: str) -> bool:
+    from interlingua.adapt import formats
+    from interlingua.adapt.presets import PRESETS
+
+    return name in dialects() or name in (*formats.VIEW_NAMES, formats.CANONICAL, *PRESETS)
 
 
 _JSON = (dict, list, bytes, str)

@@ -245,7 +245,7 @@ def detect(data: Any, kind: Kind | None = None) -> Detected:
     parsed = parse(plain_of(data), "JSON")
     found = [each for each in fitting(parsed) if kind in (None, each.kind)]
     if not found:
-        raise DetectError("no dialect and no view fits this JSON", [])
+        raise DetectError("no dialect and no view fits this JSON; source= names its format", [])
     best = [each for each in found if each.score == found[0].score]
     first = best[0] if len(best) == 1 else _by_name(parsed, best)
     if first is None:

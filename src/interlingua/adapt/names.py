@@ -66,6 +66,9 @@ def _other(name: str) -> Format:
         return Format(ALIASES[name], name if name in known else None)
     if name in known and name not in (*formats.VIEW_NAMES, *PRESETS):
         return Format(known[name].dialect, name)
+    plain = name.lower().replace("_", "-")
+    if plain != name and name not in (*formats.VIEW_NAMES, *PRESETS):
+        return format_named(plain)
     return Format(name)
 
 

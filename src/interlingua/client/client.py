@@ -10,7 +10,7 @@ import asyncio
 import itertools
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar, Unpack, overload
 
 import msgspec
 
@@ -74,6 +74,7 @@ NO_WORDS: Mapping[str, Any] = {}
 _NUMBERS = itertools.count(1)
 """Of calls without a name of their own, in all clients of the process."""
 T = TypeVar("T")
+_ASK = "generate(model, messages)"
 
 
 class AsyncClient:
@@ -139,6 +140,11 @@ class AsyncClient:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute(self, name)
 
     async def close(self) -> None:
         """Cancel what is under way and close every connection."""
@@ -489,6 +495,22 @@ class AsyncClient:
         return self.layers.error(call, error)
 
 
+_ELSEWHERE = {
+    **dict.fromkeys(("chat", "completion", "completions", "create", "complete", "invoke"), _ASK),
+    **dict.fromkeys(("messages", "responses", "acompletion", "ainvoke", "agenerate"), _ASK),
+    "beta": "parse(model, messages, schema)",
+    "generate_stream": "stream(model, messages)",
+}
+"""What other libraries call a method, and ours."""
+
+
+def no_attribute(client: object, name: str) -> AttributeError:
+    """An error that says what is there in place of a method of another library."""
+    hint = f"; use client.{_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+    text = f"{type(client).__name__!r} object has no attribute {name!r}{hint}"
+    return AttributeError(text, name=name, obj=client)
+
+
 def _fetcher(fetch_media: bool | MediaFetcher, ca: str | None) -> MediaFetcher | None:
     return MediaFetcher(ca=ca) if fetch_media is True else fetch_media or None
 
@@ -507,6 +529,8 @@ def _request(
     options: OptionsLike | None,
     words: Mapping[str, Any],
 ) -> Request:
+    if "stream" in words:
+        raise TypeError("client.stream(model, messages) streams; this gives the whole answer")
     conversation = as_conversation(messages)
     if not isinstance(conversation, Request):
         return unchecked(

@@ -8,11 +8,11 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar, overload
 from weakref import finalize
 
 from interlingua.client.answer import Answer, Attempt, Parsed, Run, TokenCount
-from interlingua.client.client import AsyncClient
+from interlingua.client.client import AsyncClient, no_attribute
 from interlingua.client.stream import AsyncStream
 from interlingua.coerce import Conversation, OptionsLike, Tools
 from interlingua.errors import InterlinguaError
@@ -84,11 +84,22 @@ def _like(
     return made
 
 
+_ELSEWHERE = {
+    "api_key": "keys are by provider: keys={'openai': key}",
+    "base_url": "addresses are by provider: base_urls={'openai': url}",
+    "model": "a model is the first argument of each call",
+    "temperature": "options are keywords of each call",
+}
+"""What other clients take."""
+
+
 class Client:
     """Talks to models. Takes what `AsyncClient` takes; may be used from several threads."""
 
     @_like(AsyncClient.__init__)
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        for word in _ELSEWHERE.keys() & kwargs.keys():
+            raise TypeError(f"il.Client has no {word}; {_ELSEWHERE[word]}")
         self._client = AsyncClient(*args, **kwargs)
         self._lock = threading.Lock()
         self._thread: LoopThread | None = None
@@ -99,6 +110,11 @@ class Client:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute(self, name)
 
     def close(self) -> None:
         """Cancel what is under way, close every connection, end the thread."""

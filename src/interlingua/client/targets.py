@@ -115,6 +115,13 @@ def _report_cut(request: Request, target: Target, report: Report) -> None:
         report.add("approximated", "$.messages", reason)
 
 
+def _by_key(providers: Iterable[Any]) -> dict[str, Provider]:
+    found = list(providers)
+    if not all(isinstance(each, Provider) for each in found):
+        raise TypeError(f"providers are a mapping or a list of providers; found {providers!r}")
+    return {each.key: each for each in found}
+
+
 class Targets:
     """Finds targets and their addresses. Keys and URLs in the environment are looked up once, when
     a model is first used."""
@@ -139,7 +146,7 @@ class Targets:
         if providers is None:
             providers = known_providers(own_path())
         elif not isinstance(providers, Mapping):
-            providers = {each.key: each for each in providers}
+            providers = _by_key(providers)
         self.providers = providers
         self._provider_names = tuple(providers)
         self.model_lookup = ModelLookup(providers, profiles)

@@ -94,6 +94,9 @@ def priced(
 ) -> Usage:
     """The usage with its cost and the version of the table. Where counts are missing, the usage
     without a cost: unknown, which is not zero."""
+    found: object = usage
+    if not isinstance(found, Usage):
+        raise TypeError(f"usage is il.Usage, as of an answer; found a {type(found).__name__}")
     try:
         cost = cost_of(usage, model, table, at, cache_write_1h_tokens)
     except UnknownCostError:

@@ -37,6 +37,12 @@ ALIASES = {
     "google": "gemini",
     "interactions": "gemini-interactions",
     "converse": "bedrock",
+    "anthropic-messages": "anthropic",
+    "bedrock-converse": "bedrock",
+    "chat-completions": "openai-chat",
+    "openai-chat-completions": "openai-chat",
+    "openai-completions": "openai-chat",
+    "ollama-chat": "ollama",
 }
 """Other names of our dialects."""
 _LOADED: dict[str, Dialect] = {}

@@ -137,6 +137,22 @@ class ToolUseBlock(Value, frozen=True, tag="tool_use"):
     def __post_init__(self) -> None:
         if self.executor != "client":
             check_words(self)
+        if type(self.input) is not dict:
+            read_input(self)
+
+
+def read_input(call: ToolUseBlock) -> None:
+    """Make the input of a call of the text that a model wrote, or refuse it."""
+    found: Any = call.input
+    if isinstance(found, str):
+        from interlingua.model.arguments import recover
+
+        recovered = recover(found)
+        force_setattr(call, "input", recovered.input)
+        if recovered.mode != "strict" and call.raw_arguments is None:
+            force_setattr(call, "raw_arguments", found)
+    elif not isinstance(found, dict):
+        raise TypeError(f"the input of a call is a dict; found a {type(found).__name__}")
 
 
 class ToolResultBlock(Value, frozen=True, tag="tool_result"):

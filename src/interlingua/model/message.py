@@ -163,7 +163,7 @@ class Message(Value, frozen=True):
         if type(self.content) is not tuple:
             msgspec.structs.force_setattr(self, "content", blocks_of(self.content))
         if type(self.role) is not Role:
-            msgspec.structs.force_setattr(self, "role", Role(self.role))
+            check_words(self)
         if self.created_at is not None and self.created_at.tzinfo is not UTC:
             msgspec.structs.force_setattr(self, "created_at", _utc(self.created_at))
 
@@ -245,16 +245,34 @@ def blocks_of(content: OneOrMany[Any]) -> tuple[Block, ...]:
     return tuple([_block(part) for part in content])
 
 
+def _block_of_dict(part: JsonObject) -> Block:
+    """A block in canonical form, or as some provider writes it."""
+    from interlingua.errors import ReadError
+    from interlingua.model import codec
+
+    try:
+        block: Block = codec.convert(part, Block)  # type: ignore[arg-type]  # a union is no class
+    except ReadError as error:
+        from interlingua.coerce import as_messages
+
+        try:
+            messages = as_messages([{"role": "user", "content": [part]}])
+        except (TypeError, ReadError):
+            raise error from None
+        content = messages[0].content if len(messages) == 1 else ()
+        if len(content) != 1 or content[0].type == "unknown":
+            raise error from None
+        block = content[0]
+    return block
+
+
 def _block(part: Any) -> Block:
     if type(part) in TYPE_OF:
         return part  # type: ignore[no-any-return]  # just checked
     if isinstance(part, str):
         return TextBlock(part)
     if isinstance(part, dict):
-        from interlingua.model import codec
-
-        block: Block = codec.convert(part, Block)  # type: ignore[arg-type]  # a union is no class
-        return block
+        return _block_of_dict(part)
     if hasattr(part, "as_block"):
         return part.as_block()  # type: ignore[no-any-return]  # by its protocol
     raise TypeError(f"content is made of blocks, found a {type(part).__name__}")

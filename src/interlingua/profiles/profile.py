@@ -117,7 +117,7 @@ class Overlay(ProfileFields, frozen=True, kw_only=True):
     """The provider whose rules hold here too, for one that passes requests on to it."""
 
 
-class Profile(msgspec.Struct, frozen=True, eq=False):
+class Profile(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True):
     """What one model accepts at one provider."""
 
     speaks: Speaks = Speaks()

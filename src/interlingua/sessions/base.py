@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Generic, Literal, Self, TypeVar
+from typing import Any, Generic, Literal, Never, Self, TypeVar
 
 from interlingua.adapt.request import WrittenRequest, adapt, write
 from interlingua.adapt.target import ProfileChoice, conversion_target
@@ -115,7 +115,10 @@ class SessionBase(Generic[StoreT, TurnT]):
 
     _turn: Callable[[StoreT, TurnCore], TurnT]
 
-    def __init__(self, store: StoreT, core: Core) -> None:
+    def __init__(self, store: StoreT, core: Core | None = None, **_: Never) -> None:
+        if core is None:
+            made = f"il.{type(self).__name__}.create(store, model=…) or .open(store, id)"
+            raise TypeError(f"a session is made by {made}")
         self.store = self._store = store
         self._core = core
 

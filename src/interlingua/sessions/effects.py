@@ -8,6 +8,7 @@ store.session(id)`) and is sent the result. `run` drives it with a `Store`, `run
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from functools import wraps
 from inspect import getattr_static
@@ -21,6 +22,12 @@ T = TypeVar("T")
 
 Question = Callable[[Store], Any]
 Effects = Generator[Question, Any, T]
+
+
+def require_store(store: object) -> None:
+    """Raise TypeError for a path in place of a store."""
+    if isinstance(store, (str, os.PathLike)):
+        raise TypeError(f"a store is il.open_store(path); found {os.fspath(store)!r}")
 
 
 def run(store: Store, effects: Effects[T]) -> T:

@@ -21,7 +21,7 @@ from interlingua.sessions import core as _core
 from interlingua.sessions.base import CallBase, SessionBase, TurnBase
 from interlingua.sessions.call import broken_off
 from interlingua.sessions.compact import compacted, summary_request
-from interlingua.sessions.effects import Awaited, Blocking, run, run_async
+from interlingua.sessions.effects import Awaited, Blocking, require_store, run, run_async
 from interlingua.sessions.setting import SessionSettings, setting_of
 from interlingua.store.base import AsyncStore, Store
 
@@ -80,6 +80,7 @@ class Session(SessionBase[Store, Turn], Blocking):
         """A new session. `model` is its default, by name, id or alias; `system` its instructions,
         whole or in named parts; `settings` are those of `SessionSettings`: `tools`, `options`,
         `router`, `prices`, …"""
+        require_store(store)
         created = _core.create(setting_of(**settings), workspace_path, model, name)
         session = cls(store, run(store, created))
         if system is not None:
@@ -164,6 +165,7 @@ class AsyncSession(SessionBase[AsyncStore, AsyncTurn], Awaited):
         **settings: Unpack[SessionSettings],
     ) -> Self:
         """See `Session.create`."""
+        require_store(store)
         created = _core.create(setting_of(**settings), workspace_path, model, name)
         session = cls(store, await run_async(store, created))
         if system is not None:

@@ -70,7 +70,10 @@ def tool(
     }
 
     def mark(function: Function) -> Function:
-        setattr(function, _SETTINGS, settings)
+        try:
+            setattr(function, _SETTINGS, settings)
+        except AttributeError:
+            raise TypeError(f"a tool is a Python function; found {function!r}") from None
         definition_of(function)  # what is wrong with it is said where it is written
         return function
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 
-from interlingua.errors import DetectError
+from interlingua.dialects.registry import unknown_name
 from interlingua.views.base import View as View
 from interlingua.views.base import Written as Written
 from interlingua.views.objects import Objects as Objects
@@ -58,5 +58,5 @@ VIEWS: Mapping[str, View] = _Views()
 def view(name: str) -> View:
     """The view of this name."""
     if name not in _MODULES:
-        raise DetectError(f"unknown view {name!r}", list(VIEWS))
+        raise unknown_name("view", name, VIEWS)
     return VIEWS[name]

@@ -178,6 +178,7 @@ def fit(
     `recorder` is that of the retelling before it, so that losses have the paths of the original;
     without one, `dialect` is the one that the request will be written in (the profile's own by
     default)."""
+    _require_profile(request, profile)
     if recorder is None:
         name = dialect or profile.dialect or ""
         recorder = LossRecorder(name, request, Report(name))
@@ -187,6 +188,13 @@ def fit(
         return Adapted(request, recorder)
     adapted, answer_adapter = apply_rules(request, profile, recorder, facts)
     return Adapted(adapted, recorder, answer_adapter)
+
+
+def _require_profile(request: object, profile: object) -> None:
+    if not isinstance(profile, Profile) or not isinstance(request, Request):
+        found = f"{type(request).__name__} and {type(profile).__name__}"
+        takes = "il.Request and il.profile_of(model, dialect)"
+        raise TypeError(f"il.fit takes {takes}; found {found}")
 
 
 def apply_rules(

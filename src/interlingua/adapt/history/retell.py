@@ -18,10 +18,10 @@ from interlingua.adapt.history.rewriter import HistoryRewriter
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.record import Dialect
 from interlingua.dialects.registry import dialect as dialect_of
+from interlingua.model.base import unchecked
 from interlingua.model.blocks import TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.exchange import Request, Response
 from interlingua.model.losses import Loss, Report, loss_of
-from interlingua.model.message import Message
 
 if TYPE_CHECKING:
     from interlingua.profiles.profile import Profile
@@ -79,8 +79,11 @@ def require_instructions(position: str) -> bool:
     return position == "hoist"
 
 
-def _of_messages(messages: Message | list[Message] | tuple[Message, ...]) -> Request:
-    return Request((messages,) if isinstance(messages, Message) else tuple(messages))
+def _of_messages(messages: Any) -> Request:
+    from interlingua.coerce import as_conversation
+
+    found = as_conversation(messages)
+    return found if isinstance(found, Request) else unchecked(Request, found)
 
 
 @lru_cache(1024)

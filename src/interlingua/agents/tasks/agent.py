@@ -11,7 +11,7 @@ with il.open_store() as store, il.Client() as client:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Never, Self, TypeVar
 
 import msgspec
 
@@ -67,7 +67,10 @@ class AgentBase(Generic[StoreT, SessionT]):
     assistant_message = staticmethod(openai_ui.assistant_message)
     tool_message = staticmethod(openai_ui.tool_message)
 
-    def __init__(self, store: StoreT, core: _core.TaskCore) -> None:
+    def __init__(self, store: StoreT, core: _core.TaskCore | None = None, **_: Never) -> None:
+        if core is None:
+            made = f"il.{type(self).__name__}.create(store, folder, model=…)"
+            raise TypeError(f"an agent is made by {made}")
         self.store = self._store = store
         self._core = core
         self.session = self._session(store, core.session)
