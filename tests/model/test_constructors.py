@@ -121,7 +121,8 @@ def test_dicts_of_no_format_are_refused_in_words() -> None:
     with pytest.raises(il.ReadError, match="image_ulr"):
         il.Message.user([{"type": "image_ulr", "image_url": {"url": "https://example.com"}}])
     with pytest.raises(il.ReadError, match="`type`"):
-        il.Message.user([{"text": "hi"}])
+        il.Message.user([{"txt": "hi"}])
+    assert il.Message.user([{"text": "hi"}]) == il.Message.user("hi")  # as Bedrock has it
 
 
 @pytest.mark.parametrize("odd", [b"hi", 5, None, [5], [il.Message.user("hi")], [None]])
