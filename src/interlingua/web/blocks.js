@@ -1,11 +1,23 @@
 // A canonical message as an article: text as it is, thinking and tools folded.
 
 import { folded, h, shown, when } from "./dom.js";
+import { clock } from "./format.js";
+import { icon } from "./icons.js";
 import { markdown } from "./markdown.js";
 import { callInput, callTitle, result } from "./tree.js";
 import { margin } from "./usage.js";
 
 const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+
+const AVATARS = { user: "user", assistant: "bot", tool: "wrench", system: "info", developer: "info" };
+
+/** What a message begins with: a mark for its role, the role, and when it was. */
+export function heading(role, words, time, ...more) {
+  return [
+    h("span", { class: "avatar" }, icon(AVATARS[role] ?? "info")),
+    h("h2", {}, h("span", { class: "role" }, words), time ? h("time", { datetime: time, title: when(time) }, clock(time)) : null, more),
+  ];
+}
 
 /** `link` is the message's own address. */
 export function article(message, link) {
@@ -13,11 +25,11 @@ export function article(message, link) {
   return h(
     "article",
     { "aria-label": message.role, class: message.role, "data-message": message.id, tabindex: -1 },
-    h(
-      "h2",
-      {},
-      message.name ? `${message.role} (${message.name}) ` : `${message.role} `,
-      h("a", { href: link, "aria-label": "Link to this message" }, "#"),
+    heading(
+      message.role,
+      message.name ? `${message.role} (${message.name})` : message.role,
+      message.created_at,
+      h("a", { href: link, class: "anchor", "aria-label": "Link to this message" }, "#"),
     ),
     h(
       "div",
@@ -25,7 +37,7 @@ export function article(message, link) {
       (message.content ?? []).map((each) => block(each, message.role)),
       problem ? h("p", { class: "wrong" }, problem) : null,
     ),
-    margin(message.metadata ?? {}, when(message.created_at)),
+    margin(message.metadata ?? {}),
   );
 }
 
@@ -41,7 +53,7 @@ function block(each, role) {
     case "refusal":
       return h("p", { class: "text wrong" }, each.text);
     case "tool_use":
-      return folded(summary(`Call of ${each.name}`, callTitle(each.name, each.input)), callInput(each.name, each.input));
+      return folded(summary(each.name, callTitle(each.name, each.input)), callInput(each.name, each.input));
     case "tool_result": {
       const parts = Array.isArray(each.content) ? each.content : [];
       const title = each.is_error ? "Error of a tool" : "Result of a tool";
@@ -66,9 +78,14 @@ export function prose(text) {
 }
 
 /** A title with the beginning of what is folded. */
-export function summary(title, text) {
-  const line = (text ?? "").replace(/\s+/g, " ").trim();
-  return line ? `${title}: ${line.length > 80 ? `${line.slice(0, 79)}…` : line}` : title;
+function summary(title, text) {
+  const line = (text ?? "").replace(/\s+/g, " ").trim().slice(0, 200);
+  return line ? [`${title}: `, h("span", { class: "detail" }, line)] : title;
+}
+
+/** The line of a call: its name, what became of it, and what it is about. */
+export function callLine(name, state, about) {
+  return [`${name}: ${state}`, about ? h("span", { class: "detail" }, ` ${about.slice(0, 200)}`) : null];
 }
 
 function sources(citations) {

@@ -1,8 +1,10 @@
 // A task's conversation, drawn from its events: users' messages from MessageAdded, answers from
 // RequestCompleted, tools from PostToolCall in the place of the PreToolCall with the same id.
 
-import { prose } from "./blocks.js";
+import { callLine, heading, prose } from "./blocks.js";
 import { fill, folded, h, shown } from "./dom.js";
+import { callInput, callTitle, result as resultOf } from "./tree.js";
+import { margin } from "./usage.js";
 
 /** The text of a message in the chat-completion shapes. */
 export function textOf(message) {
@@ -40,6 +42,7 @@ export class Conversation {
     this.articles = new Map();
     this.live = new Map();
     this.whole = new Set();
+    this.asked = new Set();
     this.log.replaceChildren();
   }
 
@@ -80,24 +83,35 @@ export class Conversation {
     const words = textOf(message);
     const parts = [...this.thinking(id), words ? prose(words) : null];
     const done = message.tool_calls?.length ? null : this.actions("assistant", id, words);
-    this.draw(key, "assistant", [...parts, calls(message), facts(model, usage), done]);
+    this.draw(key, "assistant", [...parts, facts(model, usage), done]);
     this.live.delete(id);
+  }
+
+  /** Calls that wait for an answer of the user are told as such. */
+  waiting(ids) {
+    const before = this.asked;
+    this.asked = new Set(ids);
+    for (const id of new Set([...before, ...this.asked])) {
+      const drawn = this.articles.get(`tool ${id}`);
+      if (drawn?.event && before.has(id) !== this.asked.has(id)) this.tool(drawn.event, drawn.done);
+    }
   }
 
   tool(event, done) {
     const { name, args, text: result, error } = event;
     const call = event.tool_call ?? {};
     const failed = done && error != null;
-    const state = done ? (failed ? "failed" : "done") : "running";
+    const state = done ? (failed ? "failed" : "done") : this.asked.has(call.id) ? "waits for your answer" : "running";
     const input = args ?? call.function?.arguments;
     const before = this.articles.get(`tool ${call.id}`)?.input;
+    const title = name ?? call.function?.name ?? "tool";
+    const value = valueOf(input ?? before);
     const parts = [
-      h("pre", {}, shown(input ?? before ?? "")),
-      done && h("pre", { class: failed ? "failed" : "result" }, shown(result ?? error ?? "")),
+      callInput(title, value),
+      done && (failed ? h("pre", { class: "failed" }, shown(result ?? error ?? "")) : resultOf(shown(result ?? ""))),
     ];
-    const title = `${name ?? call.function?.name ?? "tool"}: ${state}`;
-    this.draw(`tool ${call.id}`, "tool", [folded(title, ...parts)]);
-    this.articles.get(`tool ${call.id}`).input = input ?? before;
+    this.draw(`tool ${call.id}`, "tool", [folded(callLine(title, state, callTitle(title, value)), ...parts)]);
+    Object.assign(this.articles.get(`tool ${call.id}`), { input: input ?? before, event, done });
   }
 
   /** A piece of the unfinished answer. */
@@ -150,7 +164,7 @@ export class Conversation {
   }
 
   draw(key, role, parts) {
-    const article = h("article", { "aria-label": role, class: role }, h("h2", {}, role), ...parts);
+    const article = h("article", { "aria-label": role, class: role }, heading(role, role, null), h("div", { class: "body" }, ...parts));
     const old = this.articles.get(key);
     if (old) {
       if (old.querySelector("details")?.open) article.querySelector("details")?.setAttribute("open", "");
@@ -166,16 +180,20 @@ function text(words) {
   return words ? h("p", { class: "text" }, words) : null;
 }
 
-function calls(message) {
-  const names = (message.tool_calls ?? []).map((call) => call.function?.name ?? "a tool");
-  return names.length ? h("p", { class: "quiet" }, `calls ${names.join(", ")}`) : null;
-}
-
 function facts(model, usage) {
   const [used] = usage ?? [];
   const input = used?.prompt_tokens ?? used?.input_tokens;
-  const output = used?.completion_tokens ?? used?.output_tokens;
-  const tokens = input == null ? null : `${input} + ${output ?? 0} tokens`;
-  const details = [model, tokens].filter(Boolean).join(" · ");
-  return details ? h("p", { class: "quiet" }, details) : null;
+  const cached = used?.prompt_tokens_details?.cached_tokens ?? used?.cached_input_tokens ?? 0;
+  const known = input == null ? null : { input_tokens: input - (used.prompt_tokens == null ? 0 : cached), cached_input_tokens: cached, output_tokens: used.completion_tokens ?? used.output_tokens, cost_usd: used.cost_usd };
+  return margin({ model, usage: known });
+}
+
+/** Arguments as the value that they are. */
+function valueOf(input) {
+  if (typeof input !== "string") return input;
+  try {
+    return JSON.parse(input);
+  } catch {
+    return input;
+  }
 }

@@ -51,6 +51,17 @@ export function ago(time, now = Date.now()) {
   return new Date(time).toLocaleDateString(undefined, { month: "short", day: "numeric", year: "numeric" });
 }
 
+/** The time of day; with the day, where that is another one. @param {string | number} time  @param {boolean} [exact] with seconds */
+export function clock(time, exact = false) {
+  const date = new Date(time);
+  if (Number.isNaN(date.getTime())) return "";
+  /** @type {Intl.DateTimeFormatOptions} */
+  const parts = { hour: "2-digit", minute: "2-digit", hour12: false, ...(exact ? { second: "2-digit" } : {}) };
+  const hour = date.toLocaleTimeString([], parts);
+  if (date.toDateString() === new Date().toDateString()) return hour;
+  return `${date.toLocaleDateString(undefined, { month: "short", day: "numeric" })} ${hour}`;
+}
+
 /** One thing or several: `plural(2, "loss", "losses")`. @param {number} value  @param {string} one  @param {string} [many] */
 export function plural(value, one, many = `${one}s`) {
   return `${count(value)} ${value === 1 ? one : many}`;

@@ -1,24 +1,19 @@
-// What caching saved, as a picture: a bar for each prompt, by where its tokens came from.
+// What caching saved, as a chart: a bar for each prompt, by where its tokens came from.
 
-import { h, s } from "./dom.js";
+import { bars } from "./charts.js";
+import { h } from "./dom.js";
+import { count } from "./format.js";
 
-const WIDTH = 600;
-const HEIGHT = 90;
-const WIDEST = 24; // a bar, where there are few
 const PARTS = { cached: "read from the cache", written: "written to it", fresh: "fresh" };
 
-/** The picture with its words; null where nothing was cached. */
+/** The chart with its words; null where nothing was cached. */
 export function picture(prompts, total) {
-  const cached = total.cached_input_tokens;
-  const written = total.cache_creation_input_tokens;
-  if (!cached && !written) return null;
+  if (!total.cached_input_tokens && !total.cache_creation_input_tokens) return null;
   const words = summaryOf(total);
-  return h(
-    "figure",
-    {},
-    drawn(prompts, words),
-    h("figcaption", {}, words, h("span", { class: "keys" }, Object.entries(PARTS).map(([name, text]) => key(name, text)))),
-  );
+  const points = prompts.map((prompt, at) => ({ at: at + 1, values: Object.keys(PARTS).map((name) => prompt[name]) }));
+  const parts = Object.keys(PARTS).filter((name) => prompts.some((prompt) => prompt[name]));
+  const drawn = bars({ label: words, points, parts: Object.keys(PARTS), titles: Object.values(PARTS), shown: (value) => count(Math.round(value)), when: (at) => `Prompt ${at}` });
+  return h("figure", {}, drawn, h("figcaption", {}, h("span", { class: "legend" }, parts.map((name) => h("span", { class: `key ${name}` }, PARTS[name]))), h("p", {}, words)));
 }
 
 function summaryOf(total) {
@@ -34,26 +29,4 @@ function money({ saved_usd: saved, saving_unknown: unknown, answers }) {
   const amount = `$${Math.abs(Number(saved)).toFixed(6).replace(/0{1,4}$/, "")}`;
   const rest = unknown ? ` (${unknown} answers have no price)` : "";
   return Number(saved) < 0 ? `So far the cache cost ${amount} more than it saved${rest}.` : `Caching saved ${amount}${rest}.`;
-}
-
-function key(name, text) {
-  const swatch = s("svg", { class: "picture swatch", "aria-hidden": "true", viewBox: "0 0 10 10" }, s("rect", { class: name, width: 10, height: 10 }));
-  return h("span", {}, swatch, text);
-}
-
-function drawn(prompts, words) {
-  const size = ({ fresh, cached, written }) => fresh + cached + written;
-  const highest = Math.max(1, ...prompts.map(size));
-  const step = Math.min(WIDTH / Math.max(prompts.length, 1), WIDEST);
-  const bars = prompts.flatMap((prompt, number) => {
-    let bottom = HEIGHT;
-    return Object.keys(PARTS).map((name) => {
-      const height = (HEIGHT * prompt[name]) / highest;
-      bottom -= height;
-      const width = Math.max(step - 1, 0.5);
-      return s("rect", { class: name, x: (number * step).toFixed(2), y: bottom.toFixed(2), width: width.toFixed(2), height: height.toFixed(2) });
-    });
-  });
-  const view = { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none" };
-  return s("svg", { class: "picture", role: "img", "aria-label": words, ...view }, ...bars);
 }

@@ -3,7 +3,7 @@
 import { ask, askBlob, follow } from "./api.js";
 import { field, fill, h, when, wideField } from "./dom.js";
 import { save } from "./export.js";
-import { ago, count, money, took } from "./format.js";
+import { ago, clock, count, money, took } from "./format.js";
 import { keyList } from "./keylist.js";
 import { badge, button, empty, head, named } from "./parts.js";
 import { oneRequest } from "./request.js";
@@ -137,14 +137,6 @@ function classOf(column) {
   return [column.toLowerCase(), FAR.has(column) && "far", NUMBERS.has(column) && "num"].filter(Boolean).join(" ");
 }
 
-/** The time of day; with the day, where that is another one. */
-function clock(time) {
-  const date = new Date(time);
-  const today = date.toDateString() === new Date().toDateString();
-  const hour = date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
-  return today ? hour : `${date.toLocaleDateString(undefined, { month: "short", day: "numeric" })} ${hour}`;
-}
-
 /** The model that answered, and below it the name that was asked for, where that is another one. */
 function modelOf({ model, asked, attempts, error }) {
   const [, provider, name] = /^([^:]*:)(.*)$/s.exec(model ?? "") ?? [];
@@ -158,7 +150,6 @@ function modelOf({ model, asked, attempts, error }) {
     error ? h("span", { class: "quiet wrong" }, error) : null,
   ];
 }
-
 
 /** The rows, each by its id; those that come in one frame are drawn together. `cut` is called when
  *  there are so many that the oldest make room, `drawn` after each change. */
@@ -202,7 +193,7 @@ class Table {
 
   line(row) {
     const cells = {
-      Time: h("a", { href: address("requests", row.id), title: `${when(row.at)}, ${ago(row.at)}` }, clock(row.at)),
+      Time: h("a", { href: address("requests", row.id), title: `${when(row.at)}, ${ago(row.at)}` }, clock(row.at, true)),
       Status: badge(String(row.status), row.error ? "bad" : "good"),
       Model: modelOf(row),
       Tokens: tokens(row.usage),

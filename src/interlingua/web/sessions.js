@@ -24,7 +24,7 @@ export async function sessionsView(element, id, part, signal) {
 
 async function listing(element, signal) {
   const wanted = remembered();
-  const { transcripts, tools } = await others();
+  const { transcripts } = await others();
   const agents = [...new Set(transcripts.map((row) => row.source))].sort();
   const sources = { "": "All", ...OWN, ...Object.fromEntries(agents.map((each) => [each, each])) };
   const input = (name, placeholder) => h("input", { type: "search", autocomplete: "off", placeholder, value: wanted[name] ?? "" });
@@ -72,16 +72,17 @@ async function listing(element, signal) {
     const number = ++latest;
     const params = query();
     params.set("limit", String(PAGE));
+    params.set("costs", "true");
     if (more) params.set("before", last);
     const found = isAgent() ? { sessions: [], has_more: false } : await ask("GET", `/sessions?${params}`);
     if (number !== latest || signal.aborted) return;
     stored = more ? [...stored, ...found.sessions] : found.sessions;
     last = found.sessions.at(-1)?.id ?? last;
     const rows = [...stored, ...matching(params)].sort((a, b) => new Date(b.updated_at).getTime() - new Date(a.updated_at).getTime());
-    fill(list, rows.map((row) => line(row, tools)));
+    fill(list, rows.map(line));
     fill(state, rows.length ? `${plural(rows.length, "session")}${found.has_more ? " and more" : ""}` : "");
     none.hidden = rows.length > 0;
-    fill(none, rows.length ? null : nothing(params.size > 1));
+    fill(none, rows.length ? null : nothing(params.size > 2));
     rest.hidden = !found.has_more;
     if (!more) await inMessages(controls.q.value.trim(), hits, () => number === latest && !signal.aborted);
   };
@@ -115,9 +116,9 @@ async function listing(element, signal) {
 }
 
 /** Those of other agents; a gateway that does not tell has none. */
-async function others() {
+async function others(limit = 500) {
   try {
-    return await ask("GET", "/transcripts?limit=500");
+    return await ask("GET", `/transcripts?limit=${limit}`);
   } catch {
     return { transcripts: [], tools: [] };
   }
@@ -149,7 +150,7 @@ async function inMessages(words, section, isWanted) {
   section.hidden = false;
 }
 
-function line(row, tools) {
+function line(row) {
   const isOther = !(row.source in OWN) && "unpriced" in row;
   const id = isOther ? `${row.source}:${row.id}` : row.id;
   const words = [row.name, row.workspace_path, row.active_model].filter(Boolean).join(" ").toLowerCase();
@@ -167,14 +168,14 @@ function line(row, tools) {
     h("span", { class: "num far" }, plural(row.message_count, "message")),
     h("span", { class: "num" }, row.cost_usd == null ? "" : money(row.cost_usd)),
     h("span", { class: "num quiet", title: when(row.updated_at) }, ago(row.updated_at)),
-    copyButton(() => resume(id, isOther, tools), isOther ? "Copy the command that resumes it" : "Copy the command that continues it"),
+    copyButton(() => resume(id, isOther), isOther ? "Copy the command that resumes it" : "Copy the command that continues it"),
   );
 }
 
 /** The command that goes on with a session: in the terminal chat, or in another tool. */
-function resume(id, isOther, tools, tool) {
-  if (!isOther) return `interlingua chat --resume ${id}`;
-  return `interlingua resume ${id} --in ${tool ?? tools.at(-1) ?? "chat"}`;
+function resume(id, isOther, tool = "chat") {
+  if (!isOther && tool === "chat") return `interlingua chat --resume ${id}`;
+  return `interlingua resume ${isOther ? "" : "store:"}${id} --in ${tool}`;
 }
 
 const to = (id, message) => address("sessions", id, message);
@@ -220,13 +221,13 @@ function searchBox(id) {
 }
 
 async function one(element, id, message, signal) {
-  const [row, { formats }] = await Promise.all([ask("GET", `/sessions/${encodeURIComponent(id)}`), ask("GET", "/convert")]);
+  const [row, { formats }, { tools: agents }] = await Promise.all([ask("GET", `/sessions/${encodeURIComponent(id)}`), ask("GET", "/convert"), others(1)]);
   const tools = (shown) => {
     const view = viewAs(formats, () => shown.text, row.active_model);
     return {
       actions: [h("a", { class: "button", href: `/playground?session=${encodeURIComponent(id)}` }, icon("flask-conical"), "Try on other models")],
       above: [view.output],
-      beside: [searchBox(id), view.control, exportPanel(row, (place) => to(id, place))],
+      beside: [searchBox(id), resuming(id, false, agents), view.control, exportPanel(row, (place) => to(id, place))],
     };
   };
   let shown = null;
@@ -246,7 +247,7 @@ async function elsewhere(element, name, message, signal) {
   const [agent, id] = [name.slice(0, at), name.slice(at + 1)];
   const [found, { tools }] = await Promise.all([ask("GET", `/transcripts/${encodeURIComponent(agent)}/${encodeURIComponent(id)}`), others()]);
   const places = { link: (part) => to(name, part), href: (each) => to(each), go: (each) => goToAddress(to(each)) };
-  const shown = await transcript(element, memorySource(found, places), message, signal, () => resuming(name, tools.filter((each) => each !== agent)));
+  const shown = await transcript(element, memorySource(found, places), message, signal, () => ({ beside: [resuming(name, true, tools.filter((each) => each !== agent))] }));
   element.prepend(h("a", { href: address("sessions"), class: "back" }, icon("arrow-left"), "All sessions"));
   return (next, part) => {
     if (next !== name || !part) return false;
@@ -256,11 +257,12 @@ async function elsewhere(element, name, message, signal) {
 }
 
 /** The command that carries a session over, for the tool that is chosen. */
-function resuming(name, tools) {
+function resuming(name, isOther, tools) {
   const out = h("div", {});
-  const choose = (tool) => fill(out, snippet(resume(name, true, tools, tool), "the command"));
-  const tool = h("select", {}, tools.map((each) => h("option", { value: each }, each)));
+  const names = [...new Set(["chat", ...tools])];
+  const choose = (tool) => fill(out, snippet(resume(name, isOther, tool), "the command"));
+  const tool = h("select", {}, names.map((each) => h("option", { value: each }, each)));
   tool.addEventListener("change", () => choose(tool.value));
-  if (tools.length) choose(tools[0]);
+  choose(names[0]);
   return h("div", { class: "resuming" }, field("Resume in", tool), out);
 }

@@ -107,6 +107,7 @@ export function oneTask(pane, id, signal) {
     } else if (name === "maria.queued_messages.synchronized") {
       drawQueue(data);
     } else if (name === "maria.confirmations.synchronized") {
+      talk.waiting(data.map((call) => call.id));
       fill(asking, data.map((call) => approval(path, call, (yes) => tried(() => ask("POST", `${path}/confirmations`, { id: call.id, approved: yes })), signal)));
       if (data.length && narrow.matches) asking.scrollIntoView({ block: "end" });
     }

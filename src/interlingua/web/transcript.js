@@ -24,7 +24,9 @@ export async function transcript(element, source, message, signal, tools) {
   const about = [row.workspace_path, row.active_model, `${row.message_count} messages`, when(row.created_at)];
   const { actions = [], above = [], beside = [] } = tools?.(shown) ?? {};
   const panel = h("details", { class: "about" }, h("summary", {}, "About this session"), branches, changes, used, beside);
-  panel.open = matchMedia("(min-width: 64.01rem)").matches;
+  const isWide = matchMedia("(min-width: 64.01rem)");
+  panel.open = isWide.matches;
+  isWide.addEventListener("change", () => (panel.open = isWide.matches), { signal });
   fill(
     element,
     head(row.name || row.workspace_path, about.filter(Boolean).join(" · "), ...actions),

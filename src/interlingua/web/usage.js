@@ -12,32 +12,19 @@ const COLUMNS = {
 
 const count = (number) => number.toLocaleString();
 
-/** What is known about one message, as a line. */
-export function facts({ model, response_model: answered, usage, status }) {
-  const known = usage ?? {};
-  const parts = [
-    model ?? answered,
-    known.input_tokens == null ? null : `${count(known.input_tokens)} + ${count(known.output_tokens ?? 0)} tokens`,
-    known.cached_input_tokens ? `${count(known.cached_input_tokens)} from cache` : null,
-    known.cost_usd == null ? null : `$${known.cost_usd}`,
-    status && status !== "complete" ? status : null,
-  ];
-  return parts.filter(Boolean).join(" · ");
-}
-
-/** The same in the margin of a message, a fact a line. */
-export function margin({ model, response_model: answered, usage, status }, time) {
+/** What is known about one message, in its margin. @param {any} metadata */
+export function margin({ model, response_model: answered, usage, status }) {
   const known = usage ?? {};
   const prompt = ["input_tokens", "cached_input_tokens", "cache_creation_input_tokens"].reduce((sum, name) => sum + (known[name] ?? 0), 0);
+  const name = model ?? answered;
   const lines = [
-    model ?? answered,
+    name ? h("span", { title: name }, name.replace(/^[\w-]+:/, "")) : null,
     known.input_tokens == null ? null : `${count(prompt)} in, ${count(known.output_tokens ?? 0)} out`,
     prompt && known.cached_input_tokens ? `${Math.round((100 * known.cached_input_tokens) / prompt)} % from cache` : null,
     money(known.cost_usd),
     status && status !== "complete" ? status : null,
-    time,
-  ];
-  return h("p", { class: "margin quiet" }, lines.filter(Boolean).map((line) => h("span", {}, line)));
+  ].filter(Boolean);
+  return lines.length ? h("p", { class: "margin quiet" }, lines.map((line) => (typeof line === "string" ? h("span", {}, line) : line))) : null;
 }
 
 /** A table of what the answers of each model took; null where there are none. */

@@ -44,7 +44,7 @@ def fits(page: Any, width: int) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     outside = """width => [...document.querySelectorAll("main *")].filter((each) => {
         const box = each.getBoundingClientRect();
-        const wide = each.closest(".wide, pre, [role=tablist], svg, .editor, .panes, .unseen");
+        const wide = each.closest(".wide, pre, [role=tablist], svg, summary, .panes, .unseen");
         return !wide && box.width && box.right > width + 1;
     }).map((each) => each.outerHTML.slice(0, 120))"""
     assert page.evaluate(outside, width) == []

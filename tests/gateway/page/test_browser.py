@@ -170,7 +170,7 @@ def test_a_session_has_its_transcript_and_other_views(page: Any, place: Place) -
     expect(used.get_by_role("row").last).to_contain_text("200")
     call = articles(page, "assistant").first.get_by_role("group")
     expect(call.locator(".tree")).to_be_hidden()
-    call.get_by_text("Call of read_file").click()
+    call.get_by_text("read_file").click()
     expect(call.locator(".tree")).to_contain_text("a.txt")
     page.get_by_role("combobox", name="View as").select_option("gemini")
     expect(page.get_by_role("region", name="Converted")).to_contain_text('"functionCall"')
