@@ -20,6 +20,7 @@ from interlingua.gateway.relay.continued import anchor_of, tail_of
 from interlingua.gateway.relay.joined import Sent
 from interlingua.gateway.settings import RouteSettings
 from interlingua.model.exchange import ResponseFormat
+from tests.gateway.faults.continued import CALL as CALL_HEAD
 from tests.gateway.faults.continued import HEAD, TEXT, generated, response_of, rest_of, written
 from tests.gateway.responses.running import asynchronous
 from tests.gateway.serving import OPENAI, Served, Upstream, key, served, settings_in
@@ -182,3 +183,71 @@ def test_a_word_that_is_unknown_is_refused(tmp_path: Path) -> None:
     path.write_text('[routes.a]\nmodel = "local"\non_break = "maybe"\n')
     with pytest.raises(ConfigError, match="on_break"):
         load(path)
+
+
+LONG = {"path": "a.txt", "text": "One line with some words in it, and another one.\n" * 12}
+SCHEMA = {
+    "type": "object",
+    "properties": {"path": {"type": "string"}, "text": {"type": "string", "maxLength": 700}},
+    "required": ["path", "text"],
+}
+WRITE = {
+    "type": "function",
+    "function": {"name": "write", "description": "Writes.", "parameters": SCHEMA},
+}
+
+
+class Completing(Breaking):
+    """Breaks off inside of a call, and is asked for the rest of it: which it writes (`good`), does
+    not know (`unknown`), or writes something that the tool does not take (`invalid`)."""
+
+    def __init__(self, how: str, at: float) -> None:
+        call = il.ToolUseBlock("call_1", "write", LONG)
+        other = il.ToolUseBlock("call_2", "write", {"path": "b", "text": "c"})
+        super().__init__(at, blocks=(il.TextBlock(TEXT), call, other))
+        self.how = how
+
+    def answer(self, handler: BaseHTTPRequestHandler, dialect: str, wire: dict[str, Any]) -> None:
+        request = il.dialect(dialect).read_request(wire)
+        asked = request.messages[-1].text
+        if self.how == "good" or not asked.startswith(CALL_HEAD):
+            super().answer(handler, dialect, wire)
+            return
+        anchor = asked.split("\n\n")[3]
+        rest = f'{anchor}", "path": 7}}' if self.how == "invalid" else "Which call?"
+        whole, self.whole = self.whole, response_of(il.TextBlock(rest))
+        super().answer(handler, dialect, {**wire, "messages": wire["messages"][:1]})
+        self.requests[-1], self.whole = wire, whole
+
+
+@asynchronous
+@pytest.mark.parametrize("route", ["sure", "claude"])
+@pytest.mark.parametrize(
+    ("how", "share", "asked"),
+    [("good", 0.5, 2), ("good", 0.7, 2), ("unknown", 0.6, 3), ("invalid", 0.6, 3)],
+)
+async def test_a_call_that_broke_off_is_completed_or_made_anew(
+    tmp_path: Path, how: str, share: float, asked: int, route: str
+) -> None:
+    with Completing(how, share) as provider:
+        provider.configure(tmp_path)
+        async with served(tmp_path, settings(tmp_path)) as here:
+            ai = openai_client(here)
+            text, calls, reason = "", dict[int, list[str]](), None
+            question = [{"role": "user", "content": "hi"}]
+            async for chunk in await ai.chat.completions.create(
+                model=route, messages=question, tools=[WRITE], stream=True
+            ):
+                for choice in chunk.choices:
+                    text += choice.delta.content or ""
+                    reason = choice.finish_reason or reason
+                    for call in choice.delta.tool_calls or ():
+                        calls.setdefault(call.index, []).append(call.function.arguments or "")
+            await ai.close()
+            found = [json.loads("".join(pieces)) for pieces in calls.values()]
+            assert (text, found) == (TEXT, [LONG, {"path": "b", "text": "c"}])
+            assert reason == "tool_calls"
+    assert len(provider.requests) == asked
+    first = il.dialect("openai-chat" if route == "sure" else "anthropic")
+    told = first.read_request(provider.requests[1]).messages[-1].text
+    assert told.startswith(CALL_HEAD)

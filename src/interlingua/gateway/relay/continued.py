@@ -21,14 +21,15 @@ from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError, ReadError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.keys.tariffs import BYTES_A_TOKEN
+from interlingua.gateway.relay.cut_call import CallSeam, CutCall, SeamError, call_instruction
 from interlingua.gateway.relay.inbound import Inbound, read_request
-from interlingua.gateway.relay.joined import JoinedConverter, SeamError, Sent
+from interlingua.gateway.relay.joined import JoinedConverter, Sent
 from interlingua.gateway.relay.outgoing import TranslatedStream, shown
 from interlingua.gateway.relay.replaced import replacing, tokens_of
 from interlingua.gateway.relay.sending import pooled, prepare, provider_in, send
 from interlingua.gateway.shared.state import Decision, Exchange, Refusal
 from interlingua.model.blocks import TextBlock
-from interlingua.model.exchange import ErrorKind, ProviderError, Request
+from interlingua.model.exchange import ErrorKind, ProviderError, Request, ToolChoice
 from interlingua.model.message import Message, Role
 from interlingua.model.reasons import because
 
@@ -60,6 +61,25 @@ class Tail(NamedTuple):
     """What the rest begins with, one of these, so that the seam is proved."""
     again: str = ""
     """What it must not begin with: the beginning of the answer."""
+    call: CallSeam | None = None
+    """The call that it completes."""
+
+
+def call_tail(request: Request, sent: Sent, call: CutCall) -> Tail | None:
+    """How the rest of a call's arguments is asked for; None where nothing could be proved."""
+    options, schema = request.options, call.schema(request)
+    anchor = anchor_of(call.arguments)
+    if schema is None or anchor is None or (options.n or 1) > 1 or options.response_format:
+        return None
+    texts = [text for text in sent.texts if text]
+    asked = _with_answer(request, texts) if texts else request
+    start = call.start
+    words = call_instruction().replace("{name}", start.name).replace("{anchor}", anchor)
+    words = words.replace("{arguments}", call.arguments)
+    if options.tool_choice is not None and options.tool_choice.mode == "any":
+        asked = asked.replace(options=options.replace(tool_choice=ToolChoice("auto")))
+    asked = asked.replace(messages=(*asked.messages, Message.user(words)))
+    return Tail(asked, (), call=CallSeam(call, anchor, schema))
 
 
 def tail_of(request: Request, sent: Sent, target: Target) -> Tail | None:
@@ -145,6 +165,8 @@ class ContinuedStream(TranslatedStream):
         self._left: list[str] | None = None
         """The labels of the targets that may still be asked to go on."""
         self._asked: set[str] = set()
+        self._may_complete = True
+        """Whether no call was completed yet, or was tried to be."""
 
     def _converter_of(self, prepared: Prepared, front: Front) -> JoinedConverter:
         source, back = prepared.target.dialect.name, prepared.answer_adapter
@@ -219,9 +241,8 @@ class ContinuedStream(TranslatedStream):
         if outcome.leave_pool is not None:
             outcome.leave_pool(tokens_of(outcome.usage))
         is_booked = False
-        for label in self._labels(exchange):
-            tail = tail_of(request, sent, inbound.route.target(label))
-            if tail is None or not self._may_ask(gateway, provider_in(label)):
+        for label, tail in self._tails(exchange, request, sent):
+            if not self._may_ask(gateway, provider_in(label)):
                 continue
             try:
                 if not is_booked:
@@ -238,11 +259,30 @@ class ContinuedStream(TranslatedStream):
             return True
         return False
 
+    def _tails(
+        self, exchange: Exchange, request: Request, sent: Sent
+    ) -> Iterator[tuple[str, Tail]]:
+        """Whom to ask for what: for the rest of a call, once, and then for the rest of the answer
+        by each target."""
+        call = self._converter.cut_call() if self._may_complete else None
+        tail = None if call is None else call_tail(request, sent, call)
+        if tail is not None:
+            self._may_complete, first = False, self._first_label(exchange)
+            self._asked.add(provider_in(first))
+            yield first, tail
+        for label in self._labels(exchange):
+            tail = tail_of(request, sent, self._inbound.route.target(label))
+            if tail is not None:
+                yield label, tail
+
+    def _first_label(self, exchange: Exchange) -> str:
+        target = exchange.decision.target
+        return self._inbound.route.models[0] if target is None else target.label
+
     def _labels(self, exchange: Exchange) -> Iterator[str]:
         """The targets that were not asked to go on yet: that of the first attempt, then others."""
         if self._left is None:
-            target, models = exchange.decision.target, self._inbound.route.models
-            first = models[0] if target is None else target.label
+            first, models = self._first_label(exchange), self._inbound.route.models
             self._asked.add(provider_in(first))
             self._left = [first, *[label for label in models if label != first]]
         while self._left:
@@ -277,6 +317,9 @@ class ContinuedStream(TranslatedStream):
         self._report.add("approximated", "$.message", reason)
         exchange.decision = Decision(prepared.target, self._report)
         source, back = prepared.target.dialect.name, prepared.answer_adapter
-        self._converter.go_on(source, tail.starts, tail.again, back)
+        if tail.call is not None:
+            self._converter.complete(source, tail.call, back)
+        else:
+            self._converter.go_on(source, tail.starts, tail.again, back)
         self.seams += 1
         logger.info("stream_continued", extra={"request": exchange.arrival.id, "model": label})

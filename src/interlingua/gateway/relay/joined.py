@@ -16,6 +16,7 @@ from interlingua.adapt.history.stream import PIECES, StreamRewriter
 from interlingua.client.answer import add_usage
 from interlingua.dialects.framing import decoder, encoder
 from interlingua.dialects.registry import dialect
+from interlingua.gateway.relay.cut_call import CallSeam, CutCall, SeamError, cut_call
 from interlingua.model.blocks import Block, RedactedThinkingBlock, TextBlock, ThinkingBlock
 from interlingua.model.events import (
     BlockDelta,
@@ -29,13 +30,15 @@ from interlingua.model.events import (
     StreamError,
     TextDelta,
     ThinkingDelta,
+    ToolUseEnd,
+    ToolUseInputDelta,
     ToolUseStart,
     UsageUpdate,
 )
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.losses import Report
 from interlingua.model.message import Message
-from interlingua.model.metadata import Usage
+from interlingua.model.metadata import StopReason, Usage
 from interlingua.streams.fold import Folder
 
 if TYPE_CHECKING:
@@ -43,11 +46,8 @@ if TYPE_CHECKING:
 
 Watch = Callable[[Event], Event | None]
 _REPEATABLE = (TextBlock, ThinkingBlock, RedactedThinkingBlock)
+_ENDED = (StopReason.END_TURN, StopReason.TOOL_USE)
 _HIDDEN = (ThinkingBlock, RedactedThinkingBlock)
-
-
-class SeamError(Exception):
-    """The next attempt does not go on where the answer broke off."""
 
 
 class Sent(NamedTuple):
@@ -119,6 +119,8 @@ class JoinedConverter:
         self._is_plain = True
         """Whether there is one answer, and nothing in it but text, thinking and calls."""
         self._seam: _Seam | None = None
+        self._call: CallSeam | None = None
+        """The call that the stream under way completes."""
         self._usage: Usage | None = None
         self._earlier: Usage | None = None
         self.report = Report(target)
@@ -210,6 +212,17 @@ class JoinedConverter:
         texts = [block.text for block in message.content if isinstance(block, TextBlock)]
         return Sent(tuple(texts), None in self._blocks.values())
 
+    def cut_call(self) -> CutCall | None:
+        """The call whose arguments broke off, if it can be completed."""
+        return cut_call(self._held)
+
+    def complete(
+        self, source: str, seam: CallSeam, answer_adapter: AnswerAdapter | None = None
+    ) -> None:
+        """From here on, bytes are those of an attempt that completes a call."""
+        self.go_on(source, ("",), "", answer_adapter)
+        self._call, self._first = seam, max(self._first, seam.call.start.index + 1)
+
     def go_on(
         self,
         source: str,
@@ -222,7 +235,7 @@ class JoinedConverter:
         self._earlier = self._usage
         self._held.clear()
         self._waiting.clear()
-        self._until_end, self.broke = False, None
+        self._until_end, self.broke, self._call = False, None, None
         self._begin(source, answer_adapter)
         self._seam = _Seam(starts, again, self._open is not None)
 
@@ -248,6 +261,8 @@ class JoinedConverter:
         """An event of a later stream as part of the whole answer."""
         if event.choice:
             return []  # an answer that was not asked for
+        if self._call is not None:
+            return self._join_call(event, self._call)
         match event:
             case MessageStart() | Other():
                 return []
@@ -277,6 +292,38 @@ class JoinedConverter:
             assert isinstance(block, TextBlock)
             event = event.replace(block=block.replace(text=block.text[self._cut[1] :]))
         return [*self._closed(), event.replace(index=self._first + index)]
+
+    def _join_call(self, event: Event, seam: CallSeam) -> list[Event]:
+        """An event of a stream that completes a call."""
+        match event:
+            case UsageUpdate():
+                return [event.replace(usage=add_usage(self._earlier, event.usage))]
+            case TextDelta():
+                seam.add(event.text)
+            case Stop():
+                if event.stop_reason not in _ENDED:
+                    raise SeamError
+                stop = event.replace(stop_reason=StopReason.TOOL_USE, raw_stop_reason=None)
+                return [*self._completed(seam), stop]
+            case MessageComplete():
+                return [self._whole(event, self._completed(seam))]
+            case ToolUseStart():
+                seam.others.add(event.index)
+                return [*self._completed(seam), event.replace(index=self._first + event.index)]
+            case ToolUseInputDelta() | ToolUseEnd() if event.index in seam.others:
+                return [event.replace(index=self._first + event.index)]
+            case BlockStart() if not isinstance(event.block, _REPEATABLE):
+                raise SeamError
+        return []
+
+    def _completed(self, seam: CallSeam) -> list[Event]:
+        """The whole call, once."""
+        if seam.is_joined:
+            return []
+        (text, input), start = seam.arguments(), seam.call.start
+        seam.is_joined = True
+        end = ToolUseEnd(start.index, input, raw_arguments=text)
+        return [*self._closed(), start, ToolUseInputDelta(start.index, text), end]
 
     def _join_text(self, event: TextDelta, seam: _Seam) -> list[Event]:
         """Text that goes on in the block that is open, or begins one of its own."""
@@ -336,6 +383,8 @@ class JoinedConverter:
             usage=add_usage(self._earlier, metadata.usage),
             provider_raw=None,
         )
+        if self._call is not None:
+            metadata = metadata.replace(stop_reason=StopReason.TOOL_USE, raw_stop_reason=None)
         message = response.message.replace(content=start.content, metadata=metadata)
         self.joined = Response(message)
         return event.replace(response=self.joined)
