@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from interlingua.adapt.caching import Caching
 from interlingua.adapt.history.retell import require_instructions, retell
@@ -217,7 +217,11 @@ def _response(data: Any, reader: Dialect, writer: Dialect, model: str | None) ->
     response = reader.read_response(data)
     name = None if model is None else split_model(model)[1]
     if name is not None:
-        response = with_model(response, name)
+        metadata = response.message.metadata
+        if metadata.usage is not None:  # as it was read just now: nobody else has it
+            force_setattr(metadata, "response_model", name)
+        else:
+            response = with_model(response, name)
     if reader is writer:
         return writer.write_response(response)
     adapted = retell(response, writer, name, source=reader.name)

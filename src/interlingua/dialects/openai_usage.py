@@ -40,6 +40,7 @@ _CACHED, _WRITTEN = "cached_input_tokens", "cache_creation_input_tokens"
 _INPUTS = {"cached_tokens": _CACHED, "cache_write_tokens": _WRITTEN}
 _OUTPUTS = {"reasoning_tokens": "reasoning_tokens"}
 _TIER = Usage.__struct_fields__.index("service_tier")
+_COUNTS_ALONE = astuple(Usage())[5:]
 _NO_MORE = astuple(Usage())[5:_TIER] + astuple(Usage())[_TIER + 1 : -1]
 _COUNT_FIELDS = frozenset({*Usage.__struct_fields__[:5], "service_tier"})
 _NAMES = (*_INPUTS, *_OUTPUTS)
@@ -336,6 +337,11 @@ def _disjoint(prompt: int | None, output: int | None, parts: dict[str, int]) -> 
 
 def write_usage(usage: Usage, dialect: str, words: Counts, recorder: LossRecorder) -> Wire | None:
     """The wire's usage; None where nothing is known of it."""
+    counts = astuple(usage)
+    fresh, output, _, _, thought = counts[:5]
+    is_plain = counts[5:] == _COUNTS_ALONE and fresh is not None and output is not None
+    if is_plain and (thought is None or thought <= output):
+        return _write_plainly(counts, words, words.demanded)
     out = _write_counts(usage, dialect, words, recorder)
     for path, split in words.splits.items() if out is not None else ():
         if getattr(usage, split.attr) and (said := split.write(usage, recorder)) is not None:

@@ -240,6 +240,18 @@ BLOCKS = st.sampled_from(
         il.TextBlock("a", cache=Cache()),
         il.TextBlock("a", raw={"openai-chat": {"x": 1}}),
         il.ToolResultBlock("toolu_1", (il.TextBlock("r"),)),
+        il.TextBlock("a", signature="s"),
+        il.TextBlock("a", phase="final_answer"),
+        il.TextBlock("a", raw={"openai-chat": {"$form": {"x": 1}}}),
+        il.ThinkingBlock("t", "s"),
+        il.ThinkingBlock("t", "s", raw={"openai-chat": {"$form": {"x": 1}}}),
+        il.ThinkingBlock("t"),
+        il.ThinkingBlock("t", "s", id="i"),
+        il.ToolUseBlock("toolu_1", "f", {"a": 1}, '{"a": 1}'),
+        il.ToolUseBlock("toolu_1", "f", {}, "{"),
+        il.ToolUseBlock("toolu_1", "f", {"a": 1}, signature="s"),
+        il.ToolUseBlock("toolu_1", "f", {"a": 1}, cache=Cache()),
+        il.ToolUseBlock("toolu_1", "f", {"a": 1}, executor="provider"),
     ]
 )
 MESSAGES = st.builds(

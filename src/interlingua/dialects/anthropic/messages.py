@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
+import msgspec
+
 from interlingua.dialects.anthropic import calls, tables, text
 from interlingua.dialects.anthropic.tables import MARKERS, NAME, ROLES, TTLS
 from interlingua.dialects.anthropic.text import (
@@ -68,7 +70,9 @@ from interlingua.model.blocks import (
     ImageBlock,
     Source,
     TextBlock,
+    ThinkingBlock,
     ToolResultBlock,
+    ToolUseBlock,
     UnknownBlock,
 )
 from interlingua.model.message import NO_METADATA, Message, Role
@@ -607,12 +611,57 @@ def _write_system(messages: tuple[Message, ...], out: Wire, recorder: LossRecord
         out["system"] = text or parts
 
 
+def _plain_answer(message: Message, silent: dict[int, Raw]) -> list[Wire] | None:
+    """The parts for a turn of the model with signed thinking, text and calls that have nothing else
+    to say; None for all others. `silent` has every `raw` of which nothing is written."""
+    metadata = message.metadata
+    raw = metadata.provider_raw
+    if raw is not None and id(raw) not in silent and not _found_silent(raw, silent):
+        return None
+    if metadata.diagnostics or message.name is not None or message.changes is not None:
+        return None
+    parts: list[Wire] = []
+    block: Any
+    for block in message.content:
+        kind = type(block)
+        raw = block.raw
+        if block.cache is not None or (
+            raw is not None and id(raw) not in silent and not _found_silent(raw, silent)
+        ):
+            return None
+        if kind is ToolUseBlock and block.executor == "client" and block.signature is None:
+            if block.call_type is not None or not (block.input or block.raw_arguments is None):
+                return None
+            parts.append(
+                {"type": "tool_use", "id": block.id, "name": block.name, "input": block.input}
+            )
+        elif kind is TextBlock and block.text and raw is None and block.signature is None:
+            if block.citations or block.phase is not None:
+                return None
+            parts.append({"type": "text", "text": block.text})
+        elif kind is ThinkingBlock and block.signature and block.id is None:
+            parts.append({"type": "thinking", "thinking": block.text, "signature": block.signature})
+        else:
+            return None
+    return parts
+
+
+def _found_silent(raw: Raw, silent: dict[int, Raw]) -> bool:
+    if is_silent(raw):
+        silent[id(raw)] = raw  # which stays alive, so that its identity does
+        return True
+    return False
+
+
 class _Turns(Turns, kw_only=True):
     changes: Writing
+    silent: dict[int, Raw] = msgspec.field(default_factory=dict)
 
     def add(self, message: Message) -> None:
         role = message.role
-        if role is _TOOL and (parts := _plain_result(message)):
+        if role is _ASSISTANT and (parts := _plain_answer(message, self.silent)):
+            self.join("assistant", parts)
+        elif role is _TOOL and (parts := _plain_result(message)):
             self.join("user", parts)
         elif role is _USER and self.role != "user" and (words := _plain_text(message)):
             self.join("user", [{"type": "text", "text": words}])
