@@ -123,8 +123,9 @@ class WrittenTurns:
     def write(self, messages: tuple[Message, ...], turns: list[Any], writer: MessageWriter) -> None:
         """Writes the messages that were not written before, behind the turns of those that were."""
         self.messages, self.turns = messages, turns
-        start = self._resume(turns, writer)
         recorder = self._recorder
+        del self._recorder  # it has this memory, and the two are to be no circle
+        start = self._resume(turns, writer, recorder)
         recorder.log = self.log
         for message in messages[start:] if start else messages:
             self.marks.append(Mark(len(turns), writer.role, len(self.log)))
@@ -149,7 +150,7 @@ class WrittenTurns:
         marks = self.marks
         return marks[index + 1].turns if index + 1 < len(marks) else len(self.turns)
 
-    def _resume(self, turns: list[Any], writer: MessageWriter) -> int:
+    def _resume(self, turns: list[Any], writer: MessageWriter, recorder: LoggingRecorder) -> int:
         """The first message to write. It begins a turn, as it did before: so nothing is added to
         the turns in front of it, which stay as they are."""
         before = self._before
@@ -159,7 +160,7 @@ class WrittenTurns:
         mark = before.marks[start]
         self.marks, self.log = before.marks[:start], before.log[: mark.logged]
         for report, args, named in self.log:
-            report(self._recorder, *args, **named)
+            report(recorder, *args, **named)
         turns.extend(before.turns[: mark.turns])
         for number, (turn, _) in before._spliced.items():
             if number < mark.turns:

@@ -48,11 +48,11 @@ class Answering:
         status = int(word) if word.isdigit() else 200
         headers = HEADERS if word.isdigit() else BAD[word]
         if self.direct:
-            self.done.append(scope[DIRECT_CLIENT].answer(status, headers, BODY))
+            direct = scope[DIRECT_CLIENT]
+            self.done.append(direct.answer(status, headers, BODY))
             if self.done[-1]:
-                assert not scope[DIRECT_CLIENT].answer(status, headers, BODY), (
-                    "an answer is sent once"
-                )
+                assert DIRECT_CLIENT not in scope, "the two are no circle any more"
+                assert not direct.answer(status, headers, BODY), "an answer is sent once"
                 return
         length = (b"content-length", b"%d" % len(BODY))
         start = {"type": "http.response.start", "status": status, "headers": [*headers, length]}

@@ -9,8 +9,6 @@ import zlib
 from typing import Any
 
 import msgspec
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 PREFIX = "ilc1."
 """How our sealed texts begin; the number is the version of their format."""
@@ -43,7 +41,12 @@ class SealError(Exception):
 
 class Seal:
     def __init__(self, key: bytes) -> None:
+        # Seven megabytes, for those who compact.
+        from cryptography.exceptions import InvalidTag
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
         self._cipher = AESGCM(key)
+        self._invalid = InvalidTag
 
     def close(self, value: Sealed, tenant: str | None) -> str:
         plain = zlib.compress(msgspec.json.encode(value))
@@ -63,7 +66,7 @@ class Seal:
             plain = self._cipher.decrypt(data[:_NONCE], data[_NONCE:], _bound_to(tenant))
             inflater = zlib.decompressobj()
             return msgspec.json.decode(inflater.decompress(plain, _LONGEST), type=Sealed)
-        except (ValueError, InvalidTag, zlib.error, msgspec.DecodeError) as error:
+        except (ValueError, self._invalid, zlib.error, msgspec.DecodeError) as error:
             raise SealError from error
 
 

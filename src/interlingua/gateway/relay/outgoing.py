@@ -158,6 +158,8 @@ class TranslatedStream:
             self._report.extend(
                 codec_of(front.dialect).write_response(front.restyle(answer)).report
             )
+        # It is in a circle with its converter; the bodies need not wait for the collector.
+        vars(self).update(_request_body=b"", _prepared=None)
 
 
 class PassthroughStream:

@@ -272,6 +272,8 @@ class ClientConnection(StallLimit, HttpToolsProtocol):
         HttpToolsProtocol._start_asgi_task(self, cycle, app)
 
     def on_response_complete(self) -> None:
+        if self._under_way is not None:  # no circle of the two, which only the collector would end
+            self._under_way.scope.pop(DIRECT_CLIENT, None)
         HttpToolsProtocol.on_response_complete(self)
         cycle: Any = self.cycle
         if not cycle.response_complete or self.transport.is_closing():

@@ -4,6 +4,7 @@ and its logs."""
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 import logging
 import os
@@ -178,8 +179,11 @@ def _server(service: Service, overrides: Overrides, settings: Settings) -> Serve
 
     parent = os.getppid()
 
+    freed = FreedMemory()
+
     def tick(under_way: int) -> None:
         service.count_in_flight(under_way)
+        freed.tick()
         if overrides.is_one_of_several and os.getppid() != parent:
             server.handle_exit(0, None)  # whoever started us is gone
 
@@ -220,6 +224,46 @@ def _settle_memory() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
+
+
+class FreedMemory:
+    """Gives freed memory back to the system: the C library keeps much of it after large requests.
+    That takes a few milliseconds, and is done less and less often while it gives back little."""
+
+    def __init__(self) -> None:
+        self._pause = self._left = SECONDS
+        self._lowest = 0
+        self._trim: Callable[[int], int] | None = None
+        with suppress(OSError, AttributeError, TypeError):  # another system or C library
+            self._trim = ctypes.CDLL(None).malloc_trim
+
+    def tick(self) -> None:
+        """Called every second."""
+        self._left -= 1
+        if self._left > 0 or self._trim is None:
+            return
+        before = after = resident()
+        if before > self._lowest + GROWTH:
+            self._trim(0)
+            after = resident()
+            self._lowest = min(after, self._lowest or after)
+        is_little = before - after < GROWTH
+        self._pause = self._left = min(2 * self._pause, LONGEST) if is_little else SECONDS
+
+
+SECONDS, LONGEST, GROWTH = 5, 60, 16 << 20
+"""Seconds between two looks at the memory, and at most; bytes by which it has to have grown."""
+
+
+def resident() -> int:
+    """Bytes of memory that this process has, where Linux tells."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
+    except OSError:
+        return 0
+
+
+PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
 def _loop() -> Any:

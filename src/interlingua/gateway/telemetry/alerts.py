@@ -12,13 +12,16 @@ import os
 import time
 from collections import deque
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import aiohttp
 import msgspec
 
+from interlingua.client.transport_errors import aiohttp
 from interlingua.events.payloads import Payload
 from interlingua.gateway.settings import AlertSettings
+
+if TYPE_CHECKING:
+    from aiohttp import ClientSession
 
 logger = logging.getLogger(__name__)
 
@@ -74,12 +77,12 @@ class Alerts:
             self._task = asyncio.get_running_loop().create_task(self._work())
 
     async def _work(self) -> None:
-        timeout = aiohttp.ClientTimeout(total=PATIENCE)
-        async with aiohttp.ClientSession(timeout=timeout) as http:
+        timeout = aiohttp().ClientTimeout(total=PATIENCE)
+        async with aiohttp().ClientSession(timeout=timeout) as http:
             while self._queue:
                 await self._send(http, self._queue.popleft())
 
-    async def _send(self, http: aiohttp.ClientSession, body: bytes) -> None:
+    async def _send(self, http: ClientSession, body: bytes) -> None:
         why = ""
         for pause in self._pauses:
             await asyncio.sleep(pause)
@@ -95,7 +98,7 @@ class Alerts:
                     if reply.status < 300:
                         return
                     why = str(reply.status)
-            except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            except (aiohttp().ClientError, TimeoutError, OSError, ValueError) as error:
                 why = type(error).__name__
         logger.error("alert_not_sent", extra={"why": why})
 

@@ -97,7 +97,7 @@ def estimate_input_tokens(
     return max(1, round(tokens)) if messages or tokens else 0
 
 
-_ROOM = 1000
+_ROOM = 100
 
 
 class Estimator:
@@ -129,8 +129,8 @@ class Estimator:
         history, instructs, sums = self._last
         if len(messages) < len(history) or not all(map(is_, messages, history)):
             history, instructs, sums = (), False, (0.0, 0)
-            if len(self._known) > _ROOM + 8 * len(messages):
-                self._known.clear()  # most of it is of histories that are no more
+            if len(self._known) > _ROOM + 2 * len(messages):
+                self._forget_others(messages)  # some of it is of histories that are no more
         new = messages[len(history) :]
         instructs = instructs or any(each.role in _INSTRUCT for each in new)
         sums = self._add(new, *sums)
@@ -139,6 +139,11 @@ class Estimator:
         if instructs:
             tokens += self._coefficients["instructions"]
         return max(1, round(tokens)) if messages or tokens else 0
+
+    def _forget_others(self, messages: Sequence[Message]) -> None:
+        blocks = [block for message in messages for block in message.content]
+        ids = [id(getattr(block, _HELD.get(type(block), ""), block)) for block in blocks]
+        self._known = {each: self._known[each] for each in ids if each in self._known}
 
     def _of_rest(self, tools: Iterable[ToolDefinition], options: Options | None) -> float:
         """What tools and options add to a prompt; those of the last one are known."""
