@@ -37,6 +37,7 @@ class Convert {
       placeholder: "Paste a request, a response, a stream or an agent's transcript",
       typed: () => this.soon(),
       chosen: (id) => this.choose(id, "list"),
+      hovered: (ids) => this.lightList(ids),
     });
     this.source = choice(["", ...known.formats, ...known.transcripts], query.from ?? "");
     this.kind = choice(["", "request", "response", "stream", "transcript"], query.kind ?? "");
@@ -258,6 +259,12 @@ class Convert {
       { id: loss.id, onmouseenter: () => light(true), onmouseleave: () => light(false) },
       marked ? h("button", { type: "button", class: "finding", onclick: () => this.choose(loss.id, "body"), onfocus: () => light(true), onblur: () => light(false) }, inside) : h("div", { class: "finding" }, inside),
     );
+  }
+
+  /** Show which losses belong to the place under the pointer. @param {string[]} ids */
+  lightList(ids) {
+    for (const each of this.report.querySelectorAll("li[id]")) each.classList.toggle("lit", ids.includes(each.id));
+    this.body.light(ids[0] ?? null);
   }
 
   /** Go from a mark to its loss, or from a loss to its mark. @param {string} id  @param {"list" | "body"} to */

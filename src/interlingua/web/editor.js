@@ -7,14 +7,16 @@ import { lineStarts } from "./jsonplaces.js";
 /** @typedef {{ line: number, start: number, end: number, tone: string, words: string, id: string }} Mark */
 
 const LINE = 20; // pixels, as in convert.css
+const TOP = 8; // pixels above the first line, as in convert.css
 const LETTER = 7.5; // pixels, nearly
 const COLOURED = 150_000; // characters; longer texts have no colours
 const JSON_TOKEN = /("(?:[^"\\\n]|\\.)*"?)(\s*:)?|(-?\d[\d.eE+-]*)|\b(true|false|null)\b/g;
 
 /**
- * @param {{ label: string, editable?: boolean, placeholder?: string, typed?: (text: string) => void, chosen?: (id: string) => void }} how
+ * @param {{ label: string, editable?: boolean, placeholder?: string, typed?: (text: string) => void, chosen?: (id: string) => void,
+ *   hovered?: (ids: string[]) => void }} how  `hovered` gets the marks under the pointer
  */
-export function editor({ label, editable = false, placeholder = "", typed = () => {}, chosen = () => {} }) {
+export function editor({ label, editable = false, placeholder = "", typed = () => {}, chosen = () => {}, hovered = () => {} }) {
   const area = /** @type {HTMLTextAreaElement} */ (
     h("textarea", { "aria-label": label, class: "code-text", spellcheck: "false", wrap: "off", autocomplete: "off", autocapitalize: "off", placeholder, readonly: !editable })
   );
@@ -42,13 +44,24 @@ export function editor({ label, editable = false, placeholder = "", typed = () =
       fill(numbers, Array.from({ length: count }, (_, at) => at + 1).join("\n"));
       lines = count;
     }
-    fill(buttons, marksByLine(marks).map(([line, own]) => markButton(line, own, chosen)));
+    fill(buttons, marksByLine(marks).map(([line, own]) => markButton(line, own, chosen, hovered)));
     scrolled();
   };
   const soon = () => {
     if (!waiting) waiting = requestAnimationFrame(draw);
   };
   area.addEventListener("scroll", scrolled, { passive: true });
+  let under = "";
+  const over = (/** @type {PointerEvent | null} */ event) => {
+    const line = event ? Math.floor((event.offsetY + area.scrollTop - TOP) / LINE) : -1;
+    const ids = [...new Set(marks.filter((mark) => mark.line === line).map((mark) => mark.id))];
+    if (ids.join(" ") === under) return;
+    under = ids.join(" ");
+    area.title = [...new Set(marks.filter((mark) => mark.line === line).map((mark) => mark.words))].join("\n");
+    hovered(ids);
+  };
+  area.addEventListener("pointermove", over, { passive: true });
+  area.addEventListener("pointerleave", () => over(null), { passive: true });
   area.addEventListener("input", () => {
     marks = [];
     soon();
@@ -94,8 +107,9 @@ function marksByLine(marks) {
   return [...lines];
 }
 
-/** @param {number} line  @param {Mark[]} own  @param {(id: string) => void} chosen */
-function markButton(line, own, chosen) {
+/** @param {number} line  @param {Mark[]} own  @param {(id: string) => void} chosen  @param {(ids: string[]) => void} hovered */
+function markButton(line, own, chosen, hovered) {
+  const ids = [...new Set(own.map((each) => each.id))];
   const tone = own.some((each) => each.tone === "error") ? "error" : own.some((each) => each.tone === "warning") ? "warning" : "info";
   const words = [...new Set(own.map((each) => each.words))].join("\n");
   const made = h("button", {
@@ -103,8 +117,12 @@ function markButton(line, own, chosen) {
     class: `code-mark ${tone}`,
     title: words,
     "aria-label": `Line ${line + 1}: ${words}`,
-    "data-mark": [...new Set(own.map((each) => each.id))].join(" "),
+    "data-mark": ids.join(" "),
     onclick: () => chosen(own[0].id),
+    onmouseenter: () => hovered(ids),
+    onmouseleave: () => hovered([]),
+    onfocus: () => hovered(ids),
+    onblur: () => hovered([]),
   });
   made.style.top = `${line * LINE}px`;
   return made;

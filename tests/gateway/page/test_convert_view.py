@@ -55,6 +55,22 @@ def test_losses_are_marked_in_the_body_and_lead_there_and_back(page: Any) -> Non
     expect(findings(page).filter(has_text=WHY).get_by_role("button")).to_be_focused()
 
 
+def test_the_pointer_lights_a_loss_and_its_place(page: Any) -> None:
+    page.goto("/convert")
+    page.get_by_label("Examples").select_option("OpenAI Chat request")
+    page.locator(".code-mark").first.wait_for()
+    seed = page.locator("#main li[id]").filter(has_text="$.seed")
+    body = page.get_by_label("Your body")
+    body.hover(position={"x": 60, "y": 8 + 2.5 * 20})  # the third line
+    expect(seed).to_have_class("lit")
+    assert "seed dropped" in body.get_attribute("title")
+    expect(page.locator(".code-colours mark.lit")).to_have_text('"seed": 7')
+    body.hover(position={"x": 60, "y": 8 + 4.5 * 20})
+    expect(seed).not_to_have_class("lit")
+    seed.hover()
+    expect(page.locator(".code-colours mark.lit")).to_have_text('"seed": 7')
+
+
 def test_another_target_another_report(page: Any) -> None:
     opened(page, BODY)
     expect(findings(page).filter(has_text=WHY)).to_have_count(1)
