@@ -69,7 +69,8 @@ async function show() {
     const drawn = await VIEWS[name]();
     if (current === view) view.go = await drawn(element, found.id, found.part, leaving.signal);
   } catch (odd) {
-    if (current === view) fill(element, problem(odd.message, again));
+    if (current === view && odd.status === 404) missingView(element);
+    else if (current === view) fill(element, problem(odd.message, again));
     if (!(odd instanceof Refused || odd instanceof TypeError)) throw odd;
   }
   clearTimeout(late);

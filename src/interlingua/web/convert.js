@@ -300,6 +300,7 @@ class Result {
     this.curl.firstElementChild.replaceChildren(icon("terminal"));
     this.python = copyButton(() => this.copied?.python ?? "", "Copy as Python", true);
     this.python.firstElementChild.replaceChildren(icon("file-code"));
+    for (const each of [this.curl, this.python]) each.classList.add("extra");
     this.element = h(
       "section",
       { class: "code-pane", "data-pane": "result" },

@@ -66,6 +66,14 @@ export function wideField(label, control) {
   return made;
 }
 
+/** A text in which these words stand out. @param {string} text  @param {string} words */
+export function lit(text, words) {
+  const wanted = words.split(/\s+/).filter(Boolean).map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  if (!wanted.length || !text) return text;
+  const parts = text.split(new RegExp(`(${wanted.join("|")})`, "gi"));
+  return parts.map((part, at) => (at % 2 ? h("b", { class: "hit" }, part) : part));
+}
+
 /** JSON for people; a text stays as it is. */
 export function shown(value) {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "";

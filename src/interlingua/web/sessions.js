@@ -2,7 +2,7 @@
 // the transcript of one.
 
 import { ask, askText } from "./api.js";
-import { field, fill, h, when, wideField } from "./dom.js";
+import { field, fill, h, lit, when, wideField } from "./dom.js";
 import { exportPanel } from "./export.js";
 import { ago, money, plural } from "./format.js";
 import { icon } from "./icons.js";
@@ -79,12 +79,13 @@ async function listing(element, signal) {
     stored = more ? [...stored, ...found.sessions] : found.sessions;
     last = found.sessions.at(-1)?.id ?? last;
     const rows = [...stored, ...matching(params)].sort((a, b) => new Date(b.updated_at).getTime() - new Date(a.updated_at).getTime());
-    fill(list, rows.map(line));
-    fill(state, rows.length ? `${plural(rows.length, "session")}${found.has_more ? " and more" : ""}` : "");
+    fill(list, rows.map((row) => line(row, controls.q.value)));
+    fill(state, `${plural(rows.length, "session")}${found.has_more ? " and more" : ""}`);
     none.hidden = rows.length > 0;
     fill(none, rows.length ? null : nothing(params.size > 2));
     rest.hidden = !found.has_more;
     if (!more) await inMessages(controls.q.value.trim(), hits, () => number === latest && !signal.aborted);
+    if (!hits.hidden) none.hidden = true;
   };
   let waiting = null;
   const soon = () => {
@@ -142,7 +143,7 @@ async function inMessages(words, section, isWanted) {
       h(
         "a",
         { href: to(id, message) },
-        h("span", { class: "name" }, snippet),
+        h("span", { class: "name" }, lit(snippet, words)),
         h("span", { class: "quiet" }, [role, name, when(at)].join(" · ")),
       ),
     );
@@ -150,7 +151,7 @@ async function inMessages(words, section, isWanted) {
   section.hidden = false;
 }
 
-function line(row) {
+function line(row, looked) {
   const isOther = !(row.source in OWN) && "unpriced" in row;
   const id = isOther ? `${row.source}:${row.id}` : row.id;
   const words = [row.name, row.workspace_path, row.active_model].filter(Boolean).join(" ").toLowerCase();
@@ -161,8 +162,8 @@ function line(row) {
     h(
       "a",
       { href: to(id) },
-      h("span", { class: "name" }, row.name || row.workspace_path || row.id),
-      h("span", { class: "quiet" }, facts.filter(Boolean).join(" · ")),
+      h("span", { class: "name" }, lit(row.name || row.workspace_path || row.id, looked)),
+      h("span", { class: "quiet" }, lit(facts.filter(Boolean).join(" · "), looked)),
     ),
     h("span", { class: "far" }, badge(OWN[row.source] ?? row.source, isOther ? "accent" : null)),
     h("span", { class: "num far" }, plural(row.message_count, "message")),
@@ -214,7 +215,7 @@ function searchBox(id) {
     const { messages } = await ask("GET", `/search?${new URLSearchParams({ q, session: id, limit: "20" })}`);
     if (number !== latest) return;
     fill(state, messages.length ? "" : "No message has all of these words.");
-    fill(list, messages.map(({ message_id: found, role, snippet }) => h("li", {}, h("a", { href: to(id, found) }, `${role}: ${snippet}`))));
+    fill(list, messages.map(({ message_id: found, role, snippet }) => h("li", {}, h("a", { href: to(id, found) }, `${role}: `, lit(snippet, q)))));
   };
   words.addEventListener("input", look);
   return h("div", { class: "search-in" }, field("Search in this session", words), state, list);
