@@ -104,7 +104,7 @@ def test_history_is_retold_and_written_once_in_a_turn(
             Counted(monkeypatch, road, "rewrite_history"),
             Counted(monkeypatch, converter, "write"),
         )
-        counted = Counted(monkeypatch, features.Pieces, "add")
+        counted = Counted(monkeypatch, features.WeighedPieces, "add")
         call = session.begin("second").call()
         assert call.wire["messages"][-1]["content"] == "second"
         assert call.report is call.report

@@ -77,5 +77,8 @@ def rules() -> tuple[Rule, ...]:
 @cache
 def endpoints() -> tuple[Endpoint, ...]:
     """The endpoints of the SDKs."""
-    lines = data_file("wire/endpoints.tsv").decode().splitlines()[1:]
-    return tuple(Endpoint(*line.split("\t"), reasons()["read"]) for line in lines)
+    found = []
+    for line in data_file("wire/endpoints.tsv").decode().splitlines()[1:]:
+        package, method, path, gateway, since = line.split("\t")
+        found.append(Endpoint(package, method, path, gateway, since, reasons()["read"]))
+    return tuple(found)
