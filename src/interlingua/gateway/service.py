@@ -36,11 +36,13 @@ from interlingua.gateway.responses.stateful import Preparation
 from interlingua.gateway.responses.websocket import Sockets
 from interlingua.gateway.sessions.turns import Turns
 from interlingua.gateway.settings import Limits, Settings
+from interlingua.gateway.shared.file_owners import ProviderFiles
 from interlingua.gateway.tasks.runs import TaskRuns
 from interlingua.gateway.telemetry.alerts import Alerts
 from interlingua.gateway.telemetry.metrics import Health, Metrics
 from interlingua.gateway.telemetry.records import Losses, Sweeper
 from interlingua.gateway.telemetry.trace import Spans, Tracer
+from interlingua.gateway.upstream.transport import Upstream
 from interlingua.store.base import AsyncStore
 from interlingua.store.open import open_async_store
 
@@ -73,6 +75,9 @@ class Service:
         self.conversations = Conversations(store)
         self.background = Background(gateway, store)
         self.batches = Batches(gateway, store)
+        self.provider_files = ProviderFiles(store)
+        if isinstance(gateway.transport, Upstream):
+            gateway.transport.require_own = self.provider_files.require_own
         self.passing = Passing(gateway)
         self.mcp = McpDoor(self)
         compactor = Compactor(gateway, self.compactions)

@@ -298,10 +298,6 @@ def test_uploads_are_bounded_and_forms_are_checked(tmp_path: Path) -> None:
                     lambda: client.files.create(file=io.BytesIO(b"x" * 200_000), purpose="batch")
                 )
             assert error.value.status_code == 413
-            with pytest.raises(openai.BadRequestError, match="purpose"):
-                await asyncio.to_thread(
-                    lambda: client.files.create(file=io.BytesIO(b"x"), purpose="evals")
-                )
         kind = {"content-type": "multipart/form-data; boundary=b"}
         for data in (b"", b"--b--", b"--b\r\n\r\n", b"x" * 5000, b"--b\r\na: " + b"y" * 9000):
             async with gateway.http.post(

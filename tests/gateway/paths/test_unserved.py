@@ -68,9 +68,6 @@ def test_a_path_that_is_not_served_is_told_with_what_is(tmp_path: Path) -> None:
             status, told, _ = await gateway.ask("POST", path, {}, headers=headers)
             assert status == 501, (path, told)
             assert "it serves /v1/chat/completions" in message(told)
-        for path in ("/v1/files", "/v1/files/file_1", "/v1/files/file_1/content"):
-            status, told, _ = await gateway.ask("GET", path, headers=VERSION)
-            assert (status, told["type"]) == (501, "error"), path
         for path in ("/v1/nothing", "/v1beta/nothing", "/api/nothing", "/nothing"):
             status, told, _ = await gateway.ask("POST", path, {})
             assert status == 404, path

@@ -63,4 +63,8 @@ def test_an_exchange_is_given_another_arrival_or_decision_in_few_places() -> Non
     relay = {f"relay/{name}.py" for name in _RELAY}
     own = {"compaction/compactor.py", "compaction/native.py", "sessions/metered_client.py"}
     trace = {"telemetry/places.py", "telemetry/trace.py"}
-    assert places == relay | own | trace | {"responses/websocket.py", "paths/passing.py"}
+    assert places == relay | own | trace | {
+        "responses/websocket.py",
+        "paths/files.py",
+        "paths/passing.py",
+    }

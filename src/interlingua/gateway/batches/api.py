@@ -114,10 +114,11 @@ async def list_messages(service: Service, request: Request, principal: Principal
     size = number(query, "limit", 20, 1, 1000)
     batches = await service.batches.listed(principal.tenant, anthropic=True)
     wires = [batch.anthropic(base_of(request)) for batch in batches]
-    return answer(_page(wires, query.get("before_id"), query.get("after_id"), size))
+    return answer(page_between(wires, query.get("before_id"), query.get("after_id"), size))
 
 
-def _page(found: list[Wire], before: str | None, after: str | None, size: int) -> Wire:
+def page_between(found: list[Wire], before: str | None, after: str | None, size: int) -> Wire:
+    """A page of a list, as Anthropic has them."""
     ids = [each["id"] for each in found]
     if before in ids:
         end = ids.index(before)

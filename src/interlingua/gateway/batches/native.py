@@ -20,6 +20,7 @@ from interlingua.errors import InterlinguaError
 from interlingua.gateway.batches.state import Handed, Item, Result
 from interlingua.gateway.relay.inbound import parse_inbound
 from interlingua.gateway.relay.sending import prepare
+from interlingua.gateway.shared.file_owners import file_ids
 from interlingua.gateway.shared.fronts import ANTHROPIC, CHAT, error_body, match
 from interlingua.gateway.shared.state import Arrival, Exchange, Principal, Refusal
 from interlingua.gateway.upstream.replay import FinishedReply
@@ -181,6 +182,8 @@ class NativeBatch:
             raise HandOverError(f"{target.provider.key} has no batches")
         upward = await prepare(gateway, exchange, inbound, target, {})
         prepared = upward.prepared
+        if file_ids(prepared.http.body):
+            raise HandOverError("it names files, whose owner is looked up for each request")
         paths = prepared.target.provider.dialects[prepared.target.dialect.name]
         return prepared.target, f"/v1{paths.request.removeprefix('/v1')}", prepared.http.body
 

@@ -70,6 +70,8 @@ class ManagedAgents:
         id = rest.strip("/").partition("/")[0]
         await self._require_own(id, request.method, principal)
         body = await body_of(request, self._service.limits)
+        if principal.tenant is not None:
+            await self._service.provider_files.require_own(body, principal.tenant)
         upward = self._upward(request, body)
         try:
             reply = await self._transport.send(upward, Limits(idle=600.0, total=None))

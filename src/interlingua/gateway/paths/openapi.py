@@ -384,18 +384,18 @@ DOCS: dict[tuple[str, str], Doc] = {
         for path in PASSED
     },
     ("POST", "/v1/files"): Doc(
-        "Upload the requests of a batch: a form with `file` and `purpose`.",
-        errors=(400, 408, 413),
+        "Upload a file (form); those with the purpose `batch` are stored here, others passed on.",
+        errors=(400, 403, 404, 408, 409, 413, 422, 429, 500, 502),
     ),
     ("GET", "/v1/files"): Doc(
         "The caller's files.",
         parameters=(_query("limit", _NUMBER), *_texts("purpose order after")),
         errors=(400,),
     ),
-    ("GET", "/v1/files/{id}"): Doc("One file.", errors=(404,)),
-    ("DELETE", "/v1/files/{id}"): Doc("Delete a file.", errors=(404,)),
+    ("GET", "/v1/files/{id}"): Doc("One file.", errors=(403, 404, 429, 502)),
+    ("DELETE", "/v1/files/{id}"): Doc("Delete a file.", errors=(403, 404, 429, 502)),
     ("GET", "/v1/files/{id}/content"): Doc(
-        "What is in a file.", kind="application/octet-stream", errors=(404,)
+        "What is in a file.", kind="application/octet-stream", errors=(403, 404, 429, 502)
     ),
     ("POST", "/v1/batches"): Doc("Run the requests of a file.", body=NewBatch, errors=(400, 429)),
     ("GET", "/v1/batches"): Doc(

@@ -3,7 +3,8 @@ with keys, caps, limits and the log of any other request."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +17,7 @@ from interlingua.client.answer import Attempt
 from interlingua.client.targets import Target
 from interlingua.client.transport import HttpRequest, HttpTransport, Reply
 from interlingua.client.transport_errors import Limits, TooLarge, TransportError
+from interlingua.dialects.front import Front
 from interlingua.gateway.gateway import CLIENT, Gateway
 from interlingua.gateway.relay.headers import answer_headers, client_body
 from interlingua.gateway.relay.inbound import members_of, patched
@@ -51,11 +53,12 @@ PASSED = {
     "/v2/rerank": "rerank",
 }
 """Paths that are passed on, and what the log calls them."""
-FREE = frozenset({"moderations"})
+FREE = frozenset({"moderations", "files"})
 """What costs nothing."""
 _USUAL = {"moderations": "openai:omni-moderation-latest"}
 """The model of a request that names none."""
 _CHAT = "/chat/completions"
+_FILES = "/v1/files"
 _MULTIPART = "multipart/form-data"
 
 
@@ -84,29 +87,29 @@ class SentBody(NamedTuple):
     form: SpooledForm | None = None
 
 
-async def passed(service: Service, request: Request, principal: Principal) -> Response:
-    """The provider's own answer."""
-    path = request.url.path
-    gateway, action = service.gateway, PASSED[path]
-    front = COHERE if path == "/v2/rerank" else CHAT
+def begun(
+    gateway: Gateway, request: Request, principal: Principal, front: Front, action: str
+) -> Exchange:
+    """A request that is passed on, from now on among those under way."""
     arrival = Arrival(f"req_{gateway.ids.new()}", front.dialect, principal, action=action)
     if gateway.targets.client_keys:
         arrival = with_own_key(arrival, request.scope)
     exchange = gateway.under_way[arrival.id] = Exchange(arrival)
-    sent: SentBody | None = None
+    return exchange
+
+
+@asynccontextmanager
+async def recorded(gateway: Gateway, exchange: Exchange) -> AsyncIterator[None]:
+    """Whatever goes wrong is in the log; an answer is there when it is whole."""
     try:
-        refuse_unredacted(gateway, principal, path)
-        sent = await _sent_body(request, service)
-        target = _target(gateway, exchange, sent.model or _USUAL.get(action))
-        await _reserve(gateway, exchange, target, action)
-        return await _answered(service, exchange, target, sent, path)
+        yield
     except (ApiError, Refusal) as error:
         code = error.code if isinstance(error, ApiError) else error.error.code
         exchange.outcome.fail(error.status, ErrorKind.INVALID_REQUEST, code)
         _over(gateway, exchange)
         raise
     except UNAVAILABLE as error:
-        refused = unavailable(arrival.id, exchange.decision.target, error)
+        refused = unavailable(exchange.arrival.id, exchange.decision.target, error)
         exchange.outcome.fail(refused.status, refused.error.kind, refused.error.code)
         _over(gateway, exchange)
         raise refused from None
@@ -114,6 +117,26 @@ async def passed(service: Service, request: Request, principal: Principal) -> Re
         exchange.outcome.fail(499, ErrorKind.CANCELLED)
         _over(gateway, exchange)
         raise
+
+
+async def passed(service: Service, request: Request, principal: Principal) -> Response:
+    """The provider's own answer."""
+    path = request.url.path
+    gateway, action = service.gateway, PASSED[path]
+    front = COHERE if path == "/v2/rerank" else CHAT
+    exchange = begun(gateway, request, principal, front, action)
+    sent: SentBody | None = None
+    try:
+        async with recorded(gateway, exchange):
+            refuse_unredacted(gateway, principal, path)
+            sent = await _sent_body(request, service)
+            target = _target(gateway, exchange, sent.model or _USUAL.get(action))
+            await reserve(gateway, exchange, target, action)
+            await gateway.targets.start(target)
+            upward = _upward(service, target, sent, path)
+            if principal.tenant is not None and upward.body:
+                await service.provider_files.require_own(upward.body, principal.tenant)
+            return await answered(service, exchange, target, upward)
     finally:
         if sent is not None and sent.form is not None:
             sent.form.close()
@@ -164,7 +187,7 @@ def _target(gateway: Gateway, exchange: Exchange, name: str | None) -> Target:
     return target
 
 
-async def _reserve(gateway: Gateway, exchange: Exchange, target: Target, action: str) -> None:
+async def reserve(gateway: Gateway, exchange: Exchange, target: Target, action: str) -> None:
     """Counts the request. What it costs is not known before, so that a key with a cap on money
     needs leave for that."""
     arrival = exchange.arrival
@@ -174,9 +197,12 @@ async def _reserve(gateway: Gateway, exchange: Exchange, target: Target, action:
 
 
 def path_at(provider: Provider, path: str) -> str:
-    """Where a provider has a path of OpenAI's, or of Cohere's."""
+    """Where a provider has a path of OpenAI's, of Cohere's, or the files of Anthropic's."""
     if provider.key in _RERANKERS and path.endswith("/rerank"):
         return path
+    messages = provider.dialects.get("anthropic")
+    if path == _FILES and provider.dialect == "anthropic" and messages is not None:
+        return messages.request.removesuffix("/messages") + "/files"
     chat = provider.dialects.get("openai-chat")
     if chat is None or not chat.request.endswith(_CHAT):
         raise ProviderSetupError(provider.key, f"has no {path}")
@@ -198,12 +224,11 @@ def _upward(service: Service, target: Target, sent: SentBody, path: str) -> Http
     return HttpRequest(address.url, headers, b"", address.secrets, pieces=pieces)
 
 
-async def _answered(
-    service: Service, exchange: Exchange, target: Target, sent: SentBody, path: str
+async def answered(
+    service: Service, exchange: Exchange, target: Target, upward: HttpRequest
 ) -> Response:
+    """What the provider answers."""
     gateway, outcome = service.gateway, exchange.outcome
-    await gateway.targets.start(target)
-    upward = _upward(service, target, sent, path)
     try:
         reply = await service.passing.send(upward, target)
     except TransportError as error:
@@ -211,10 +236,8 @@ async def _answered(
     outcome.status = reply.status
     outcome.error = ErrorKind.INVALID_REQUEST if reply.status >= 400 else None
     outcome.tries = (Attempt(target.model, outcome.error, reply.status),)
-    if (
-        reply.status in (401, 403) and target.provider.credentials != CLIENT
-    ):  # what it has against our key is no business of the client
-        reply.close()
+    if reply.status in (401, 403) and target.provider.credentials != CLIENT:
+        reply.close()  # what it has against our key is no business of the client
         raise ApiError(502, "upstream_auth", f"{target.model}: the provider refused our key")
     kind = reply.headers.get("content-type", "application/json")
     down = _down(exchange, reply, target, upward)
@@ -254,7 +277,7 @@ async def _pieces(
         while data := await reply.chunk():
             size += len(data)
             if size > most:
-                break
+                raise TransportError("read", f"an answer of more than {most} bytes", sent=True)
             yield data
     except TransportError:
         exchange.outcome.fail(502, ErrorKind.NETWORK)

@@ -25,11 +25,10 @@ from interlingua.gateway import convert, page
 from interlingua.gateway import requests as requests_api
 from interlingua.gateway import stats as stats_api
 from interlingua.gateway.batches import api as batches
-from interlingua.gateway.batches import files
 from interlingua.gateway.compaction import history as compactions
 from interlingua.gateway.keys.key_admin import TermsError
 from interlingua.gateway.memory import responses as responses_store
-from interlingua.gateway.paths import admin, mcp
+from interlingua.gateway.paths import admin, files, mcp
 from interlingua.gateway.paths import handlers as own
 from interlingua.gateway.paths.listing import front_of, whose
 from interlingua.gateway.paths.passing import PASSED, passed

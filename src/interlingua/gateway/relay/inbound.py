@@ -17,6 +17,7 @@ from interlingua.gateway.gateway import Gateway, Route
 from interlingua.gateway.memory.responses import ids_in, ids_named, keeps
 from interlingua.gateway.pools import Pool, response_key
 from interlingua.gateway.relay.limits import answer_limit, labels_of, limited
+from interlingua.gateway.shared.bodies import ESCAPED
 from interlingua.gateway.shared.fronts import Match, codec_of
 from interlingua.gateway.shared.sizes import (
     Most,
@@ -35,8 +36,6 @@ from interlingua.model.reasons import because
 
 _LIMITED = re.compile(rb'"(model|n|max_tokens|max_completion_tokens|max_output_tokens)"\s*:')
 """Members that a key may be limited by."""
-ESCAPED = re.compile(rb'\\u00[0-7][0-9a-fA-F][^"\\]{0,24}"\s*:')
-"""A member whose name is not written plainly."""
 
 
 def repeats_field(body: bytes) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from typing import Any, Literal, TypeVar, cast
 
@@ -20,6 +21,10 @@ from interlingua.model.rules import validate
 T = TypeVar("T", bound=msgspec.Struct)
 TEXT = 100_000
 """Characters of a name, a path or a prompt."""
+
+
+ESCAPED = re.compile(rb'\\u00[0-7][0-9a-fA-F][^"\\]{0,24}"\s*:')
+"""A member whose name is not written plainly."""
 
 
 class NewSession(msgspec.Struct, forbid_unknown_fields=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from email.message import Message
 from tempfile import SpooledTemporaryFile
 from typing import Any
@@ -67,11 +67,6 @@ class Upload:
             raise ApiError(408, "request_timeout", text) from None
         except ClientDisconnect:
             raise ApiError(499, "client_gone", "client closed the connection") from None
-        self._check()
-
-    def _check(self) -> None:
-        if self.filename is None:
-            raise ApiError(400, "invalid_request", "file: the form has no file")
 
     def _counted(self, size: int) -> None:
         self.size += size
@@ -163,11 +158,11 @@ class SpooledForm(Upload):
             pass  # it goes into the spool
         self.model = self.fields.get(MODEL)
 
-    def length(self, model: str) -> int:
+    def length(self, model: str | None) -> int:
         return len(self._head(model)) + self._spool.tell() + len(self._tail())
 
-    async def body(self, model: str) -> AsyncGenerator[bytes, None]:
-        """The form under another name of its model."""
+    async def body(self, model: str | None) -> AsyncGenerator[bytes, None]:
+        """The form under another name of its model, if it has one."""
         yield self._head(model)
         self._spool.seek(0)
         while piece := self._spool.read(64 * 1024):
@@ -177,15 +172,14 @@ class SpooledForm(Upload):
     def close(self) -> None:
         self._spool.close()
 
-    def _head(self, model: str) -> bytes:
+    def _head(self, model: str | None) -> bytes:
+        if model is None:
+            return b""
         head = f'--{self._boundary}\r\ncontent-disposition: form-data; name="{MODEL}"\r\n\r\n'
         return f"{head}{model}\r\n".encode()
 
     def _tail(self) -> bytes:
         return f"--{self._boundary}--\r\n".encode()
-
-    def _check(self) -> None:
-        """Any form will do."""
 
     def _on_header_end(self) -> None:
         self._lines.append(b"%b: %b\r\n" % (self._header, self._value))
@@ -208,6 +202,56 @@ class SpooledForm(Upload):
     def _end(self) -> None:
         if self._in_file:
             self._spool.write(b"\r\n")
+        super()._end()
+
+
+class FileForm(SpooledForm):
+    """A form with one file, whose purpose decides where it goes."""
+
+    def __init__(self, request: Request, limits: Limits) -> None:
+        super().__init__(request, limits)
+        self.purpose = ""
+        self._purpose = bytearray()
+        self._file = (0, 0)
+
+    @property
+    def file_size(self) -> int:
+        return self._file[1] - self._file[0]
+
+    def file_pieces(self, size: int) -> Iterator[bytes]:
+        """The file without the form around it."""
+        self._spool.seek(self._file[0])
+        left = self.file_size
+        while left > 0:
+            piece = self._spool.read(min(size, left))
+            left -= len(piece)
+            yield piece
+
+    async def read(self) -> None:
+        await super().read()
+        self._check_file()
+        self.purpose = self._purpose.decode("utf-8", "replace")
+
+    def _check_file(self) -> None:
+        if self.filename is None:
+            raise ApiError(400, "invalid_request", "file: the form has no file")
+
+    def _on_headers(self) -> None:
+        super()._on_headers()
+        if "filename" in self._disposition:
+            if self.filename is not None:
+                raise ApiError(400, "invalid_request", "the form has more than one file")
+            self.filename = self._disposition["filename"][:500] or "upload"
+            self._file = (self._spool.tell(), 0)
+
+    def _data(self, data: bytes, start: int, end: int) -> None:
+        super()._data(data, start, end)
+        if self._name == "purpose" and len(self._purpose) <= LONGEST_FIELD:
+            self._purpose += data[start:end]
+
+    def _end(self) -> None:
+        if "filename" in self._disposition:
+            self._file = (self._file[0], self._spool.tell())
         super()._end()
 
 

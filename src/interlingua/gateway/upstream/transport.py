@@ -15,7 +15,7 @@ import re
 import socket
 import ssl
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -58,6 +58,10 @@ class Place(NamedTuple):
     """Proxy and certificates."""
 
 
+async def _any_files(body: bytes, tenant: str) -> None:
+    """Nobody has files here."""
+
+
 class Upstream:
     """A `Transport`. It belongs to the event loop that uses it first."""
 
@@ -73,12 +77,16 @@ class Upstream:
         self._slots = asyncio.Semaphore(MOST)
         self._sweeping: asyncio.TimerHandle | None = None
         self._ticker = Ticker()
+        self.require_own: Callable[[bytes, str], Awaitable[None]] = _any_files
+        """Raises where a body names files of another tenant."""
 
     async def send(
         self, request: HttpRequest, limits: Limits, tenant: str | None = None
     ) -> transport.Reply:
         if (finished := FINISHED.get()) is not None:
             return finished
+        if tenant is not None and (b"file_id" in request.body or b"\\u00" in request.body):
+            await self.require_own(request.body, tenant)
         place = self._places.get(request.url) or self._place(request.url)
         if "proxy" in place.way:
             return await self._others.send(request, limits, tenant)
