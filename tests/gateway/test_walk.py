@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import interlingua as il
 from interlingua.gateway.config import check, read
+from interlingua.gateway.keys.key_admin import add_budget
 from interlingua.gateway.settings import Listen, RouteSettings, Settings
+from interlingua.model.ids import Ulids
+from interlingua.store.requests import RequestRow
 from tests.agents.chat.provider import DIALECTS
 from tests.gateway.serving import Served, Upstream, asked, key, served, settings_in
 
@@ -46,20 +54,27 @@ class Watched(Upstream):
         super().__init__()
         self.keys: list[str] = []
         self.failing: dict[str, int] = {}
+        self.slow: dict[str, float] = {}
+        """Seconds before an answer, by key."""
 
     def answer(self, handler: Any, dialect: str, wire: dict[str, Any]) -> None:
         headers = handler.headers
         key = headers.get("authorization") or headers.get("x-api-key") or headers.get("api-key")
         key = str(key).removeprefix("Bearer ")
         self.keys.append(key)
+        time.sleep(self.slow.get(key, 0.0))
         if key in self.failing:
             handler.send_response(self.failing[key])
             handler.send_header("content-length", "2")
-            handler.send_header("retry-after", "30")
+            if self.failing[key] == 429:
+                handler.send_header("retry-after", "30")
             handler.end_headers()
             handler.wfile.write(b"{}")
             return
         super().answer(handler, dialect, wire)
+
+
+Work = Callable[[Served, Watched], Awaitable[None]]
 
 
 @pytest.fixture
@@ -69,24 +84,94 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_configuration_of_the_page_does_what_the_page_says(home: Path) -> None:
-    made = key(home, default_max_tokens=100)
+def walk(home: Path, work: Work, **changes: Any) -> None:
+    """Some requests to a gateway with the page's configuration; `changes` are of its pool."""
 
-    async def work(provider: Watched) -> None:
+    async def run(provider: Watched) -> None:
         provider.configure(home)
         file = home / "providers.toml"
         lines = [line for line in file.read_text().splitlines() if "key =" not in line]
         file.write_text("\n".join(lines))
         settings = pasted(home)
-        azure = settings.routes["smart"].models[1]
-        near = replace(azure, base_url=provider.url)
-        smart = replace(settings.routes["smart"], models=(settings.routes["smart"].models[0], near))
+        smart = settings.routes["smart"]
+        near = replace(smart.models[1], base_url=provider.url)
+        smart = replace(smart, models=(smart.models[0], near), **changes)
         settings = replace(settings, routes={**settings.routes, "smart": smart})
         async with served(home, settings) as gateway:
-            await _walk(gateway, provider, made.token)
+            await work(gateway, provider)
 
     with Watched() as provider:
-        asyncio.run(work(provider))
+        asyncio.run(run(provider))
+
+
+def test_the_configuration_of_the_page_does_what_the_page_says(home: Path) -> None:
+    made = key(home, default_max_tokens=100)
+    walk(home, lambda gateway, provider: _walk(gateway, provider, made.token))
+
+
+@pytest.mark.parametrize("strategy", ["weighted", "least_busy", "latency", "usage"])
+def test_every_strategy_of_the_page_uses_every_member(home: Path, strategy: str) -> None:
+    made = key(home)
+
+    async def work(gateway: Served, provider: Watched) -> None:
+        asks = [asked(f"question {number}", "smart") for number in range(120)]
+        for start in range(0, len(asks), 12):
+            some = asks[start : start + 12]
+            answers = [gateway.ask("POST", CHAT, wire, made.token) for wire in some]
+            assert {status for status, _, _ in await asyncio.gather(*answers)} == {200}
+        shares = Counter(provider.keys)
+        assert set(shares) == {"openai_key_1", "openai_key_2", "azure_key_2"}, shares
+        if strategy == "weighted":
+            assert 0.15 < shares["azure_key_2"] / 120 < 0.35, "one in four"
+
+    walk(home, work, strategy=strategy)
+
+
+def test_retries_and_timeouts_are_those_of_the_page(home: Path) -> None:
+    """The page's numbers, but for seconds, which a test cannot wait for."""
+    made, smart = key(home), pasted(home).routes["smart"]
+    numbers = (smart.retries, smart.timeout, smart.first_byte_timeout, smart.deadline)
+    assert numbers == (1, 120, 20, 180)
+
+    async def work(gateway: Served, provider: Watched) -> None:
+        provider.slow = dict.fromkeys(("openai_key_1", "openai_key_2", "azure_key_2"), 2.0)
+        for stream in (False, True):
+            wire = asked("members that take too long are left", "smart", stream=stream)
+            status, _, headers = await gateway.ask("POST", CHAT, wire, made.token)
+            assert (status, headers["x-interlingua-model"]) == (200, "anthropic:claude-sonnet-4-6")
+        provider.slow, provider.failing = {}, {"anthropic_api_key": 500}
+        provider.keys.clear()
+        wire = asked("hi", "fast")
+        status, _, headers = await gateway.ask("POST", CHAT, wire, made.token)
+        assert (status, headers["x-interlingua-model"]) == (200, "openai:gpt-4.1-mini")
+        await gateway.stored()
+        _, told, _ = await gateway.ask("GET", "/requests?limit=1", token=made.token)
+        assert told["requests"][0]["attempts"] == len(provider.keys) > 1, "each is in the log"
+
+    walk(home, work, timeout=0.5, first_byte_timeout=0.5)
+
+
+def test_budgets_rates_and_retention_hold_on_the_page_s_gateway(home: Path) -> None:
+    made = key(home, requests_per_minute=50, daily_cap_usd=Decimal(5))
+    with il.open_store(str(home / "gateway.db")) as store:
+        add_budget(store, "end_user", "ann", made.key.id, daily_cap_usd=Decimal("0.000001"))
+        old = datetime.now(UTC) - timedelta(days=91)
+        store.append_requests([RequestRow(f"req_{Ulids().new()}", old, "openai-chat", 200, 1)])
+
+    async def work(gateway: Served, provider: Watched) -> None:
+        status, told, headers = await gateway.ask("POST", CHAT, asked("hi", "fast"), made.token)
+        assert status == 200, told
+        assert headers["x-ratelimit-limit-requests"] == "50"
+        wire = asked("hi", "fast", user="ann")
+        status, told, _ = await gateway.ask("POST", CHAT, wire, made.token)
+        assert (status, told["error"]["code"]) == (429, "quota_exceeded"), "the end user's budget"
+        await gateway.stored()
+        before = len([row async for row in gateway.service.store.all_requests()])
+        await gateway.service.sweeper.sweep()
+        rows = [row async for row in gateway.service.store.all_requests()]
+        assert len(rows) == before - 1, "rows of the log stay for 90 days"
+
+    walk(home, work)
 
 
 async def _walk(gateway: Served, provider: Watched, token: str) -> None:
