@@ -18,7 +18,7 @@ from tests.laws.corpus import corpus_or_skip
 from tests.laws.incremental import MARKED, TARGETS, Check, bodies, check_record, conversations_in
 from tests.laws.strategies import requests
 
-SOURCES = ("anthropic", "openai-chat", "openrouter")
+SOURCES = ("anthropic", "openai-chat", "openai-responses", "openrouter")
 """Dialects that are read message by message; for the others a conversion is always whole."""
 AGENT: dict[str, Any] = {
     "model": "claude-sonnet-4-5",
@@ -66,11 +66,32 @@ def test_generated_conversations_give_what_whole_conversions_give(
     rng = random.Random(seed)
     source, target = rng.choice(SOURCES), rng.choice(TARGETS)
     wire = il.dialect(source).write_request(request).wire
-    if not wire["messages"]:
+    key = il.dialect(source).traits.messages
+    if not isinstance(wire.get(key), list) or not wire[key]:
         return
     check = Check(source, target, 2 ** rng.randint(12, 24), target in MARKED and seed % 2 == 0)
-    for body in bodies(wire, "messages", rng):
+    for body in bodies(wire, key, rng):
         check.require(msgspec.json.encode(body))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_items_of_one_answer_stay_together(target: str) -> None:
+    """Where a body ended within the items of an answer, reading goes on before the answer."""
+    said: list[Any] = [{"role": "user", "content": "Run it."}]
+    for number in range(4):
+        call = {"type": "function_call", "call_id": f"c{number}", "name": "run", "arguments": "{}"}
+        said += [
+            {"type": "message", "role": "assistant", "content": f"Run {number}."},
+            {"type": "function_call", **call},
+            {"type": "function_call_output", "call_id": f"c{number}", "output": "done"},
+        ]
+    check = Check("openai-responses", target)
+    for count in range(1, len(said) + 1):
+        wire = {"model": "gpt-5", "instructions": "Be brief.", "input": said[:count]}
+        check.require(msgspec.json.encode(wire))
+    assert check.converter.figures.hits == len(said) - 1
+    wire["input"] = [*said, {"type": "item_reference", "id": "msg_1"}]
+    check.require(msgspec.json.encode(wire))
 
 
 @pytest.mark.parametrize("target", TARGETS)

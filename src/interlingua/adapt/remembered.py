@@ -18,6 +18,7 @@ import msgspec
 from interlingua.adapt.facts import CHANGES, REPEATED_IDS, Facts, facts_of
 from interlingua.dialects.kernel.errors import ShapeError
 from interlingua.dialects.kernel.recorder import LossRecorder, MessageWriter
+from interlingua.dialects.kernel.turns import WITHIN
 from interlingua.dialects.kernel.wire import Wire, encode_quickly
 from interlingua.dialects.record import BreakpointIn, Dialect, ReadMore
 from interlingua.errors import InterlinguaError
@@ -365,6 +366,10 @@ class Conversation(History):
     def grown(self, body: bytes, same: int, read_more: ReadMore) -> Conversation | None:
         """The conversation of a body that begins with so many of these messages; None where it is
         not sure where the others begin."""
+        while self.states[same - 1] is WITHIN:
+            same -= 1
+            if not same:
+                return None
         start, stop = self.ends[same - 1], len(body) - len(self.rest)
         if stop < start:
             return None
@@ -434,7 +439,7 @@ def first_read(
     if without != {**whole, key: []}:
         return None
     conversation = Conversation(
-        body[:end], start, rest, dialect.read_parsed(without, model, stream)
+        body[:end], start, rest, dialect.read_without(without, model, stream)
     )
     conversation.read(pieces, items, read_more)
     return conversation

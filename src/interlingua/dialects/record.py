@@ -36,7 +36,7 @@ Framing = Literal["sse", "ndjson", "aws"]
 
 ReadMore = Callable[[list[Any], list[Message], Any], Iterator[Any]]
 """Reads wire messages behind those of a list, and appends to it; with what it yielded behind the
-last one, and yields behind each what the next has to be told."""
+last one, and yields behind each what the next has to be told, or `WITHIN`."""
 
 
 BreakpointIn = Callable[[Message, Cache], Wire | None]
@@ -260,6 +260,12 @@ class Dialect:
         """What reads messages that follow others; None where all have to be read at once."""
         read: ReadMore | None = getattr(import_module(self._module("request")), "read_more", None)
         return read
+
+    def read_without(self, wire: Wire, model: str | None, stream: bool | None) -> Request:
+        """A request whose list of messages is empty, as it is with messages of `read_more`."""
+        module = import_module(self._module("request"))
+        read = getattr(module, "read_without", None)
+        return self.read_parsed(wire, model, stream) if read is None else read(wire)
 
     @cached_property
     def breakpoint_in(self) -> BreakpointIn | None:

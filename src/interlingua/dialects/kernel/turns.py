@@ -267,3 +267,8 @@ def report_speaker(message: Message, recorder: LossRecorder) -> None:
                 recorder.lost(message, "role", reason, kind="downgraded")
         elif role is _USER and _is_result(block, recorder.dialect):
             recorder.lost(message, "role", because("results_apart"), kind="moved")
+
+
+WITHIN = object()
+"""Stands behind a wire message that others may become one message with: reading does not go on
+from here."""

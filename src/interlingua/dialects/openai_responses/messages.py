@@ -8,13 +8,14 @@ since a message in the model's own form needs an id and a status."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from interlingua.dialects.kernel.calls import recovery
 from interlingua.dialects.kernel.errors import ShapeError, require
 from interlingua.dialects.kernel.preserved import NOTHING
 from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.turns import WITHIN
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import compaction_as_text, placeholder
 from interlingua.dialects.logprobs import read_tokens, write_tokens
@@ -420,6 +421,40 @@ _ITEMS: dict[str, Callable[[ItemReader, Wire, int], None]] = {
     "item_reference": ItemReader.reference,
     "additional_tools": ItemReader.bring,
 }
+
+_FOLLOWING = frozenset(
+    {
+        *("message", "reasoning", "function_call", "function_call_output"),
+        *("custom_tool_call", "custom_tool_call_output"),
+    }
+)
+"""Items that change nothing of what stands before them."""
+
+
+def read_following(items: list[Any], messages: list[Message], before: int) -> Iterator[Any]:
+    """Appends the messages of items that follow `before` others, and yields how many items there
+    are behind each; `WITHIN` where the next one may belong to the same message. `ShapeError` where
+    an item of another kind is among them, or a result of no known call."""
+    reader = ItemReader()
+    reader.messages, reader.start = messages, len(messages)
+    for message in messages if before else ():
+        for block in message.content:
+            if type(block) is ToolUseBlock:
+                reader.calls[block.id] = block
+            elif type(block) is ToolResultBlock:
+                reader.answered.add(block.tool_use_id)
+    for index, item in enumerate(items, before):
+        kind, id = require(item, dict).get("type", "message"), item.get("call_id")
+        if type(kind) is not str or kind not in _FOLLOWING or item.keys() <= {"id"}:
+            raise ShapeError(".type", "an item that can be read alone", kind)
+        if kind in OUTPUTS and not (type(id) is str and id in reader.calls):
+            raise ShapeError(".call_id", "the id of a call", id)
+        if not (len(item) == 2 and reader.plain(item)):
+            reader.item(item, index)
+        behind: Any = WITHIN if reader.blocks or reader.asides else index + 1
+        if index == before + len(items) - 1:
+            reader.flush()
+        yield behind
 
 
 # -- writing --------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from interlingua.dialects.kernel.errors import ShapeError, read_whole, require
@@ -9,7 +10,7 @@ from interlingua.dialects.kernel.preserved import NOTHING, Preserved
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai import is_plain
-from interlingua.dialects.openai_responses.messages import ItemReader, ItemWriter
+from interlingua.dialects.openai_responses.messages import ItemReader, ItemWriter, read_following
 from interlingua.dialects.openai_responses.tables import NAME, REQUEST
 from interlingua.dialects.openai_responses.text import is_string, own, own_spelling, restore_own
 from interlingua.dialects.openai_responses.tools import (
@@ -37,6 +38,21 @@ _NO_OPTIONS = Request().options
 
 def read_request(wire: Any, model: str | None = None, stream: bool | None = None) -> Request:
     return read_whole(REQUEST, _read, wire)
+
+
+_PROBE = {"role": "user", "content": "."}
+
+
+def read_without(wire: Wire) -> Request:
+    """A request without the messages of its input, which is a list of some."""
+    read = read_request({**wire, "input": [_PROBE]})
+    return read.replace(messages=read.messages[:-1])
+
+
+def read_more(wires: list[Any], messages: list[Message], before: Any) -> Iterator[Any]:
+    """Appends messages that follow others: `before` is how many items there were. Only items that
+    leave all before them as it is are read so; for others the input has to be read whole."""
+    return read_following(wires, messages, before or 0)
 
 
 def _read(wire: Wire) -> Request:
