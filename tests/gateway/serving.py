@@ -51,9 +51,11 @@ class Upstream(Provider):
         _send(handler, il.dialect(dialect).write_response(response).json())
 
 
-def _send(handler: BaseHTTPRequestHandler, body: bytes) -> None:
+def _send(
+    handler: BaseHTTPRequestHandler, body: bytes, media_type: str = "application/json"
+) -> None:
     handler.send_response(200)
-    handler.send_header("content-type", "application/json")
+    handler.send_header("content-type", media_type)
     handler.send_header("content-length", str(len(body)))
     handler.end_headers()
     handler.wfile.write(body)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import interlingua as il
+from interlingua.dialects.framing import encoder
 from interlingua.gateway.settings import PoolMember, RouteSettings
 from tests.gateway.serving import (
     ANTHROPIC,
@@ -31,6 +32,8 @@ class Caching(Upstream):
     """Answers with tokens as a cache would count them: all of them new."""
 
     broken: frozenset[str] = frozenset()
+    diagnosis: il.CacheDiagnosis | None = None
+    """What the vendor itself says in a stream, where it is asked."""
 
     def answer(self, handler: BaseHTTPRequestHandler, dialect: str, wire: dict[str, Any]) -> None:
         if handler.headers.get("x-api-key") in self.broken:
@@ -44,7 +47,16 @@ class Caching(Upstream):
             response_id="msg_1", response_model="m", usage=usage, stop_reason=il.StopReason.END_TURN
         )
         message = il.Message(il.Role.ASSISTANT, (il.TextBlock("Yes."),), metadata=metadata)
-        _send(handler, il.dialect(dialect).write_response(il.Response(message)).json())
+        if not wire.get("stream"):
+            _send(handler, il.dialect(dialect).write_response(il.Response(message)).json())
+            return
+        if wire.get("diagnostics") and self.diagnosis is not None:
+            message = message.replace(metadata=metadata.replace(cache_diagnosis=self.diagnosis))
+        writer, encode = il.dialect(dialect).stream_writer(), encoder(dialect)
+        frames = [
+            frame for event in il.unfold(il.Response(message)) for frame in writer.feed(event)
+        ]
+        _send(handler, b"".join(map(encode, [*frames, *writer.close()])), "text/event-stream")
 
 
 def chat(turns: int, system: str = LONG, model: str = MODEL, **more: Any) -> dict[str, Any]:
@@ -148,6 +160,37 @@ def test_the_answer_the_log_and_the_client_say_why_the_cache_was_missed(tmp_path
             assert rows[1]["cache"]["changed"] == ["system"]
             assert rows[2]["cache"] is None
             assert LONG[:40] not in json.dumps(rows)
+
+    with Caching(0.0) as provider:
+        asyncio.run(work(provider))
+
+
+@pytest.mark.parametrize("said", [None, il.CacheDiagnosis("miss", "tools_changed", 77)])
+def test_a_stream_says_why_the_cache_was_missed(
+    tmp_path: Path, said: il.CacheDiagnosis | None
+) -> None:
+    def asking(turns: int, system: str) -> dict[str, Any]:
+        body = il.convert(chat(turns, system), "openai-chat", "openai-responses").wire
+        body["prompt_cache_options"] = {"comparison_response_id": "msg_1"}
+        return {**body, "model": MODEL, "stream": True}
+
+    async def work(provider: Caching) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            await ask(gateway, asking(1, LONG), "/v1/responses")
+            provider.diagnosis = said
+            stream, _ = await ask(gateway, asking(2, LONG + "Monday."), "/v1/responses")
+            reason = "tools_changed" if said is not None else "input_changed"
+            assert f'"reason":"{reason}"' in str(stream).replace(" ", "")
+            own = il.convert(chat(3, LONG + "Tuesday."), "openai-chat", "anthropic", model=MODEL)
+            passed = {**own.wire, "diagnostics": {"previous_message_id": "msg_1"}, "stream": True}
+            await ask(gateway, {**passed, "model": MODEL}, "/v1/messages")
+            await gateway.stored()
+            _, listed, _ = await gateway.ask("GET", "/requests")
+            last, middle = listed["data"][:2] if "data" in listed else listed["requests"][:2]
+            assert middle["cache"]["reason"] == (said.reason if said else "system_changed")
+            assert last["cache"]["reason"] == (said.reason if said else "system_changed")
+            assert last["cache"]["changed"] == ["system"], "ours beside the provider's"
 
     with Caching(0.0) as provider:
         asyncio.run(work(provider))

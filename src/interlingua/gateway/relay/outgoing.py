@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from interlingua.adapt.refusals import with_category
@@ -52,7 +52,9 @@ class TranslatedStream:
         tells_usage: bool,
         request_body: bytes,
         secrets: Iterable[str] = (),
+        diagnose: Callable[[Response], Response] | None = None,
     ) -> None:
+        """`diagnose` adds why the prompt cache was missed, for a client that asks for it."""
         self.error: ProviderError | None = None
         self.complete: Response | None = None
         self._answer: Response | None = None
@@ -67,7 +69,7 @@ class TranslatedStream:
         self._outcome = outcome
         self._report = prepared.report
         self._prepared, self._request_body = prepared, request_body
-        self._tells_usage = tells_usage
+        self._tells_usage, self._diagnose = tells_usage, diagnose
         self._front = front
         self._filler = front.filler(request_body) if front.fills_frames else None
         self._converter = self._converter_of(prepared, front)
@@ -116,6 +118,8 @@ class TranslatedStream:
             response = retold_transformations(
                 response, self._prepared, self._front.dialect, self._request_body
             )
+        if self._diagnose is not None:
+            response = self._diagnose(response)
         refused = response.message.metadata.stop_reason in REFUSED
         if refused and self._front.dialect == ANTHROPIC:
             response = with_category(response, source)
@@ -230,6 +234,7 @@ class PassthroughStream:
         if passthrough.end.is_last and stop_reason is None and passthrough.error is None:
             stop_reason = StopReason.OTHER  # `[DONE]`, and not a word why
         outcome.usage, outcome.stop_reason = usage, stop_reason
+        outcome.cache = passthrough.cache
         if self._counter is not None and (usage is None or outcome.error is not None):
             outcome.heard = self._counter.count()
 

@@ -19,7 +19,7 @@ from interlingua.gateway.relay.headers import client_body
 from interlingua.gateway.shared.fronts import front_of
 from interlingua.model.events import Event, MessageComplete, Stop, StreamError, UsageUpdate
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
-from interlingua.model.metadata import StopReason, Usage
+from interlingua.model.metadata import CacheDiagnosis, StopReason, Usage
 
 BROKEN_OFF = ProviderError(ErrorKind.NETWORK, "stream ended before the message was complete")
 
@@ -55,6 +55,8 @@ class Passthrough:
         self.usage: Usage | None = None
         self.stop_reason: StopReason | None = None
         self.response: Response | None = None
+        self.cache: CacheDiagnosis | None = None
+        """Why the prompt cache was hit or missed, as the provider says."""
         self.error: ProviderError | None = None
         front = front_of(dialect.name)
         framing = dialect.traits.framing
@@ -185,6 +187,8 @@ class Passthrough:
     def _read(self, frame: bytes) -> None:
         """Reads a frame that may contain usage or the end; a frame that we cannot read is left to
         the client."""
+        if b'"diagnostics"' in frame:
+            self._telling = list(self._marks)  # the end is read, too: it has what they say
         is_silent = not any(mark in frame for mark in self._telling)
         try:
             for each in decoder(self._dialect.name).feed(frame):
@@ -206,6 +210,7 @@ class Passthrough:
             metadata = event.response.message.metadata
             self.usage = metadata.usage or self.usage
             self.stop_reason = metadata.stop_reason or self.stop_reason
+            self.cache = metadata.cache_diagnosis
             self.response = event.response
         elif isinstance(event, StreamError):
             self.error = event.error

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 from interlingua.client.attempt import OpenReply
 from interlingua.client.fetching import MediaCache
 from interlingua.client.retry import Clock
 from interlingua.client.transport import TransportError
+from interlingua.costs.comparing import merged
 from interlingua.errors import ReadError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.pools import Pool
@@ -32,7 +34,7 @@ from interlingua.gateway.relay.sending import (
 from interlingua.gateway.relay.whole import echoed
 from interlingua.gateway.shared.fronts import Send
 from interlingua.gateway.shared.state import Arrival, Exchange, Recall
-from interlingua.model.exchange import Request
+from interlingua.model.exchange import Request, Response
 
 
 class Line:
@@ -105,7 +107,7 @@ async def open_stream(
         prepared, recall = await prepare(gateway, exchange, inbound, target, fetched)
         opened = await send(gateway, exchange, inbound, prepared, clock, True, raw)
         exchange.outcome.upstream_id = opened.request_id
-        outgoing = outgoing_of(exchange, inbound, opened)
+        outgoing = outgoing_of(gateway, exchange, inbound, opened)
         try:
             first = await _first(opened, outgoing, may_be_cut(inbound, prepared.target))
             if first is None:
@@ -153,7 +155,7 @@ async def _first(
 
 
 def outgoing_of(
-    exchange: Exchange, inbound: Inbound, opened: OpenReply
+    gateway: Gateway, exchange: Exchange, inbound: Inbound, opened: OpenReply
 ) -> TranslatedStream | PassthroughStream:
     prepared, secrets = opened.prepared, opened.secrets
     front, target, adapter = inbound.front, prepared.target, prepared.answer_adapter
@@ -172,7 +174,27 @@ def outgoing_of(
         return PassthroughStream(principal, exchange.outcome, front, passthrough, rename, secrets)
     tells_usage = not asks_usage(inbound)
     arrival, outcome = exchange.arrival, exchange.outcome
-    return TranslatedStream(arrival, outcome, prepared, front, tells_usage, inbound.body, secrets)
+    how = (front, tells_usage, inbound.body, secrets, _diagnosing(gateway, exchange, inbound))
+    return TranslatedStream(arrival, outcome, prepared, *how)
+
+
+def _diagnosing(
+    gateway: Gateway, exchange: Exchange, inbound: Inbound
+) -> Callable[[Response], Response] | None:
+    """What adds to an answer why the prompt cache was missed, for a client that asks for it."""
+    compared, request = exchange.outcome.compared, inbound.request
+    if compared is None or request is None or request.options.cache_comparison is None:
+        return None
+
+    def diagnose(response: Response) -> Response:
+        message, pricer = response.message, gateway.pricer
+        prices = None if pricer is None else pricer.table
+        own = compared.diagnosis(message.metadata.usage, prices)
+        found = merged(message.metadata.cache_diagnosis, own)
+        metadata = message.metadata.replace(cache_diagnosis=found)
+        return response.replace(message=message.replace(metadata=metadata))
+
+    return diagnose
 
 
 async def more(gateway: Gateway, exchange: Exchange, stream: Stream) -> bytes | None:
