@@ -51,8 +51,8 @@ class _Unpacked(RawIOBase):
     short for one that ends there; this one says so, as gzip's does."""
 
     def __init__(self, file: IO[bytes]) -> None:
+        self._file = file  # closed with this object, also where the package is missing
         self._unpacking = _zstandard().ZstdDecompressor()
-        self._file = file
         self._frame = self._unpacking.decompressobj()
         self._begun = False
         self._ready = memoryview(b"")
