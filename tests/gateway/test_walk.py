@@ -130,8 +130,8 @@ def test_every_strategy_of_the_page_uses_every_member(home: Path, strategy: str)
 def test_retries_and_timeouts_are_those_of_the_page(home: Path) -> None:
     """The page's numbers, but for seconds, which a test cannot wait for."""
     made, smart = key(home), pasted(home).routes["smart"]
-    numbers = (smart.retries, smart.timeout, smart.first_byte_timeout, smart.deadline)
-    assert numbers == (1, 120, 20, 180)
+    numbers = [smart.retries, smart.timeout, smart.first_byte_timeout, smart.deadline]
+    assert numbers == [1, 120, 20, 180]
 
     async def work(gateway: Served, provider: Watched) -> None:
         provider.slow = dict.fromkeys(("openai_key_1", "openai_key_2", "azure_key_2"), 2.0)

@@ -147,6 +147,8 @@ def test_a_plain_key_keeps_no_content_and_has_no_caps(store: Store, address: str
         {"concurrent": 0},
         {"requests_per_minute": -5},
         {"expires_at": datetime(2020, 1, 1, tzinfo=UTC)},
+        {"caching": "sometimes"},
+        {"redaction": "maybe"},
     ],
 )
 def test_terms_that_make_no_sense_are_refused(terms: dict[str, Any], store: Store) -> None:

@@ -12,8 +12,10 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
+from interlingua.adapt.caching import CACHINGS
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.keys.keys import hash_of
+from interlingua.gateway.settings import REDACTIONS
 from interlingua.gateway.shared.fronts import KEY_PREFIX
 from interlingua.gateway.shared.principal import MOST_USD, usd
 from interlingua.gateway.shared.state import ROUTE
@@ -314,6 +316,10 @@ def _sound(terms: Terms) -> Terms:
         count = getattr(terms, name)
         if count is not None and not 0 < count < 2**53:
             raise TermsError(f"{name} is a number of at least 1, found {count}")
+    for name, words in (("caching", CACHINGS), ("redaction", REDACTIONS)):
+        word = getattr(terms, name)
+        if word is not None and word not in words:
+            raise TermsError(f"{name} is one of {', '.join(words)}, found {word[:40]!r}")
     _caps(terms.daily_cap_usd, terms.monthly_cap_usd, terms.weekly_cap_usd)
     if terms.expires_at is not None and terms.expires_at <= _now():
         raise TermsError("the expiry time is in the past")
