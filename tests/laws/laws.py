@@ -128,7 +128,7 @@ def compare(value: Exchange, back: Exchange, losses: list[Loss]) -> list[str]:
         for loss in losses
         if loss.kind == "dropped" and kept_facts.get(loss.path) and loss.path in all_there
     ]
-    return problems
+    return problems + [f"no code: {loss}" for loss in losses if not loss.code]
 
 
 NOTHING = {

@@ -91,6 +91,18 @@ def trial_block_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(b.TYPE_OF, TrialBlock, "trial")
 
 
+@pytest.fixture(autouse=True)
+def every_loss_has_a_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts of their own are for plug-ins."""
+    add = Report.add
+
+    def checked(report: Report, *args: Any, **more: Any) -> None:
+        add(report, *args, **more)
+        assert report.entries[-1].code, report.entries[-1]
+
+    monkeypatch.setattr(Report, "add", checked)
+
+
 # -- what goes through ----------------------------------------------------------------------------
 
 MARKS = MARK, ENCODED_MARK = "zebra", "emVicmE="

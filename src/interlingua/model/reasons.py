@@ -85,6 +85,20 @@ def _plain(code: str) -> Reason:
     return reason
 
 
+def source_unsupported(kind: str) -> Reason:
+    """The reason for media whose source has a kind that the target does not accept."""
+    if kind == "file_ref":
+        return because("file_not_loaded")
+    return because("source_kind", how=_SOURCES.get(kind, f"from a source of kind {kind!r}"))
+
+
+_SOURCES = {
+    "base64": "with inline data",
+    "blocks": "made of blocks",
+    "file_id": "by file id; send its data",
+    "text": "made of text",
+    "url": "by URL; send its data",
+}
 _NAME = re.compile("[a-z_]{1,40}")
 _ITEMS = {"messages": "message", "tools": "tool", "alternatives": "answer", "content": "content"}
 
@@ -146,6 +160,7 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
         "warning",
         "dropped: {model} cannot think within so small a token limit; raise the limit",
     ),
+    "answer_without_documents": ("warning", "dropped: answers of {to} have no documents"),
     "answer_without_images": ("warning", "dropped: answers of {to} have no images"),
     "arguments_cut": ("warning", "sent as far as complete: the arguments were cut"),
     "arguments_invalid": ("error", "replaced by an empty object: the arguments are not JSON"),
@@ -189,6 +204,10 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "call_without_result": ("error", "answered by an error result: the call has no result"),
     "calls_as_plain_text": ("error", "sent as text: {model} accepts no tools in {dialect}"),
     "calls_as_text": ("warning", "stored as text: the calls are not valid JSON: {error}"),
+    "changes_from_start": (
+        "info",
+        "applied from the start: {to} cannot change it in mid-conversation",
+    ),
     "citation_by_document": ("warning", "dropped: the cited document tells it"),
     "citation_index": ("info", "sent without the index, which {to} makes itself"),
     "citation_no_range": ("info", "set to 0: {to} requires a range"),
@@ -248,7 +267,9 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "detail_unsupported": ("warning", "dropped: {to} has no detail {detail!r}"),
     "developer_as_system": ("info", "sent as system: {to} has no developer role"),
     "document_as_text": ("warning", "sent as text: {to} has no text documents"),
+    "document_inside": ("warning", "dropped: {to} accepts no document inside another"),
     "document_of_texts": ("warning", "approximated: a document of {to} consists of plain texts"),
+    "document_pdf_only": ("warning", "dropped: {to} accepts documents as PDF or as text only"),
     "document_text_for_model": ("warning", "sent as text: {model} accepts no documents"),
     "document_text_only": ("warning", "dropped: documents of {to} are text"),
     "documents_hoisted": ("info", "moved to the request: {to} has documents there"),
@@ -377,7 +398,6 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "json_without_schema": ("warning", "set to json: there is no schema"),
     "kept_as_extra": ("warning", "stored as extra data: {to} cannot represent {what}"),
     "kept_as_extra_part": ("warning", "stored as extra data: {to} cannot represent part of it"),
-    "kept_beside": ("warning", "stored beside the message: {why}"),
     "labels_cannot_hold": ("info", "dropped: labels of {to} cannot hold it"),
     "learned": ("warning", "{how}: {name} rejected it before"),
     "left_behind": ("warning", "dropped: {count} in all"),
@@ -419,6 +439,7 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
         "read as another kind of media: {to} goes by the media type",
     ),
     "media_type_alias": ("info", "sent as {usual}: {model} knows the type by that name"),
+    "media_type_missing": ("warning", "dropped: {to} requires a media type, and none is known"),
     "media_type_unsupported": ("warning", "dropped: {to} has no such media type"),
     "message_replaced": ("warning", "replaced by a placeholder: {to} can represent nothing of it"),
     "messages_joined": ("info", "joined: several messages of a stream follow each other as one"),
@@ -601,6 +622,7 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
         "replaced by the documented stand-in: {to} requires a signature and there is none",
     ),
     "signatures_not_stored": ("warning", "dropped: {to} stores no signatures"),
+    "source_kind": ("warning", "dropped: {to} accepts none {how}"),
     "status_in_http": ("info", "dropped: the HTTP status carries it"),
     "stop_cut": ("warning", "cut to the first {most}: {model} accepts at most that many"),
     "stop_reason_as_stop": ("warning", "sent as stop: {to} has no exact equivalent"),

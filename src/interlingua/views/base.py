@@ -45,7 +45,7 @@ from interlingua.model.exchange import Request, Response
 from interlingua.model.losses import LossKind, Report, Severity, loss_of
 from interlingua.model.message import NO_METADATA, Message, Role
 from interlingua.model.metadata import Diagnostic
-from interlingua.model.reasons import because, private
+from interlingua.model.reasons import Reason, because, private, source_unsupported
 
 T = TypeVar("T")
 
@@ -328,7 +328,7 @@ class Account:
     def lost(
         self,
         path: str,
-        reason: str,
+        reason: Reason,
         severity: Severity | None = None,
         kind: LossKind = "dropped",
         block: Block | None = None,
@@ -336,7 +336,7 @@ class Account:
         block_type = block.type if block is not None else None
         self.report.add(kind, path, reason, severity, block_type, self._message_id())
 
-    def block(self, path: str, block: Block, reason: str | None = None) -> None:
+    def block(self, path: str, block: Block, reason: Reason | None = None) -> None:
         """Reports a block that is left out; where it is critical, the write fails."""
         word = block.type
         reason = reason or because("unsupported")
@@ -585,7 +585,7 @@ def write_source(
         return {"data": base64.b64encode(source.data.encode()).decode()}
     names = [name for name in places if PLACES[name] == source.kind]
     if not names or source.data is None:
-        account.block(path, block, f"{account.report.target} has no {source.kind} source")
+        account.block(path, block, source_unsupported(source.kind))
         return None
     if source.kind == "url" and block.media_type is None and _DATA_URL.fullmatch(source.data):
         account.lost(path, because("data_url_inlined"), "info", "approximated", block)

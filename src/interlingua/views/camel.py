@@ -38,7 +38,7 @@ from interlingua.model.metadata import (
     StopReason,
     Usage,
 )
-from interlingua.model.reasons import because
+from interlingua.model.reasons import because, source_unsupported
 from interlingua.model.tools import ToolDefinition
 from interlingua.views.base import (
     Account,
@@ -410,7 +410,7 @@ def _write_block(block: Block, role: Role, path: str, account: Account) -> JsonO
         text = account.summary(path, block)
         return None if text is None else {"type": "text", "text": text.text}
     if _WORDS.get(type(block)) not in PLACEMENT[role]:
-        account.block(path, block, f"{NAME} has no such block in a {role} message")
+        account.block(path, block, because("content_unsupported"))
         return None
     match block:
         case TextBlock() | RefusalBlock():
@@ -426,7 +426,7 @@ def _write_block(block: Block, role: Role, path: str, account: Account) -> JsonO
         case ToolUseBlock(executor="client"):
             return _write_call(block, path, account)
         case _:
-            account.block(path, block, f"{NAME} has no tools that the provider runs")
+            account.block(path, block, because("no_hosted_tools"))
             return None
 
 
@@ -463,7 +463,7 @@ def _write_text(block: TextBlock | RefusalBlock, path: str, account: Account) ->
 
 def _write_image(block: ImageBlock, path: str, account: Account) -> JsonObject | None:
     if block.source.kind != "base64" or block.source.data is None:
-        account.block(path, block, f"{NAME} has no {block.source.kind} source")
+        account.block(path, block, source_unsupported(block.source.kind))
         return None
     account.fields(block, path, "source", "media_type")
     out = present(type="image", data=block.source.data, mimeType=block.media_type or None)

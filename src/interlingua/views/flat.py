@@ -611,7 +611,7 @@ class _Blocks:
                 self.calls.append(block)
                 self.keep(block, "tool_calls", self.call(block, path))
             case ToolUseBlock() | ToolResultBlock():
-                self.account.block(path, block, f"{NAME} has no tools that the provider runs")
+                self.account.block(path, block, because("no_hosted_tools"))
             case _:
                 self.keep(block, "content", write_part(block, path, self.account, "signature"))
 

@@ -31,7 +31,7 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata, StopReason, Usage
-from interlingua.model.reasons import because
+from interlingua.model.reasons import because, source_unsupported
 from interlingua.views.base import (
     KINDS,
     WORDS,
@@ -338,7 +338,7 @@ def _sealed(signature: str, form: JsonObject, from_openai: bool, worded: bool) -
 def _write_media(block: Any, form: JsonObject, path: str, account: Account) -> Any:
     source: Source = block.source
     if source.kind not in PLACES or source.data is None:
-        account.block(path, block, f"{NAME} has no {source.kind} source")
+        account.block(path, block, source_unsupported(source.kind))
         return None
     if form.get("type") == "image_url" and source.kind in ("base64", "url"):
         return _write_image_url(block)
@@ -346,7 +346,7 @@ def _write_media(block: Any, form: JsonObject, path: str, account: Account) -> A
     cls = type(block)
     word = word if isinstance(word, str) and MEDIA.get(word) is cls else _word_of(cls, source)
     if source.kind == "text" and word != "text-plain":
-        account.block(path, block, f"{NAME} has no {source.kind} source")
+        account.block(path, block, source_unsupported(source.kind))
         return None
     out = {"type": word, source.kind: source.data, **present(mime_type=block.media_type)}
     extras = present(detail=getattr(block, "detail", None))

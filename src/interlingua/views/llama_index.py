@@ -31,7 +31,7 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata
-from interlingua.model.reasons import because
+from interlingua.model.reasons import because, source_unsupported
 from interlingua.views.base import (
     WORDS,
     Account,
@@ -359,7 +359,7 @@ def _one(block: Block | ResultBlock, path: str, account: Account) -> JsonObject 
         case ToolUseBlock(executor="client"):
             return _write_call(block, path)
         case ToolUseBlock():
-            account.block(path, block, f"{NAME} has no tools that the provider runs")
+            account.block(path, block, because("no_hosted_tools"))
             return None
         case CompactionBlock():
             summary = account.summary(path, block)
@@ -409,7 +409,7 @@ def _write_media(block: MediaBlock, path: str, account: Account) -> JsonObject |
     if place == "path" and NAME not in (block.raw or {}):
         text = None  # it reads no path where there is no file
     if text is None:
-        account.block(path, block, f"{NAME} has no {source.kind} source")
+        account.block(path, block, source_unsupported(source.kind))
         return None
     media_type = block.media_type
     if isinstance(block, AudioBlock) and media_type is not None:

@@ -28,6 +28,7 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
+from interlingua.model.reasons import source_unsupported
 from interlingua.views.base import (
     WORDS,
     Account,
@@ -325,7 +326,7 @@ def _attachment(block: MediaBlock, path: str, account: Account) -> JsonObject | 
     place = {"url": "url", "file_ref": "path"}.get(source.kind, "content")
     text = data if place == "content" else source.data
     if not text:
-        account.block(path, block, f"{NAME} has no {source.kind} source")
+        account.block(path, block, source_unsupported(source.kind))
         return None
     return with_rest(NAME, block.raw, present(type=block.media_type, **{place: text}))
 

@@ -477,7 +477,7 @@ def _write_result(block: ToolResultBlock, path: str, account: Account) -> JsonOb
             account.fields(each, place, "text")
             texts.append(each.text)
         else:
-            account.block(place, each, f"{NAME} has only text in results")
+            account.block(place, each, because("result_content_unsupported"))
     if len(texts) > 1 or texts == [""]:
         reason = because("joined")
         account.lost(f"{path}.content", reason, "info", "approximated", block)

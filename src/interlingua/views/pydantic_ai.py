@@ -34,7 +34,7 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, StopReason, Usage
-from interlingua.model.reasons import because
+from interlingua.model.reasons import because, source_unsupported
 from interlingua.views.base import (
     KINDS,
     WORDS,
@@ -207,10 +207,8 @@ def write_media(block: MediaBlock, path: str, account: Account) -> JsonObject | 
         out = {"file_id": source.data, "provider_name": provider, "kind": "uploaded-file"}
         out |= present(media_type=block.media_type)
     if out is None:
-        what = "data without a media type" if data is not None else f"no {source.kind} source"
-        account.block(
-            path, block, f"{NAME} has {what}" if data is None else f"{NAME} has no {what}"
-        )
+        untyped = because("media_type_missing")
+        account.block(path, block, source_unsupported(source.kind) if data is None else untyped)
         return None
     detail = getattr(block, "detail", None)
     if detail is not None:
@@ -503,7 +501,13 @@ def _write_result(block: ToolResultBlock, path: str, account: Account) -> JsonOb
 def _write_file(block: MediaBlock, path: str, account: Account) -> JsonObject | None:
     """An answer holds files by their bytes alone."""
     if inline(block) is None or block.media_type is None:
-        account.block(path, block, f"{NAME} has only inline files in an answer")
+        account.block(
+            path,
+            block,
+            source_unsupported(block.source.kind)
+            if inline(block) is None
+            else because("media_type_missing"),
+        )
         return None
     inside = spelling_of(NAME, block.raw).get("content")
     raw = {NAME: inside} if isinstance(inside, dict) else None

@@ -116,8 +116,8 @@ class _Settling:
             if name in can:
                 left[name] = item
                 continue
-            reason = _REASONS[name]
-            self.recorder.lost(message, f"changes.{name}", reason, kind="moved", severity="info")
+            reason = because("changes_from_start")
+            self.recorder.lost(message, f"changes.{name}", reason, kind="moved")
             if name in _SETTINGS:
                 self.moved[name] = item
         self.note(changes, stays="tools_removed" in can)
@@ -193,11 +193,3 @@ def _with_effort(reasoning: Reasoning | None, effort: Any) -> Reasoning:
         return Reasoning(effort, visible=reasoning.visible if reasoning is not None else None)
     mode = None if reasoning.mode == "off" else reasoning.mode
     return reasoning.replace(effort=effort, budget_tokens=None, mode=mode)
-
-
-_REASONS = {
-    "tools_added": "the tools are there from the start",
-    "tools_removed": "the tools are not there from the start",
-    "effort": "applied to the whole request",
-    "response_format": "applied to the whole request",
-}

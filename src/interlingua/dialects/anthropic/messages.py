@@ -77,7 +77,7 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.message import NO_METADATA, Message, Role
 from interlingua.model.metadata import MessageMetadata
-from interlingua.model.reasons import because
+from interlingua.model.reasons import Reason, because, source_unsupported
 from interlingua.model.tools import ToolDefinition
 
 # -- media ----------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ class Kind(NamedTuple):
     sources: tuple[str, ...]
     types: dict[str, frozenset[str]]
     """By the kind of source: only data has a type."""
-    only: str
+    only: Reason
     """What data can be sent."""
 
 
@@ -197,7 +197,7 @@ IMAGE = Kind(
     Table(ImageBlock, CACHE, beside=_BESIDE, silent=_SILENT),
     ("base64", "url", "file_id"),
     {"base64": tables.IMAGE_TYPES},
-    "only JPEG, PNG, GIF and WebP can be sent",
+    because("media_type_unsupported"),
 )
 DOCUMENT = Kind(
     "document",
@@ -211,7 +211,7 @@ DOCUMENT = Kind(
     ),
     ("base64", "url", "file_id", "text", "blocks"),
     {"base64": frozenset({tables.PDF}), "text": frozenset({tables.PLAIN})},
-    "only PDF can be sent as data",
+    because("document_pdf_only"),
 )
 
 
@@ -276,19 +276,21 @@ def _write_media(block: Media, scope: Scope, kind: Kind, recorder: LossRecorder)
     return kind.table.write_value(block, recorder, {"type": kind.name, "source": source})
 
 
-def _problem(block: Media, scope: Scope, kind: Kind) -> str | None:
+def _problem(block: Media, scope: Scope, kind: Kind) -> Reason | None:
     """Why an image or a document cannot be sent, if so. Version 2026-10-21 refuses a document in an
     assistant turn (its documentation, read 2026-11-15)."""
-    source, name = block.source, kind.name
-    if scope.is_models or scope is SYSTEM:
-        return f"no {name} in a model's turn"
+    source = block.source
+    if scope is SYSTEM:
+        return because("instructions_text_only")
+    if scope.is_models:
+        return because(f"answer_without_{kind.name}s")
     if kind is DOCUMENT and scope is SOURCE:
-        return "no document inside another"
+        return because("document_inside")
     if source.kind == "base64" and block.media_type not in (None, *kind.types["base64"]):
         return kind.only
     if source.kind not in kind.sources:
-        return f"{'an' if kind is IMAGE else 'a'} {name} cannot be sent as {source.kind}"
-    return "file belongs to another provider" if _is_foreign(source) else None
+        return source_unsupported(source.kind)
+    return because("file_foreign") if _is_foreign(source) else None
 
 
 # -- documents by another name --------------------------------------------------------------------

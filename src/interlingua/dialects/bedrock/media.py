@@ -18,7 +18,7 @@ from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import TwoWay
 from interlingua.model import blocks as model
 from interlingua.model.blocks import Block, DocumentBlock, Source, TextBlock
-from interlingua.model.reasons import because
+from interlingua.model.reasons import Reason, because, source_unsupported
 
 # -- sources --------------------------------------------------------------------------------------
 
@@ -276,13 +276,13 @@ def write_media(block: Any, recorder: LossRecorder, answer: bool) -> Wire | None
     return {"guardContent": part} if kind_of(block) == "guardContent" else part
 
 
-def _misfit(block: Any, out: Wire, own_raw: Wire) -> str | None:
-    """Why a block of media has no place, if so."""
+def _misfit(block: Any, out: Wire, own_raw: Wire) -> Reason | None:
+    """Why a block of media cannot be sent, if so."""
     if "source" not in out:
-        return f"{NAME} takes no source of kind {block.source.kind} here"
+        return source_unsupported(block.source.kind)
     unknown = block.media_type is None and own_raw
     if "format" not in out and type(block) is not DocumentBlock and not unknown:
-        return "its type has no format here"
+        return because("media_type_unsupported")
     return None
 
 

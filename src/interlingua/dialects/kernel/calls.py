@@ -17,7 +17,7 @@ from interlingua.model import arguments
 from interlingua.model.base import JsonObject, unchecked
 from interlingua.model.blocks import Block, ToolUseBlock
 from interlingua.model.metadata import Diagnostic, StopReason
-from interlingua.model.reasons import because
+from interlingua.model.reasons import Reason, because
 from interlingua.model.tools import ToolDefinition
 
 # -- tools ----------------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ def read_function(wire: Any, table: Table, dialect: str) -> ToolDefinition:
 
 
 def write_function(
-    tool: ToolDefinition, table: Table, recorder: LossRecorder, reason: str
+    tool: ToolDefinition, table: Table, recorder: LossRecorder, reason: Reason
 ) -> Wire | None:
     """`reason` is why tools of others that are no functions cannot be said."""
     if not is_function(tool):
@@ -64,7 +64,7 @@ def write_function(
     return table.write_value(tool, recorder)
 
 
-def write_unknown(tool: ToolDefinition, recorder: LossRecorder, reason: str) -> Wire | None:
+def write_unknown(tool: ToolDefinition, recorder: LossRecorder, reason: Reason) -> Wire | None:
     """A tool that nobody knows, as it came."""
     own_raw = tool.raw.get(recorder.dialect) if tool.raw is not None else None
     if tool.kind != "unknown" or type(own_raw) is not dict:

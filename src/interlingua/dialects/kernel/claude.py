@@ -16,7 +16,7 @@ from interlingua.dialects.kernel.words import StopWords, TwoWay, own_word
 from interlingua.model.exchange import Effort, Reasoning, ReasoningMode
 from interlingua.model.message import Role
 from interlingua.model.metadata import MessageMetadata, StopReason
-from interlingua.model.reasons import because
+from interlingua.model.reasons import Reason, because
 
 TOOL_USES = Split(
     "tool_uses",
@@ -129,7 +129,7 @@ def thinking_of(reasoning: Reasoning, recorder: LossRecorder, on: str = "adaptiv
 
 
 def report_fields(
-    value: Any, names: tuple[str, ...], recorder: LossRecorder, reason: str | None = None
+    value: Any, names: tuple[str, ...], recorder: LossRecorder, reason: Reason | None = None
 ) -> None:
     """Those of these fields that hold something are lost."""
     for name in names:

@@ -61,7 +61,7 @@ from interlingua.dialects.kernel.wire import WORDS, Wire
 from interlingua.dialects.kernel.words import TwoWay
 from interlingua.model.base import REQUIRED, _defaults, same
 from interlingua.model.losses import LossKind, Report, Severity
-from interlingua.model.reasons import because
+from interlingua.model.reasons import Reason, because
 
 T = TypeVar("T")
 
@@ -282,7 +282,7 @@ def together(
 
 def lost(
     attr: str,
-    reason: str | None = None,
+    reason: Reason | None = None,
     *,
     kind: LossKind = "dropped",
     severity: Severity | None = None,

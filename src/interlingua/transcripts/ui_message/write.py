@@ -23,7 +23,7 @@ from interlingua.model.blocks import (
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import StopReason
-from interlingua.model.reasons import because
+from interlingua.model.reasons import Reason, because
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.lines import spelled as spelled_line
 from interlingua.transcripts.lines import stream_variant
@@ -105,7 +105,7 @@ def _written(
         own = [(at, transcript.messages[at]) for at in group]
         if all(message.role is Role.TOOL for _, message in own):
             for at, message in own:
-                _report_dropped(report, at, message, "there is no message to keep it beside")
+                _report_dropped(report, at, message, because("result_without_call_dropped"))
             continue
         is_over = transcript.format != NAME and number + 1 < len(groups)
         turn = _Turn(own, number, is_over, report)
@@ -251,7 +251,7 @@ class _Turn:
         for at, message in self.own:
             place = places.get(at)
             if place is None:
-                _report_dropped(self.report, at, message, "a UI message has no place for it")
+                _report_dropped(self.report, at, message, because("kept_as_extra", what="it"))
                 (about[order[-1]].after if order else hidden).append(message)
                 continue
             _compare(self.report, at, message, read[place])
@@ -269,7 +269,7 @@ class _Turn:
 
 def _compare(report: Report, at: int, message: Message, shown: Message) -> None:
     if shown.content != tuple(map(_unspelled, message.content)):
-        _report_dropped(report, at, message, "a UI message has no place for a part of it")
+        _report_dropped(report, at, message, because("kept_as_extra_part"))
     elif shown.role is not message.role:
         reason = because("developer_as_system")
         report.add("approximated", f"$.messages[{at}].role", reason, "info", None, message.id)
@@ -283,8 +283,7 @@ def _unspelled(block: Block) -> Block:
     return block.replace(raw_arguments=None)
 
 
-def _report_dropped(report: Report, at: int, message: Message, reason: str) -> None:
-    reason = because("kept_beside", why=reason) if "keep" not in reason else reason
+def _report_dropped(report: Report, at: int, message: Message, reason: Reason) -> None:
     report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
 
 
