@@ -86,7 +86,8 @@ class LossError(WriteError):
         first = losses[0]
         more = f" (and {len(losses) - 1} more)" if len(losses) > 1 else ""
         block = f" {first.block_type}" if first.block_type else ""
-        super().__init__(what, first.path, f"{first.kind}{block}: {first.reason}{more}")
+        problem = first.reason if first.code else f"{first.kind}{block}: {first.reason}"
+        super().__init__(what, ", ".join(first.at) or first.path, f"{problem}{more}")
 
 
 class SchemaError(InterlinguaError):

@@ -238,4 +238,5 @@ def test_a_session_and_the_client_send_the_same_body(id: str) -> None:
     assert body.wire == written.wire
     assert body.report.entries == written.report.entries
     assert codes(body)
-    assert codes(write(adapt(requested, target.with_caching("pass")))) == []
+    passed = codes(write(adapt(requested, target.with_caching("pass"))))
+    assert not {"cache_breakpoint_added", "cache_key_added"} & {*passed}

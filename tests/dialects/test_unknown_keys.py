@@ -205,8 +205,9 @@ def value_at(value: Any, path: str) -> Any:
     """What stands at the path of a loss; keys of `raw` may have dots in them."""
     for name, index in re.findall(r"\.([^.\[\]]+)|\[(\d+)\]", path.removeprefix("$")):
         if isinstance(value, dict):
-            rest = path.partition(f".{name}.")[2]
-            return value[name].get(rest) if name in value else None
+            rest, own = path.partition(f".{name}.")[2], value.get(name) or {}
+            group, _, key = rest.partition(".")
+            return own[rest] if rest in own else (own.get(group) or {}).get(key)
         value = value[int(index)] if index else getattr(value, name)
     return value
 

@@ -27,6 +27,8 @@ ADDED = frozenset({"cache_breakpoint_added", "cache_key_added"})
 """Notes on what was added, which has no place in the source."""
 MOST_PLACES = 3
 """How many keys may have one value together."""
+_MOST_KEYS = 12
+"""Pairs of keys are tried in objects with so many at most."""
 MOST_READS = 4000
 """How often one source is read, at most; what was not found by then has no place."""
 _PLAIN = re.compile(r"[A-Za-z_$][\w$-]*")
@@ -138,7 +140,9 @@ class _Search:
         if entry.rule is not None and rest[:2] in _TOGETHER:
             rest = rest[:2]  # what a rule does about one part depends on the others
         if rest[:1] == ("content",) and isinstance(rest[1:2] and rest[1], int):
-            found = self._item(owner, path, int(rest[1]))
+            found = self._key(owner, path, rest) if len(rest) > 2 else ()
+            found = found if found != (path,) else ()
+            found = found or self._item(owner, path, int(rest[1]))
             return found or ((path,) if path != "$" else ())
         if rest == ("content",) and (parts := self._parts_of_result(owner)):
             return parts
@@ -154,12 +158,21 @@ class _Search:
         found = self._inside(owner, path, path, rest)
         parent = _parent(path)
         if found == ((),) and parent is not None:
-            found, path = self._inside(owner, path, parent, rest) or ((),), parent
+            around = self._inside(owner, path, parent, rest)
+            if around is not None and around != ((),):
+                found, path = around, parent
         if found is None or (found == ((),) and path == "$"):
             return ()
+        if found == ((),) and self._has(owner, path, rest):
+            return (path + step(rest[-1]),)  # the object cannot be read without it
         if found == ((),):
             return self._with_results(owner, path)
         return tuple([path + "".join(map(step, inside)) for inside in found])
+
+    def _has(self, owner: Any, path: str, rest: Steps) -> bool:
+        """Whether the object at a place has a field under the same name."""
+        wire, value = value_at(self.body, steps(path)), _walk(owner, rest)
+        return isinstance(value, str) and len(rest) == 1 and wire.get(rest[0]) == value
 
     def _parts_of_result(self, owner: Any) -> tuple[str, ...]:
         """The places of what a tool result holds: its call needs the result itself."""
@@ -243,8 +256,8 @@ class _Search:
         if isinstance(value, Message):
             raw = value.metadata.provider_raw
             own = raw.get(self.name) if raw else None
-            if isinstance(own, dict) and isinstance(own.get(MARK), str):
-                return str(own[MARK])
+            if found := _mark_in(own, 2):
+                return found
             marks = [found for block in value.content if (found := self.mark(block))]
             parents = {_ITEM.sub("", mark) for mark in marks}
             if len(marks) == 1 and parents == {"$"}:
@@ -264,9 +277,9 @@ class _Search:
             return None
         if not isinstance(wire, dict):
             return ((),)
-        own = _raw_key(rest, self.name)
-        if own is not None and own in wire:
-            return (self._private(owner, rest, (own,)),)
+        own = _raw_keys(rest, self.name)
+        if own and _stands(wire, (own,)):
+            return (self._private(owner, rest, own),)
         kind = (type(owner), rest, holder == path, _INDEX.sub("[]", path), *sorted(wire))
         if kind not in self.known or not _stands(wire, self.known[kind]):
             self.known[kind] = self._searched(type(owner), path, holder, rest)
@@ -282,25 +295,27 @@ class _Search:
             found = (*found, key)
         return found
 
-    def _searched(self, kind: type, path: str, holder: str, rest: Steps) -> Inside | None:
+    def _searched(self, cls: type, path: str, holder: str, rest: Steps) -> Inside | None:
         """The smallest part of an object without which the value is missing, or at least another
         one, and little else is. The other messages and tools are left out, so that each try costs
         little."""
         body = _reduced(self.body, steps(path), self.inner)
         before = self.read(body)
-        owner = self._marked_as(before, path, kind)
+        owner = self._marked_as(before, path, cls)
         if owner is _NONE:
             body, before = _marked(self.body, "$", self.inner), self.whole
-            owner = self._marked_as(before, path, kind)
+            owner = self._marked_as(before, path, cls)
         was = _walk(owner, rest)
         if was is _NONE or was is None or was == ():
             return None
         found: list[Steps] = []
         for _ in range(MOST_PLACES):
-            best = self._best(self._marked_as(before, path, kind), body, before, path, holder, rest)
+            best = self._best(body, before, cls, path, holder, rest)
             if best is None:
                 break
             is_gone, more = best
+            if is_gone and len(more) == 1:
+                more = self._narrowed(body, before, cls, path, holder, rest, more[0])
             found += more
             if is_gone:
                 return tuple(found)
@@ -310,23 +325,53 @@ class _Search:
         return tuple(found[:1]) or ((),)
 
     def _best(
-        self, owner: Any, body: Any, before: Any, path: str, holder: str, rest: Steps
+        self, body: Any, before: Any, cls: type, path: str, holder: str, rest: Steps
     ) -> tuple[bool, list[Steps]] | None:
         """The part without which the value is another one, and whether it is gone then."""
-        was, flat = _walk(owner, rest), _flat(before)
-        best: tuple[bool, int, int] | None = None
+        owner, flat = self._marked_as(before, path, cls), _flat(before)
+        was = _walk(owner, rest)
+        best: tuple[bool, int, int, bool] | None = None
         found: list[Steps] = []
         for inside in _parts(value_at(self.body, steps(holder)), holder == "$"):
             again = self.read(_without(body, (*steps(holder), *inside)))
-            same = self._marked_as(again, path, type(owner))
+            same = self._marked_as(again, path, cls)
             now = _walk(same, rest)
             if same is _NONE or now is was or now == was:
                 continue
             new = _flat(again)
-            rank = not _is_gone(now), len(flat ^ new), -len(inside)
+            unlike = str(rest[-1]) not in str(inside[-1])  # of two that say it together
+            changed = sum(".$form" not in path for path, _ in flat ^ new)
+            rank = not _is_gone(now), changed, -len(inside), unlike
             if best is None or rank < best:
                 best, found = rank, [inside, *self._alone(inside, new - flat)]
         return None if best is None else (not best[0], found)
+
+    def _narrowed(
+        self,
+        body: Any,
+        before: Any,
+        cls: type,
+        path: str,
+        holder: str,
+        rest: Steps,
+        inside: Steps,
+    ) -> list[Steps]:
+        """Two keys of an object that have the value together, or the object itself."""
+        wire, flat = value_at(self.body, (*steps(holder), *inside)), _flat(before)
+        best = [inside]
+        if not isinstance(wire, dict) or len(wire) > _MOST_KEYS:
+            return best
+        least = len(flat ^ _flat(self.read(_without(body, (*steps(holder), *inside)))))
+        for pair in combinations([(*inside, key) for key in wire if key != MARK], 2):
+            again = body
+            for each in pair:
+                again = _without(again, (*steps(holder), *each))
+            value = self.read(again)
+            changed = len(flat ^ _flat(value))
+            gone = _is_gone(_walk(self._marked_as(value, path, cls), rest))
+            if gone and value is not None and changed < least:
+                best, least = [*pair], changed
+        return best
 
     def _alone(self, inside: Steps, new: set[tuple[str, str]]) -> Iterator[Steps]:
         """Keys beside one that mean nothing without it, and are private then."""
@@ -335,23 +380,22 @@ class _Search:
             if found and key != MARK and "." not in key and key != inside[-1]:
                 yield (*inside[:-1], key)
 
-    def _marked_as(self, value: Any, path: str, kind: type | None = None) -> Any:
-        """The value with this place, of a type: a message of one block may have the place of the
-        block. The whole value for the body itself."""
+    def _marked_as(self, value: Any, path: str, cls: type = object) -> Any:
+        """The value of a type with this place; the whole one for the body itself."""
         if value is None:
             return _NONE
         if path == "$":
             return value
-        found = (each for each in _values(value) if kind is None or type(each) is kind)
-        return next((each for each in found if self.mark(each) == path), _NONE)
+        values = (each for each in _values(value) if isinstance(each, cls))
+        return next((each for each in values if self.mark(each) == path), _NONE)
 
 
-def _raw_key(rest: Steps, name: str) -> str | None:
-    """The key of the wire that a path inside `raw` names."""
+def _raw_keys(rest: Steps, name: str) -> Steps:
+    """The keys of the wire that a path inside `raw` names."""
     for lead in (("raw",), ("metadata", "provider_raw"), ("options", "raw")):
         if rest[: len(lead)] == lead and len(rest) > len(lead) + 1 and rest[len(lead)] == name:
-            return str(rest[len(lead) + 1])
-    return None
+            return rest[len(lead) + 1 :]
+    return ()
 
 
 def _stands(wire: Any, found: Inside | None) -> bool:

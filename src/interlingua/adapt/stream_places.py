@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from interlingua.adapt.places import Steps, _is_gone, _walk, step, steps
+from interlingua.adapt.places import Steps, _is_gone, _walk, step, steps, value_at
 from interlingua.dialects.framing import decoder
 from interlingua.dialects.registry import dialect
 from interlingua.errors import InterlinguaError
@@ -75,18 +75,32 @@ class _Search:
     def place(self, entry: Loss) -> tuple[str, ...]:
         path = steps(entry.path)
         if self.name in path:  # a private key, which stands in its frame under the same name
-            inside = path[path.index(self.name) + 1 :]
-            number = self._frame_with(inside)
-            if number is not None:
-                return (_shown(number, _found(self.wires[number], inside)),)
+            named = self._frame_with(path[path.index(self.name) + 1], path)
+            if named is not None:
+                return (_shown(*named),)
         number = self._first_with(path)
-        if number is not None and self.wires[number] is None:  # the end shows what came before it
-            number = self._frame_with(path[-1:])
+        if number is not None and self._is_end(number, path):
+            named = self._frame_with(path[-1], path)
+            return () if named is None else (_shown(*named),)
         return () if number is None else (_shown(number, self._key(number, path)),)
 
-    def _frame_with(self, inside: Steps) -> int | None:
-        found = (n for n, wire in enumerate(self.wires) if _found(wire, inside) is not None)
-        return next(found, None)
+    def _is_end(self, number: int, path: Steps) -> bool:
+        """Whether the end of the stream shows a value that came before it."""
+        if self.wires[number] is None or number + 1 < len(self.frames):
+            return self.wires[number] is None
+        return _is_gone(_walk(self._read(self.frames), path))
+
+    def _frame_with(self, key: str | int, path: Steps) -> tuple[int, Steps] | None:
+        """The first frame with a key that has the value at a path of the answer, or any other."""
+        self._is_there(len(self.frames), path)
+        value = _walk(self.known[len(self.frames)], path)
+        first = None
+        for number, wire in enumerate(self.wires):
+            for way in _ways(wire, key):
+                if value_at(wire, way) == value:
+                    return number, way
+                first = first or (number, way)
+        return first
 
     def _first_with(self, path: Steps) -> int | None:
         """The first frame after which there is a value at a path of the answer."""
@@ -103,10 +117,10 @@ class _Search:
 
     def _is_there(self, count: int, path: Steps) -> bool:
         if count not in self.known:
-            self.known[count] = self._read(self.frames[:count])
+            self.known[count] = self._read(self.frames[:count], count == len(self.frames))
         return not _is_gone(_walk(self.known[count], path))
 
-    def _read(self, frames: Sequence[Frame]) -> Response | None:
+    def _read(self, frames: Sequence[Frame], whole: bool = False) -> Response | None:
         if time.monotonic() > self.until:
             return None
         reader, folder = dialect(self.name).stream_reader(), Folder()
@@ -114,6 +128,8 @@ class _Search:
             for frame in frames:
                 for event in reader.feed(frame):
                     folder.feed(event)
+            for event in reader.close() if whole else ():
+                folder.feed(event)
         except (InterlinguaError, TypeError, KeyError, ValueError):
             return None
         return folder.response()
@@ -122,14 +138,18 @@ class _Search:
         """The smallest part of a frame without which the value is missing."""
         frame, wire = self.frames[number], self.wires[number]
         best: Steps = ()
+        whole = not self._is_there(number + 1, path)  # only the end of the stream shows it
+        behind = self.frames[number + 1 :] if whole else []
         for inside in _parts(wire):
             if inside[: len(best)] != best or inside[-1] in _STRUCTURE:
                 continue
             changed = Frame(frame.event, msgspec.json.encode(_without(wire, inside)).decode())
-            answer = self._read([*self.frames[:number], changed])
+            answer = self._read([*self.frames[:number], changed, *behind], whole)
             if answer is not None and _is_gone(_walk(answer, path)):
                 best = inside
-        return best or _found(wire, path[-1:]) or ()  # some cannot be missing: their name is a hint
+        # Some cannot be missing: their name is a hint.
+        name = path[-1] if isinstance(path[-1], str) else str(path[-2]).removesuffix("s")
+        return best or next(iter(_ways(wire, name)), ())
 
 
 def _parsed(frame: Frame) -> Any:
@@ -149,10 +169,9 @@ def _parts(wire: Any, depth: int = _DEPTH) -> Iterator[Steps]:
             yield from ((key, *more) for more in _parts(item, depth - 1))
 
 
-def _found(wire: Any, inside: Steps) -> Steps | None:
-    """Where these keys stand in a frame, the shortest way first; None if they do not."""
-    ways = sorted((way for way in _parts(wire) if way[-1:] == inside[:1]), key=len)
-    return ways[0] if inside and ways else None
+def _ways(wire: Any, key: str | int) -> list[Steps]:
+    """Where a key stands in a frame, the shortest way first."""
+    return sorted((way for way in _parts(wire) if way[-1] == key), key=len)
 
 
 def _without(wire: Any, path: Steps) -> Any:

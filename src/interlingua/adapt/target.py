@@ -52,8 +52,10 @@ class WireTarget(msgspec.Struct, frozen=True, eq=False):
     """The profile's demands on a plain request; derived from it."""
     accepts_images: bool = True
     """Whether the model accepts images, by its profile or by `images`; derived likewise."""
-    foreign: Loss | None = None
-    """A note that the dialect's service does not serve the model, since it is another vendor's."""
+    remark: Loss | None = None
+    """A note on the name of the model: another vendor's, an alias, or missing."""
+    alias_of: str | None = None
+    """The model that the request's own name for it, an alias, means."""
     concerns: int = 0
     """The facts of a request that its history may have to be rewritten for; derived likewise."""
     caching: Caching = "pass"
@@ -298,10 +300,16 @@ def _conversion_target(
     host = None if hosts is None or provider is None else _host(hosts, provider)
     hoist = require_instructions(instructions)
     rules = None if profile is False else profile
-    foreign = None if provider is not None else _foreign(dialect.name, model or request_model)
+    alias_of = None if model is not None else _alias_of(dialect.name, request_model)
+    remark = _remark(dialect.name, model or request_model, provider, alias_of)
     require_caching(caching)
     return WireTarget(
-        dialect, rules, provider, host=host, hoist=hoist, foreign=foreign, caching=caching
+        *(dialect, rules, provider),
+        host=host,
+        hoist=hoist,
+        remark=remark,
+        alias_of=alias_of,
+        caching=caching,
     )
 
 
@@ -329,16 +337,43 @@ _VENDORS = {
 """How the names of the vendors' models begin."""
 _SERVING = {
     "anthropic": ("Anthropic", "claude-sonnet-4-6"),
+    "bedrock": (None, "us.amazon.nova-pro-v1:0"),
     "cohere": ("Cohere", "command-a-03-2025"),
     "gemini": ("Google", "gemini-2.5-pro"),
     "gemini-interactions": ("Google", "gemini-2.5-pro"),
+    "ollama": (None, "llama3.3"),
+    "openai-chat": (None, "gpt-5"),
+    "openai-responses": (None, "gpt-5"),
+    "openrouter": (None, "openai/gpt-5"),
 }
-"""Dialects whose services have models of one vendor, and one of those models."""
+"""Whose models the services of a dialect have, if one vendor's, and one that they have."""
+_OWN = {
+    "anthropic": ("anthropic",),
+    "bedrock": ("bedrock",),
+    "cohere": ("cohere",),
+    "gemini": ("gemini", "gemini-interactions"),
+    "openai": ("openai-chat", "openai-responses"),
+    "openrouter": ("openrouter",),
+}
+"""The dialects in which a provider knows its models by their names without a prefix."""
+_VENDORS_OWN = ("anthropic", "cohere", "gemini", "openai", "vertex")
+"""Providers that have models of few vendors; others may serve any."""
 
 
-def _foreign(dialect: str, model: str | None) -> Loss | None:
+def _remark(
+    dialect: str, model: str | None, provider: str | None, alias_of: str | None
+) -> Loss | None:
+    """A note on the name of a model that the target would not understand."""
     own, example = _SERVING.get(dialect, (None, None))
-    if own is None or model is None:
+    any_vendor = provider is not None and provider not in _VENDORS_OWN
+    if model is None:
+        known = "" if any_vendor or example is None else f", such as {example!r}"
+        reason = because("model_missing", example=known)
+        return loss_of(dialect, "dropped", "$.model", reason)
+    if alias_of is not None:
+        reason = because("model_alias", name=alias_of, alias=model)
+        return loss_of(dialect, "approximated", "$.model", reason)
+    if own is None or any_vendor:
         return None
     name = split_model(model)[1].lower()
     for vendor, starts in _VENDORS.items():
@@ -346,6 +381,12 @@ def _foreign(dialect: str, model: str | None) -> Loss | None:
             reason = because("foreign_model", name=name, vendor=vendor, example=example)
             return loss_of(dialect, "approximated", "$.model", reason)
     return None
+
+
+def _alias_of(dialect: str, model: str | None) -> str | None:
+    """The model that an alias in a request means, where the target has models of its vendor."""
+    provider, name = split_model(model or "")
+    return name if name != model and dialect in _OWN.get(provider or "", ()) else None
 
 
 def split_model(model: str) -> tuple[str | None, str]:

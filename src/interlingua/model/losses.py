@@ -13,7 +13,7 @@ import msgspec
 
 from interlingua.errors import LossError
 from interlingua.model.base import check_words
-from interlingua.model.reasons import Reason
+from interlingua.model.reasons import ADDED, Reason, in_own_words
 from interlingua.model.reasons import Severity as Severity
 
 logger = logging.getLogger(__name__)
@@ -23,7 +23,7 @@ _planning: ContextVar[bool | list[dict[str, str | None]]] = ContextVar("planning
 
 LossKind = Literal["dropped", "downgraded", "approximated", "moved"]
 _USUAL: Severity = "warning"
-NOTES = frozenset({"foreign_model"})
+NOTES = frozenset({"foreign_model", "model_missing"})
 """Codes of notes whose severity is not `info`."""
 
 
@@ -83,8 +83,15 @@ class Loss(msgspec.Struct, frozen=True, omit_defaults=True, repr_omit_defaults=T
         """Whether the answer is the same in spite of it."""
         return self.severity == "info" or self.code in NOTES
 
+    def placed(self, at: tuple[str, ...]) -> Loss:
+        """The same with its places in the source, and in the words of the source."""
+        reason = in_own_words(self.reason, self.path, at[0])
+        return msgspec.structs.replace(self, at=at, reason=reason)
+
     def __str__(self) -> str:
         where = ", ".join(self.at) or self.path
+        if self.code in ADDED and not self.at:
+            return f"{self.severity}: {self.reason}"
         if self.code:
             return f"{self.severity}: {where}: {self.reason}"
         what = f" {self.block_type}" if self.block_type else ""
@@ -116,7 +123,7 @@ class Report(msgspec.Struct, eq=False):
             source, self.source = self.source, None
             places = source.places(self.entries)
             self.entries[:] = [
-                msgspec.structs.replace(entry, at=at) if at else entry
+                entry.placed(at) if at else entry
                 for entry, at in zip(self.entries, places, strict=True)
             ]
         return self.entries
@@ -185,8 +192,9 @@ class Report(msgspec.Struct, eq=False):
             self.entries.extend(other.located())
 
     def of_history(self) -> Report:
-        """Losses and notes in the messages only, without those in `$.options`."""
-        entries = [entry for entry in self.entries if not entry.path.startswith("$.options")]
+        """Losses and notes in the messages only, without those of the model and `$.options`."""
+        others = ("$.options", "$.model")
+        entries = [entry for entry in self.entries if not entry.path.startswith(others)]
         return Report(self.target, entries)
 
     def require_lossless(self) -> None:

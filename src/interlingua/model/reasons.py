@@ -6,6 +6,7 @@ other modules name a code, and `Report.add` completes the sentence."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Any, Final, Literal
 
@@ -59,7 +60,16 @@ class Reason(str):
         code = self.code
         if code.startswith("unsupported"):
             code = f"{name}_unsupported" if _NAME.fullmatch(name) else "field_unsupported"
-        return code, f"{name} {_filled(self, target)}"
+        return code, f"{_SHOWN.get(name, name)} {_filled(self, target)}"
+
+
+def in_own_words(reason: str, path: str, place: str) -> str:
+    """The sentence with the name that the source has for the field at a path."""
+    name, own = path.rpartition(".")[2], place.rpartition(".")[2]
+    name = _SHOWN.get(name, name)
+    if _RENAMED.fullmatch(path) and _KEY.fullmatch(own) and reason.startswith(f"{name} "):
+        return own + reason.removeprefix(name)
+    return reason
 
 
 @lru_cache(2048)
@@ -99,12 +109,20 @@ _SOURCES = {
     "text": "made of text",
     "url": "by URL; send its data",
 }
+_SHOWN = {"max_output_tokens": "max_tokens"}
+"""Names of fields for people, where most vendors have another than we."""
+_RENAMED = re.compile(
+    r"\$\.(?:options\.(?:\w+|reasoning\.mode)|continues|.*\.citations\[\d+\]\.\w+)"
+)
+_KEY = re.compile(r"[A-Za-z_][\w-]*")
 _NAME = re.compile("[a-z_]{1,40}")
 _ITEMS = {"messages": "message", "tools": "tool", "alternatives": "answer", "content": "content"}
 
 
 def private(dialect: str, key: str, is_setting: bool) -> Reason:
     """The reason for a key of `raw` that stays behind: `is_setting` if it asks for something."""
+    if key == "user":
+        return because("user_beside")
     asks = (is_setting or key in CONTENT) and key not in NOTED
     meaning = PRIVATE.get(key)
     code = "vendor_setting" if asks else "vendor_field"
@@ -113,6 +131,22 @@ def private(dialect: str, key: str, is_setting: bool) -> Reason:
     return because(f"{code}_known", dialect=TITLES.get(dialect, dialect), meaning=meaning)
 
 
+def private_keys(own: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The keys of `raw` with their paths in it; each setting of a group of settings is one."""
+    for key, item in own.items():
+        if key in GROUPS and isinstance(item, dict) and item:
+            yield from ((f"{key}.{inner}", inner) for inner in item)
+        elif key != "$form":
+            yield key, key
+
+
+GROUPS = frozenset(
+    {
+        *("additionalModelRequestFields", "generationConfig", "generation_config"),
+        *("inferenceConfig", "options", "output_config", "reasoning", "text", "toolConfig"),
+    }
+)
+"""Objects of a request that hold settings with and without fields."""
 PRIVATE: dict[str, str] = {
     "caller": "whose code made the call",
     "container": "the container that code and skills run in",
@@ -152,6 +186,18 @@ NOTED = frozenset(
     }
 )
 """Keys of requests that change the price, the speed or what is recorded, and no answer."""
+
+
+ADDED = frozenset(
+    {
+        *("cache_breakpoint_added", "cache_key_added", "filled", "max_tokens_capped"),
+        *("max_tokens_filled", "max_tokens_guessed", "model_missing"),
+        *("output_limit_by_cap", "output_limit_default"),
+        *("signature_stand_in", "stop_reason_guessed", "tools_declared", "type_guessed"),
+        *("unknown_as_zero", "usage_estimated"),
+    }
+)
+"""Codes of what was added: nothing in the source corresponds to it."""
 
 
 REASONS: Final[dict[str, tuple[Severity, str]]] = {
@@ -333,6 +379,8 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "events_left_out": ("warning", "dropped: {count} events have no message content"),
     "executor_fixed": ("warning", "dropped: the kind of tool decides who runs it"),
     "executor_read_as": ("warning", "read as a call that the {who} runs"),
+    "field_misspelled": ("warning", "dropped: unknown field; did you mean {near!r}?"),
+    "field_unknown": ("warning", "dropped: {dialect} documents no such field"),
     "file_by_url": (
         "warning",
         "approximated: the URL alone tells whether it is a file of the Files API",
@@ -408,9 +456,9 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "logprobs_chosen_only": ("warning", "reduced to the chosen token: {to} has no alternatives"),
     "logprobs_without_text": ("info", "dropped: there is no text that they belong to"),
     "max_tokens_capped": (
-        "warning",
-        "set to {limit}: {to} requires a limit, and its SDK rejects larger ones without"
-        " streaming; the maximum of {model} is {most}",
+        "info",
+        "set to {limit}: {to} requires a limit, and its SDK accepts no larger one without"
+        " streaming; a stream of {model} may have {most}",
     ),
     "max_tokens_filled": (
         "info",
@@ -462,6 +510,11 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
         "replaced by a budget of {budget} tokens: {model} takes a thinking budget",
     ),
     "mode_as_effort": ("warning", "replaced by effort {nearest}: {model} takes an effort"),
+    "model_alias": ("info", "{alias!r} sent as {name!r}, its name at {to}"),
+    "model_missing": (
+        "warning",
+        "missing: {to} requires one; pass model={example}",
+    ),
     "model_rejects": ("warning", "dropped: {model} does not accept it"),
     "model_unknown": ("warning", "unknown: the file names none"),
     "model_unknown_for_option": (
@@ -613,7 +666,7 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "schema_order": ("info", "dropped: {keyword} only orders properties, and only Gemini knows it"),
     "schema_wrapped": ("warning", "wrapped in an object: {model} accepts object schemas only"),
     "sent_as": ("warning", "sent as {value}: {to} has no exact equivalent"),
-    "sent_as_text": ("warning", "sent as text: {to} has no such block"),
+    "sent_as_text": ("warning", "sent as text: {to} has no equivalent"),
     "sent_as_user": ("warning", "sent as user: {to} has no other role here"),
     "sent_by_id": ("info", "sent by its id: {to} stores the audio"),
     "signature_foreign": ("warning", "dropped: {to} cannot hold signatures of {issuer}"),
@@ -662,6 +715,7 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "thinking_adaptive": ("warning", "set to adaptive: {model} cannot think between calls only"),
     "thinking_always_on": ("warning", "dropped: {model} always thinks"),
     "thinking_by_effort": ("warning", "dropped: {to} requests thinking by an effort only"),
+    "thinking_by_itself": ("info", "dropped: {model} thinks by itself"),
     "thinking_fixed": ("warning", "dropped: the thinking of {model} cannot be configured"),
     "thinking_foreign": ("warning", "dropped: thinking is sent back to its issuer only"),
     "thinking_level_default": ("warning", "dropped: {to} decides how much to think"),
@@ -749,6 +803,7 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "usage_clamped": ("warning", "corrected: the token counts contradicted each other"),
     "usage_estimated": ("info", "estimated: the provider does not report token counts"),
     "usage_once": ("warning", "dropped: {to} has one usage for all choices"),
+    "user_beside": ("info", "dropped: safety_identifier names the end user in its place"),
     "user_first": ("info", "preceded by a placeholder: {to} requires a user message first"),
     "v1_text_only": ("warning", "dropped: a message of Cohere v1 is text"),
     "value_differs": ("warning", "changed: {to} reads another value"),

@@ -20,6 +20,7 @@ from interlingua.dialects.kernel.preserved import FORM as FORM
 from interlingua.dialects.kernel.preserved import Preserved, restore, spelling_in
 from interlingua.dialects.kernel.preserved import raw_of as raw_of
 from interlingua.dialects.kernel.preserved import spelling_of as spelling_of
+from interlingua.dialects.kernel.vocabulary import private_reason
 from interlingua.dialects.kernel.wire import WORDS as TYPE_NAMES
 from interlingua.errors import LossError, ReadError, WriteError, found
 from interlingua.model import codec
@@ -45,7 +46,7 @@ from interlingua.model.exchange import Request, Response
 from interlingua.model.losses import LossKind, Report, Severity, loss_of
 from interlingua.model.message import NO_METADATA, Message, Role
 from interlingua.model.metadata import Diagnostic
-from interlingua.model.reasons import Reason, because, private, source_unsupported
+from interlingua.model.reasons import Reason, because, private, private_keys, source_unsupported
 
 T = TypeVar("T")
 
@@ -431,9 +432,9 @@ class Account:
             if not isinstance(own, dict):
                 self.lost(place, private(dialect, "", asks))
                 continue
-            for key in own:
-                if key != FORM:
-                    self.lost(step(place, key), private(dialect, key, asks))
+            for at, key in private_keys(own):
+                at = step(place, key) if at == key else f"{place}.{at}"
+                self.lost(at, private_reason(dialect, key, asks))
 
     def diagnostics(self, message: Message, held: Iterable[Diagnostic]) -> None:
         """Reports the diagnostics that reading again does not give."""

@@ -115,7 +115,7 @@ ROWS: dict[str, tuple[str, str, dict[str, Any], Said, Any]] = {
         "anthropic:claude-sonnet-4-5",
         {},
         lambda wire: wire["max_tokens"],
-        16_384,
+        21_333,
     ),
     "a limit that is too high": (
         "openai-chat",

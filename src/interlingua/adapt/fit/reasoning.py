@@ -131,10 +131,14 @@ def _knows_no_none(rules: ReasoningRules) -> bool:
     return is_effort and rules.off is None and "none" not in (rules.efforts or ("none",))
 
 
+_LEAST = {"lowest": "the lowest effort", "between_tools": "thinking between tool calls"}
+
+
 def _nearly_off(fitter: Fitter, requested: Reasoning, rules: ReasoningRules) -> Reasoning:
     how = rules.off_as or "lowest"
     field = "reasoning.off" if fitter.profile.rule("reasoning.off") else "reasoning.efforts"
-    fitter.lost("reasoning.mode", field, because("thinking_nearly_off", how=how))
+    words = f"a budget of {how[7:]} tokens" if how[:7] == "budget:" else _LEAST.get(how, how)
+    fitter.lost("reasoning.mode", field, because("thinking_nearly_off", how=words))
     if how == "between_tools":
         return Reasoning(mode="between_tools", effort=requested.effort)
     if how.startswith("budget:"):
@@ -221,6 +225,9 @@ def _as_usual(fitter: Fitter, reasoning: Reasoning, rules: ReasoningRules) -> Re
         return reasoning.replace(mode=None, effort=nearest)
     if rules.carrier == "deepseek" or (rules.carrier == "nova" and reasoning.mode is not None):
         return reasoning
+    if reasoning.mode is not None:
+        reason = because("thinking_by_itself")
+        fitter.lost("reasoning.mode", "reasoning.default", reason, "dropped")
     return None if reasoning.visible is None else Reasoning(visible=reasoning.visible)
 
 

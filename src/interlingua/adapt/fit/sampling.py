@@ -267,14 +267,14 @@ def spelling_of_request(fitter: Fitter) -> dict[str, Any]:
 
 
 def _had_no_limit(fitter: Fitter) -> bool:
-    """Whether the wire that was read had no limit either: it goes home as it came."""
+    """Whether the wire that was read had no limit either: it stays as it is."""
     spelling_read = spelling_of_request(fitter)
     return any(MAX_KEY in spelling_read.get(word, ()) for word in ("absent", "spelled"))
 
 
-UNSTREAMED = 16_384
-"""The limit that is filled in for an answer that is not streamed: Anthropic's SDK sends no request
-that may take ten minutes, which it expects of more than 21,333 tokens."""
+UNSTREAMED = 21_333
+"""The most tokens of an answer that is not streamed: Anthropic's SDK sends no request that may take
+ten minutes, which it expects of more."""
 MAX_KEY = "max_tokens"
 USUAL_WORD = "max_completion_tokens"
 """How Chat says it where nobody remembers another word."""

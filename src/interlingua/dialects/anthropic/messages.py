@@ -283,7 +283,7 @@ def _problem(block: Media, scope: Scope, kind: Kind) -> Reason | None:
     if scope is SYSTEM:
         return because("instructions_text_only")
     if scope.is_models:
-        return because(f"answer_without_{kind.name}s")
+        return because("answer_without_images" if kind is IMAGE else "answer_without_documents")
     if kind is DOCUMENT and scope is SOURCE:
         return because("document_inside")
     if source.kind == "base64" and block.media_type not in (None, *kind.types["base64"]):

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
+from interlingua.dialects.kernel.vocabulary import private_reason
 from interlingua.errors import LossError
 from interlingua.model.base import Raw, Value, _defaults, same
 from interlingua.model.blocks import (
@@ -22,7 +23,7 @@ from interlingua.model.exchange import Options, Request, Response, ToolChoice
 from interlingua.model.losses import LossKind, Report, Severity
 from interlingua.model.message import Message
 from interlingua.model.metadata import BREAKDOWNS, Usage
-from interlingua.model.reasons import because, private
+from interlingua.model.reasons import GROUPS, because, private_keys
 from interlingua.model.tools import ToolDefinition
 
 T = TypeVar("T")
@@ -155,12 +156,13 @@ class LossRecorder(msgspec.Struct, eq=False):
     def unwritten_raw(self, value: Value, raw: Raw, field: str = "raw") -> None:
         for dialect, rest in raw.items():
             if dialect != self.dialect and isinstance(rest, dict):
-                for key in rest:
+                plain = GROUPS.isdisjoint(rest)
+                for path, key in zip(rest, rest, strict=True) if plain else private_keys(rest):
                     if key != "$form":
-                        reason = private(dialect, key, isinstance(value, _INSTRUCTIONS))
-                        if _asks_for_compaction(key, rest[key]):
+                        reason = private_reason(dialect, key, isinstance(value, _INSTRUCTIONS))
+                        if _asks_for_compaction(key, rest.get(key)):
                             reason = because("compaction_requested")
-                        self.lost(value, f"{field}.{dialect}.{key}", reason)
+                        self.lost(value, f"{field}.{dialect}.{path}", reason)
 
     def lost(
         self,

@@ -92,4 +92,4 @@ def _located(source: ReportSource, entries: list[Loss]) -> list[Loss]:
     ]
     found = Source(source.body, source.dialect, read, how, SECONDS).places(wanted)
     places = {id(entry): at for entry, at in zip(wanted, found, strict=True)}
-    return [replace(entry, at=places.get(id(entry)) or entry.at) for entry in entries]
+    return [entry.placed(at) if (at := places.get(id(entry))) else entry for entry in entries]
