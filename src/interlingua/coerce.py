@@ -22,6 +22,7 @@ from interlingua.model.exchange import (
 )
 from interlingua.model.exchange import OptionWords as OptionWords
 from interlingua.model.interop import is_sdk_object
+from interlingua.model.losses import Locator, Loss
 from interlingua.model.message import Message, Role
 from interlingua.model.tools import ToolDefinition
 from interlingua.tools.registry import ToolRegistry, each_tool
@@ -79,6 +80,32 @@ def as_conversation(value: Conversation) -> Request | tuple[Message, ...]:
             return as_messages(value)
         case _:
             raise TypeError(f"{_MESSAGES}; found a {type(value).__name__}")
+
+
+def places_in(value: Conversation) -> Locator | None:
+    """Finds the places of losses in a conversation that is made of dicts."""
+    if isinstance(value, Mapping):
+        is_body = "role" not in value and any(key in value for key in _REQUESTS)
+        return _Dicts(dict(value)) if is_body else _Dicts({"messages": [value]}, "$.messages[0]")
+    if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
+        return None
+    key = "contents" if any("parts" in each for each in value) else "messages"
+    return _Dicts({key: value}, f"$.{key}")
+
+
+class _Dicts(msgspec.Struct, frozen=True):
+    """The dicts that a conversation was read from, as a body; `outside` is what it has more."""
+
+    body: dict[str, Any]
+    outside: str = "$"
+
+    def places(self, entries: Sequence[Loss]) -> list[tuple[str, ...]]:
+        from interlingua.adapt.places import Source
+
+        format = _format_of(self.body)
+        source = Source(self.body, format, lambda body: _request(body, format))
+        found = source.places(entries)
+        return [tuple("$" + at.removeprefix(self.outside) for at in each) for each in found]
 
 
 def as_messages(values: Iterable[MessageLike]) -> tuple[Message, ...]:

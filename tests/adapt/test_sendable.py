@@ -192,3 +192,32 @@ def test_a_model_that_the_target_does_not_serve_is_named_first() -> None:
     assert str(report).splitlines()[1].strip() == str(note)
     named = il.convert(BODY, to="anthropic", model="claude-sonnet-4-6").report
     assert "foreign_model" not in [note.code for note in named.notes]
+
+
+@pytest.mark.parametrize(
+    ("body", "how", "code"),
+    [
+        ({"model": "claude-sonnet-4-6", "max_tokens": 9}, {"to": "vertex"}, "foreign_model"),
+        ({"model": "x"}, {"to": "anthropic", "model": "openai:gpt-5"}, "foreign_model"),
+        ({}, {"to": "anthropic"}, "model_missing"),
+        ({"model": "sonnet"}, {"to": "anthropic"}, "model_alias"),
+        ({"model": "anthropic:claude-sonnet-4-6"}, {"to": "anthropic"}, "model_alias"),
+        ({"model": "sonnet"}, {"to": "gemini"}, "foreign_model"),
+        ({"model": "gpt-5"}, {"to": "openrouter", "model": "openrouter:openai/gpt-5"}, None),
+        ({"model": "x"}, {"to": "anthropic", "model": "local:smollm2-135m-instruct"}, None),
+    ],
+)
+def test_a_name_that_the_target_would_not_know_is_noted(
+    body: dict[str, Any], how: dict[str, str], code: str | None
+) -> None:
+    messages = [{"role": "user", "content": "hi"}]
+    report = il.convert({**body, "messages": messages}, "openai-chat", **how).report  # type: ignore[arg-type]
+    names = [entry.code for entry in report.notes if entry.path == "$.model"]
+    assert names == ([] if code is None else [code])
+
+
+def test_an_alias_in_a_body_is_resolved() -> None:
+    body = {"model": "sonnet", "messages": [{"role": "user", "content": "hi"}]}
+    named = il.convert(body, "openai-chat", "anthropic").wire["model"]
+    assert named == il.convert(body, to="anthropic", model="sonnet").wire["model"] != "sonnet"
+    assert il.convert(body, "openai-chat", "openai-chat").wire == body, "the way home"

@@ -98,3 +98,61 @@ def test_the_remembered_frames_are_those_of_the_stream() -> None:
     for start in range(0, len(DATA), 50):
         source.add(DATA[start : start + 50])
     assert [json.loads(frame.data) for frame in source.frames()] == FRAMES
+
+
+def _chunk(**choice: Any) -> dict[str, Any]:
+    about = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    return {**about, "choices": [{"index": 0, **choice}]}
+
+
+TOKEN = {"token": "hi", "logprob": -1, "bytes": None, "top_logprobs": []}
+CHAT = [
+    _chunk(delta={"role": "assistant", "content": ""}, finish_reason=None),
+    _chunk(delta={"content": "hi"}, logprobs={"content": [TOKEN]}, finish_reason=None),
+    _chunk(delta={}, finish_reason="stop"),
+]
+CITED = {"type": "char_location", "cited_text": "x", "document_index": 0, "document_title": "t"}
+CITED = {**CITED, "start_char_index": 0, "end_char_index": 1}
+CLAUDE = [
+    {"type": "message_start", "message": {**START, "usage": USAGE, "stop_sequence": None}},
+    _block("start", content_block={"type": "text", "text": "", "citations": []}),
+    _block("delta", delta={"type": "citations_delta", "citation": CITED}),
+    _block("delta", delta={"type": "text_delta", "text": "hey"}),
+    _block("stop"),
+    {
+        "type": "message_delta",
+        "delta": {"stop_reason": "stop_sequence", "stop_sequence": "END"},
+        "usage": {"output_tokens": 9},
+    },
+    {"type": "message_stop"},
+]
+
+
+def _sse(frames: list[dict[str, Any]]) -> bytes:
+    return b"".join(b"data: " + json.dumps(each).encode() + b"\n\n" for each in frames)
+
+
+@pytest.mark.parametrize(
+    ("chunks", "source", "target", "path", "at"),
+    [
+        (CHAT, "openai-chat", "anthropic", "logprobs", "#2 $.choices[0].logprobs"),
+        (
+            _sse(CHAT) + b"data: [DONE]\n\n",
+            "openai-chat",
+            "anthropic",
+            "logprobs",
+            "#2 $.choices[0].logprobs",
+        ),
+        (CLAUDE, "anthropic", "openai-chat", "citations[0]", "#3 $.delta.citation"),
+        (CLAUDE, "anthropic", "gemini", "raw.anthropic.type", "#3 $.delta.citation.type"),
+        (CLAUDE, "anthropic", "gemini", "raw.anthropic.stop_sequence", "#6 $.delta.stop_sequence"),
+    ],
+)
+def test_a_place_is_that_of_the_value_itself(
+    chunks: Any, source: str, target: str, path: str, at: str
+) -> None:
+    converted = il.stream_convert(chunks, source, target)
+    for _ in converted:
+        pass
+    entries = converted.report.located()
+    assert [entry.at for entry in entries if entry.path.endswith(path)] == [(at,)]

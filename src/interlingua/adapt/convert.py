@@ -292,7 +292,7 @@ def plan(
     """What writing this history for `target` would lose, without doing it. `target` is a format or
     a model. For messages alone, the report has only their losses. `messages` are text, messages,
     dicts or a whole request, and `instructions` are as for `convert`."""
-    from interlingua.coerce import as_conversation
+    from interlingua.coerce import as_conversation, places_in
 
     require_instructions(instructions)
     host = None
@@ -309,7 +309,9 @@ def plan(
     to = conversion_target(writer, model, request.model, profile, instructions, host)
     with planning():
         report = write(adapt(request, to)).report
-    return report.of_history() if alone else report
+    report = report.of_history() if alone else report
+    report.source = places_in(messages)
+    return report
 
 
 def _planned(target: str, model: str | None) -> tuple[Dialect, str | None, str | None]:

@@ -20,6 +20,7 @@ from interlingua.model.base import Value
 from interlingua.model.blocks import TYPE_OF, ToolResultBlock, ToolUseBlock
 from interlingua.model.losses import Loss
 from interlingua.model.message import Message
+from interlingua.model.reasons import GROUPS
 from interlingua.model.tools import ToolDefinition
 
 MARK = "x-interlingua-at"
@@ -358,6 +359,9 @@ class _Search:
     ) -> list[Steps]:
         """Two keys of an object that have the value together, or the object itself."""
         wire, flat = value_at(self.body, (*steps(holder), *inside)), _flat(before)
+        alone = isinstance(wire, dict) and len(wire) == 1
+        if alone and (inside[-1] in GROUPS or "user_id" in wire):
+            inside = (*inside, *wire)  # an only item goes with its container
         best = [inside]
         if not isinstance(wire, dict) or len(wire) > _MOST_KEYS:
             return best

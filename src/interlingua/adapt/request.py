@@ -44,11 +44,9 @@ def adapt(
     whose request it is, where several share one account at the provider."""
     facts = facts_of(request) if facts is None else facts
     name, profile, quick = target.dialect.name, target.profile, target.quick
-    if target.alias_of is not None:
-        request = request.replace(model=target.alias_of)
+    request = request if target.alias_of is None else request.replace(model=target.alias_of)
     recorder = recorder or LossRecorder(name, request, Report(name))
-    if target.remark is not None:
-        recorder.report.entries.append(target.remark)
+    recorder.report.entries += () if target.remark is None else (target.remark,)
     if history and facts.flags & target.concerns:
         request, facts = rewrite_history(request, facts, target, source, recorder)
     answer_adapter = None

@@ -16,7 +16,7 @@ from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.events import Event
 from interlingua.model.exchange import ErrorKind, Request, Response
 from interlingua.model.human import dollars
-from interlingua.model.losses import Report
+from interlingua.model.losses import Locator, Report
 from interlingua.model.message import Message
 from interlingua.model.metadata import StopReason, Usage, add_breakdowns
 from interlingua.profiles.profile import Profile
@@ -187,6 +187,14 @@ class Call(msgspec.Struct, frozen=True, eq=False):
     """The mode of prompt caching for this call; None is that of the client."""
     targets: Mapping[str, Target] = {}
     """Where models are asked that have a place of their own, by the names in `models`."""
+    source: Locator | None = None
+    """Finds the places of losses in the dicts that the request was made of."""
+
+    def placed(self, report: Report) -> Report:
+        """The report, which finds its places in what the caller passed."""
+        if self.source is not None and report.source is None:
+            report.source = self.source
+        return report
 
     def replace(self, **changes: Any) -> Call:
         return msgspec.structs.replace(self, **changes)

@@ -349,7 +349,9 @@ class Asker:
         response = with_provenance(opened.read(await opened.body(self.max_bytes)), target)
         response = self.diagnosed(response, prepared)
         report = with_dropped_thinking(response, call.request, prepared.http, prepared.report)
-        return Answer(response, report, target.model, failures.request_id(opened.headers))
+        return Answer(
+            response, call.placed(report), target.model, failures.request_id(opened.headers)
+        )
 
     async def count(self, target: Target, call: Call, clock: Clock) -> int:
         """The provider's own count of a prompt's tokens."""

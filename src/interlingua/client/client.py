@@ -53,6 +53,7 @@ from interlingua.coerce import (
     as_conversation,
     as_definitions,
     as_options,
+    places_in,
 )
 from interlingua.errors import InterlinguaError
 from interlingua.model.base import unchecked
@@ -474,6 +475,7 @@ class AsyncClient:
             *(id, models, request, stream, dialect, deadline, profile),
             written_request=written_request,
             caching=caching,
+            source=places_in(messages),
         )
 
     def begin(self, id: str) -> InFlight:

@@ -248,7 +248,8 @@ class AsyncStream:
     @property
     def report(self) -> Report:
         """What the request could not say; at the end also what the provider left out of it."""
-        return self._opened().prepared.report if self._report is None else self._report
+        report = self._opened().prepared.report if self._report is None else self._report
+        return self.call.placed(report)
 
     @property
     def model(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ _planning: ContextVar[bool | list[dict[str, str | None]]] = ContextVar("planning
 
 LossKind = Literal["dropped", "downgraded", "approximated", "moved"]
 _USUAL: Severity = "warning"
+_NAMED = re.compile(r"\$(?:\.options)?\.\w+")
 NOTES = frozenset({"foreign_model", "model_missing"})
 """Codes of notes whose severity is not `info`."""
 
@@ -90,8 +92,8 @@ class Loss(msgspec.Struct, frozen=True, omit_defaults=True, repr_omit_defaults=T
 
     def __str__(self) -> str:
         where = ", ".join(self.at) or self.path
-        if self.code in ADDED and not self.at:
-            return f"{self.severity}: {self.reason}"
+        if not self.at and self.code and (self.code in ADDED or _NAMED.fullmatch(where)):
+            return f"{self.severity}: {self.reason}"  # which begins with the name
         if self.code:
             return f"{self.severity}: {where}: {self.reason}"
         what = f" {self.block_type}" if self.block_type else ""
