@@ -103,8 +103,8 @@ def test_a_whole_request_of_a_provider_is_one() -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (3, "messages are text, il.Message, a dict .*; found a int"),
-        (None, "found a NoneType"),
+        (3, "messages are text, il.Message, a dict .*; found an int"),
+        (None, "found None"),
         (b"hi", "found a bytes"),
         (["hi"], "found a str in the list"),
         ([{"content": "hi"}], "a dict with role and content; found one with content"),
@@ -225,7 +225,7 @@ def test_tools_are_definitions_functions_or_dicts() -> None:
     [
         (look, "tools is a list of .*, found a function"),
         ("look", "tools is a list of .*, found a str"),
-        ([3], r"a tool is il\.ToolDefinition or a Python function, found a int"),
+        ([3], r"a tool is il\.ToolDefinition or a Python function, found an int"),
         ([City], "found the class City"),
         ([{"title": "look"}], "a tool as a dict has name"),
         ([lambda at: at], "a tool needs a name"),

@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, TypeAlias
 
+import msgspec
+
+from interlingua.errors import a_type
 from interlingua.model.base import unchecked
 from interlingua.model.exchange import (
     CHOICES,
@@ -79,7 +82,7 @@ def as_conversation(value: Conversation) -> Request | tuple[Message, ...]:
         case Iterable() if not isinstance(value, (bytes, bytearray, memoryview)):
             return as_messages(value)
         case _:
-            raise TypeError(f"{_MESSAGES}; found a {type(value).__name__}")
+            raise TypeError(f"{_MESSAGES}; found {a_type(value)}")
 
 
 def places_in(value: Conversation) -> Locator | None:
@@ -139,7 +142,7 @@ def _messages(values: Sequence[Any]) -> tuple[Message, ...]:
             dicts.append(each)
             continue
         if not isinstance(each, Message):
-            raise TypeError(f"{_MESSAGES}; found a {type(each).__name__} in the list")
+            raise TypeError(f"{_MESSAGES}; found {a_type(each)} in the list")
         found += _read(dicts)
         dicts = []
         found.append(each)
@@ -294,8 +297,8 @@ def as_options(
         changes = _changes(more)
         return (options or Options()).replace(**changes)
     if not isinstance(options, Mapping):
-        found = type(options).__name__
-        raise TypeError(f"options are il.Options, or a dict of its fields; found a {found}")
+        found = a_type(options)
+        raise TypeError(f"options are il.Options, or a dict of its fields; found {found}")
     return unchecked(Options, **_changes({**options, **more}))
 
 

@@ -150,10 +150,20 @@ def found(value: Any) -> str:
         case int() | float():
             return repr(value)
         case str():
-            return f"a string of {len(value)} characters"
+            return f"a string of {len(value)} character{'' if len(value) == 1 else 's'}"
         case list() | tuple():
             return f"a list of {len(value)}"
         case dict():
-            return f"an object with {len(value)} keys"
+            return f"an object with {len(value)} key{'' if len(value) == 1 else 's'}"
         case _:
-            return f"a {type(value).__name__}"
+            return a_type(value)
+
+
+def a_type(value: Any) -> str:
+    """How an error names the type of a Python value: `an int`, `a str`, `None`."""
+    return "None" if value is None else article(type(value).__name__)
+
+
+def article(name: str) -> str:
+    """A name behind `a` or `an`."""
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"

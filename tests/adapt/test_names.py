@@ -70,5 +70,5 @@ def test_an_unknown_name_suggests_the_nearest() -> None:
 
 
 def test_a_format_that_is_no_name_is_a_type_error() -> None:
-    with pytest.raises(TypeError, match="a format is a name such as 'anthropic'; found a int"):
+    with pytest.raises(TypeError, match="a format is a name such as 'anthropic'; found an int"):
         format_named(3)  # type: ignore[arg-type]

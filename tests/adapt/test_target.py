@@ -82,7 +82,7 @@ def test_instructions_can_be_put_in_front() -> None:
         said = il.convert(body, "openai-chat", target, instructions="hoist")
         request = il.dialect(target).read_request(said.wire)
         assert [each.role.value for each in request.messages][:2] == ["system", "user"]
-        assert [loss.kind for loss in said.report.entries] == ["moved"]
+        assert [loss.kind for loss in said.report.entries if loss.path != "$.model"] == ["moved"]
 
 
 def test_a_plan_of_messages_tells_of_messages_only() -> None:

@@ -77,7 +77,7 @@ def test_rows_of_batches_are_converted_and_what_stood_around_them_is_told(name: 
         key = "contents" if name.endswith("request") else "error"
         wire = json.loads(done.stdout.splitlines()[0])
         assert (key in wire) is not name.endswith("response")
-        assert "warning: $.custom_id" in done.stderr
+        assert "warning: custom_id dropped" in done.stderr
 
 
 def test_a_list_of_conversations_gives_a_line_each() -> None:

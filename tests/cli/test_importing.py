@@ -301,3 +301,17 @@ def test_a_transcript_becomes_an_export_for_people(tmp_path: Path, target: str, 
     assert mark in written
     assert "It has risen." in written
     assert run("transcripts", "convert", path, "--to", "markdwn").exit_code == 2
+
+
+def test_a_request_that_was_imported_is_not_imported_again(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path / 'twice.db'}"
+    file = tmp_path / "requests.jsonl"
+    body = {"model": "gpt-5", "messages": [{"role": "user", "content": "hi"}]}
+    file.write_text((json.dumps(body) + "\n") * 2)
+    first = run("import", file, "--store", store)
+    again = run("import", file, "--store", store)
+    assert first.stderr.startswith("2 sessions, 2 messages imported"), "one file may repeat itself"
+    assert again.stderr.startswith("0 sessions, 0 messages imported")
+    assert "already there: 2 sessions" in again.stderr
+    copied = run("import", file, "--store", store, "--new-ids")
+    assert copied.stderr.startswith("2 sessions, 2 messages imported")

@@ -120,7 +120,7 @@ def test_dicts_are_read_as_blocks() -> None:
 def test_dicts_of_no_format_are_refused_in_words() -> None:
     with pytest.raises(il.ReadError, match="image_ulr"):
         il.Message.user([{"type": "image_ulr", "image_url": {"url": "https://example.com"}}])
-    with pytest.raises(il.ReadError, match="`type`"):
+    with pytest.raises(il.ReadError, match="'type'"):
         il.Message.user([{"txt": "hi"}])
     assert il.Message.user([{"text": "hi"}]) == il.Message.user("hi")  # as Bedrock has it
 

@@ -23,7 +23,7 @@ from interlingua.dialects.kernel.wire import decode_quickly, parse, parse_spelle
 from interlingua.dialects.record import Dialect, Written
 from interlingua.dialects.registry import _LOADED, dialects
 from interlingua.dialects.registry import dialect as dialect_of
-from interlingua.errors import DetectError, ReadError
+from interlingua.errors import DetectError, ReadError, a_type
 from interlingua.model.exchange import Request, Response
 from interlingua.model.interop import dumped
 from interlingua.model.losses import Report, planning
@@ -142,7 +142,7 @@ def _taken(data: Any, source: str | None, kind: Kind | None) -> tuple[Any, str |
         return data, "canonical", "request" if isinstance(data, Request) else "response"
     plain = dumped(data)
     if plain is data and not isinstance(data, list):
-        raise TypeError(f"{_TAKEN}; found a {type(data).__name__}")
+        raise TypeError(f"{_TAKEN}; found {a_type(data)}")
     return plain, source, kind
 
 

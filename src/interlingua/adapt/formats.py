@@ -245,13 +245,35 @@ def detect(data: Any, kind: Kind | None = None) -> Detected:
     parsed = parse(plain_of(data), "JSON")
     found = [each for each in fitting(parsed) if kind in (None, each.kind)]
     if not found:
-        raise DetectError("no dialect and no view fits this JSON; source= names its format", [])
+        raise DetectError(_unknown(parsed), [])
     best = [each for each in found if each.score == found[0].score]
     first = best[0] if len(best) == 1 else _by_name(parsed, best)
     if first is None:
-        raise DetectError("several of them fit equally well", [str(each) for each in best])
+        raise DetectError(
+            "several formats fit; pass source= to choose one", [str(each) for each in best]
+        )
     others = tuple(each for each in found if each is not first)
     return Detected(first.dialect, first.kind, first.evidence, first.score, others)
+
+
+def _unknown(parsed: Any) -> str:
+    """That no format fits, and what to do about it."""
+    keys = [key for key in _MESSAGE_KEYS if isinstance(parsed, dict) and key in parsed]
+    if keys:
+        likely = _MESSAGE_KEYS[keys[0]]
+        return f"no format fits this JSON; pass source={likely!r}, or another, to see what is wrong"
+    problem = "no format fits this JSON: it is no request, no response and no list of messages"
+    return f"{problem}; pass source= if you know the format"
+
+
+_MESSAGE_KEYS = {
+    "messages": "openai-chat",
+    "input": "openai-responses",
+    "contents": "gemini",
+    "choices": "openai-chat",
+    "candidates": "gemini",
+}
+"""The keys that most formats have their messages in, and one of these formats."""
 
 
 def kind_in(data: Any, source: str) -> Kind:

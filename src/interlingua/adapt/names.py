@@ -10,6 +10,7 @@ from interlingua.adapt import formats
 from interlingua.adapt.presets import PRESETS
 from interlingua.dialects.record import Dialect
 from interlingua.dialects.registry import ALIASES, dialect, is_dialect
+from interlingua.errors import a_type
 
 FormatName: TypeAlias = (
     Literal[
@@ -51,7 +52,7 @@ class Format(NamedTuple):
 def format_named(name: str) -> Format:
     """The format that a name means; a name that means none is returned as it is."""
     if not isinstance(name, str):
-        raise TypeError(f"a format is a name such as 'anthropic'; found a {type(name).__name__}")
+        raise TypeError(f"a format is a name such as 'anthropic'; found {a_type(name)}")
     if is_dialect(name):
         return Format(name)
     return _other(name)

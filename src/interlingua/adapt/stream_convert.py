@@ -14,7 +14,7 @@ from interlingua.adapt.stream_shortcut import Shortcut, shortcut_from
 from interlingua.adapt.target import one_target
 from interlingua.dialects.framing import decoder, encoder
 from interlingua.dialects.registry import dialect, dialects
-from interlingua.errors import DetectError, ReadError
+from interlingua.errors import DetectError, ReadError, a_type
 from interlingua.model.events import Event, StreamError
 from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.model.losses import Report
@@ -266,7 +266,7 @@ def stream_convert(
     if isinstance(chunks, (bytes, bytearray, memoryview, str)):
         chunks = (chunks,)
     if isinstance(chunks, dict) or not isinstance(chunks, Iterable):
-        raise TypeError(f"{TAKEN}, in something to iterate over; found a {type(chunks).__name__}")
+        raise TypeError(f"{TAKEN}, in something to iterate over; found {a_type(chunks)}")
     return Converted(chunks, pieces)
 
 

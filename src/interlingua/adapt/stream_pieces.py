@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from interlingua.dialects.registry import traits_of
+from interlingua.errors import a_type
 from interlingua.model.interop import dumped, is_sdk_object
 from interlingua.streams.frames import Frame
 
@@ -47,7 +48,7 @@ class Pieces:
             return self._feed_bytes(piece.encode() if isinstance(piece, str) else bytes(piece))
         wire = dumped(piece) if is_sdk_object(piece) else piece
         if not isinstance(wire, dict):
-            raise TypeError(f"{TAKEN}; found a {type(piece).__name__}")
+            raise TypeError(f"{TAKEN}; found {a_type(piece)}")
         if self._converter is None:
             self._begin(_dialect_of(wire))
         frame = frame_of(wire, self.converter.source)

@@ -42,6 +42,10 @@ class Converted(NamedTuple):
     losses: list[Loss]
     notes: list[Loss]
 
+    def to_show(self) -> list[Loss]:
+        """What people should see: the losses, and notes that are more than information."""
+        return [*[note for note in self.notes if note.severity != "info"], *self.losses]
+
 
 CANONICAL = "canonical"
 _encode = msgspec.json.Encoder().encode
@@ -92,9 +96,9 @@ class _Count:
     def flaw(self, problem: str, row: Any) -> None:
         self.bad.append(BadRow(self.lines, problem, row))
 
-    def lost(self, losses: list[Loss]) -> None:
-        self.losses.update([loss.kind for loss in losses])
-        tally.add(self.tally, losses)
+    def lost(self, done: Converted) -> None:
+        self.losses.update([loss.kind for loss in done.losses])
+        tally.add(self.tally, done.to_show())
 
     def done(self) -> PartResult:
         return PartResult(self.rows, self.lines, self.bad, dict(self.losses), self.tally)
@@ -234,7 +238,7 @@ def _all_converted(part: Part, job: Job, count: _Count) -> Iterator[Converted]:
         except InterlinguaError as error:
             count.flaw(str(error), _text(row.wire))
         else:
-            count.lost(done.losses)
+            count.lost(done)
             yield done
 
 
@@ -278,7 +282,7 @@ def _place_kinds(report: Report, source: str) -> None:
     report.source = None
     for number, kind in enumerate(kinds):
         if at := _PLACES.get(kind):
-            report.entries[number] = msgspec.structs.replace(report.entries[number], at=at)
+            report.entries[number] = report.entries[number].placed(at)
 
 
 def value_of(row: Row, job: Job) -> tuple[Any, str]:

@@ -15,7 +15,7 @@ from interlingua.adapt.target import Instructions, split_model
 from interlingua.cli import formats
 from interlingua.cli.documents import Body, known, named, shape_of
 from interlingua.cli.files import Input, Put, Shape, opened, written
-from interlingua.cli.main import shown
+from interlingua.cli.main import for_commands, shown
 from interlingua.cli.options import kind_option, source_option, strict_option
 from interlingua.dialects.kernel.wire import parse_spelled
 from interlingua.dialects.registry import dialects
@@ -62,7 +62,7 @@ class ConvertOptions(NamedTuple):
                 from interlingua.cli.lines import report_with_lines
 
                 report = report_with_lines(report, name, body)
-            click.echo(shown(str(report)), err=True)
+            click.echo(for_commands(str(report)), err=True)
         return 3 if self.strict and report else 0
 
 
@@ -96,7 +96,7 @@ def _list_formats(context: click.Context, option: click.Parameter, is_requested:
 @click.option(
     "-m",
     "--model",
-    help="Set the model; with <provider>:<name>, adapt the request to what it accepts.",
+    help="The target's model, by name, alias or <provider>:<name>; the request is adapted to it.",
 )
 @click.option(
     "--report",

@@ -29,7 +29,7 @@ from interlingua.bulk.tally import Tally, add
 from interlingua.cli import formats
 from interlingua.cli.convert import Convert, ConvertOptions
 from interlingua.cli.files import BOM, STDOUT, Input, Put
-from interlingua.cli.main import INTERRUPTED, shown
+from interlingua.cli.main import INTERRUPTED, for_commands
 from interlingua.cli.main import put as to_stdout
 from interlingua.cli.terminal import complain, plural, progress
 from interlingua.dialects.kernel.wire import parse
@@ -209,9 +209,9 @@ def convert_batch(batch: Batch, job: LinesJob, desk: int | None = None) -> Batch
                 else:
                     if done.losses:
                         losses += len(done.losses)
-                        add(tally, done.losses)
                         if job.report:
                             lost.append((ends, _encode(done.losses)))
+                    add(tally, done.to_show())
                     wire = done.wire or b""
                     out.writelines(_enveloped(wire, done) if job.envelope else (wire, b"\n"))
             ends += 1
@@ -221,11 +221,9 @@ def convert_batch(batch: Batch, job: LinesJob, desk: int | None = None) -> Batch
 
 
 def _problem(line: bytes, error: InterlinguaError) -> str:
-    from interlingua.cli.formats import flaw_in
-
     if isinstance(error, DetectError):
-        return f"{error}; name the format with --from"
-    flaw = flaw_in(line) if isinstance(error, ReadError) else None
+        return formats.with_option(str(error))
+    flaw = formats.flaw_in(line) if isinstance(error, ReadError) else None
     if flaw is None:
         return str(error)
     return f"column {flaw.column}: expected {flaw.expected}, found {flaw.found}"
@@ -326,9 +324,7 @@ def _run(
             failed, losses = failed + len(done.failed), losses + done.losses
             count += done.lines
             bar(done.size, done.lines)
-    click.echo(f"{count} lines, {failed} unreadable, {losses} losses", err=True)
-    for line in tally.lines(kinds):
-        click.echo(shown(line), err=True)
+    _sum_up(plural(count, "line"), failed, losses, kinds)
     return 1 if failed else 3 if options.strict and losses else 0
 
 
@@ -408,7 +404,7 @@ def _rows_to_stdout(inputs: list[Path], job: Job, options: ConvertOptions) -> in
     from interlingua.bulk.files import parts_of
     from interlingua.bulk.run import in_order
 
-    bad, rows, kinds = 0, 0, Counter[str]()
+    bad, rows, losses, kinds = 0, 0, 0, Counter[str]()
     todo = chain.from_iterable(map(parts_of, inputs))
     workers = 1 if _are_small(inputs) else options.jobs or os.cpu_count() or 1
     total = sum(path.stat().st_size for path in inputs)
@@ -420,12 +416,10 @@ def _rows_to_stdout(inputs: list[Path], job: Job, options: ConvertOptions) -> in
                 complain(f"{_place(part.path, before[part.path] + flaw.line)}: {flaw.reason}")
             before[part.path] += done.lines
             bad, rows = bad + len(done.bad), rows + done.rows
+            losses += sum(done.losses.values())
             kinds.update(done.tally)
             bar(part.size, done.rows)
-    losses = kinds.total()
-    click.echo(f"{plural(rows, 'row')}, {bad:,} unreadable, {losses:,} losses", err=True)
-    for line in tally.lines(kinds):
-        click.echo(shown(line), err=True)
+    _sum_up(plural(rows, "row"), bad, losses, kinds)
     return 1 if bad else 3 if options.strict and losses else 0
 
 
@@ -465,13 +459,19 @@ def _tell(summary: Summary, report_file: str | None) -> None:
         Path(report_file).write_bytes(msgspec.json.encode(summary) + b"\n")
     losses = sum(summary.losses.values())
     rows = plural(summary.rows, "row")
-    click.echo(f"{rows}, {summary.bad:,} unreadable, {losses:,} losses", err=True)
+    click.echo(f"{rows}, {summary.bad:,} unreadable, {plural(losses, 'loss')}", err=True)
     if summary.bad_file is not None:
         _tell_bad(Path(summary.bad_file))
     for kind, times in summary.losses.items():
         click.echo(f"{kind}: {times:,}", err=True)
     for line in tally.lines(summary.tally):
-        click.echo(shown(line), err=True)
+        click.echo(for_commands(line), err=True)
+
+
+def _sum_up(rows: str, bad: int, losses: int, kinds: Tally) -> None:
+    click.echo(f"{rows}, {bad:,} unreadable, {plural(losses, 'loss')}", err=True)
+    for line in tally.lines(kinds):
+        click.echo(for_commands(line), err=True)
 
 
 def _tell_bad(file: Path) -> None:

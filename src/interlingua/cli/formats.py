@@ -38,8 +38,15 @@ def guessed(data: bytes, kind: str | None) -> tuple[str, str]:
     try:
         found = detect(data, kind)  # type: ignore[arg-type]  # one of the two words, by the option
     except DetectError as error:
-        raise DetectError(f"{error}; name the format with --from") from None
+        raise DetectError(with_option(str(error))) from None
     return found.dialect, found.kind
+
+
+def with_option(problem: str) -> str:
+    """A problem with the format, with the option that names it."""
+    if "pass source=" in problem:
+        return re.sub(r"pass source=('?)", r"use --from \1", problem).replace("from  ", "from ")
+    return f"{problem}; name the format with --from"
 
 
 def kind_of(data: bytes, source: str) -> str:

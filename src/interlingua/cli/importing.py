@@ -11,10 +11,12 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -415,6 +417,11 @@ def fingerprints(messages: Sequence[Message]) -> list[str]:
     ]
 
 
+def digest_of(messages: Sequence[Message]) -> str:
+    """A digest of a conversation, by which it is recognized when it is imported again."""
+    return sha256("".join(fingerprints(messages)).encode()).hexdigest()[:32]
+
+
 def _timed(
     transcript: Transcript, messages: Sequence[Message], copied: int
 ) -> tuple[list[Message], datetime]:
@@ -499,6 +506,7 @@ class SessionImporter:
         self._ulids = Ulids()
         self._open: _OpenSession | None = None
         self._imported: ImportedSessions | None = None
+        self._exchanges: Counter[str] | None = None
         self._prices: Pricing | None = None
 
     def take(self, found: Found | None) -> str | None:
@@ -644,6 +652,11 @@ class SessionImporter:
             messages = [_read_from(message, exchange.source) for message in messages]
         if response is not None:
             messages.append(self._pricing()(_answer(response, exchange.source, provider)))
+        origin = {"format": exchange.source, "id": digest_of(messages)}
+        if not self.new_ids and self._known_exchanges()[origin["id"]] > 0:
+            self._known_exchanges()[origin["id"]] -= 1
+            self.counts.already_there += 1
+            return
         names = Names(self._ulids, {})
         messages = [names.message(message) for message in messages]
         model = _model_of(request, response)
@@ -651,6 +664,7 @@ class SessionImporter:
             str(Path.cwd()),
             name=shown_name(messages),
             active_model=_full(model, provider),
+            routing_policy={IMPORTED: origin},
         )
         try:
             self.store.append(row.id, messages, provider_ids=names.provider_ids)
@@ -659,6 +673,14 @@ class SessionImporter:
                 self.store.delete_session(row.id)
             raise
         self._count(request, len(messages))
+
+    def _known_exchanges(self) -> Counter[str]:
+        """How often each conversation was imported before; those of this import do not count."""
+        if self._exchanges is None:
+            policies = [row.routing_policy or {} for row in all_sessions(self.store)]
+            ids = [each[IMPORTED]["id"] for each in policies if IMPORTED in each]
+            self._exchanges = Counter(filter(None, ids))
+        return self._exchanges
 
     def _count(self, request: Request | None, messages: int) -> None:
         self.counts.sessions += 1

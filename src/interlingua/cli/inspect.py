@@ -20,6 +20,7 @@ from interlingua.model import codec
 from interlingua.model.base import difference
 from interlingua.model.blocks import Block, ToolResultBlock, ToolUseBlock, UnknownBlock
 from interlingua.model.exchange import Request, Response
+from interlingua.model.human import plural
 from interlingua.model.message import Message
 from interlingua.model.rules import validate
 
@@ -149,7 +150,8 @@ def _tell(found: InspectedConversation, full: bool) -> None:
 
 def _head(value: Request | Response) -> str:
     if isinstance(value, Request):
-        parts = [value.model or "", f"{len(value.messages)} messages", f"{len(value.tools)} tools"]
+        messages, tools = len(value.messages), len(value.tools)
+        parts = [value.model or "", plural(messages, "message"), plural(tools, "tool")]
     else:
         metadata = value.message.metadata
         usage = metadata.usage

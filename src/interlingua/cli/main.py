@@ -203,6 +203,11 @@ def put(data: bytes | memoryview) -> None:
     sys.stdout.buffer.flush()
 
 
+def for_commands(text: str) -> str:
+    """A report in which remedies are options of commands and not arguments of functions."""
+    return shown(text).replace("pass model=, such", "use -m, such").replace("pass model=", "use -m")
+
+
 def shown(text: str) -> str:
     """Text for a terminal: control and direction characters as escapes, so that no message can
     move the cursor or turn a line around."""

@@ -55,7 +55,7 @@ from interlingua.coerce import (
     as_options,
     places_in,
 )
-from interlingua.errors import InterlinguaError
+from interlingua.errors import InterlinguaError, a_type
 from interlingua.model.base import unchecked
 from interlingua.model.decisions import DecisionRequest
 from interlingua.model.embeddings import EmbedInput, EmbedRequest, InputType
@@ -465,7 +465,7 @@ class AsyncClient:
         caching: Caching | None = None,
     ) -> Call:
         if not isinstance(model, str):
-            raise TypeError(f"a model is a name, as in 'gpt-5'; found a {type(model).__name__}")
+            raise TypeError(f"a model is a name, as in 'gpt-5'; found {a_type(model)}")
         request = _request(messages, as_definitions(tools), options, words)
         id = call_id or f"call-{next(_NUMBERS)}"
         models = (model, *fallbacks)

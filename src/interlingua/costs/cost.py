@@ -19,7 +19,7 @@ from interlingua.costs.table import (
     Rates,
     bundled,
 )
-from interlingua.errors import InterlinguaError
+from interlingua.errors import InterlinguaError, a_type
 from interlingua.model.metadata import USUAL_TIERS, CostBreakdown, Usage
 from interlingua.profiles.names import UnknownModelError
 
@@ -96,7 +96,7 @@ def priced(
     without a cost: unknown, which is not zero."""
     found: object = usage
     if not isinstance(found, Usage):
-        raise TypeError(f"usage is il.Usage, as of an answer; found a {type(found).__name__}")
+        raise TypeError(f"usage is il.Usage, as of an answer; found {a_type(found)}")
     try:
         cost = cost_of(usage, model, table, at, cache_write_1h_tokens)
     except UnknownCostError:

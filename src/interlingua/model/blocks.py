@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
 from msgspec.structs import force_setattr
 
+from interlingua.errors import a_type
 from interlingua.model.base import JsonObject, Raw, Value, check_words
 
 Executor = Literal["client", "provider"]
@@ -152,7 +153,7 @@ def read_input(call: ToolUseBlock) -> None:
         if recovered.mode != "strict" and call.raw_arguments is None:
             force_setattr(call, "raw_arguments", found)
     elif not isinstance(found, dict):
-        raise TypeError(f"the input of a call is a dict; found a {type(found).__name__}")
+        raise TypeError(f"the input of a call is a dict; found {a_type(found)}")
 
 
 class ToolResultBlock(Value, frozen=True, tag="tool_result"):

@@ -253,18 +253,36 @@ def _malformed(
         return salvage.read_error(error, what=what)
     if isinstance(error, UnicodeEncodeError) or _has_lone_surrogate(data):
         return ReadError(what, path, "Unicode text", "a lone surrogate")
-    return ReadError(what, path, "valid JSON", json_problem(error, data))
+    if value is not None:
+        return ReadError(what, path, "valid JSON", str(error).removeprefix("JSON is malformed: "))
+    return ReadError(what, *json_flaw(error, data))
 
 
-def json_problem(error: Exception, data: bytes | str) -> str:
-    """What is wrong with JSON, with the line and the column in place of the byte."""
+def json_flaw(error: Exception, data: bytes | str) -> tuple[str, str, str | None]:
+    """What is wrong with JSON: the line and the column, what is expected there, what is found."""
+    if not data:
+        return "$", "valid JSON", "nothing"
+    data = data.encode(errors="surrogatepass") if isinstance(data, str) else data
     problem = str(error).removeprefix("JSON is malformed: ")
     text, _, number = problem.rpartition(" (byte ")
-    if not number[:-1].isdigit() or not data:
-        return problem
-    before = (data.encode() if isinstance(data, str) else data)[: int(number[:-1])]
+    known = number[:-1].isdigit()
+    before = data[: int(number[:-1])] if known else data
     line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
-    return f"{text} (line {line}, column {column})"
+    place = f"line {line}, column {column}"
+    if not known:
+        return place, "more of the JSON", "its end"
+    if text.startswith("expected "):
+        return place, text.removeprefix("expected "), None
+    return place, "valid JSON", text.replace("invalid character", "an invalid character")
+
+
+def body_problem(error: Exception, data: bytes | str) -> str:
+    """What is wrong with the body of a request: with its JSON, or with its fields."""
+    if isinstance(error, msgspec.ValidationError):
+        return str(salvage.read_error(error, what="request body"))
+    if isinstance(error, RecursionError):
+        return "request body: nested too deeply"
+    return str(ReadError("request body", *json_flaw(error, data)))
 
 
 def _has_lone_surrogate(data: bytes | str) -> bool:

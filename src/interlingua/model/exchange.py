@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypedDict, Unpac
 
 from msgspec.structs import force_setattr
 
+from interlingua.errors import a_type, article
 from interlingua.model.base import (
     Guarded,
     JsonObject,
@@ -242,7 +243,7 @@ def option_value(name: str, kind: type, value: Any) -> Any:
         from interlingua.coerce import option_of
 
         return option_of(name, value, name)
-    raise TypeError(f"Options.{name} is a {kind.__name__}; found a {type(value).__name__}")
+    raise TypeError(f"Options.{name} is {article(kind.__name__)}; found {a_type(value)}")
 
 
 OPTION_VALUES: dict[str, type] = {

@@ -32,5 +32,6 @@ def minute(time: datetime) -> str:
 
 
 def plural(count: int, word: str) -> str:
-    """`1 message`, `2 messages`."""
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
+    """`1 message`, `2 messages`, `3 losses`."""
+    end = "es" if word.endswith("s") else "s"
+    return f"{count:,} {word}{'' if count == 1 else end}"

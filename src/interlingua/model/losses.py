@@ -14,6 +14,7 @@ import msgspec
 
 from interlingua.errors import LossError
 from interlingua.model.base import check_words
+from interlingua.model.human import plural
 from interlingua.model.reasons import ADDED, Reason, in_own_words
 from interlingua.model.reasons import Severity as Severity
 
@@ -234,7 +235,8 @@ class Report(msgspec.Struct, eq=False):
     __hash__ = None  # type: ignore[assignment]  # a report grows
 
     def __repr__(self) -> str:
-        return f"Report({self.target!r}, {len(self.losses)} losses, {len(self.notes)} notes)"
+        counts = f"{plural(len(self.losses), 'loss')}, {plural(len(self.notes), 'note')}"
+        return f"Report({self.target!r}, {counts})"
 
     def __str__(self) -> str:
         losses, notes = self.losses, sorted(self.notes, key=lambda note: note.severity == "info")
@@ -242,7 +244,7 @@ class Report(msgspec.Struct, eq=False):
         counts = Counter(loss.kind for loss in losses)
         head = ", ".join(f"{count} {kind}" for kind, count in counts.items()) or "nothing lost"
         if notes:
-            head += f", {len(notes)} {'note' if len(notes) == 1 else 'notes'}"
+            head += f", {plural(len(notes), 'note')}"
         return "\n".join(
             [
                 f"{self.target}: {head}",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
+from interlingua.errors import a_type
 from interlingua.model.base import (
     JsonObject,
     Value,
@@ -241,7 +242,7 @@ def blocks_of(content: OneOrMany[Any]) -> tuple[Block, ...]:
     if isinstance(content, (Value, dict)) or hasattr(content, "as_block"):
         return (_block(content),)
     if not isinstance(content, Iterable) or isinstance(content, (bytes, bytearray, memoryview)):
-        raise TypeError(f"content is text, a block or several, found a {type(content).__name__}")
+        raise TypeError(f"content is text, a block or several, found {a_type(content)}")
     return tuple([_block(part) for part in content])
 
 
@@ -275,7 +276,7 @@ def _block(part: Any) -> Block:
         return _block_of_dict(part)
     if hasattr(part, "as_block"):
         return part.as_block()  # type: ignore[no-any-return]  # by its protocol
-    raise TypeError(f"content is made of blocks, found a {type(part).__name__}")
+    raise TypeError(f"content is made of blocks, found {a_type(part)}")
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

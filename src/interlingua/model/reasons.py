@@ -542,7 +542,7 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "no_tools_called": ("info", "dropped: no tool can be called"),
     "not_a_number": ("warning", "dropped: it is not a JSON number"),
     "not_an_event": ("error", "dropped: it is not an event"),
-    "not_an_object": ("error", "dropped: expected an object, found a {found}"),
+    "not_an_object": ("error", "dropped: expected an object, found {found}"),
     "not_inlined": (
         "error",
         "dropped: {model} accepts no media by URL, and it could not be fetched: {why}",

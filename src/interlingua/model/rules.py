@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import msgspec
 
+from interlingua.errors import a_type
 from interlingua.model.blocks import (
     TYPE_OF,
     Block,
@@ -82,7 +83,7 @@ def validate(value: Conversation | Iterable[Message] | Response) -> list[Violati
             violations += _validate((message,), f"$.alternatives[{number}]", whole=False)
         return violations
     if isinstance(value, (str, bytes)):
-        raise TypeError(f"{_TAKEN}; found a {type(value).__name__}")
+        raise TypeError(f"{_TAKEN}; found {a_type(value)}")
     return _validate_any(value)
 
 
@@ -115,7 +116,7 @@ def _validate_with(history: History, messages: Iterable[Message], place: str) ->
     violations: list[Violation] = []
     for number, message in enumerate(messages):
         if type(message) is not Message:
-            raise TypeError(f"{_TAKEN}; found a {type(message).__name__}")
+            raise TypeError(f"{_TAKEN}; found {a_type(message)}")
         history.go_on(message)
         held = message.session_id is not None
         for name, check in _plan(message.role, message.metadata.status, held, history.kinds):

@@ -67,12 +67,28 @@ def read_error(error: msgspec.ValidationError, base: str = "$", what: str = _WHA
     problem, _, place = str(error).partition(" - at `")
     path = base + place.rstrip("`").removeprefix("$")
     if match := re.fullmatch(r"Expected (.+), got (.+)", problem, re.DOTALL):
-        return ReadError(what, path, match[1].replace("`", ""), match[2].replace("`", ""))
-    if match := re.fullmatch(r"Object contains unknown field (.+)", problem, re.DOTALL):
-        return ReadError(what, path, "only known fields", match[1])
-    if match := re.fullmatch(r"Object missing required field (.+)", problem, re.DOTALL):
-        return ReadError(what, path, f"a field {match[1]}", "none")
+        return ReadError(what, path, _in_words(match[1]), _in_words(match[2]))
+    if match := re.fullmatch(r"Object contains unknown field `(.+)`", problem, re.DOTALL):
+        return ReadError(what, path, None, f"unknown field {match[1]!r}")
+    if match := re.fullmatch(r"Object missing required field `(.+)`", problem, re.DOTALL):
+        return ReadError(what, path, f"a field {match[1]!r}", "none")
     return ReadError(what, path, found=problem)
+
+
+_TYPES = {
+    "array": "a list",
+    "bool": "true or false",
+    "float": "a number",
+    "int": "an integer",
+    "object": "an object",
+    "str": "a string",
+}
+
+
+def _in_words(types: str) -> str:
+    """Types as msgspec names them, in the words of JSON."""
+    names = types.replace("`", "").split(" | ")
+    return " or ".join(_TYPES.get(name, name) for name in names)
 
 
 class _Builder:

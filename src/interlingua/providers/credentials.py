@@ -16,6 +16,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
 
+from interlingua.errors import a_type
 from interlingua.providers.endpoint import Endpoint
 from interlingua.providers.provider import (
     HIDDEN,
@@ -240,7 +241,7 @@ def _signed(
 def _given(provider: Provider, token: str | Secret | Any) -> Credentials:
     text = token.reveal() if isinstance(token, Secret) else token
     if not isinstance(text, str):
-        problem = f"a token has to be a string, found a {type(text).__name__}"
+        problem = f"a token has to be a string, found {a_type(text)}"
         raise ProviderSetupError(provider.key, problem)
     return Credentials(
         style=_first(provider).style, source="the caller", secret=_sendable(provider, text, "key")

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from interlingua.errors import InterlinguaError
+from interlingua.errors import InterlinguaError, a_type
 from interlingua.model.tools import SideEffects, ToolDefinition
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class ToolRun:
 def handler_problem(handler: object) -> str | None:
     """Why this cannot be called as a handler, or None."""
     if not callable(handler):
-        return f"expected a function, found a {type(handler).__name__}"
+        return f"expected a function, found {a_type(handler)}"
     if _arguments(handler) == 0:
         return "a handler takes the input, and optionally the run as a second parameter"
     return None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from interlingua.errors import MissingExtraError, SchemaError, ToolInputError
+from interlingua.errors import MissingExtraError, SchemaError, ToolInputError, a_type
 from interlingua.model.tools import SideEffects, ToolDefinition
 from interlingua.tools.handlers import Handler, handler_problem
 from interlingua.tools.schema import Problem, check_schema, first_problems, json_path, json_problems
@@ -153,7 +153,7 @@ def each_tool(tools: Any) -> Iterator[ToolDefinition | Callable[..., Any]]:
         yield from tools
         return
     if isinstance(tools, (str, bytes, Mapping)) or not isinstance(tools, Iterable):
-        raise TypeError(f"tools is a list of {_TAKEN}, found a {type(tools).__name__}")
+        raise TypeError(f"tools is a list of {_TAKEN}, found {a_type(tools)}")
     for tool in tools:
         require_tool(tool)
         yield tool
@@ -162,9 +162,8 @@ def each_tool(tools: Any) -> Iterator[ToolDefinition | Callable[..., Any]]:
 def require_tool(tool: object) -> None:
     """Raise a TypeError unless this can be a tool."""
     if not isinstance(tool, ToolDefinition) and (not callable(tool) or isinstance(tool, type)):
-        found = tool.__name__ if isinstance(tool, type) else type(tool).__name__
-        kind = "the class" if isinstance(tool, type) else "a"
-        raise TypeError(f"a tool is {_TAKEN}, found {kind} {found}")
+        found = f"the class {tool.__name__}" if isinstance(tool, type) else a_type(tool)
+        raise TypeError(f"a tool is {_TAKEN}, found {found}")
 
 
 _TAKEN = "il.ToolDefinition or a Python function"

@@ -17,6 +17,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 import msgspec
 
+from interlingua.errors import a_type
 from interlingua.model.losses import Report
 from interlingua.model.message import Message
 from interlingua.model.metadata import Usage
@@ -149,7 +150,7 @@ class LinesFile:
         else:
             if isinstance(value, dict):
                 return value
-            problem = because("not_an_object", found=type(value).__name__)
+            problem = because("not_an_object", found=a_type(value))
         where = f"{self.name}, line {number}" if self.file else f"line {number}"
         self.report.add("dropped", where, problem)
         return None

@@ -15,7 +15,7 @@ import msgspec
 
 from interlingua.adapt.history.retell import retell
 from interlingua.dialects.registry import dialect
-from interlingua.errors import InterlinguaError
+from interlingua.errors import InterlinguaError, a_type
 from interlingua.model.base import Raw
 from interlingua.model.exchange import Request, Response
 from interlingua.model.losses import Report
@@ -320,7 +320,7 @@ def _elements(file: LinesFile) -> Iterator[RowPosition]:
         if isinstance(row, dict):
             yield RowPosition(row, f"row {number}", None)
         else:
-            reason = because("not_an_object", found=type(row).__name__)
+            reason = because("not_an_object", found=a_type(row))
             file.report.add("dropped", f"row {number}", reason)
 
 

@@ -59,7 +59,7 @@ def test_another_effort_is_the_next_lower_one_and_never_none() -> None:
         ("openai:gpt-5", R("xhigh"), R("high"), "effort"),
         ("openai:gpt-5.1", R(mode="off"), R(mode="off"), None),
         ("openai:gpt-5.1", R(mode="adaptive"), R("medium"), "mode"),
-        ("openai:gpt-5.5", R(mode="adaptive"), None, None),
+        ("openai:gpt-5.5", R(mode="adaptive"), None, "mode"),
         ("openai:gpt-5.6", R("max"), R("xhigh"), "effort"),
         ("openai:o3", R(budget_tokens=20000), R("high"), "budget_tokens"),
         ("gemini:gemini-2.0-flash", R("low"), None, ""),

@@ -14,7 +14,7 @@ from interlingua.client.answer import Answer, Parsed
 from interlingua.client.client import AsyncClient
 from interlingua.client.errors import CallCancelledError, CallError
 from interlingua.coerce import MessageLike, OptionsLike, OptionWords, as_options
-from interlingua.errors import InterlinguaError
+from interlingua.errors import InterlinguaError, a_type
 from interlingua.model.blocks import TextBlock, ToolResultBlock
 from interlingua.model.events import Event
 from interlingua.model.exchange import ErrorKind, Options, ProviderError, Response, ToolChoice
@@ -67,7 +67,7 @@ class AsyncChat:
         found: object = session
         if not isinstance(found, AsyncSession):
             takes = "il.AsyncChat takes an il.AsyncSession and an il.AsyncClient"
-            raise TypeError(f"{takes}; found a {type(found).__name__}")
+            raise TypeError(f"{takes}; found {a_type(found)}")
         self.session = session
         self.client = client
         self.dispatcher = dispatcher or _runner_of(session, confirm)

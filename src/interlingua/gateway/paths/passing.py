@@ -31,6 +31,7 @@ from interlingua.gateway.shared.refusals import UNAVAILABLE, unavailable
 from interlingua.gateway.shared.sizes import Most
 from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Principal, Refusal
 from interlingua.gateway.shared.uploads import SpooledForm
+from interlingua.model.codec import body_problem
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.metadata import Usage
 from interlingua.providers.provider import Provider, ProviderSetupError
@@ -160,10 +161,11 @@ async def _sent_body(request: Request, service: Service) -> SentBody:
             raise
         return SentBody(form.model, {}, form)
     try:
-        members = members_of(await body_of(request, service.limits))
+        data = await body_of(request, service.limits)
+        members = members_of(data)
         model = msgspec.json.decode(members["model"], type=str) if "model" in members else None
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise ApiError(400, "invalid_request", f"the body: {error}"[:300]) from None
+        raise ApiError(400, "invalid_request", body_problem(error, data)[:300]) from None
     return SentBody(model, members)
 
 

@@ -10,6 +10,7 @@ import msgspec
 from interlingua.dialects.framing import decoder
 from interlingua.gateway.shared.fronts import CHAT, Send
 from interlingua.gateway.shared.state import Refusal
+from interlingua.model.codec import body_problem
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.losses import Loss, Report, loss_of
 from interlingua.model.reasons import because
@@ -143,7 +144,7 @@ def _decoded(body: bytes) -> Wire:
     try:
         wire = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        text = f"invalid request body: {error}"
+        text = body_problem(error, body)
         raise Refusal(400, ErrorKind.INVALID_REQUEST, text) from None
     if not isinstance(wire, dict):
         raise Refusal(400, ErrorKind.INVALID_REQUEST, "invalid request body: expected an object")

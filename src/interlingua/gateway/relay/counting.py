@@ -29,6 +29,7 @@ from interlingua.gateway.shared.fronts import Match
 from interlingua.gateway.shared.redaction import redacted, redaction_of
 from interlingua.gateway.shared.sizes import Most
 from interlingua.gateway.shared.state import Exchange, Refusal
+from interlingua.model.codec import body_problem
 from interlingua.model.exchange import ErrorKind, Request
 from interlingua.profiles.estimate.estimator import estimate_input_tokens
 
@@ -72,7 +73,7 @@ def request_of(match: Match, body: bytes) -> bytes:
     try:
         return match.front.to_count(body)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        text = f"invalid request body: {error}"
+        text = body_problem(error, body)
         raise Refusal(400, ErrorKind.INVALID_REQUEST, text) from None
 
 

@@ -29,6 +29,7 @@ from interlingua.gateway.shared.sizes import (
 from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Principal, Refusal
 from interlingua.model.arguments import recover
 from interlingua.model.blocks import ToolUseBlock
+from interlingua.model.codec import body_problem
 from interlingua.model.exchange import ErrorKind, Request, Response
 from interlingua.model.losses import Report
 from interlingua.model.message import Role
@@ -155,7 +156,7 @@ def envelope_of(match: Match, body: bytes) -> Envelope:
         if not _RARE_NAMES.isdisjoint(members):
             rare = {name: read(members[name]) for name, read in _RARE.items() if name in members}
     except (msgspec.DecodeError, UnicodeError) as error:
-        text = f"invalid request body: {_problem(body) or error}"
+        text = _problem(body) or body_problem(error, body)
         raise Refusal(400, ErrorKind.INVALID_REQUEST, text) from None
     except RecursionError:
         text = "request body nested too deeply"
@@ -172,7 +173,7 @@ def _problem(body: bytes) -> str | None:
     try:
         _fields.decode(body)
     except (msgspec.DecodeError, UnicodeError) as error:
-        return str(error)
+        return body_problem(error, body)
     return None
 
 

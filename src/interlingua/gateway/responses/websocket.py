@@ -34,6 +34,7 @@ from interlingua.gateway.shared.fronts import (
 from interlingua.gateway.shared.own_keys import with_own_key
 from interlingua.gateway.shared.principal import OpenRequests, most_of_key
 from interlingua.gateway.shared.state import Arrival, Exchange, Principal, Refusal
+from interlingua.model.codec import body_problem
 from interlingua.model.exchange import ErrorKind
 
 MOST_WAITING = 16
@@ -163,7 +164,7 @@ class Socket:
             members = _members(data)
             kind = _value(members.pop("type", msgspec.Raw(b"null")))
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-            await self._refuse(None, f"invalid event: {error}", "invalid_json")
+            await self._refuse(None, body_problem(error, data), "invalid_json")
             return
         if kind == "response.create":
             await self._create(members)

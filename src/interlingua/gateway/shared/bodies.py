@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from interlingua.errors import ReadError
 from interlingua.gateway.settings import Limits
 from interlingua.gateway.shared.callers import ApiError
-from interlingua.model.codec import convert
+from interlingua.model.codec import body_problem, convert
 from interlingua.model.exchange import Options
 from interlingua.model.message import Message, walk
 from interlingua.model.rules import validate
@@ -84,7 +84,7 @@ def _decoded(data: bytes, kind: Any) -> Any:
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise ApiError(400, "invalid_request", f"the body: {error}"[:500]) from None
+        raise ApiError(400, "invalid_request", body_problem(error, data)[:500]) from None
 
 
 async def body_of(request: Request, limits: Limits) -> bytes:

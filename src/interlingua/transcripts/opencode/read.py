@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from interlingua.errors import a_type
 from interlingua.model.blocks import (
     Block,
     DocumentBlock,
@@ -579,6 +580,6 @@ def _object(row: dict[str, Any], table: str, report: Report) -> dict[str, Any] |
     else:
         if isinstance(value, dict):
             return value
-        problem = because("not_an_object", found=type(value).__name__)
+        problem = because("not_an_object", found=a_type(value))
     report.add("dropped", f"{table} {row['id']}", problem)
     return None
