@@ -259,7 +259,8 @@ def _malformed(
 
 
 def json_flaw(error: Exception, data: bytes | str) -> tuple[str, str, str | None]:
-    """What is wrong with JSON: the line and the column, what is expected there, what is found."""
+    """What is wrong with JSON: its path, what is expected, and what is found, with the line and the
+    column."""
     if not data:
         return "$", "valid JSON", "nothing"
     data = data.encode(errors="surrogatepass") if isinstance(data, str) else data
@@ -268,12 +269,12 @@ def json_flaw(error: Exception, data: bytes | str) -> tuple[str, str, str | None
     known = number[:-1].isdigit()
     before = data[: int(number[:-1])] if known else data
     line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
-    place = f"line {line}, column {column}"
+    place = f"(line {line}, column {column})"
     if not known:
-        return place, "more of the JSON", "its end"
+        return "$", "more of the JSON", f"its end {place}"
     if text.startswith("expected "):
-        return place, text.removeprefix("expected "), None
-    return place, "valid JSON", text.replace("invalid character", "an invalid character")
+        return "$", f"{text.removeprefix('expected ')} {place}", None
+    return "$", "valid JSON", f"{text.replace('invalid ch', 'an invalid ch')} {place}"
 
 
 def body_problem(error: Exception, data: bytes | str) -> str:
