@@ -68,6 +68,7 @@ export async function overviewView(element, _id, _part, signal) {
   /** @type {any} */
   let stats = null;
   const names = new Map();
+  const opened = new Set();
   const parts = { stats: h("div", {}), side: h("div", { class: "stack" }) };
   const state = () => remember({ days: days === 7 ? "" : String(days), show: metric === "requests" ? "" : metric, by });
   const choose = (name) => {
@@ -82,7 +83,7 @@ export async function overviewView(element, _id, _part, signal) {
       state();
       draw();
     };
-    fill(parts.stats, tiles(stats, metric, choose), chart(stats, metric, by, names, split), breakdown(stats, metric, names));
+    fill(parts.stats, tiles(stats, metric, choose), chart(stats, metric, by, names, split), breakdown(stats, metric, names, opened));
     /** @type {HTMLElement | null} */
     const again_ = held ? parts.stats.querySelector(`[data-metric="${held}"]`) : null;
     again_?.focus();
@@ -213,14 +214,14 @@ function splitUp(stats, name, kind, names) {
 const LEGEND = { ok: "ok", fresh: "fresh input", failed: "failed", cached: "input from cache", output: "output" };
 
 /** Who had how much of it, kind by kind; kinds with nothing in them are left out. */
-function breakdown(stats, metric, names) {
+function breakdown(stats, metric, names, opened) {
   const shown = Object.entries(KINDS).filter(([kind]) => stats[kind].length);
-  return h("div", { class: "breakdown" }, shown.map(([kind, title]) => byKind(title, stats[kind], metric, names)));
+  return h("div", { class: "breakdown" }, shown.map(([kind, title]) => byKind(title, stats[kind], metric, names, opened)));
 }
 
 const MOST = 8;
 
-function byKind(title, rows, metric, names) {
+function byKind(title, rows, metric, names, opened) {
   const most = Math.max(...rows.map((row) => row.requests), 1);
   const { by, title: what, parts } = METRICS[metric];
   const top = Math.max(...rows.flatMap((row) => row.series?.[by] ?? []), 0);
@@ -236,9 +237,14 @@ function byKind(title, rows, metric, names) {
       cells.map((cell, at) => h("td", { class: `num${far.has(columns[at + 1]) ? " far" : ""}${columns[at + 1] === "Errors" && row.failed ? " bad" : ""}` }, cell)),
     );
   };
-  const body = h("tbody", {}, rows.slice(0, MOST).map(line));
-  const rest = rows.length - MOST;
-  const all = h("button", { type: "button", class: "bare", onclick: () => all.replaceWith("") ?? fill(body, rows.map(line)) }, `Show ${rest} more`);
+  const body = h("tbody", {}, rows.slice(0, opened.has(title) ? rows.length : MOST).map(line));
+  const rest = opened.has(title) ? 0 : rows.length - MOST;
+  const open = () => {
+    opened.add(title); // it stays so when the figures are drawn again
+    all.remove();
+    fill(body, rows.map(line));
+  };
+  const all = h("button", { type: "button", class: "bare", onclick: open }, `Show ${rest} more`);
   const heads = columns.map((text, at) => h("th", { scope: "col", class: at ? `num${far.has(text) ? " far" : ""}` : null }, text));
   return h(
     "section",

@@ -276,6 +276,7 @@ def main() -> None:
         room = furnished(place)
         for at in range(0, len(said), AT_ONCE):
             attacked(browser, place, room, said[at : at + AT_ONCE])
+            print(f"{min(at + AT_ONCE, len(said))} of {len(said)}", end="\r", flush=True)
     print(f"{len(said)} scripts in each field of each view: none ran, none left the page;", end=" ")
     print(f"{time.monotonic() - began:.0f} s")
 

@@ -14,6 +14,7 @@ from playwright.sync_api import sync_playwright
 import interlingua as il
 from tests.gateway.page.conftest import Place, launch, standing
 from tests.gateway.page.rooms import VIEWS, Room, Scripted, furnished
+from tests.gateway.page.test_admin_view import at, staffed
 from tests.gateway.stats_speed import rows
 
 FOLDER = Path(__file__).parents[3] / "docs" / "page"
@@ -25,6 +26,8 @@ MODELS = (
     "gemini:gemini-3.1-pro",
     "openai:gpt-5-mini",
 )
+BUSY = (80, 65, 72, 60, 48, 18, 12)
+"""How many of a hundred requests are made on a Monday, a Tuesday and so on, at least."""
 SHOTS: dict[str, tuple[str, str, dict[str, int]]] = {
     "overview": ("overview", "light", WIDE),
     "overview-narrow": ("overview", "dark", NARROW),
@@ -40,7 +43,7 @@ SHOTS: dict[str, tuple[str, str, dict[str, int]]] = {
     "convert-narrow": ("convert", "dark", NARROW),
     "playground": ("playground", "light", WIDE),
     "requests": ("requests", "light", WIDE),
-    "request": ("request", "dark", WIDE),
+    "request": ("fallback", "dark", WIDE),
 }
 """File: view, colours, size."""
 
@@ -57,7 +60,7 @@ def traffic(home: Path) -> None:
             team_id=None,
         )
         for number, row in enumerate(rows(2400))
-        if number % 80 > 20 or number % 3
+        if number * 7919 % 100 < BUSY[row.at.weekday()] + row.at.day % 4 * 5
     ]
     with il.open_store(str(home / "gateway.db")) as store:
         store.append_requests(made)
@@ -72,8 +75,19 @@ def shoot_empty(browser: Any, folder: Path) -> None:
         page.close()
 
 
+def shoot_admin(browser: Any, folder: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="page-") as home:
+        token = staffed(Path(home))
+        with standing(Path(home)) as (place, _):
+            page = browser.new_page(base_url=place.base, viewport=WIDE)
+            at(page, token)
+            page.get_by_role("region", name="All keys").wait_for()
+            page.screenshot(path=folder / "admin.png", animations="disabled", caret="hide")
+            page.close()
+
+
 def shoot(browser: Any, place: Place, room: Room, folder: Path) -> None:
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for name, (view, scheme, size) in SHOTS.items():
         context = browser.new_context(
             base_url=place.base, color_scheme=scheme, viewport=size, reduced_motion="reduce"
@@ -98,6 +112,7 @@ def main() -> None:
         ):
             shoot(browser, place, furnished(place), folder)
             shoot_empty(browser, folder)
+            shoot_admin(browser, folder)
     for path in sorted(folder.glob("*.png")):
         print(f"{path} {path.stat().st_size // 1024} KB")
 
