@@ -82,6 +82,7 @@ _PLAIN = (
     "providers",
     "repair",
     "fetch_media",
+    "transcripts",
     "caching",
     "redaction",
 )
@@ -159,6 +160,7 @@ class _Reader:
             fallback_on=self._kinds(table),
             repair=self._value(table, "repair", bool, True),
             fetch_media=self._value(table, "fetch_media", bool, False),
+            transcripts=self._value(table, "transcripts", bool, True),
             caching=self._word(table, "caching", CACHINGS, "") or "auto",
             redaction=self._word(table, "redaction", REDACTIONS, "") or "off",
             path=self._file,

@@ -291,6 +291,8 @@ class Settings:
     redaction: Redaction = "off"
     """Whether secrets and personal data are replaced on the way to providers (`replace`), and put
     back into answers (`restore`); keys may say otherwise."""
+    transcripts: bool = True
+    """Whether a gateway without keys shows the sessions of coding agents on this machine."""
     raises: bool = False
     """For tests: what goes wrong inside is raised, after the client was told."""
     listen: Listen = field(default_factory=Listen)

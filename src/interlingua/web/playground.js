@@ -14,7 +14,7 @@ const MOST = 4;
 export async function playgroundView(element, _id, _part, left) {
   const query = remembered();
   const [{ data }, before] = await Promise.all([ask("GET", "/models"), query.session ? history(query.session) : []]);
-  const known = data.map((each) => each.id);
+  const known = data.map((each) => each.id).filter((id) => !/embed/.test(id));
   if (!known.length) {
     fill(element, head("Playground"), empty("flask-conical", "No model can be used yet", "Set a provider's key and restart the gateway; the local model needs none.", h("a", { class: "button first", href: "/" }, "How to connect")));
     return;

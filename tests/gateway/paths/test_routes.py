@@ -290,3 +290,18 @@ def test_paths_and_methods_that_are_not_there_are_told_in_our_words(tmp_path: Pa
 def test_no_header_breaks_the_look_at_a_host(value: bytes) -> None:
     host = host_of(value)
     assert host is None or (host == host.lower() and "/" not in host and "@" not in host)
+
+
+def test_models_that_make_embeddings_are_listed(tmp_path: Path) -> None:
+    async def run(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            _, listed, _ = await gateway.ask("GET", "/v1/models")
+            assert "openai:text-embedding-3-small" in {each["id"] for each in listed["data"]}
+            _, listed, _ = await gateway.ask("GET", "/v1beta/models?pageSize=1000")
+            named = {each["name"]: each for each in listed["models"]}
+            found = named["models/openai:text-embedding-3-small"]["supportedGenerationMethods"]
+            assert found == ["embedContent", "batchEmbedContents"]
+
+    with Upstream() as provider:
+        asyncio.run(run(provider))

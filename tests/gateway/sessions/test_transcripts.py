@@ -11,7 +11,7 @@ from interlingua import transcripts
 from interlingua.model.message import Message, MessageMetadata
 from interlingua.model.metadata import Usage
 from interlingua.transcripts import Transcript
-from tests.gateway.serving import Upstream, key, served
+from tests.gateway.serving import Upstream, key, served, settings_in
 from tests.gateway.sessions.test_api import run
 
 ID = "0c6a1f3e-5b7d-4c8e-9a51-3f1d2b4c6e80"
@@ -64,5 +64,16 @@ def test_a_key_sees_none(home: Path) -> None:
             path = f"/transcripts/claude-code/{ID}"
             assert (await gateway.ask("GET", path, token=token))[0] == 404
             assert (await gateway.ask("GET", path))[0] == 401
+
+    run(work)
+
+
+def test_nobody_sees_them_where_the_settings_say_so(home: Path) -> None:
+    async def work(provider: Upstream) -> None:
+        provider.configure(home)
+        async with served(home, settings_in(home, transcripts=False)) as gateway:
+            _, page, _ = await gateway.ask("GET", "/transcripts")
+            assert page["transcripts"] == []
+            assert (await gateway.ask("GET", f"/transcripts/claude-code/{ID}"))[0] == 404
 
     run(work)

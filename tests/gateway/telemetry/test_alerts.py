@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from interlingua.errors import InterlinguaError
 from interlingua.events.payloads import KeyRevoked, ProviderDegraded, QuotaAlert
 from interlingua.gateway.settings import AlertSettings
 from interlingua.gateway.telemetry.alerts import SIGNATURE, WAITING, Alerts, signature
+from interlingua.store.errors import StoreError
 from tests.gateway.serving import Upstream, asked, key, served, settings_in
 
 SECRET = "a secret of the webhook"
@@ -118,6 +120,39 @@ def test_a_cap_that_is_spent_reaches_the_webhook(
             assert alert["gateway_key_id"] == made.key.id
             assert "canary" not in json.dumps(receiver.got)
             assert made.token not in json.dumps(receiver.got)
+
+    with Upstream() as provider:
+        asyncio.run(run(provider))
+
+
+def test_a_store_that_takes_nothing_reaches_the_webhook(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, SECRET)
+
+    async def run(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        async with hook() as receiver:
+            settings = settings_in(tmp_path, alerts=AlertSettings(receiver.url))
+            async with served(tmp_path, settings) as gateway:
+                store = gateway.service.store
+
+                async def full(*_: Any) -> None:
+                    raise StoreError("gateway.db", "database or disk is full", "full")
+
+                monkeypatch.setattr(store, "append_requests", full)
+                monkeypatch.setattr(store, "append_events", full)
+                status, _, _ = await gateway.ask("POST", "/v1/chat/completions", asked("a canary"))
+                assert status == 200, "clients are served meanwhile"
+                with pytest.raises(InterlinguaError, match="could not be stored"):
+                    await gateway.service.tracer.flush()
+                alerts = gateway.service.tracer.alerts
+                assert alerts is not None
+                await alerts.close()
+                monkeypatch.undo()
+            (alert,) = receiver.got
+            assert (alert["type"], alert["reason"]) == ("store.failing", "full")
+            assert "canary" not in json.dumps(receiver.got)
 
     with Upstream() as provider:
         asyncio.run(run(provider))

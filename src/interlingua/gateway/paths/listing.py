@@ -8,7 +8,8 @@ from contextlib import suppress
 from typing import Any
 
 from interlingua import __version__
-from interlingua.client.targets import askable
+from interlingua.client.targets import Targets, of_reachable, reachable
+from interlingua.costs.table import bundled
 from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
@@ -24,7 +25,7 @@ from interlingua.gateway.shared.fronts import (
 )
 from interlingua.gateway.shared.state import Principal, Refusal
 from interlingua.model.exchange import ErrorKind
-from interlingua.profiles.capabilities import Capabilities, capabilities
+from interlingua.profiles.capabilities import Capabilities, capabilities, known_models
 from interlingua.profiles.names import model_name
 
 LONG_AGO = "1970-01-01T00:00:00Z"
@@ -42,6 +43,7 @@ class ListedModel:
         self.name = name
         self.model = model
         self.provider = model_name(model).provider
+        self.embeds = model in bundled().embeddings
         self.can: Capabilities | None
         try:
             self.can = capabilities(model)
@@ -60,7 +62,7 @@ async def models(gateway: Gateway, principal: Principal) -> list[ListedModel]:
             found[name] = gateway.targets.find(route.model).model
         except InterlinguaError:
             continue
-    for model in await asyncio.to_thread(askable, gateway.targets):
+    for model in await asyncio.to_thread(_askable, gateway.targets):
         found.setdefault(model, model)
     allowed = principal.allowed_models
     return [
@@ -68,6 +70,12 @@ async def models(gateway: Gateway, principal: Principal) -> list[ListedModel]:
         for name, model in found.items()
         if allowed is None or model in allowed or gateway.may_use_route(name, allowed)
     ]
+
+
+def _askable(targets: Targets) -> list[str]:
+    """Models to talk to, then those that make embeddings."""
+    there = reachable(targets)
+    return of_reachable(there, [*known_models(), *bundled().embeddings])
 
 
 def front_of(path: str, headers: Mapping[str, str]) -> Front:
@@ -121,11 +129,11 @@ def one(front: Front, listed: ListedModel) -> dict[str, Any]:
             "version": "1",
             "inputTokenLimit": (can.max_context_tokens if can else None) or 0,
             "outputTokenLimit": (can.max_output_tokens if can else None) or 0,
-            "supportedGenerationMethods": [
-                "generateContent",
-                "streamGenerateContent",
-                "countTokens",
-            ],
+            "supportedGenerationMethods": (
+                ["embedContent", "batchEmbedContents"]
+                if listed.embeds
+                else ["generateContent", "streamGenerateContent", "countTokens"]
+            ),
         }
     if front is OLLAMA:
         return {
@@ -157,8 +165,9 @@ def shown(listed: ListedModel) -> dict[str, Any]:
     support."""
     can = listed.can
     able = {
-        "completion": True,
-        "tools": can is None or can.supports_tools,
+        "embedding": listed.embeds,
+        "completion": not listed.embeds,
+        "tools": not listed.embeds and (can is None or can.supports_tools),
         "vision": can is not None and can.supports_images,
         "thinking": can is not None and can.supports_thinking,
     }

@@ -195,7 +195,7 @@ async def _search(service: Service, principal: Principal, input: dict[str, Any])
     limit = _number(input, "limit", FOUND)
     own = own_sessions(service, principal)
     found: dict[str, Any] = {"messages": await messages_with(service.store, own, words, limit)}
-    if principal.key_id is None:
+    if transcripts.may_read(service, principal):
         found["transcripts"] = await transcripts.matching(words, limit)
     return found
 
@@ -203,7 +203,7 @@ async def _search(service: Service, principal: Principal, input: dict[str, Any])
 async def _read(service: Service, principal: Principal, input: dict[str, Any]) -> Any:
     id = text_of(str(input.get("id", "")), "id")
     if (agent := input.get("agent")) is not None:
-        return await transcripts.transcript(str(agent), id, principal)
+        return await transcripts.transcript(service, str(agent), id, principal)
     row = await session_row(service, id, principal)
     limit = _number(input, "limit", MESSAGES)
     start = input.get("after")

@@ -42,19 +42,24 @@ MOST_MESSAGES = 20_000
 async def listing(service: Service, request: Request, principal: Principal) -> Response:
     """The newest of them. A gateway with keys has none."""
     limit = number(request.query_params, "limit", PAGE, 1, MOST)
-    rows = [] if principal.key_id is not None else await asyncio.to_thread(_rows, limit)
+    rows = await asyncio.to_thread(_rows, limit) if may_read(service, principal) else []
     return answer({"transcripts": rows, "tools": [*agents(), "chat"]})
 
 
 async def show(service: Service, request: Request, principal: Principal) -> Response:
     """One of them whole, in canonical messages, with its totals."""
     agent, id = request.path_params["agent"], request.path_params["id"]
-    return answer(await transcript(agent, id, principal))
+    return answer(await transcript(service, agent, id, principal))
 
 
-async def transcript(agent: str, id: str, principal: Principal) -> dict[str, Any]:
-    """One of them; to callers with a key none exists."""
-    if principal.key_id is None and agent in formats():
+def may_read(service: Service, principal: Principal) -> bool:
+    """Whether they are shown: not to callers with a key, nor where the settings say otherwise."""
+    return principal.key_id is None and service.gateway.settings.transcripts
+
+
+async def transcript(service: Service, agent: str, id: str, principal: Principal) -> dict[str, Any]:
+    """One of them; to callers who may not read them none exists."""
+    if may_read(service, principal) and agent in formats():
         found = await asyncio.to_thread(_read, agent, id)
         if found is not None:
             return found
