@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from interlingua.model.base import JsonObject, Raw, Value, check_words, plain_members
@@ -218,8 +219,8 @@ def add_breakdowns(usages: Sequence[Usage]) -> dict[str, Any]:
     out."""
     found: dict[str, dict[str, int]] = {}
     for name in BREAKDOWNS:
-        for usage in usages:
-            for kind, number in (getattr(usage, name) or {}).items():
+        for counts in filter(None, map(attrgetter(name), usages)):
+            for kind, number in counts.items():
                 sums = found.setdefault(name, {})
                 sums[kind] = sums.get(kind, 0) + number
     return found

@@ -114,7 +114,23 @@ def read_usage(wire: Any) -> tuple[Usage | None, tuple[Diagnostic, ...]]:
         whole = type(fresh) is type(output) is type(read) is type(created) is int
         if whole and fresh >= 0 and output >= 0 and read >= 0 and created >= 0:  # type: ignore[operator]  # integers
             return Usage(fresh, output, read, created), ()
+    elif len(wire) == 6 and wire.get("service_tier") == "standard":
+        counts = (fresh, output, *map(wire.get, _CACHED), *_split(wire.get("cache_creation")))
+        if [*map(type, counts)] == _INTEGERS and min(counts) >= 0:
+            writes = {"1h": counts[4], "5m": counts[5]}
+            return Usage(*counts[:4], service_tier="default", cache_writes=writes), ()
     return _read_usage(wire)
+
+
+_CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
+_INTEGERS = [int] * 6
+
+
+def _split(wire: Any) -> tuple[Any, ...]:
+    """What was written to the cache for an hour and for five minutes, if that is all."""
+    if type(wire) is not dict or len(wire) != 2:
+        return ()
+    return wire.get("ephemeral_1h_input_tokens"), wire.get("ephemeral_5m_input_tokens")
 
 
 def _read_usage(wire: Wire) -> tuple[Usage, tuple[Diagnostic, ...]]:
