@@ -30,12 +30,13 @@ class Load:
         each: int | None = None,
         patient: bool = False,
         agents: bool = False,
+        headers: dict[str, str] | None = None,
     ) -> None:
         """For so many seconds, or until each connection has had `each` answers if that is sooner;
         `pause` is what upstream is to leave between two events of a stream. Who is patient waits
         for answers that come later, and counts the time that they take: of a slow one, most
         answers are under way when the time is up. `agents` send their whole history with each
-        turn, and two more messages."""
+        turn, and two more messages. `headers` are further ones."""
         self.port = port
         self.seconds = seconds
         self.each = each
@@ -60,6 +61,7 @@ class Load:
             f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
             f"authorization: Bearer {token}\r\n"
         )
+        self.head += "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
         self.request = self.posted(json.dumps(wire, separators=(",", ":")).encode())
         self.messages: list[bytes] = []
         if agents:

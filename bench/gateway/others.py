@@ -1,9 +1,13 @@
-"""`python -m bench.gateway.others --rosetta VENV --litellm VENV`: other gateways beside ours.
+"""`python -m bench.gateway.others --rosetta VENV --litellm VENV --portkey NPM --router NPM`: other
+gateways beside ours, in one table.
 
-They are no dependencies of ours: each is taken from a virtual environment in which its package was
-installed (`llm-rosetta[gateway]`, `litellm[proxy]`). All translate chat requests for the same
-provider, have one process on one core, and are asked by the same 64 connections. Ours has its keys,
-caps, trace and store switched on; LiteLLM has a master key; llm-rosetta is open.
+They are no dependencies of ours: each is taken from a folder in which its package was installed: a
+virtual environment with `llm-rosetta[gateway]` or `litellm[proxy]`, or one in which `npm install`
+was run for `@portkey-ai/gateway` or `@musistudio/claude-code-router`. All have the same provider
+and one process on one core, and are asked by the same 64 connections, or 8 agents that send 300 KB
+with each turn. The router takes requests in the provider's own dialect only, and is compared with
+ours in that; the others translate chat requests. Ours has its keys, caps, trace and store switched
+on; LiteLLM and the router have one key, the two others are open.
 """
 
 from __future__ import annotations
@@ -21,21 +25,29 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.gateway.run import CONNECTIONS
+from bench.gateway.run import AGENTS, CONNECTIONS
 from bench.gateway.standing import MODEL, Place, asked, free, ours, running, upstream
 
-PATH = "/v1/chat/completions"
+CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
 TIMES = {"llm-rosetta": 5.0, "litellm": 30.0}
-"""How many times as fast ours is at least."""
+"""How many times as fast ours is at least in requests and streams."""
 START = 120.0
 """Seconds that one may take until it listens."""
-FEW = 3 * CONNECTIONS
-"""Answers that tell something of a rate; who has given fewer is asked for longer."""
 LONGER = 4
+"""Who has given few answers is asked for so many times as long."""
+
+
+class Asked(NamedTuple):
+    """A gateway, and how it is asked."""
+
+    place: Place
+    model: str = MODEL
+    path: str = CHAT
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 @contextmanager
-def rosetta(venv: Path, folder: Path, url: str) -> Iterator[Place]:
+def rosetta(venv: Path, folder: Path, url: str) -> Iterator[Asked]:
     port = free()
     config = folder / "rosetta.jsonc"
     server = {"host": "127.0.0.1", "port": port, "open_on_no_keys": True}
@@ -48,11 +60,11 @@ def rosetta(venv: Path, folder: Path, url: str) -> Iterator[Place]:
     command = [str(venv / "bin" / "llm-rosetta-gateway"), "--config", str(config)]
     command += ["--host", "127.0.0.1", "--port", str(port), "--no-banner", "--log-level", "error"]
     with _theirs(venv, command, port, folder) as pid:
-        yield Place(port, pid)
+        yield Asked(Place(port, pid))
 
 
 @contextmanager
-def litellm(venv: Path, folder: Path, url: str) -> Iterator[Place]:
+def litellm(venv: Path, folder: Path, url: str) -> Iterator[Asked]:
     port, key = free(), f"sk-{secrets.token_hex(16)}"
     config = folder / "litellm.yaml"
     params = {"model": f"anthropic/{MODEL}", "api_base": url, "api_key": "x"}
@@ -66,7 +78,36 @@ def litellm(venv: Path, folder: Path, url: str) -> Iterator[Place]:
     # Without the second it asks for its price list on the network when it starts.
     more = {"LITELLM_MASTER_KEY": key, "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
     with _theirs(venv, command, port, folder, {**more, "LITELLM_LOG": "ERROR"}) as pid:
-        yield Place(port, pid, key)
+        yield Asked(Place(port, pid, key))
+
+
+@contextmanager
+def portkey(npm: Path, folder: Path, url: str) -> Iterator[Asked]:
+    port = free()
+    script = npm / "node_modules/@portkey-ai/gateway/build/start-server.js"
+    command = ["node", str(script), f"--port={port}", "--headless"]
+    with _theirs(npm, command, port, folder, {"TRUSTED_CUSTOM_HOSTS": "127.0.0.1"}) as pid:
+        headers = (("x-portkey-provider", "anthropic"), ("x-portkey-custom-host", f"{url}/v1"))
+        yield Asked(Place(port, pid), headers=headers)
+
+
+@contextmanager
+def router(npm: Path, folder: Path, url: str) -> Iterator[Asked]:
+    port, key, home = free(), f"sk-{secrets.token_hex(16)}", folder / "router"
+    provider = {"name": "up", "api_base_url": f"{url}{MESSAGES}", "api_key": "x"}
+    told = {
+        **{"LOG": False, "HOST": "127.0.0.1", "PORT": port, "APIKEY": key},
+        "NON_INTERACTIVE_MODE": True,
+        "Providers": [{**provider, "models": [MODEL], "transformer": {"use": ["Anthropic"]}}],
+        "Router": {"default": f"up,{MODEL}"},
+    }
+    config = home / ".claude-code-router" / "config.json"
+    config.parent.mkdir(parents=True)
+    config.write_text(json.dumps(told))
+    script = npm / "node_modules/@musistudio/claude-code-router/dist/cli.js"
+    more = {"HOME": str(home)}
+    with _theirs(npm, ["node", str(script), "start"], port, folder, more) as pid:
+        yield Asked(Place(port, pid, key), path=MESSAGES)
 
 
 @contextmanager
@@ -80,86 +121,112 @@ def _theirs(
         yield pid
 
 
-OTHERS = {"llm-rosetta": rosetta, "litellm": litellm}
+OTHERS = {"llm-rosetta": rosetta, "litellm": litellm, "portkey": portkey, "router": router}
+PACKAGES = {"portkey": "@portkey-ai/gateway", "router": "@musistudio/claude-code-router"}
 
 
-def rate(place: Place, model: str, stream: bool, seconds: float) -> float:
+def version(folder: Path, name: str) -> str:
+    """Of the package that was installed there."""
+    if name in PACKAGES:
+        package = folder / "node_modules" / PACKAGES[name] / "package.json"
+        return str(json.loads(package.read_text())["version"])
+    found = folder.glob(f"lib/*/site-packages/{name.replace('-', '_')}-*.dist-info")
+    return next(found).stem.split("-")[1]
+
+
+class Load(NamedTuple):
+    name: str
+    stream: bool = False
+    agents: bool = False
+
+
+LOADS = (Load("requests"), Load("streams", stream=True), Load("turns", agents=True))
+
+
+def rate(asked_one: Asked, load: Load, seconds: float) -> float:
     """Answers a second, after a moment to get warm. Whoever is not asked is stopped meanwhile: some
     are busy with themselves, on the same core."""
-    os.kill(place.pid, signal.SIGCONT)
+    os.kill(asked_one.place.pid, signal.SIGCONT)
     try:
-        return _rate(place, model, stream, seconds)
+        return _rate(asked_one, load, seconds)
     finally:
-        os.kill(place.pid, signal.SIGSTOP)
+        os.kill(asked_one.place.pid, signal.SIGSTOP)
 
 
-def _rate(place: Place, model: str, stream: bool, seconds: float) -> float:
-    told: dict[str, Any] = {"path": PATH, "model": model, "stream": stream}
+def _rate(asked_one: Asked, load: Load, seconds: float) -> float:
+    place, model, path, headers = asked_one
+    told: dict[str, Any] = {"path": path, "model": model, "stream": load.stream}
+    told |= {"headers": dict(headers), "agents": load.agents}
+    connections = AGENTS if load.agents else CONNECTIONS
     asked(place, 4, **told, seconds=20.0, each=3)
-    seen = asked(place, CONNECTIONS, **told, seconds=seconds, patient=True)
-    if seen["count"] < FEW:
-        seen = asked(place, CONNECTIONS, **told, seconds=seconds * LONGER, patient=True)
+    seen = asked(place, connections, **told, seconds=seconds, patient=True)
+    if seen["count"] < 3 * connections:
+        seen = asked(place, connections, **told, seconds=seconds * LONGER, patient=True)
     return float(seen["per_second"])
 
 
 class Compared(NamedTuple):
-    """Answers a second, ours and theirs, and how many times as fast ours is."""
+    """Answers a second, and how many times as many ours gives."""
 
-    ours: float
     theirs: float
+    ours: float
     times: float
 
 
-def _compared(
-    mine: Place, others: dict[str, Place], stream: bool, chosen: dict[str, Any]
-) -> dict[str, Compared]:
-    """All take turns; the median of the ratios of neighbours."""
+def _compared(own: Asked, other: Asked, load: Load, chosen: dict[str, Any]) -> Compared | None:
+    """In turns; the median of the ratios of neighbours. None where the load is none for both, or
+    the other one fails with it."""
+    if load.agents and other.path != CHAT:
+        return None
+    try:
+        rate(other, load, chosen["seconds"] / 10)
+    except RuntimeError as error:
+        print(f"{load.name}: {error}", file=sys.stderr)
+        return None
+    model = f"anthropic:{MODEL}" if other.path == CHAT else MODEL
+    own = own._replace(path=other.path, model=model)
     seconds = chosen["seconds"]
-    pairs: dict[str, list[tuple[float, float]]] = {name: [] for name in others}
-    for _ in range(chosen["rounds"]):
-        for name, place in others.items():
-            own = rate(mine, f"anthropic:{MODEL}", stream, seconds)
-            pairs[name].append((own, rate(place, MODEL, stream, seconds)))
-    found = {}
-    for name, each in pairs.items():
-        times = statistics.median(own / other for own, other in each)
-        own = statistics.median(own for own, _ in each)
-        found[name] = Compared(own, statistics.median(other for _, other in each), times)
-    return found
+    pairs = [
+        (rate(own, load, seconds), rate(other, load, seconds)) for _ in range(chosen["rounds"])
+    ]
+    median = statistics.median
+    times = median(mine / theirs for mine, theirs in pairs)
+    return Compared(median(each for _, each in pairs), median(each for each, _ in pairs), times)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.gateway.others", description=__doc__)
     for name in OTHERS:
         option = "--" + name.removeprefix("llm-")
-        parser.add_argument(option, dest=name, type=Path, help="its virtual environment")
+        parser.add_argument(option, dest=name, type=Path, help="where it is installed")
     parser.add_argument("--seconds", type=float, default=5.0, help="of one measurement")
     parser.add_argument("--rounds", type=int, default=2, help="turns that they take")
     chosen = vars(parser.parse_args())
     missed = 0
-    with ExitStack() as stack:
-        home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        url = stack.enter_context(upstream())
-        mine = stack.enter_context(ours(home, url))
-        others = {
-            name: stack.enter_context(start(chosen[name].absolute(), home, url))
-            for name, start in OTHERS.items()
-            if chosen[name] is not None
-        }
-        for place in (mine, *others.values()):
-            os.kill(place.pid, signal.SIGSTOP)
-            stack.callback(os.kill, place.pid, signal.SIGCONT)
-        for stream, what in ((False, "requests"), (True, "streams")):
-            for name, row in _compared(mine, others, stream, chosen).items():
-                own, other, times = row
-                print(
-                    f"{what:<9} {own:6.0f}/s ours {other:7.1f}/s {name:<12}"
-                    f" {times:6.1f} times as fast, {TIMES[name]:g} is wanted",
-                    flush=True,
-                )
-                missed += times < TIMES[name]
-        for name, place in {"ours": mine, **others}.items():
-            print(f"memory    {place.memory():6.0f} MB {name}")
+    print("| gateway | " + " | ".join(load.name for load in LOADS) + " | memory |")
+    print("| --- |" + " --- |" * (len(LOADS) + 1))
+    for name, start in OTHERS.items():
+        if chosen[name] is None:
+            continue
+        folder = chosen[name].absolute()
+        with ExitStack() as stack:
+            home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            url = stack.enter_context(upstream())
+            own = Asked(stack.enter_context(ours(home, url)))
+            other = stack.enter_context(start(folder, home, url))
+            for each in (own, other):
+                os.kill(each.place.pid, signal.SIGSTOP)
+                stack.callback(os.kill, each.place.pid, signal.SIGCONT)
+            cells, rows = [], [_compared(own, other, load, chosen) for load in LOADS]
+            for load, row in zip(LOADS, rows, strict=True):
+                shown = "-" if row is None else f"{row.theirs:.1f}/s, ours {row.ours:.0f}/s"
+                cells.append(shown if row is None else f"{shown}, {row.times:.1f} times")
+                wanted = 0.0 if load.agents else TIMES.get(name, 0.0)
+                missed += row is not None and row.times < wanted
+            memory = f"{other.place.memory():.0f} MB, ours {own.place.memory():.0f} MB"
+            print(
+                f"| {name} {version(folder, name)} | {' | '.join(cells)} | {memory} |", flush=True
+            )
     return 1 if missed else 0
 
 
