@@ -10,7 +10,13 @@ import pytest
 from interlingua.model.blocks import ThinkingBlock, ToolUseBlock
 from interlingua.model.codec import dumps, loads
 from interlingua.model.message import Message
-from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
+from interlingua.model.metadata import (
+    CacheDiagnosis,
+    MessageMetadata,
+    MessageStatus,
+    StopReason,
+    Usage,
+)
 from interlingua.store.base import Store
 from interlingua.store.errors import NotFoundError
 from tests.cli.running import ok, process, run, told
@@ -60,6 +66,15 @@ def test_an_empty_store_is_no_error() -> None:
 
 
 # Show
+
+
+def test_show_tells_why_the_cache_was_missed(store: Store) -> None:
+    id = talk(store, "hi")
+    found = CacheDiagnosis("miss", "tools_changed", 2000, changed=("tools",))
+    answer = Message.assistant("ho", MessageMetadata(usage=Usage(3000, 5), cache_diagnosis=found))
+    store.append(id, [answer])
+    shown = ok("sessions", "show", id)
+    assert "    cache miss: tools_changed (tools); 2,000 tokens" in shown.splitlines()
 
 
 def test_show_tells_who_said_what(store: Store) -> None:

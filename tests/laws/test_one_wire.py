@@ -92,6 +92,7 @@ ASKED: dict[str, il.Request] = {
         options=il.Options(max_output_tokens=300, seed=7, user="u-1", stop=("END",)),
     ),
     "tools": il.Request((*called("call_1"), U("and?")), tools=(LOOK,)),
+    "cached": il.Request((S("Answer with care. " * 900), U("hi"), A("Hello."), U("and?"))),
     "odd ids": il.Request((*called("call-" + "x" * 60), U("and?")), tools=(LOOK,)),
     "image": il.Request(
         (U([il.TextBlock("what?"), il.ImageBlock(il.Source("base64", PIXEL), "image/png")]),)
@@ -292,3 +293,14 @@ async def differences(store: Store, at: Place, front: Any, name: str, stream: bo
         for what, one, other in zip(("body", "report"), client, said, strict=True)
         if one != other
     ]
+
+
+@pytest.mark.parametrize(
+    ("key", "word"), [("anthropic", "cache_control"), ("openai", "prompt_cache_key")]
+)
+def test_the_one_body_has_what_the_cache_needs(store: Store, key: str, word: str) -> None:
+    at, request = place(key, PROVIDERS[key].dialect), ASKED["cached"]
+    client = asyncio.run(by_client(at, request, False))
+    session = by_session(store, at, request, False)
+    assert word in json.dumps(client.body)
+    assert client == session

@@ -165,6 +165,11 @@ def test_several_answers_of_a_batch_are_branches(tmp_path: Path) -> None:
     arrived = transcripts.read(tmp_path / "row.jsonl")
     assert [each.messages[-1].text for each in arrived.branches] == ["Yes.", "No."]
     assert arrived.usage.output_tokens == 2
+    assert arrived.messages[0].metadata.usage.service_tier == "batch", "at the price of batches"
+    body["service_tier"] = "default"
+    other = tmp_path / "other"
+    other.mkdir()
+    assert _anew(row, "openai-batch", other) == row
 
 
 @pytest.mark.parametrize(

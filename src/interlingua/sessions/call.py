@@ -288,6 +288,27 @@ class CallCore:
             error = ProviderError(ErrorKind.CANCELLED, "cancelled")
         return (yield from self._finished(message, error, retries))
 
+    def _diagnosed(self, message: Message) -> Message:
+        """The answer with why the prompt cache was missed. A client of ours says so itself; this is
+        for requests that somebody else sends."""
+        from interlingua.costs.comparing import SentPrompts, SentTurns, merged
+
+        core, turns, metadata = self.turn.core, self._turns, message.metadata
+        prompts = core.prompts = core.prompts or SentPrompts()
+        body = encode(self.written.wire) if self._text is None else self._text
+        sent = None
+        if turns is not None and self._text is not None:
+            sent = SentTurns(turns.outside, turns.text, turns.start, turns.places(), turns.digests)
+        compared = prompts.compare(None, body, self.adapter.model, "", (core.id,), self._at, sent)
+        if compared is None:
+            return message
+        own = compared.diagnosis(metadata.usage, self.adapter.prices)
+        prompts.answered(compared, metadata.usage)
+        found = merged(metadata.cache_diagnosis, own)
+        if found is metadata.cache_diagnosis:
+            return message
+        return message.replace(metadata=metadata.replace(cache_diagnosis=found))
+
     # Storing
 
     def _store(self, message: Message) -> Effects[Message]:
@@ -310,6 +331,8 @@ class CallCore:
     def _finished(
         self, message: Message, error: ProviderError | None, retries: int = 0
     ) -> Effects[Message]:
+        if error is None and "_own_wire" in self.__dict__:
+            message = self._diagnosed(message)
         stored = yield from self._store(message)
         self.ended = True
         self.turn.calling = False

@@ -44,6 +44,7 @@ from interlingua.store.rows import Appended, Hold, SearchHit, SessionRow, ToolCa
 
 if TYPE_CHECKING:
     from interlingua.costs.ahead import Ahead
+    from interlingua.costs.comparing import SentPrompts
 
 PARTS = ("base", "memory", "skills", "workspace")
 """The known parts, in the order of the prompt; others follow in their own order."""
@@ -161,6 +162,8 @@ class Core:
         self._compacted = (0, False)
         """Whether so many messages have a compaction among them."""
         self.sent = History()
+        self.prompts: SentPrompts | None = None
+        """What was sent before by whoever took `call.wire`, to say why the cache was missed."""
         """What the last request was written as: the next one begins with its messages."""
         self._lookup: ModelLookup | None = None
         """What models accept, as it was found when the last turn began."""

@@ -9,7 +9,7 @@ from interlingua.adapt.batches import OBJECTS, URLS
 from interlingua.errors import ReadError, found
 from interlingua.model.losses import Report
 from interlingua.model.message import Message, Role
-from interlingua.model.metadata import MessageMetadata, MessageStatus
+from interlingua.model.metadata import USUAL_TIERS, MessageMetadata, MessageStatus
 from interlingua.model.reasons import because
 from interlingua.transcripts.format import Draft, Sample
 from interlingua.transcripts.rows import (
@@ -118,7 +118,22 @@ def _write_answer(transcript: Transcript, own_row: Row, report: Report) -> Row:
     if not is_answer(transcript) or not isinstance(response, dict):
         return own_row
     dialect = OBJECTS.get(response["body"].get("object"), "openai-chat")
-    return {**own_row, "response": {**response, "body": write_answer(transcript, dialect, report)}}
+    tier = as_text(response["body"].get("service_tier"))
+    own = transcript.replace(messages=tuple([_with_tier(m, tier) for m in transcript.messages]))
+    return {**own_row, "response": {**response, "body": write_answer(own, dialect, report)}}
+
+
+_BATCH = "batch"
+
+
+def _with_tier(message: Message, tier: str | None) -> Message:
+    """The message of a batch's answer, at the price of batches or under the word that its body has:
+    OpenAI's bodies do not say that they were served in a batch."""
+    usage = message.metadata.usage
+    if usage is None or usage.service_tier not in (*USUAL_TIERS, _BATCH):
+        return message
+    metadata = message.metadata.replace(usage=usage.replace(service_tier=tier))
+    return message.replace(metadata=metadata)
 
 
 def _write_request(transcript: Transcript, own_row: Row, report: Report) -> Row:
@@ -157,7 +172,8 @@ class OpenAIBatch(RowFormat):
             dialect = (
                 "openai-chat" if "error" in answer else _known(OBJECTS, kind, "$.response.body")
             )
-            return read_answer(answer, dialect, name, row)
+            done = read_answer(answer, dialect, name, row)
+            return done._replace(messages=tuple([_with_tier(m, _BATCH) for m in done.messages]))
         if isinstance(row.get("error"), dict):
             return read_answer({"error": row["error"]}, "openai-chat", name, row)
         raise ReadError(OPENAI, "$", "a body, a response or an error", found(answer))
