@@ -43,6 +43,13 @@ OLD = [
     r"\bA key, please\b",
     r"\bno order\b",
     r"\bfind out\b",
+    r"\bhas no place for\b",
+    r"\bspoken to in\b",
+    r"\bwho may come in\b",
+    r"\bgoes home as it came\b",
+    r"\bno dialect and no view\b",
+    r"\bseveral of them fit\b",
+    r"\bfound a \{type",
 ]
 ODD = re.compile("|".join(OLD))
 
@@ -76,3 +83,15 @@ def test_no_message_has_an_old_phrase() -> None:
 def test_no_text_of_the_page_has_an_old_phrase(path: Path) -> None:
     strings = re.findall(r"[\"`]([^\"`\n]*)[\"`]", path.read_text(encoding="utf-8"))
     assert not [text for text in strings if ODD.search(text)]
+
+
+PAGES = Path(__file__).parents[1] / "docs"
+ODD_PAGES = re.compile(
+    "|".join([*OLD[-7:], r"\bLog what is said\b", r"\bempty here\b", r"\bsaid as\b"])
+)
+
+
+@pytest.mark.parametrize("path", sorted(PAGES.glob("*.md")), ids=lambda path: path.name)
+def test_no_page_has_an_old_phrase(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert not [line for line in text.splitlines() if ODD_PAGES.search(line)]

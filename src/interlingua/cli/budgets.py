@@ -88,7 +88,12 @@ def list_(as_json: bool, address: str | None) -> None:
     if not rows:
         click.echo("There are none yet.", err=True)
         return
-    columns = [Column("id", "cyan"), Column("for", shrink=True), Column("of", "dim"), *SPENDING]
+    columns = [
+        Column("id", "cyan", narrow_last=True),
+        Column("for", shrink=True),
+        Column("of", "dim"),
+        *SPENDING,
+    ]
     names[None] = "all keys"
     cells = [
         [row.id, _title(row), names.get(row.owner_id, ""), *spent.get(row.id, NOTHING).cells(row)]

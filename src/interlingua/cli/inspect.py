@@ -12,7 +12,7 @@ import click
 from interlingua.cli import formats
 from interlingua.cli.documents import Body, bodies, known, named, shape_of
 from interlingua.cli.files import Input, all_files, opened
-from interlingua.cli.main import put, shown
+from interlingua.cli.main import INTERRUPTED, put, shown
 from interlingua.cli.options import input_options
 from interlingua.dialects.registry import dialect, dialects, traits_of
 from interlingua.errors import DetectError, InterlinguaError
@@ -46,21 +46,29 @@ def command(
     full: bool,
     as_json: bool,
 ) -> None:
+    from interlingua.cli.terminal import complain, progress
+
     formats.required(source, "--from")
     names = all_files(files)
     found = [_each(name, source, kind, lines, len(names) > 1) for name in names]
-    failed = 0
-    for count, one in enumerate(chain.from_iterable(found)):
-        if isinstance(one, InterlinguaError):
-            failed += 1
-            click.echo(f"interlingua: {shown(str(one))}", err=True)
-        elif as_json:
-            written = formats.write(one.value, formats.CANONICAL, one.source)
-            is_pretty = sys.stdout.isatty() and not one.line and len(names) == 1
-            put(formats.to_bytes(written.wire, is_pretty) + b"\n")
-        else:
-            click.echo("\n" if count else "", nl=False)
-            _tell(one, full)
+    failed = count = 0
+    is_seen = sys.stdout.isatty()
+    with progress("reading", 0, is_seen, "conversations") as done:
+        try:
+            for count, one in enumerate(chain.from_iterable(found)):
+                if isinstance(one, InterlinguaError):
+                    failed += 1
+                    complain(f"interlingua: {one}")
+                elif as_json:
+                    written = formats.write(one.value, formats.CANONICAL, one.source)
+                    is_pretty = is_seen and not one.line and len(names) == 1
+                    put(formats.to_bytes(written.wire, is_pretty) + b"\n")
+                else:
+                    click.echo("\n" if count else "", nl=False)
+                    _tell(one, full)
+                done(0)
+        except KeyboardInterrupt:
+            _interrupted("read", count, "the next one")
     sys.exit(1 if failed else 0)
 
 
@@ -198,16 +206,30 @@ def check_command(files: tuple[str, ...], source: str, kind: str | None, lines: 
         raise click.UsageError(NO_LAWS)
     names = all_files(files)
     count = failed = 0
-    with progress("checking", len(names), len(names) == 1, "files") as done:
-        for name in names:
-            for problems in _checked_file(name, source, kind, lines, len(names) > 1):
-                count += 1
-                failed += bool(problems)
-                for problem in problems:
-                    click.echo(shown(problem))
-            done(1)
+    alone = len(names) == 1
+    with progress("checking", 0 if alone else len(names), unit="conversations") as done:
+        try:
+            for name in names:
+                for problems in _checked_file(name, source, kind, lines, not alone):
+                    count += 1
+                    failed += bool(problems)
+                    for problem in problems:
+                        click.echo(shown(problem))
+                    done(0)
+                done(1, 0)
+        except KeyboardInterrupt:
+            _interrupted("checked", count, name)
     click.echo(f"{count - failed} of {count} come back unchanged", err=True)
     sys.exit(1 if failed else 0)
+
+
+def _interrupted(what: str, count: int, name: str) -> None:
+    """Says how far the work came, and how to go on with the rest."""
+    from interlingua.cli.terminal import complain
+
+    some = f"{what} {plural(count, 'conversation')}; stopped in {name}"
+    complain(f"interrupted: {some}; pass the files from there on to continue")
+    sys.exit(INTERRUPTED)
 
 
 NO_LAWS = f"check works for these formats only: {', '.join(dialects())}"

@@ -269,7 +269,7 @@ def _show(rows: list[Any], spent: Spent, as_json: bool) -> None:
         click.echo("There are none yet.", err=True)
         return
     columns = [
-        Column("id", "cyan"),
+        Column("id", "cyan", narrow_last=True),
         Column("name", shrink=True),
         Column("status", "green"),
         *SPENDING,
@@ -518,7 +518,7 @@ def list_(as_json: bool, address: str | None) -> None:
         click.echo("There are no keys: on loopback, anyone can use the gateway.", err=True)
         return
     columns = [
-        Column("id", "cyan"),
+        Column("id", "cyan", narrow_last=True),
         Column("name", shrink=True),
         Column("status", "green"),
         *SPENDING,

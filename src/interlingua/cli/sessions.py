@@ -62,7 +62,7 @@ def list_(limit: int, as_json: bool, address: str | None) -> None:
         click.echo("There are no sessions yet.", err=True)
         return
     columns = [
-        Column("id", "cyan"),
+        Column("id", "cyan", narrow_last=True),
         Column("name", shrink=True),
         Column("messages", right=True),
         Column("model", "green", shrink=True, wide=100),

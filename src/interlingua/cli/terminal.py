@@ -44,6 +44,8 @@ class Column(NamedTuple):
     right: bool = False
     shrink: bool = False
     wide: int = 0
+    narrow_last: bool = False
+    """Whether it is the last one where the terminal is narrow, so that titles come first."""
 
 
 def on_terminal() -> bool:
@@ -124,6 +126,8 @@ def _rich_table(
     from rich.text import Text
 
     fitting = [at for at, column in enumerate(columns) if column.wide <= screen.width]
+    if screen.width < WIDE:
+        fitting.sort(key=lambda at: columns[at].narrow_last)
     table = Table(box=None, pad_edge=False, header_style="bold underline")
     for column in [columns[at] for at in fitting]:
         justify: Any = "right" if column.right else "left"

@@ -550,7 +550,7 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "not_messages": ("error", "dropped: it is not a list of messages"),
     "not_otlp": ("error", "dropped: it is not OTLP"),
     "not_sent": ("warning", "dropped: {to} does not send {what}"),
-    "not_streamed": ("warning", "dropped: a stream of {to} has no place for it"),
+    "not_streamed": ("warning", "dropped: streams of {to} do not carry it"),
     "nothing_to_hide": (
         "info",
         "dropped: {model} does not think unless asked, so there is nothing to hide",
@@ -608,7 +608,7 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "redacted": ("info", "sent with placeholders for {count} secrets, as its key or gateway says"),
     "refusal_as_text": ("warning", "sent as text: {to} has no refusals"),
     "renamed": ("info", "sent as {name!r}: {to} does not accept the name"),
-    "request_only": ("info", "dropped: a request has no place for it"),
+    "request_only": ("info", "dropped: requests have no such field"),
     "request_without_usage": ("info", "dropped: a request has no model and usage of answers"),
     "result_content_unsupported": ("warning", "dropped: tool results of {to} cannot hold it"),
     "result_document_as_text": (

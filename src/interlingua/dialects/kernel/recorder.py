@@ -19,7 +19,7 @@ from interlingua.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from interlingua.model.exchange import Options, Request, Response, ToolChoice
+from interlingua.model.exchange import Options, Request, Response, ResponseFormat, ToolChoice
 from interlingua.model.losses import LossKind, Report, Severity
 from interlingua.model.message import Message
 from interlingua.model.metadata import BREAKDOWNS, Usage
@@ -179,10 +179,16 @@ class LossRecorder(msgspec.Struct, eq=False):
         if self._synthetic is not None and id(self.original(value)) in self._synthetic:
             return
         path, message = self._next_path(value, field)
+        is_format = type(value) is ResponseFormat
+        if is_format and field == "strict" and value.strict and reason is None:
+            reason = because("schema_always_strict")
         self.report.add(
             kind,
             f"{path}.{field}" if field else path,
-            reason or (_NOTED if field in _BOOKKEEPING else _UNSUPPORTED),
+            reason
+            or (
+                _NOTED if field in _BOOKKEEPING or (is_format and field == "name") else _UNSUPPORTED
+            ),
             severity,
             # A key that is private to another dialect is a note on the block, which arrives.
             None if field and field.startswith("raw.") else TYPE_OF.get(type(value)),
