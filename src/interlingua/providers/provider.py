@@ -258,7 +258,7 @@ class Provider(Part, frozen=True):
     """The path of the list of models."""
     embeddings: tuple[EmbeddingPath, ...] = ()
     """Where it makes embeddings; none: beside chat, as OpenAI does."""
-    batches: Literal["openai", "anthropic"] | None = None
+    batches: Literal["openai", "anthropic", "mistral", "gemini"] | None = None
     """Whose batches it has; None: none that a gateway can hand requests to."""
     decisions: tuple[DecisionPath, ...] = ()
     """Where it makes decisions; chat models make those of all other models."""

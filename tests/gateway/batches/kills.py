@@ -2,6 +2,7 @@
 an undisturbed run, none twice, and nothing that has a result is asked again.
 
     python -m tests.gateway.batches.kills --kills 10 [--count 300] [--seed 1] [--postgres]
+    python -m tests.gateway.batches.kills --at-provider     # handed over, and begun once each
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ import anthropic
 import openai
 
 from tests.gateway.batches.running import anthropic_client, begun, lines_of, openai_client, rows_of
+from tests.gateway.batches.test_forms import GEMINI, MISTRAL, ScriptedBatches
+from tests.gateway.batches.test_native import Provider
+from tests.gateway.endpoints.vendors import Vendors
 from tests.gateway.endurance.outside import require
 from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream
 from tests.gateway.tasks.kills import Gateway
@@ -137,15 +141,61 @@ def _judge(
     print(f"{kills} kills, {len(asked)} requests, {twice} asked again, each with one result")
 
 
+def run_at_provider(home: Path, kills: int, count: int, chance: random.Random) -> None:
+    """A batch of each vendor that has them, handed over by a gateway that is killed meanwhile."""
+    for model in (OPENAI, MISTRAL, GEMINI):
+        here = home / model.partition(":")[0]
+        provider = ScriptedBatches() if model != OPENAI else Provider()
+        provider.looks = -20 * kills
+        with Vendors(provider) as vendors:
+            vendors.configure(here)
+            gateway = Gateway(here, str(here / "gateway.db"))
+            with (here / "gateway.toml").open("a") as file:
+                file.write("[batches]\nat_provider = true\n")
+            gateway.start()
+            with openai_client(gateway.base) as client:
+                id = begun(client, lines_of([f"text {n}" for n in range(count)], model))
+            for _ in range(kills):
+                time.sleep(chance.random() * 1.5)
+                gateway.kill()
+                gateway.start()
+            provider.looks = 3
+            try:
+                _judge_handed(gateway, provider, id, count, model)
+            finally:
+                gateway.kill()
+
+
+def _judge_handed(gateway: Gateway, provider: Any, id: str, count: int, model: str) -> None:
+    with openai_client(gateway.base) as client:
+        until = time.monotonic() + PATIENCE
+        while (batch := again(lambda: client.batches.retrieve(id))).status != "completed":
+            require(time.monotonic() < until, f"the batch completes, found {batch.status}")
+            time.sleep(0.5)
+        rows = rows_of(client, batch.output_file_id)
+    found = {
+        id: row["response"]["body"]["choices"][0]["message"]["content"] for id, row in rows.items()
+    }
+    expected = {f"id-{n}": f"said text {n}" for n in range(count)}
+    require(found == expected, "the results are those of an undisturbed run")
+    require(len(provider.batches) == 1, f"it was begun once, found {len(provider.batches)}")
+    require(provider.single == 0, "nothing was asked one by one")
+    print(f"{model}: {count} requests in one batch of the provider, each with one result")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--postgres", action="store_true")
+    parser.add_argument("--at-provider", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
+        if given.at_provider:
+            run_at_provider(home, given.kills, given.count, random.Random(given.seed))
+            return
         if not given.postgres:
             store = str(home / "gateway.db")
             run(home, store, given.kills, given.count, random.Random(given.seed))

@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 from tempfile import SpooledTemporaryFile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,6 +17,7 @@ from interlingua.client.targets import Target
 from interlingua.client.transport import HttpRequest, HttpTransport, Reply
 from interlingua.client.transport_errors import Limits, TransportError
 from interlingua.errors import InterlinguaError
+from interlingua.gateway.batches.forms import FORMS, BatchForm, Planned
 from interlingua.gateway.batches.state import Handed, Item, Result
 from interlingua.gateway.relay.inbound import parse_inbound
 from interlingua.gateway.relay.sending import prepare
@@ -29,20 +30,12 @@ from interlingua.model.exchange import ErrorKind, ProviderError
 if TYPE_CHECKING:
     from interlingua.gateway.batches.run import BatchRun
 
-_MESSAGES = "anthropic"
-"""The form of batches that Anthropic has; all others have OpenAI's."""
-
 logger = logging.getLogger(__name__)
 
 POLL = 20.0
 """Seconds between two looks at a batch of a provider."""
 SPOOLED = 1024 * 1024
-MOST_BYTES = 190 * 1024 * 1024
-"""Of the requests of one batch, which is less than providers take."""
 LONGEST_LINE = 64 * 1024 * 1024
-_ENDED = frozenset({"completed", "failed", "expired", "cancelled", "ended"})
-_BOUNDARY = "interlingua-batch-boundary"
-_encode = msgspec.json.Encoder().encode
 Wire = dict[str, Any]
 
 
@@ -58,15 +51,6 @@ class HandOverError(InterlinguaError):
     def is_final(self) -> bool:
         """Whether asking again would change nothing."""
         return self.status is None or (self.status < 500 and self.status not in (408, 409, 429))
-
-
-class Planned(NamedTuple):
-    """The requests of a batch as their provider wants them."""
-
-    target: Target
-    url: str
-    spool: Any
-    requests: int
 
 
 class NativeBatch:
@@ -153,11 +137,12 @@ class NativeBatch:
             while items := await self._batches.items(self._batch, after):
                 for number, item in items:
                     found, url, body = await self._wire(principal, item)
-                    if target is not None and found.provider.key != target.provider.key:
-                        raise HandOverError("its requests are for several providers")
+                    form = FORMS[found.provider.batches or ""]
+                    if target is not None and not _is_alike(target, found, form):
+                        raise HandOverError("its requests are for several providers or models")
                     target, after, count = found, number, count + 1
-                    spool.write(self._line(found, number, url, body, first=count == 1))
-                    if spool.tell() > MOST_BYTES:
+                    spool.write(form.line(self._id(number), url, body, first=count == 1))
+                    if spool.tell() > form.most_bytes:
                         raise HandOverError("it is too large")
         except (Refusal, InterlinguaError):
             spool.close()
@@ -165,7 +150,11 @@ class NativeBatch:
         if target is None:
             spool.close()
             return None
-        return Planned(target, url, spool, count)
+        return Planned(self._batch.id, target, url, spool, count)
+
+    def _id(self, number: int) -> str:
+        """What a request is called there."""
+        return f"{self._batch.id[-26:]}-{number}"
 
     async def _wire(self, principal: Principal, item: Item) -> tuple[Target, str, bytes]:
         """Where a request goes, and its body there."""
@@ -187,14 +176,6 @@ class NativeBatch:
         paths = prepared.target.provider.dialects[prepared.target.dialect.name]
         return prepared.target, f"/v1{paths.request.removeprefix('/v1')}", prepared.http.body
 
-    def _line(self, target: Target, number: int, url: str, body: bytes, first: bool) -> bytes:
-        id = f"{self._batch.id[-26:]}-{number}"
-        wire = msgspec.Raw(body)
-        if target.provider.batches == _MESSAGES:
-            head = b"" if first else b","
-            return head + _encode({"custom_id": id, "params": wire})
-        return _encode({"custom_id": id, "method": "POST", "url": url, "body": wire}) + b"\n"
-
     async def _submit(self, planned: Planned) -> None:
         """Hands it over once. Whether an earlier process did is asked of the provider."""
         batch, target = self._batch, planned.target
@@ -203,64 +184,32 @@ class NativeBatch:
             batch.handed = Handed(target.model, form, time.time())
             await self._batches.save(batch)
         else:
-            batch.handed.id = await self._adopted(target, batch.handed, planned.requests)
+            batch.handed.id = await self._adopted(planned, batch.handed.at)
         if batch.handed.id is None:
-            sent = self._sent_anthropic if form == _MESSAGES else self._sent_openai
-            batch.handed.id = await sent(planned)
+            batch.handed.id = await FORMS[form].send(self, planned)
         await self._batches.save(batch)
 
-    async def _adopted(self, target: Target, handed: Handed, count: int) -> str | None:
+    async def _adopted(self, planned: Planned, since: float) -> str | None:
         """The batch that was begun before this process, if any."""
-        path = "/v1/messages/batches?limit=100"
-        if handed.form == "openai":
-            path = "/batches?limit=100"
-        for each in (await self._json("GET", target, path)).get("data", ()):
-            if handed.form == "openai":
-                if (each.get("metadata") or {}).get("interlingua") == self._batch.id:
-                    return str(each["id"])
-                continue
-            counts = sum((each.get("request_counts") or {}).values())
-            if counts == count and _seconds(each.get("created_at")) >= handed.at - 5:
-                return str(each["id"])
+        form = FORMS[planned.target.provider.batches or ""]
+        page = await self.json("GET", planned.target, form.page())
+        for each in page.get(form.listed) or ():
+            if form.is_same(each, planned, since):
+                return form.id_of(each)
         return None
-
-    async def _sent_openai(self, planned: Planned) -> str:
-        head = (
-            f'--{_BOUNDARY}\r\ncontent-disposition: form-data; name="purpose"\r\n\r\nbatch\r\n'
-            f'--{_BOUNDARY}\r\ncontent-disposition: form-data; name="file";'
-            ' filename="requests.jsonl"\r\ncontent-type: application/jsonl\r\n\r\n'
-        )
-        tail = f"\r\n--{_BOUNDARY}--\r\n"
-        kind = f"multipart/form-data; boundary={_BOUNDARY}"
-        body = _spooled(head.encode(), planned.spool, tail.encode())
-        file = await self._json("POST", planned.target, "/files", pieces=body, kind=kind)
-        begun = {
-            "input_file_id": file["id"],
-            "endpoint": planned.url,
-            "completion_window": "24h",
-            "metadata": {"interlingua": self._batch.id},
-        }
-        made = await self._json("POST", planned.target, "/batches", _encode(begun))
-        return str(made["id"])
-
-    async def _sent_anthropic(self, planned: Planned) -> str:
-        body = _spooled(b'{"requests":[', planned.spool, b"]}")
-        made = await self._json("POST", planned.target, "/v1/messages/batches", pieces=body)
-        return str(made["id"])
 
     # Waiting
 
     async def _awaited(self, target: Target, handed: Handed) -> Wire:
         """The batch as its provider shows it when it is over."""
-        path = f"{'/v1/messages' if handed.form == _MESSAGES else ''}/batches/{handed.id}"
+        form, id = FORMS[handed.form], handed.id or ""
         while True:
-            shown = await self._json("GET", target, path)
-            status = shown.get("status") or shown.get("processing_status")
-            if status in _ENDED:
+            shown = await self.json("GET", target, f"{form.path}/{id}")
+            if form.is_over(shown):
                 return shown
             if self._run.is_cancelled and not self._cancelled:
                 self._cancelled = True
-                await self._json("POST", target, f"{path}/cancel", b"{}")
+                await self.json("POST", target, form.cancel(id), b"{}")
                 continue
             with suppress(TimeoutError):
                 waiting = self._run.cancelled.wait() if not self._cancelled else asyncio.sleep(POLL)
@@ -272,20 +221,13 @@ class NativeBatch:
         self, target: Target, handed: Handed, shown: Wire
     ) -> AsyncIterator[tuple[int, int, bytes]]:
         """The number, the status (0: it was not run) and the body of each."""
-        if handed.form == _MESSAGES:
-            paths = [f"/v1/messages/batches/{handed.id}/results"]
-        else:
-            files = [shown.get("output_file_id"), shown.get("error_file_id")]
-            paths = [f"/files/{file}/content" for file in files if file]
         start = f"{self._batch.id[-26:]}-"
-        for path in paths:
-            async for line in self._lines(target, path):
-                wire = msgspec.json.decode(line)
-                id = str(wire.get("custom_id"))
-                if id.startswith(start) and id[len(start) :].isdigit():
-                    yield int(id[len(start) :]), *_outcome(wire)
+        found = FORMS[handed.form].results(self, target, handed.id or "", shown)
+        async for id, status, body in found:
+            if id.startswith(start) and id[len(start) :].isdigit():
+                yield int(id[len(start) :]), status, body
 
-    async def _lines(self, target: Target, path: str) -> AsyncGenerator[bytes, None]:
+    async def lines(self, target: Target, path: str) -> AsyncGenerator[bytes, None]:
         reply = await self._send("GET", target, path)
         held = b""
         try:
@@ -326,9 +268,11 @@ class NativeBatch:
         pieces: AsyncIterator[bytes] | None = None,
         kind: str = "application/json",
     ) -> Reply:
-        address = self._gateway.targets.address(target, {}, "request", body=body, path=path)
+        await self._gateway.targets.start(target)
+        address = self._gateway.targets.address(target, {}, "request", body=body, path="/")
         headers = {**address.headers, "content-type": kind, "accept-encoding": "identity"}
-        request = HttpRequest(address.url, headers, body, address.secrets, method, pieces)
+        url = f"{address.url.removesuffix('/')}{path}"
+        request = HttpRequest(url, headers, body, address.secrets, method, pieces)
         reply = await self._transport.send(request, Limits(10.0, 300.0, 120.0, None))
         if not 200 <= reply.status < 300:
             reply.close()
@@ -336,10 +280,10 @@ class NativeBatch:
             raise HandOverError(text, reply.status)
         return reply
 
-    async def _json(self, method: str, target: Target, path: str, *args: Any, **more: Any) -> Wire:
+    async def json(self, method: str, target: Target, path: str, *args: Any, **more: Any) -> Wire:
         reply = await self._send(method, target, path, *args, **more)
         try:
-            found = msgspec.json.decode(await reply.body(16 * 1024 * 1024))
+            found = msgspec.json.decode(await reply.body(64 * 1024 * 1024))
         except msgspec.DecodeError:
             raise HandOverError(f"{target.provider.key} answered no JSON", 502) from None
         finally:
@@ -347,33 +291,11 @@ class NativeBatch:
         return found if isinstance(found, dict) else {}
 
 
-async def _spooled(head: bytes, spool: Any, tail: bytes) -> AsyncGenerator[bytes, None]:
-    yield head
-    spool.seek(0)
-    while piece := spool.read(64 * 1024):
-        yield piece
-    yield tail
-
-
-def _seconds(text: Any) -> float:
-    from datetime import datetime
-
-    try:
-        return datetime.fromisoformat(str(text)).timestamp()
-    except ValueError:
-        return 0.0
-
-
-def _outcome(wire: Wire) -> tuple[int, bytes]:
-    """The status and the body of a line of results."""
-    match wire:
-        case {"result": {"type": "succeeded", "message": message}}:
-            return 200, _encode(message)
-        case {"result": {"type": "errored", "error": error}}:
-            return 400, _encode(error)
-        case {"response": {"status_code": int(status), "body": body}}:
-            return status, _encode(body)
-    return 0, b""
+def _is_alike(one: Target, other: Target, form: BatchForm) -> bool:
+    """Whether two requests can be in one batch."""
+    if one.provider.key != other.provider.key:
+        return False
+    return one.name == other.name or not form.one_model
 
 
 def _error(target: Target, body: bytes, status: int) -> ProviderError:
