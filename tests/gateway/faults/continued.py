@@ -5,10 +5,10 @@ The next attempt is a scripted model that goes on as it is asked to (`same`), an
 route after the first has failed (`other`), one that breaks off once more (`twice`), or one that
 writes something else (`lies`) or begins anew (`restarts`).
 
-The laws: a client that hears that its answer is whole has exactly the text, the thinking and the
-calls of the answer that never broke off; any other has an error, and no more than a beginning of
-that text. Of a model that takes the beginning of its answer, everything is believed but that it
-begins anew."""
+The laws: a client that hears that its answer is whole has exactly the text and the calls of the
+answer that never broke off, and the thinking of the first attempt that sent any; any other has an
+error, and no more than a beginning of that text. Of a model that takes the beginning of its answer,
+everything is believed but that it begins anew."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ PREFILL = "anthropic:claude-sonnet-4-5"
 """It takes the beginning of its answer."""
 OTHERS = {"anthropic": "openai:gpt-5-mini"}
 """Which model goes on for a dialect; for the rest it is Anthropic's."""
+HIDDEN = (il.ThinkingBlock, il.RedactedThinkingBlock)
 USUAL = {il.StopReason.END_TURN, il.StopReason.TOOL_USE, il.StopReason.MAX_TOKENS}
 USUAL.add(il.StopReason.STOP_SEQUENCE)
 HEAD, _, END = instruction().partition("{}")
@@ -246,6 +247,8 @@ class Sweep:
         try:
             status, told = await self.answer(case.front, case.back)
         except ValueError as error:
+            if any(isinstance(block, il.CompactionBlock) for block in whole.message.content):
+                return "summarized", None  # which another model writes as text of its answer
             return "", str(error)
         exchange = self.noted.last
         assert exchange is not None
@@ -262,7 +265,7 @@ class Sweep:
             return "whole" if provider.asked == 1 else "continued", None
         if not has_error(case.front, told):
             return "", "the client is told of no error"
-        if not expected.text.startswith(got.text):
+        if not expected.text.startswith(got.text) and not whole.alternatives:
             return "", f"{got.text!r} is no beginning of {expected.text!r}"
         has_stop = stopped(case.back, data[: case.at])
         if (
@@ -284,6 +287,13 @@ def is_excused(case: Case, provider: Provider, got: Heard, expected: Heard) -> b
     if case.how == "restarts" and provider.prefilled and got.text.endswith(expected.text):
         return len(got.text) - len(expected.text) < 4
     content = provider.whole.message.content
+    if provider.asked > 1 and expected.thinking.startswith(got.thinking):
+        expected = expected._replace(thinking=got.thinking)  # later attempts do not show theirs
+        if got == expected:
+            return True
+    if provider.asked > 1 and all(isinstance(block, HIDDEN) for block in content):
+        shown = {got.text, expected.text} - {""}
+        return len(shown) < 2  # a writer may need words in place of what cannot be shown
     if provider.asked > 1 and any(isinstance(block, il.RefusalBlock) for block in content):
         words = [block.text for block in content if isinstance(block, il.RefusalBlock)]
         return got.text in ("".join(words), expected.text)  # others have no block for it
