@@ -375,6 +375,13 @@ def sort(surface: str, kind: str, word: str, types: Iterable[str]) -> Line:
     names, since = ", ".join(sorted(types)[:3]), SURFACES[surface].release
     if is_mentioned(word, SURFACES[surface].folders):
         return Line(kind, word, "mapped", "", since, names)
+    group = by_rule(surface, word, types)
+    status = "new" if group is None else reasons()["groups"][group]["status"]
+    return Line(kind, word, status, group or "new", since, names)
+
+
+def by_rule(surface: str, word: str, types: Iterable[str]) -> str | None:
+    """The group of a word by the first rule that fits."""
     for rule in reasons()["rules"]:
         if surface not in rule.get("surfaces", (surface,)):
             continue
@@ -382,9 +389,9 @@ def sort(surface: str, kind: str, word: str, types: Iterable[str]) -> Line:
             continue
         if "words" in rule and not re.fullmatch(rule["words"], word):
             continue
-        status = reasons()["groups"][rule["group"]]["status"]
-        return Line(kind, word, status, rule["group"], since, names)
-    return Line(kind, word, "new", "new", since, names)
+        group: str = rule["group"]
+        return group
+    return None
 
 
 def update(surface: str) -> int:
@@ -392,12 +399,15 @@ def update(surface: str) -> int:
     lines = {key: line for key, line in lines_of(surface).items() if line.status != "new"}
     for key, types in words_of(surface).items():
         old = lines.get(key)
-        if old is None or (old.status != "mapped" and is_mentioned(key[1], _folders(surface))):
-            line = sort(surface, *key, types)
-            lines[key] = line if old is None else line._replace(since=old.since)
+        if old is None:
+            lines[key] = sort(surface, *key, types)
+    write(surface, lines)
+    return sum(line.status == "new" for line in lines.values())
+
+
+def write(surface: str, lines: dict[Key, Line]) -> None:
     rows = ["\t".join(COLUMNS), *["\t".join(lines[key]) for key in sorted(lines)]]
     (DATA / f"{surface}.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    return sum(line.status == "new" for line in lines.values())
 
 
 PAGES = {"openai-chat": ("openai-chat", "mistral", "groq"), "gemini": ("gemini", "gemini-live")}
@@ -424,10 +434,6 @@ def page(dialect: str) -> str:
 _INTRO = """These fields and literals of the vendor's SDK have no canonical form. They go home
 unchanged; abroad they are dropped and reported. `python -m tools.wire_gaps` prints what
 a new release of the SDK adds."""
-
-
-def _folders(surface: str) -> tuple[str, ...]:
-    return SURFACES[surface].folders
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -61,11 +61,16 @@ def test_a_model_that_reports_its_tokens_decides_by_them(judge: Judge) -> None:
 
 
 def test_a_model_with_an_api_for_decisions_is_asked_there(judge: Judge) -> None:
-    wire = {"answers": {"question_1": {"type": "noul", "noul": 0.1, "confidence": 0.9}}}
+    wire = {
+        "answers": {"question_1": {"type": "noul", "noul": 0.1, "confidence": 0.9}},
+        "usage": {"total_input_tokens": 7, "total_output_tokens": 0},
+    }
     judge.answers = [Exchange("gemini", "gemini", "", body=json.dumps(wire).encode())]
     with il.Client(**how(judge)) as client:
         done = client.decide("gemini:gemini-decision-1", TEXT, "The customer is angry.")
     assert done.answers[0].probability == pytest.approx(0.1)
+    assert done.usage is not None
+    assert (done.usage.input_tokens, done.usage.cost_usd) == (7, None), "unknown, which is not 0"
     assert not done.report
     assert judge.received[-1].path == "/v1beta/decisions"
 

@@ -347,6 +347,10 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "decision_criteria": ("info", "sent in the instructions: {to} has no criteria of a predicate"),
     "decision_levels": ("info", "sent as one text: levels of {to} have no label of their own"),
     "decision_media": ("error", "dropped: {to} takes no image here"),
+    "decision_refused": (
+        "warning",
+        "left without an answer: the model refused it, and the form has no refusals",
+    ),
     "decision_transcript": ("warning", "sent as one text: {to} decides on text without roles"),
     "decision_unsure": (
         "warning",

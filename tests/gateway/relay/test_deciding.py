@@ -276,3 +276,26 @@ def test_a_stranger_decides_nothing(place: Place) -> None:
     body = {"model": "back-gemini", "input": TEXT, "questions": OPENAI}
     status, _, _ = place.send("POST", "/v1/decisions", body, authorization="Bearer gw_wrong")
     assert status == 401
+
+
+def test_a_repeated_request_is_decided_once(place: Place) -> None:
+    body = {"model": "back-anthropic", "input": TEXT, "questions": OPENAI}
+    first, again = (
+        place.send("POST", "/v1/decisions", body, **{"idempotency-key": "once"}) for _ in range(2)
+    )
+    assert (first[0], again[0]) == (200, 200)
+    assert first[2] == again[2]
+    assert len(place.upstream.received) == 1
+    other = {**body, "input": "Another text."}
+    status, _, _ = place.send("POST", "/v1/decisions", other, **{"idempotency-key": "once"})
+    assert status in (409, 422)
+
+
+def test_a_refusal_that_a_form_has_no_word_for_is_in_the_report(place: Place) -> None:
+    place.upstream.refuses = True
+    body = {"model": "back-anthropic", "state": TEXT, "questions": NOUL}
+    status, headers, told = place.send("POST", "/v1/systemone", body)
+    assert (status, told["answers"]) == (200, {})
+    report = place.send("GET", f"/losses/{headers['x-request-id']}")[2]
+    refused = [each["at"] for each in report["losses"] if each["code"] == "decision_refused"]
+    assert refused == [[f"$.questions.{name}"] for name in NOUL]

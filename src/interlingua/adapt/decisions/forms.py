@@ -319,13 +319,19 @@ def read_decisions(form: Form, wire: Wire, request: DecisionRequest) -> Decision
     )
 
 
-def write_decisions(form: Form, decisions: Decisions, request: DecisionRequest) -> Wire:
+def write_decisions(
+    form: Form, decisions: Decisions, request: DecisionRequest, report: Report | None = None
+) -> Wire:
     """The answers as a client of this form reads them."""
     own = (decisions.raw or {}).get(form.name)
     if isinstance(own, dict) and _same_answers(form, own, decisions, request):
         return {**own, **({"model": decisions.model} if "model" in own else {})}
     pairs = list(zip(decisions.answers, request.questions, strict=True))
     written = [write_answer(form, answer, question) for answer, question in pairs]
+    for number, (answer, _) in enumerate(pairs if report is not None and not form.refuses else ()):
+        if answer.kind == "refusal":
+            assert report is not None
+            report.add("dropped", f"$.questions[{number}]", because("decision_refused"))
     wire: Wire = {}
     if form.keyed:
         names = names_of(request.questions)

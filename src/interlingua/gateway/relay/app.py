@@ -254,6 +254,8 @@ class App:
                 body = await self._preparation.with_conversation(body, principal)
             await _plain(client.send, await count(gateway, exchange, found, body, headers))
             return
+        if KEY in headers and await client.is_replayed(gateway, exchange, headers, body):
+            return
 
         async def work() -> None:
             if found.action == "decide":

@@ -155,6 +155,9 @@ def _answer(
     """The answer in the client's form: the provider's own where that is the same."""
     arrival, decisions = exchange.arrival, asked.decisions
     named = decisions.replace(model=arrival.client_model, id=decisions.id or arrival.id)
-    body = msgspec.json.encode(write_decisions(form, named, request))
+    report = exchange.decision.report
+    body = msgspec.json.encode(write_decisions(form, named, request, report))
+    if report is not None:
+        locate(form, request, report)
     body = client_body(body, asked.reply.secrets)
     return single_answer(gateway, exchange, inbound, asked.reply, decisions.usage, body)
