@@ -7,7 +7,7 @@ RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
 
 FROM python:3.12-slim
 COPY --from=build /wheels /wheels
-RUN pip install --no-cache-dir "$(ls /wheels/*.whl)[gateway,cli,postgres,otel,mcp]"
+RUN pip install --no-cache-dir "$(ls /wheels/*.whl)[gateway,cli,postgres,otel,mcp,vertex,bedrock]"
 RUN useradd --uid 10001 interlingua && install -d -o interlingua /data
 USER interlingua
 ENV INTERLINGUA_HOME=/data
