@@ -111,6 +111,10 @@ def test_the_picture_is_a_drawing_with_every_model(store: Store, tmp_path: Path)
     drawn = ElementTree.parse(file)
     texts = [each.text for each in drawn.iter("{http://www.w3.org/2000/svg}text")]
     assert {"as recorded", SOL, SONNET} <= set(texts)
+    width = float(drawn.getroot().attrib["viewBox"].split()[2])
+    ends = {each.text: each for each in drawn.iter("{http://www.w3.org/2000/svg}text")}
+    assert float(ends[SONNET].attrib["x"]) > 7 * len(SONNET), "names are not cut"
+    assert all(float(each.attrib["x"]) < width - 100 for each in ends.values())
 
 
 def test_what_cannot_be_compared_is_refused(store: Store, tmp_path: Path) -> None:

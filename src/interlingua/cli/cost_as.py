@@ -356,7 +356,8 @@ def _show_losses(move: Move) -> None:
 
 # The picture as a file
 
-_LEFT, _WIDTH, _LINE = 250, 760, 34
+_LETTER, _WIDTH, _LINE, _TOP, _AFTER = 7.6, 860, 34, 34, 190
+"""The width of a letter at most, of the picture and of the amounts behind the bars; heights."""
 
 
 def picture(move: Move) -> str:
@@ -368,14 +369,16 @@ def picture(move: Move) -> str:
         amounts = (each.cost_usd, each.low_usd, each.high_usd)
         bars.append(_Bar(each.model, *(float(amount or 0) for amount in amounts)))
     most = max(bar.high for bar in bars) or 1.0
-    height = _LINE * len(bars) + 20
+    left = max(len(bar.name) for bar in bars) * _LETTER + 16
+    height, width = _LINE * len(bars) + _TOP + 10, left + _WIDTH - 250
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}"'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}"'
         ' font-family="sans-serif" font-size="13">',
         '<rect width="100%" height="100%" fill="white"/>',
+        f'<text x="{left:.1f}" y="20" fill="#555">US dollars; the line is the range</text>',
     ]
     for number, bar in enumerate(bars):
-        lines += _bar(number, bar, (_WIDTH - _LEFT - 90) / most)
+        lines += _bar(number, bar, left, (width - left - _AFTER) / most)
     return "\n".join([*lines, "</svg>", ""])
 
 
@@ -386,16 +389,20 @@ class _Bar(NamedTuple):
     high: float
 
 
-def _bar(number: int, bar: _Bar, scale: float) -> list[str]:
+def _bar(number: int, bar: _Bar, left: float, scale: float) -> list[str]:
     name, cost, low, high = bar
-    top, middle = 10 + number * _LINE, 10 + number * _LINE + 12
-    fill = "#999" if number == 0 else "#7b4fb5"
-    end = _LEFT + high * scale
+    top = _TOP + number * _LINE
+    middle, fill = top + 12, "#999" if number == 0 else "#7b4fb5"
+    first, end = left + low * scale, left + high * scale
+    text, range_, caps = _money(Decimal(str(cost))), "", ""
+    if high > low:
+        range_ = f" ({_money(Decimal(str(low)))} – {_money(Decimal(str(high)))})"
+        caps = f"M{first:.1f} {middle - 4}v8M{end:.1f} {middle - 4}v8"
     return [
-        f'<text x="{_LEFT - 8}" y="{middle + 5}" text-anchor="end">{escape(name)}</text>',
-        f'<rect x="{_LEFT}" y="{top}" width="{cost * scale:.1f}" height="24" fill="{fill}"/>',
-        f'<path d="M{_LEFT + low * scale:.1f} {middle}H{end:.1f}" stroke="black"/>',
-        f'<text x="{end + 6:.1f}" y="{middle + 5}">{_money(Decimal(str(cost)))}</text>',
+        f'<text x="{left - 8:.1f}" y="{middle + 5}" text-anchor="end">{escape(name)}</text>',
+        f'<rect x="{left:.1f}" y="{top}" width="{cost * scale:.1f}" height="24" fill="{fill}"/>',
+        f'<path d="M{first:.1f} {middle}H{end:.1f}{caps}" stroke="black"/>',
+        f'<text x="{end + 6:.1f}" y="{middle + 5}">{text}{range_}</text>',
     ]
 
 
