@@ -106,6 +106,8 @@ def test_what_would_be_lost_is_told_and_asked_about(tmp_path: Path) -> None:
     refused = run("resume", path, "--in", "codex", "--home", tmp_path, stdin="n\n")
     assert refused.exit_code == 1
     assert "thinking is sent back to its issuer only" in refused.stderr
+    assert f"warning: {path.name}:" in refused.stderr, "the file and the line"
+    assert "$.messages" not in refused.stderr
     assert everything(tmp_path) == before
     told = run("resume", path, "--in", "codex", "--home", tmp_path, "--dry-run")
     assert (told.exit_code, told.stdout) == (0, "")

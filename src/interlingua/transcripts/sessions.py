@@ -30,6 +30,7 @@ from interlingua.model.codec import dumps
 from interlingua.model.losses import Report
 from interlingua.transcripts import draft
 from interlingua.transcripts.files import (
+    LineSource,
     TranscriptError,
     VersionError,
     collector_at_rest,
@@ -448,6 +449,7 @@ def plan(
     transcript: Transcript, format: str, home: Path | None = None, found: Found | None = None
 ) -> Plan:
     """How a tool continues this session; `found` is where it is stored, if unchanged."""
+    source = LineSource(transcript, transcript.messages)
     to, transcript = format_of(format), transcript.encodable()
     if to.place is None or to.resume is None:
         raise TranscriptError(format, f"no tool can continue from it: {', '.join(agents())}")
@@ -465,6 +467,7 @@ def plan(
         # 2026-11-17): one that goes on today is touched today.
         transcript = transcript.replace(updated_at=datetime.now(UTC))
     files, report = draft(transcript, format, path.name)
+    report.source = source
     main, *beside = files
     places = {path: files[main]} | {path.parent / name: files[name] for name in beside}
     if to.sidecars is not None:
