@@ -248,7 +248,7 @@ def test_parts_of_providers_are_blocks() -> None:
 def test_a_call_takes_the_text_of_its_arguments() -> None:
     call = il.ToolUseBlock("a", "b", '{"x": 1}')  # type: ignore[arg-type]
     assert (call.input, call.raw_arguments) == ({"x": 1}, None)
-    with pytest.raises(TypeError, match="the input of a call is a dict; found a int"):
+    with pytest.raises(TypeError, match="the input of a call is a dict; found an int"):
         il.ToolUseBlock("a", "b", 3)  # type: ignore[arg-type]
 
 
