@@ -23,6 +23,7 @@ from interlingua.dialects.record import Written
 from interlingua.model.blocks import Block, TextBlock, ToolResultBlock
 from interlingua.model.exchange import Request
 from interlingua.model.losses import Report
+from interlingua.model.tools import ToolDefinition
 from interlingua.profiles.profile import Profile
 
 
@@ -46,16 +47,16 @@ def adapt(
     name, profile, quick = target.dialect.name, target.profile, target.quick
     request = request if target.alias_of is None else request.replace(model=target.alias_of)
     recorder = recorder or LossRecorder(name, request, Report(name))
-    recorder.report.entries += () if target.remark is None else (target.remark,)
+    if target.remark is not None:
+        recorder.report.entries.append(target.remark)
     if history and facts.flags & target.concerns:
         request, facts = rewrite_history(request, facts, target, source, recorder)
     answer_adapter = None
     if quick is not None and profile is not None and not fits(request, quick, facts):
         request, answer_adapter = apply_rules(request, profile, recorder, facts)
     if target.least_letters is not None:
-        letters: int = target.least_letters
-        for tool in request.tools:
-            letters -= len(tool.description or "") + 500
+        tools = request.tools
+        letters: int = target.least_letters - (sum(map(_tool_letters, tools)) if tools else 0)
         for message in request.messages if letters > 0 else ():
             for block in message.content:
                 letters -= len(block.text) if type(block) is TextBlock else _letters(block)
@@ -64,6 +65,10 @@ def adapt(
         if letters <= 0:
             request = apply_caching(request, target, facts, recorder, owner)
     return Adapted(request, recorder, answer_adapter, target)
+
+
+def _tool_letters(tool: ToolDefinition) -> int:
+    return len(tool.description or "") + 500
 
 
 def _letters(block: Block) -> int:

@@ -193,7 +193,6 @@ def read_more(
 
 
 def _read(wire: Wire, t: Tables) -> Request:
-    preserved = Preserved()
     model = optional(wire, "model", str)
     messages = read_messages(wire.get("messages"), t)
     if len(wire) == 1 + (model is not None):
@@ -203,6 +202,7 @@ def _read(wire: Wire, t: Tables) -> Request:
         return unchecked(
             Request, messages, model, options=unchecked(Options, limit), raw=_limited(t)
         )
+    preserved = Preserved()
     if model is None and "model" in wire:
         preserved.keep_spelling("model", None)
     tools = _read_tools(wire, t, preserved) if "tools" in wire or "functions" in wire else ()
