@@ -460,7 +460,7 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "logprobs_chosen_only": ("warning", "reduced to the chosen token: {to} has no alternatives"),
     "logprobs_without_text": ("info", "dropped: there is no text that they belong to"),
     "max_tokens_capped": (
-        "info",
+        "warning",
         "set to {limit}: {to} requires a limit, and its SDK accepts no larger one without"
         " streaming; a stream of {model} may have {most}",
     ),

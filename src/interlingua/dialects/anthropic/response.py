@@ -117,8 +117,10 @@ def read_usage(wire: Any) -> tuple[Usage | None, tuple[Diagnostic, ...]]:
     elif len(wire) == 6 and wire.get("service_tier") == "standard":
         counts = (fresh, output, *map(wire.get, _CACHED), *_split(wire.get("cache_creation")))
         if [*map(type, counts)] == _INTEGERS and min(counts) >= 0:
-            writes = {"1h": counts[4], "5m": counts[5]}
-            return Usage(*counts[:4], service_tier="default", cache_writes=writes), ()
+            fresh, output, read, created, hour, minutes = counts
+            writes = {"1h": hour, "5m": minutes}
+            usage = Usage(fresh, output, read, created, service_tier="default", cache_writes=writes)
+            return usage, ()
     return _read_usage(wire)
 
 

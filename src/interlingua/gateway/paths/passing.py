@@ -24,7 +24,7 @@ from interlingua.gateway.relay.inbound import members_of, patched
 from interlingua.gateway.shared.bodies import body_of
 from interlingua.gateway.shared.callers import ApiError
 from interlingua.gateway.shared.feed import PatientResponse
-from interlingua.gateway.shared.fronts import CHAT, COHERE
+from interlingua.gateway.shared.fronts import ANTHROPIC, CHAT, COHERE
 from interlingua.gateway.shared.own_keys import with_own_key
 from interlingua.gateway.shared.redaction import refuse_unredacted
 from interlingua.gateway.shared.refusals import UNAVAILABLE, unavailable
@@ -202,8 +202,8 @@ def path_at(provider: Provider, path: str) -> str:
     """Where a provider has a path of OpenAI's, of Cohere's, or the files of Anthropic's."""
     if provider.key in _RERANKERS and path.endswith("/rerank"):
         return path
-    messages = provider.dialects.get("anthropic")
-    if path == _FILES and provider.dialect == "anthropic" and messages is not None:
+    messages = provider.dialects.get(ANTHROPIC.dialect)
+    if path == _FILES and provider.dialect == ANTHROPIC.dialect and messages is not None:
         return messages.request.removesuffix("/messages") + "/files"
     chat = provider.dialects.get("openai-chat")
     if chat is None or not chat.request.endswith(_CHAT):

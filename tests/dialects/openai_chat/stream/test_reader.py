@@ -637,3 +637,21 @@ def test_a_blank_name_does_not_undo_a_participant_s_name(later: str | None) -> N
         ]
     )
     assert il.fold(events).message.name == "Bob"
+
+
+def test_a_reason_before_another_call_is_no_end() -> None:
+    """Some hosts give the reason after each of several calls."""
+
+    def chunk(delta: object, reason: str | None = None) -> Frame:
+        choice = {"index": 0, "delta": delta, "finish_reason": reason}
+        return Frame(None, json.dumps({"id": "x", "model": "m", "choices": [choice]}))
+
+    def call(number: int, arguments: str) -> dict[str, object]:
+        function = {"name": "f", "arguments": arguments}
+        return {"tool_calls": [{"index": number, "id": f"c{number}", "function": function}]}
+
+    frames = [chunk(call(0, "{}")), chunk({}, "tool_calls"), chunk(call(1, '{"a":'))]
+    for end, last in ((2, MessageComplete), (3, StreamError)):
+        reader = il.dialect("openai-chat").stream_reader()
+        events = [event for frame in frames[:end] for event in reader.feed(frame)]
+        assert isinstance([*events, *reader.close()][-1], last), end

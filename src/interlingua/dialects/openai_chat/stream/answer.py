@@ -614,6 +614,10 @@ class Choice:
             self.answer.events.append(start_of_block(index, block, choice=self.number))
             self._end(index, block, came_whole=True)
 
+    @property
+    def is_open(self) -> bool:
+        return bool(self._open)
+
     def finish(self) -> None:
         self._calls.start_all()
         for item in list(self._open):
@@ -826,6 +830,11 @@ class ResponseBuilder:
     def has_stopped(self) -> bool:
         """Whether every choice has told why it ended."""
         return bool(self.choices) and all(each.word is not None for each in self.choices.values())
+
+    def goes_on(self) -> bool:
+        """Whether a choice has begun another block after it told why it ended, as hosts do that
+        give the reason after each of several calls."""
+        return any(each.is_open for each in self.choices.values())
 
     def is_void(self) -> bool:
         """Whether nothing at all was said, nor why."""

@@ -75,7 +75,7 @@ class StreamReader:
         if self._is_over:
             return []
         self._end()
-        if self._answer.has_stopped():
+        if self._answer.has_stopped() and not self._answer.goes_on():
             self._answer.begin()
             self._finish(self._answer.is_whole())
             return self._answer.events
