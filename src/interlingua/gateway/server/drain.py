@@ -147,6 +147,7 @@ async def last_words(cycle: Any) -> None:
     application sends after this is dropped, as if the client had left."""
     found = match(cycle.scope["path"]) if cycle.scope["method"] == "POST" else None
     shown = ProviderError(ErrorKind.SERVER_ERROR, GOING, "shutting_down", 503)
+    direct = cycle.scope.get(DIRECT_CLIENT)  # which leaves the scope with the last byte
     try:
         if cycle.response_started:
             if not cycle.chunked_encoding:
@@ -172,6 +173,5 @@ async def last_words(cycle: Any) -> None:
         logger.info("shutdown_notice_failed", extra={"why": type(error).__name__})
     finally:
         cycle.disconnected = True
-        direct = cycle.scope.get(DIRECT_CLIENT)
         if direct is not None:
             direct.happens()  # others may still be spoken to; this request is over now
