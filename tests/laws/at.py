@@ -20,7 +20,7 @@ import interlingua as il
 from interlingua.adapt.places import steps
 from tools.manifest import MODELS, SHARED, WIRES
 
-FILLED = ("max_tokens_guessed",)
+FILLED = ("max_tokens_capped", "max_tokens_guessed")
 """Losses of what was not there: nothing in the source corresponds to them."""
 
 

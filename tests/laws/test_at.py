@@ -210,7 +210,10 @@ def test_a_sentence_has_the_name_that_the_body_has(body: Any, target: str, sente
     [
         (HELLO[0] | {"name": "bob"}, "$.name"),
         ([*HELLO, HELLO[0] | {"name": "bob"}], "$[1].name"),
-        ({"model": "m", "messages": [HELLO[0] | {"name": "bob"}]}, "$.messages[0].name"),
+        (
+            {"model": "m", "max_tokens": 9, "messages": [HELLO[0] | {"name": "bob"}]},
+            "$.messages[0].name",
+        ),
     ],
 )
 def test_dicts_that_were_passed_have_places(given: Any, at: str) -> None:
