@@ -199,16 +199,15 @@ def _read(wire: Wire, t: Tables) -> Request:
         return unchecked(Request, messages, model)
     limit = wire.get("max_tokens")
     if len(wire) == 3 and model is not None and type(limit) is int:
-        return unchecked(
-            Request, messages, model, options=unchecked(Options, limit), raw=_limited(t)
-        )
+        options = unchecked(Options, limit)
+        return unchecked(Request, messages, model, (), options, None, _limited(t))
     preserved = Preserved()
     if model is None and "model" in wire:
         preserved.keep_spelling("model", None)
     tools = _read_tools(wire, t, preserved) if "tools" in wire or "functions" in wire else ()
     attrs = how.read_options(wire, t, preserved)
     options = unchecked(Options, **attrs) if attrs else _NO_OPTIONS
-    return unchecked(Request, messages, model, tools, options, raw=preserved.raw(t.name))
+    return unchecked(Request, messages, model, tools, options, None, preserved.raw(t.name))
 
 
 @cache
