@@ -33,8 +33,11 @@ CALL = {
 HEADERS = {"accept": "application/json, text/event-stream"}
 
 
-def with_servers(home: Path) -> Settings:
-    servers = {"test": {"command": sys.executable, "args": [str(SCRIPT), "stdio"]}}
+WORKS = {"command": sys.executable, "args": [str(SCRIPT), "stdio"]}
+
+
+def with_servers(home: Path, servers: dict[str, Any] | None = None) -> Settings:
+    servers = servers or {"test": WORKS}
     (home / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
     return replace(settings_in(home), tasks=Tasks(servers=str(home / "mcp.json")))
 
@@ -68,6 +71,17 @@ async def said(gateway: Served, token: str | None, words: str) -> str:
             break
         await asyncio.sleep(0.02)
     return str(made["id"])
+
+
+def test_a_right_to_call_a_tool_stays_with_its_server(tmp_path: Path) -> None:
+    async def run(servers: dict[str, Any]) -> set[str]:
+        both = key(tmp_path, f"key-{len(servers)}", allowed_tools=("one__*", "echo")).token
+        async with served(tmp_path, with_servers(tmp_path, servers)) as gateway:
+            return await names(gateway, both) - OWN
+
+    broken = {"command": "/nowhere/at/all"}
+    assert {"echo", "add"} <= asyncio.run(run({"one": WORKS}))
+    assert asyncio.run(run({"one": broken, "two": WORKS})) == set()
 
 
 def test_tools_of_servers_are_offered_by_key_and_called(tmp_path: Path) -> None:

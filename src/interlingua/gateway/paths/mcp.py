@@ -145,9 +145,15 @@ async def _offered(service: Service, principal: Principal) -> list[RegisteredToo
     found = [each for each in tools.registry.found() if each.tool.name not in tools.own]
     if not isinstance(principal, KeyPrincipal):
         return found
-    patterns = principal.allowed_tools or ()
+    patterns, only = principal.allowed_tools or (), tools.only_server
     return [
-        each for each in found if any(fnmatchcase(each.tool.name, pattern) for pattern in patterns)
+        each
+        for each in found
+        if any(
+            fnmatchcase(each.tool.name, pattern)
+            or (only is not None and fnmatchcase(f"{only}__{each.tool.name}", pattern))
+            for pattern in patterns
+        )
     ]
 
 

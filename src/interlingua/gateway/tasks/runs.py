@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ from interlingua.store.errors import ConflictError, NotFoundError, StoreError
 from interlingua.store.task_rows import QueuedRow, QueueLimit, QueueResult, TaskRow, TaskUpdate
 from interlingua.tools.dispatch import Dispatcher
 from interlingua.tools.handlers import Timeouts, WorkspaceError
-from interlingua.tools.mcp import McpServers, read_servers
+from interlingua.tools.mcp import McpServer, McpServers, read_servers
 from interlingua.tools.registry import ToolRegistry
 from interlingua.tools.workspace import Workspace
 
@@ -70,6 +71,8 @@ class TaskTools:
         """Names of the tools that are not of a server."""
         self._path = servers_path(settings)
         self._servers: McpServers | None = None
+        self.only_server: str | None = None
+        """The one server, whose tools have their plain names."""
         self._started: asyncio.Task[None] | None = None
 
     async def ready(self) -> None:
@@ -83,18 +86,29 @@ class TaskTools:
         if self._path is None or not self._path.exists():
             return
         try:
-            servers = McpServers(read_servers(self._path), self.registry)
+            named = _with_prefixes(read_servers(self._path))
+            servers = McpServers(named, self.registry)
             servers.start()
         except (InterlinguaError, OSError) as error:
             logger.error("mcp_servers_not_started", extra={"why": str(error)[:500]})
             return
         self._servers = servers
+        if len(named) == 1:
+            self.only_server = named[0].name
 
     async def close(self) -> None:
         if self._started is not None:
             await asyncio.wait({self._started})
         if self._servers is not None:
             await asyncio.to_thread(self._servers.close)
+
+
+def _with_prefixes(servers: list[McpServer]) -> list[McpServer]:
+    """Of several servers, each tool is named after its own: what a key may call must not become the
+    tool of another while one is down."""
+    if len(servers) < 2:
+        return servers
+    return [each if each.prefix is False else replace(each, prefix=True) for each in servers]
 
 
 def servers_path(settings: Settings) -> Path | None:
