@@ -338,8 +338,6 @@ def rewrite(message: Message, change: Callable[[Block], Iterable[Block]]) -> Mes
 
 
 if TYPE_CHECKING:
-    from interlingua.model.message import AssistantContent, UserContent
-    from interlingua.model.metadata import MessageMetadata
 
     class UserMessage(Message, frozen=True):
         def __init__(self, content: UserContent, name: str | None = None) -> None: ...
