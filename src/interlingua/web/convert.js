@@ -81,7 +81,7 @@ class Convert {
     const switcher = h("div", { class: "switcher" }, segments("Shown", names, "body", (name) => this.shape.setAttribute("data-shown", name)));
     fill(
       this.shape,
-      head("Convert", "Any provider's format in any other, with every loss marked in your own text. Nothing is stored.", example, copyButton(() => location.href, "Copy link", false)),
+      head("Convert", "Any provider's format in any other, with every loss marked in your own text. Nothing is stored.", example, copyButton(() => (location.hash || !this.body.text() ? location.href : null), "Copy link", false, "Too large for a link.")),
       this.about,
       options,
       this.wrong,

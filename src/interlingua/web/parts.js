@@ -60,13 +60,19 @@ export function badge(words, tone = null, name = null) {
   return h("span", { class: tone ? `badge ${tone}` : "badge" }, name ? icon(name) : null, words);
 }
 
-/** Copies what `text()` returns, and shows that it did. @param {() => string} text  @param {string} [words]  @param {boolean} [bare] */
-export function copyButton(text, words = "Copy", bare = true) {
+/** Copies what `text()` returns, and shows that it did; null is answered with `refusal`. @param {() => string | null} text  @param {string} [words]  @param {boolean} [bare]  @param {string} [refusal] */
+export function copyButton(text, words = "Copy", bare = true, refusal = "") {
   const made = bare ? iconButton("copy", words) : button("copy", words);
   const done = h("span", { class: "unseen", role: "status" });
   made.addEventListener("click", async () => {
+    const copied = text();
+    done.classList.toggle("unseen", copied !== null);
+    if (copied === null) {
+      fill(done, refusal);
+      return;
+    }
     try {
-      await navigator.clipboard.writeText(text());
+      await navigator.clipboard.writeText(copied);
     } catch {
       return;
     }
