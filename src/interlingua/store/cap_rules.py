@@ -88,6 +88,8 @@ class Over(NamedTuple):
     limit: int
     current: int
     what: Literal["usd", "requests", "tokens", "concurrent"] = "usd"
+    reserved: int = 0
+    """How much of `current` is reserved by requests under way."""
 
 
 class Alert(NamedTuple):
@@ -227,7 +229,8 @@ class Books:
         for limit, window, cap, money in self._caps(limits, day):
             current = money.spent + money.reserved
             if current + amount > cap:
-                return Over(limit.scope, limit.owner_id, window, cap, current)
+                owner = limit.scope, limit.owner_id
+                return Over(*owner, window, cap, current, reserved=money.reserved)
         if rated:
             rate = self.rates[reserve.account_id]
             rate.requests += 1

@@ -2,6 +2,7 @@
 an undisturbed run, none twice, and nothing that has a result is asked again.
 
     python -m tests.gateway.batches.kills --kills 10 [--count 300] [--seed 1] [--postgres]
+    python -m tests.gateway.batches.kills --kills 2 --cap 0.5   # room for two or three at a time
     python -m tests.gateway.batches.kills --at-provider     # handed over, and begun once each
 """
 
@@ -15,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from decimal import Decimal
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,6 +24,8 @@ from typing import Any, TypeVar
 import anthropic
 import openai
 
+from interlingua.gateway.keys.key_admin import Terms, issue
+from interlingua.store.open import open_store
 from tests.gateway.batches.running import anthropic_client, begun, lines_of, openai_client, rows_of
 from tests.gateway.batches.test_forms import GEMINI, MISTRAL, ScriptedBatches
 from tests.gateway.batches.test_native import Provider
@@ -86,21 +90,29 @@ def disturbed(gateway: Gateway, provider: Slow, kills: int, chance: random.Rando
     return done
 
 
-def run(home: Path, store: str, kills: int, count: int, chance: random.Random) -> None:
+def run(
+    home: Path, store: str, kills: int, count: int, chance: random.Random, cap: Decimal | None
+) -> None:
     chats = [f"json chat {number}" for number in range(count)]
     messages = [f"json message {number}" for number in range(count)]
     with Slow() as provider:
         provider.configure(home)
         gateway = Gateway(home, store)
+        terms = Terms(keep_content=True, daily_cap_usd=cap)
+        with open_store(store) as opened:
+            token = issue(opened, "batches", str(home), terms).token if cap else "any"
         gateway.start()
-        with openai_client(gateway.base) as client:
-            chat_batch = begun(client, lines_of(chats, ANTHROPIC))
-        with anthropic_client(gateway.base) as client_of_messages:
+        lines = lines_of(chats, ANTHROPIC)
+        if cap:  # each may cost fifteen cents, and costs a fraction of one
+            lines = lines.replace(b'"max_tokens": 20', b'"max_tokens": 10000')
+        with openai_client(gateway.base, token) as client:
+            chat_batch = begun(client, lines)
+        with anthropic_client(gateway.base, token) as client_of_messages:
             made = client_of_messages.messages.batches.create(requests=requests_of(messages))
         done = disturbed(gateway, provider, kills, chance)
         require(done == kills, f"{kills} kills while the batches run, found {done}")
         try:
-            _judge(gateway, provider, chat_batch, made.id, chats, messages, kills)
+            _judge(gateway, provider, token, chat_batch, made.id, chats, messages, kills)
         finally:
             gateway.kill()
 
@@ -108,13 +120,14 @@ def run(home: Path, store: str, kills: int, count: int, chance: random.Random) -
 def _judge(
     gateway: Gateway,
     provider: Slow,
+    token: str,
     chat_batch: str,
     message_batch: str,
     chats: list[str],
     messages: list[str],
     kills: int,
 ) -> None:
-    with openai_client(gateway.base) as client:
+    with openai_client(gateway.base, token) as client:
         while (batch := again(lambda: client.batches.retrieve(chat_batch))).status in (
             *("validating", "in_progress", "finalizing"),
         ):
@@ -127,7 +140,7 @@ def _judge(
         }
     expected = {f"id-{n}": text.removeprefix("json ") for n, text in enumerate(chats)}
     require(found == expected, "the results of the chats are those of an undisturbed run")
-    with anthropic_client(gateway.base) as other:
+    with anthropic_client(gateway.base, token) as other:
         while again(lambda: other.messages.batches.retrieve(message_batch)).ended_at is None:
             time.sleep(0.2)
         results = list(other.messages.batches.results(message_batch))
@@ -188,6 +201,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--cap", type=Decimal)
     parser.add_argument("--postgres", action="store_true")
     parser.add_argument("--at-provider", action="store_true")
     given = parser.parse_args()
@@ -198,11 +212,13 @@ def main() -> None:
             return
         if not given.postgres:
             store = str(home / "gateway.db")
-            run(home, store, given.kills, given.count, random.Random(given.seed))
+            run(home, store, given.kills, given.count, random.Random(given.seed), given.cap)
             return
         server = Server()
         try:
-            run(home, server.address, given.kills, given.count, random.Random(given.seed))
+            run(
+                home, server.address, given.kills, given.count, random.Random(given.seed), given.cap
+            )
         finally:
             server.close()
 

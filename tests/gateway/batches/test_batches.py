@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import threading
+import time
 from collections.abc import Callable
+from decimal import Decimal
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,8 @@ import pytest
 
 from interlingua.gateway.batches import batches as batches_module
 from interlingua.gateway.batches import run as run_module
+from interlingua.gateway.keys.key_admin import change
+from interlingua.store.open import open_store
 from tests.gateway.batches.running import (
     anthropic_client,
     begun,
@@ -213,6 +219,131 @@ def test_what_a_process_left_open_is_finished_by_the_next(
 
     with Upstream() as provider:
         asyncio.run(work(provider))
+
+
+class Crowded(Upstream):
+    """Takes a moment for each answer, and counts how many it makes at a time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.at_a_time, self.most = 0, 0
+        self._counting = threading.Lock()
+
+    def answer(self, handler: BaseHTTPRequestHandler, dialect: str, wire: dict[str, Any]) -> None:
+        with self._counting:
+            self.at_a_time += 1
+            self.most = max(self.most, self.at_a_time)
+        time.sleep(0.05)
+        with self._counting:
+            self.at_a_time -= 1
+        super().answer(handler, dialect, wire)
+
+
+def long_lines(texts: list[str], most: int) -> bytes:
+    return lines_of(texts, OPENAI).replace(b'"max_tokens": 20', b'"max_tokens": %d' % most)
+
+
+@pytest.mark.parametrize(
+    ("terms", "most"),
+    [
+        ({"daily_cap_usd": Decimal("0.10")}, 1),
+        ({"daily_cap_usd": Decimal("0.28")}, 3),
+        ({"monthly_cap_usd": Decimal("5.00")}, 8),
+        ({"concurrent": 2}, 2),
+    ],
+)
+def test_a_batch_waits_for_its_own_reservations(
+    tmp_path: Path, terms: dict[str, Any], most: int
+) -> None:
+    """Each may cost eight cents and costs a fraction of one."""
+    texts = [f"number {number}" for number in range(30)]
+
+    def client_side(url: str, token: str) -> Any:
+        with openai_client(url, token) as client:
+            batch = ended(client, begun(client, long_lines(texts, 10_000)))
+            failed = rows_of(client, batch.error_file_id)
+            assert (batch.status, failed) == ("completed", {})
+            assert batch.request_counts.completed == len(texts)
+
+    async def work(provider: Crowded) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            token = key(tmp_path, "capped", keep_content=True, **terms).token
+            await asyncio.to_thread(client_side, gateway.base, token)
+            await gateway.stored()
+            _, listed, _ = await gateway.ask("GET", "/requests?limit=200", token=token)
+        assert provider.most <= most
+        refused = [row for row in listed["requests"] if row["status"] == 429]
+        assert len(refused) <= 8 + len(texts) // 4, "it does not ask again and again"
+        asked = [json.loads(wire)["max_tokens"] for wire in map(json.dumps, provider.requests)]
+        assert set(asked) == {10_000}, "no answer is shortened because of the others"
+
+    with Crowded() as provider:
+        asyncio.run(work(provider))
+
+
+@pytest.mark.parametrize(
+    ("terms", "max_tokens"),
+    [
+        ({"daily_cap_usd": Decimal("0.01")}, 10_000),
+        ({"monthly_cap_usd": Decimal("0.001")}, 500),
+        ({"tokens_per_minute": 500}, 10_000),
+    ],
+)
+def test_what_a_cap_can_never_afford_fails_at_once(
+    tmp_path: Path, terms: dict[str, Any], max_tokens: int
+) -> None:
+    def client_side(url: str, token: str) -> Any:
+        with openai_client(url, token) as client:
+            batch = ended(client, begun(client, long_lines(TEXTS, max_tokens)))
+            assert batch.status == "completed"
+            return rows_of(client, batch.error_file_id)
+
+    async def work(provider: Upstream, gateway: Served) -> None:
+        token = key(tmp_path, "poor", keep_content=True, **terms).token
+        failed = await asyncio.to_thread(client_side, gateway.base, token)
+        assert len(failed) == len(TEXTS)
+        assert {row["response"]["status_code"] for row in failed.values()} == {429}
+        assert provider.requests == []
+
+    run(tmp_path, work)
+
+
+@pytest.mark.parametrize(("days", "status"), [(40, "in_progress"), (0.001, "completed")])
+def test_a_spent_cap_is_waited_for_if_it_is_renewed_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, days: float, status: str
+) -> None:
+    monkeypatch.setattr(batches_module, "DAY", days * 86400)
+    monkeypatch.setattr(run_module, "LONGEST_FOR_CAP", 0.2)
+
+    def client_side(url: str, token: str, more: Callable[[], None]) -> None:
+        with openai_client(url, token) as client:
+            id = begun(client, long_lines(["a", "b", "c"], 10_000))
+            time.sleep(0.5)
+            if status == "in_progress":
+                batch = client.batches.retrieve(id)
+                assert (batch.status, batch.output_file_id) == ("in_progress", None)
+                more()  # somebody raises the cap
+                assert ended(client, id).request_counts.completed == 3
+            else:
+                failed = rows_of(client, ended(client, id).error_file_id)
+                codes = {row["response"]["body"]["error"]["code"] for row in failed.values()}
+                assert codes == {"quota_exceeded"}
+
+    async def work(provider: Upstream, gateway: Served) -> None:
+        made = key(tmp_path, "spent", keep_content=True, monthly_cap_usd=Decimal("0.0802"))
+        request = {"max_tokens": 20, "model": OPENAI}
+        request |= {"messages": [{"role": "user", "content": "spend"}]}
+        told = await gateway.ask("POST", "/v1/chat/completions", request, made.token)
+        assert told[0] == 200, told
+
+        def more() -> None:
+            with open_store(str(tmp_path / "gateway.db")) as store:
+                change(store, made.key.id, monthly_cap_usd=Decimal(5))
+
+        await asyncio.to_thread(client_side, gateway.base, made.token, more)
+
+    run(tmp_path, work)
 
 
 def test_caps_and_rights_of_the_key_hold_for_each_request(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from interlingua.gateway.batches.run import TRIES, WholeAnswer, _wait, item_of, on_one_line
 from interlingua.gateway.batches.state import Counts, Item, Result
+from interlingua.gateway.shared.refusals import CODE_HEADER
 
 CHAT = "/v1/chat/completions"
 
@@ -15,6 +16,9 @@ CHAT = "/v1/chat/completions"
 @pytest.mark.parametrize(
     ("status", "headers", "tries", "wait"),
     [
+        (429, {"retry-after": "9000", CODE_HEADER: "quota_exceeded"}, 1, 300.0),
+        (429, {"retry-after": "90000", CODE_HEADER: "quota_exceeded"}, 1, None),
+        (429, {"retry-after": "90000"}, 1, 30.0),
         (200, {}, 1, None),
         (400, {}, 1, None),
         (403, {}, 1, None),
@@ -28,10 +32,10 @@ CHAT = "/v1/chat/completions"
         (503, {}, TRIES, None),
     ],
 )
-def test_limits_of_a_minute_are_waited_for_and_caps_are_not(
+def test_limits_are_waited_for_if_they_are_renewed_in_time(
     status: int, headers: dict[str, str], tries: int, wait: float | None
 ) -> None:
-    assert _wait(WholeAnswer(status, headers, b"{}"), tries) == wait
+    assert _wait(WholeAnswer(status, headers, b"{}"), tries, 86400.0) == wait
 
 
 @pytest.mark.parametrize(

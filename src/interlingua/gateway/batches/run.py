@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import MutableMapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
@@ -18,7 +20,7 @@ from interlingua.gateway.relay.inbound import patched
 from interlingua.gateway.responses.inner import scope_of
 from interlingua.gateway.shared.fronts import ANTHROPIC, CHAT, PRINCIPAL, error_body
 from interlingua.gateway.shared.redaction import redaction_of
-from interlingua.gateway.shared.refusals import coded
+from interlingua.gateway.shared.refusals import CODE_HEADER, coded
 from interlingua.gateway.shared.state import Principal, Refusal
 from interlingua.gateway.upstream.replay import FinishedReply, answered_by
 from interlingua.model.exchange import ErrorKind, ProviderError
@@ -38,6 +40,10 @@ LONGEST_ID = 512
 TRIES = 4
 """Of a request that fails for reasons of its provider."""
 LONGEST_WAIT = 30.0
+LONGEST_BESIDE = 5.0
+"""Seconds between two looks whether other requests of its key have left room."""
+LONGEST_FOR_CAP = 300.0
+"""The same for a cap that is spent: a higher one may be set meanwhile."""
 SAVED_EVERY = 1.0
 _AGAIN = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 _line = msgspec.json.Decoder(dict[str, Any])
@@ -49,6 +55,38 @@ class WholeAnswer(NamedTuple):
     body: bytes
 
 
+class Room:
+    """How many requests of a batch are under way: fewer where the caps of its key have no room for
+    more at a time."""
+
+    def __init__(self, most: int) -> None:
+        self.most = self._limit = most
+        self.under_way = 0
+        self._answers = 0
+        self._changed = asyncio.Condition()
+
+    async def __aenter__(self) -> None:
+        async with self._changed:
+            await self._changed.wait_for(lambda: self.under_way < self.most)
+            self.under_way += 1
+
+    async def __aexit__(self, *_: object) -> None:
+        self.under_way -= 1
+        async with self._changed:
+            self._changed.notify_all()
+
+    def narrow(self) -> bool:
+        """One of those under way had no room beside the others; False where there are none."""
+        self.most, self._answers = max(1, self.under_way - 1), 0
+        return self.under_way > 1
+
+    def widen(self) -> None:
+        """One has its answer; after some, one more is tried at a time."""
+        self._answers += 1
+        if self._answers >= self._limit:
+            self.most, self._answers = min(self._limit, self.most + 1), 0
+
+
 class BatchRun:
     """Runs a batch to its end, from wherever it is."""
 
@@ -57,6 +95,7 @@ class BatchRun:
         self.batch = batch
         self.task: asyncio.Task[None] | None = None
         self.cancelled = asyncio.Event()
+        self._room = Room(AT_A_TIME)
         self._saved = time.monotonic()
 
     @property
@@ -203,22 +242,40 @@ class BatchRun:
 
     async def _result(self, item: Item) -> Result:
         """Asks until there is an answer, the batch is cancelled, or it has expired."""
-        tries = 0
+        tries, looks = Counter[bool](), 0
         while True:
-            if self.cancelled.is_set():
-                return Result(item.custom_id, "cancelled")
-            if time.time() >= self.batch.expires_at:
-                return Result(item.custom_id, "expired")
-            made = await self._asked(item)
-            if made is None:
-                continue  # cancelled on the way
-            tries += 1
-            wait = _wait(made, tries)
+            async with self._room:
+                if (unasked := self._unasked(item)) is not None:
+                    return unasked
+                made = await self._asked(item)
+                if made is None:
+                    continue  # cancelled on the way
+                if _is_full(made):
+                    if not self._room.narrow():
+                        looks += 1
+                        await self._pause(min(0.25 * 2.0 ** min(looks, 6), LONGEST_BESIDE))
+                    continue
+                self._room.widen()
+            is_limit = made.status == 429
+            tries[is_limit] += 1
+            wait = _wait(made, tries[is_limit], self.batch.expires_at - time.time())
             if wait is None:
                 return _result(item, made)
-            left = max(0.0, self.batch.expires_at - time.time())
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self.cancelled.wait(), min(wait, left))
+            await self._pause(wait)
+
+    def _unasked(self, item: Item) -> Result | None:
+        """What becomes of a request that is not to be asked any more."""
+        if self.cancelled.is_set():
+            return Result(item.custom_id, "cancelled")
+        if time.time() >= self.batch.expires_at:
+            return Result(item.custom_id, "expired")
+        return None
+
+    async def _pause(self, seconds: float) -> None:
+        """Until then, or until the batch is cancelled or expires."""
+        left = max(0.0, self.batch.expires_at - time.time())
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self.cancelled.wait(), min(seconds, left))
 
     async def result_of(self, item: Item, reply: FinishedReply) -> Result:
         """What a provider has answered to a request, as its client wants it."""
@@ -238,7 +295,7 @@ class BatchRun:
         scope = scope_of(None, [(b"content-type", b"application/json")])
         scope["path"] = batch.endpoint
         scope["raw_path"] = batch.endpoint.encode()
-        scope[PRINCIPAL] = principal
+        scope[PRINCIPAL] = replace(principal, in_batch=True)
         body = bytes(item.body)
         if b'"stream"' in body:
             body = patched(body, {"stream": msgspec.UNSET, "stream_options": msgspec.UNSET})
@@ -368,16 +425,24 @@ class _Answer(msgspec.Struct):
 _answer = msgspec.json.Decoder(_Answer)
 
 
-def _wait(made: WholeAnswer, tries: int) -> float | None:
+def _is_full(made: WholeAnswer) -> bool:
+    """Whether limits of the key have no room for it beside requests that are under way."""
+    headers = made.headers
+    return CODE_HEADER in headers and made.status == 429 and headers.get("retry-after") == "1"
+
+
+def _wait(made: WholeAnswer, tries: int, left: float) -> float | None:
     """Seconds until a request is sent again; None where its answer is final. Limits of a minute are
-    waited for; a cap on money is not."""
+    waited for, and a cap that is renewed while the batch has time left."""
     if made.status not in _AGAIN or made.headers.get("x-should-retry") == "false":
         return None
     if made.status != 429 and tries >= TRIES:
         return None
     after = made.headers.get("retry-after", "")
-    wait = float(after) if after.isdigit() and len(after) < 6 else 0.5 * 2.0 ** min(tries, 6)
-    return min(wait, LONGEST_WAIT)
+    wait = float(after) if after.isdigit() and len(after) < 8 else 0.5 * 2.0 ** min(tries, 6)
+    if CODE_HEADER not in made.headers:
+        return min(wait, LONGEST_WAIT)
+    return min(wait, LONGEST_FOR_CAP) if wait < left else None
 
 
 def _refused(batch: Batch, refused: Refusal) -> WholeAnswer:

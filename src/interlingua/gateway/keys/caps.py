@@ -310,7 +310,7 @@ class Caps:
         """Reserves the most that the request may cost with any of its targets. Targets whose own
         budget is spent are left out while others remain, and where `shortens`, the answer is as
         short as the caps need. `Refusal` with 429 if that exceeds what is left, with 403 if its
-        cost is unbounded."""
+        cost is unbounded. One of a batch rather waits for requests under way to end."""
         who = arrival.principal
         if not isinstance(who, KeyPrincipal) or not who.capped:
             return None
@@ -328,6 +328,8 @@ class Caps:
             if spent and others:
                 targets = others
                 continue
+            if who.in_batch and (wait := self._patience_for(reply, tried, most, now, shortens)):
+                raise _refusal(arrival, who, reply, tried.worst, now, wait)
             output = self._room(reply, tried, most, now) if shortens else 0
             if output < LEAST_OUTPUT or output + most.thinking >= (most.output or _ANY):
                 break
@@ -335,7 +337,29 @@ class Caps:
             most = most._replace(output=output + most.thinking)
         assert isinstance(reply, Over)
         self._tell_over(who, reply, tried.reserved.day)
-        raise _refusal(arrival, who, reply, tried.worst, now)
+        renewed = who.in_batch and self._fits(reply._replace(current=0), tried, most, now, shortens)
+        wait = seconds_left(reply, now) if renewed else None
+        raise _refusal(arrival, who, reply, tried.worst, now, wait)
+
+    def _patience_for(
+        self, over: Over, tried: Reservation, most: Most, now: datetime, shortens: bool
+    ) -> int | None:
+        """Seconds that a request of a batch waits, in place of being shortened or refused."""
+        settled = over._replace(current=over.current - over.reserved)
+        if over.reserved and self._fits(settled, tried, most, now, shortens):
+            return 1
+        if over.what != "usd" and self._fits(over._replace(current=0), tried, most, now, False):
+            return seconds_left(over, now)
+        return None
+
+    def _fits(
+        self, over: Over, tried: Reservation, most: Most, now: datetime, shortens: bool
+    ) -> bool:
+        """Whether this limit has room for the request, or for a shorter answer."""
+        needed = {"usd": tried.reserved.amount, "tokens": tried.reserved.tokens}.get(over.what, 1)
+        if over.current + needed <= over.limit:
+            return True
+        return shortens and self._room(over, tried, most, now) >= LEAST_OUTPUT
 
     def _reservation(
         self,
@@ -613,10 +637,17 @@ _WHAT = {
 
 
 def _refusal(
-    arrival: Arrival, who: KeyPrincipal, over: Over, worst: Worst, now: datetime
+    arrival: Arrival,
+    who: KeyPrincipal,
+    over: Over,
+    worst: Worst,
+    now: datetime,
+    wait: int | None = None,
 ) -> CodedRefusal:
-    wait = seconds_left(over, now)
-    headers = [("retry-after", str(wait))]
+    """With `wait`, the same request may have room after so many seconds."""
+    headers = [("retry-after", str(seconds_left(over, now) if wait is None else wait))]
+    if wait is None and (over.what == "usd" or who.in_batch):
+        headers.append(("x-should-retry", "false"))
     facts: dict[str, str] = {"scope": over.scope, "window": over.window}
     if over.what == "usd":
         limit, current = str(usd(over.limit)), str(usd(over.current))
@@ -628,7 +659,6 @@ def _refusal(
             f" {worst.output_tokens} output tokens"
         )
         code = "quota_exceeded"
-        headers.append(("x-should-retry", "false"))
     else:
         facts |= {"limit": str(over.limit), "current": str(over.current)}
         text = f"rate limit exceeded: {over.limit} {_WHAT[over.what]}, {over.current} used"

@@ -67,6 +67,8 @@ class Principal:
     """Whether one of these two is set."""
     budgets: tuple[BudgetRow, ...] = ()
     """Caps on models, tags and end users that hold for it."""
+    in_batch: bool = False
+    """Whether it asks for a batch, which waits until its caps have room."""
     tenant: str | None = field(init=False)
     """Whose things are whose: a user's, over all keys of that user; else those of the key and of
     the keys that replace it. None on a gateway without keys."""
