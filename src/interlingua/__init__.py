@@ -58,8 +58,9 @@ _WHERE: dict[str, str] = {
         " Reasoning Request Response ResponseFormat TaskBudget ToolChoice",
         "model.losses": "Loss Report",
         "model.message": "AssistantMessage Changes Message Role ToolMessage UserMessage",
-        "model.metadata": "CacheDiagnosis CostBreakdown Diagnostic MessageMetadata MessageStatus"
-        " RoutingDecisionRecord RoutingMode RoutingRecord StopReason Usage",
+        "model.metadata": "CacheDiagnosis CostBreakdown Diagnostic InputTransformation"
+        " MessageMetadata MessageStatus RoutingDecisionRecord RoutingMode RoutingRecord StopReason"
+        " Usage",
         "model.rules": "Violation validate",
         "model.spelled_numbers": "schema_of",
         "model.tools": "Grammar SideEffects ToolDefinition",

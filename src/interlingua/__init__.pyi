@@ -101,6 +101,7 @@ from interlingua.model.message import UserMessage as UserMessage
 from interlingua.model.metadata import CacheDiagnosis as CacheDiagnosis
 from interlingua.model.metadata import CostBreakdown as CostBreakdown
 from interlingua.model.metadata import Diagnostic as Diagnostic
+from interlingua.model.metadata import InputTransformation as InputTransformation
 from interlingua.model.metadata import MessageMetadata as MessageMetadata
 from interlingua.model.metadata import MessageStatus as MessageStatus
 from interlingua.model.metadata import RoutingDecisionRecord as RoutingDecisionRecord
@@ -217,6 +218,7 @@ __all__ = [
     "IdMap",
     "ImageBlock",
     "ImageSource",
+    "InputTransformation",
     "InterlinguaError",
     "InvalidRequestError",
     "Loss",

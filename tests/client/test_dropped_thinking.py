@@ -31,7 +31,9 @@ def history(model: str) -> list[il.Message]:
 
 
 def answer(*dropped: Any) -> il.Response:
-    return served.response().replace(raw={"anthropic": {"input_transformations": list(dropped)}})
+    answered = il.dialect("anthropic").write_response(served.response()).wire
+    read = il.dialect("anthropic").read_response
+    return read({**answered, "input_transformations": list(dropped)})
 
 
 async def asked(model: str, stream: bool, options: il.Options | None = None) -> Any:
@@ -63,7 +65,7 @@ def test_what_no_longer_fits_is_left_out_and_told(stream: bool) -> None:
         "$.messages[1].content[0]",
         "thinking",
     )
-    assert "prefix_binding_mismatch" in loss.reason
+    assert "prefix_mismatch" in loss.reason
 
 
 def test_models_that_bind_nothing_are_not_asked_for_it() -> None:

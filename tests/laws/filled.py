@@ -34,6 +34,7 @@ from interlingua.model.exchange import (
 from interlingua.model.message import Changes, Message, Role
 from interlingua.model.metadata import (
     CacheDiagnosis,
+    InputTransformation,
     MessageMetadata,
     MessageStatus,
     StopReason,
@@ -176,6 +177,11 @@ def responses() -> list[Response]:
         Response(Message.assistant([filled(CompactionBlock), TextBlock("a")], said)),
         Response(Message.assistant("a", said), (Message.assistant("b", said),)),
         Response(Message.assistant("a", said.replace(cache_diagnosis=filled(CacheDiagnosis)))),
+        Response(
+            Message.assistant(
+                "a", said.replace(input_transformations=(filled(InputTransformation),))
+            )
+        ),
         Response(
             Message(Role.ASSISTANT, (), metadata=failed),
             error=filled(ProviderError, kind=ErrorKind.RATE_LIMIT),

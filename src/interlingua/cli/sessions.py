@@ -142,6 +142,8 @@ def _show_message(number: int, message: Message, full: bool) -> None:
     say(f"[{number}] {role}{cell(f' · {known}' if known else '')}", STYLES.get(role, "bold"))
     if message.metadata.cache_diagnosis is not None:
         say(cell(f"    cache {message.metadata.cache_diagnosis}"), "dim")
+    for changed in message.metadata.input_transformations:
+        say(cell(f"    input {changed}"), "dim")
     for block in message.content:
         label, text, _ = labelled_text(block)
         text = clipped(text, full)

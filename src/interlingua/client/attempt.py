@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from interlingua.adapt.transformations import read, reported
+from interlingua.adapt.transformations import seal_of
 from interlingua.client import counting, failures
 from interlingua.client.answer import Answer, Call, Layers
 from interlingua.client.errors import CallError, TooLargeError
@@ -31,7 +31,7 @@ from interlingua.client.transport import (
 from interlingua.errors import ReadError
 from interlingua.model.exchange import ProviderError, Request, Response
 from interlingua.model.losses import Report
-from interlingua.model.metadata import MessageStatus, StopReason
+from interlingua.model.metadata import InputTransformation, MessageStatus, StopReason
 from interlingua.model.reasons import because
 from interlingua.providers.provider import Timeouts
 
@@ -43,22 +43,27 @@ def with_dropped_thinking(
     response: Response, request: Request, http: HttpRequest, report: Report
 ) -> Report:
     """The report of a request, with what the provider says it left out of it."""
-    dialect = next((name for name in response.raw or () if reported(response, name)), None)
-    if dialect is None:
+    removed = [
+        each for each in response.message.metadata.input_transformations if each.action != "allowed"
+    ]
+    if not removed:
         return report
     places = dict(_sealed(request))
     wire = msgspec.json.decode(http.body)
     whole = Report(report.target, list(report.entries))
-    for each in reported(response, dialect):
-        found = read(each, dialect, wire)
-        if found is not None and not found.removed:
-            continue
-        place = places.get((found and found.seal) or "", _NOWHERE)
-        reason = because("provider_dropped", reason=each.get("reason"))
+    for each in removed:
+        place = places.get(seal_of(each, wire) or "", _NOWHERE)
+        reason = because("provider_dropped", reason=_why(each))
         whole.dropped_block(
             place.path, place.kind, reason, message_id=place.message_id, session_id=place.session_id
         )
     return whole
+
+
+def _why(found: InputTransformation) -> str:
+    """The reason, in the provider's own word where no other is known."""
+    words = [rest.get("reason") for rest in (found.raw or {}).values() if type(rest) is dict]
+    return found.reason or next((word for word in words if type(word) is str), "unknown reason")
 
 
 class _Place(NamedTuple):

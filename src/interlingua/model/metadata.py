@@ -287,6 +287,41 @@ class CacheDiagnosis(Value, frozen=True):
         return "; ".join([text for text in (what + parts, tokens, cost, since) if text])
 
 
+TransformationAction = Literal["removed", "allowed", "other"]
+TransformationReason = Literal[
+    "model_mismatch",
+    "prefix_mismatch",
+    "organization_mismatch",
+    "end_user_mismatch",
+    "turn_boundary",
+]
+
+
+class InputTransformation(Value, frozen=True):
+    """What the provider removed from or changed in the input of a request before the model saw it;
+    so far it is thinking that is bound to another conversation, model or user."""
+
+    action: TransformationAction = "other"
+    """`allowed`: a check failed, and the model was shown the block all the same; `other`: an action
+    that no vendor documents yet, whose words are in `raw`."""
+    reason: TransformationReason | None = None
+    """What of the block differs from the request; `turn_boundary`: its turn is over."""
+    path: str | None = None
+    """Where the block stands in the body that the provider received, as Anthropic writes it:
+    `messages.1.content.0`."""
+    id: str | None = None
+    """The id of the reasoning item, as OpenAI names it."""
+    raw: Raw | None = None
+
+    def __post_init__(self) -> None:
+        check_words(self)
+
+    def __str__(self) -> str:
+        """As commands show it: `removed messages.1.content.0: prefix_mismatch`."""
+        what = " ".join(filter(None, (self.action, self.path or self.id)))
+        return f"{what}: {self.reason}" if self.reason else what
+
+
 class MessageMetadata(Value, frozen=True):
     """`model` is `<provider>:<name>`; `extra` keeps stored fields that we do not know."""
 
@@ -313,6 +348,8 @@ class MessageMetadata(Value, frozen=True):
     extra: dict[str, Any] | None = None
     cache_diagnosis: CacheDiagnosis | None = None
     """Why the prompt cache was hit or missed."""
+    input_transformations: tuple[InputTransformation, ...] = ()
+    """What the provider removed from or changed in the input."""
 
     if TYPE_CHECKING:
 
@@ -338,6 +375,7 @@ class MessageMetadata(Value, frozen=True):
             provider_raw: Raw | None = None,
             extra: dict[str, Any] | None = None,
             cache_diagnosis: CacheDiagnosis | None = None,
+            input_transformations: tuple[InputTransformation, ...] = (),
         ) -> None: ...
 
     def __post_init__(self) -> None:

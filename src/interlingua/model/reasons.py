@@ -728,7 +728,16 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "thinking_off": ("warning", "dropped: thinking is off"),
     "thinking_on_only": ("warning", "set to on: {model} can only switch thinking on or off"),
     "thinking_on_or_off": ("warning", "approximated: {to} can only switch thinking on or off"),
+    "thinking_removed": (
+        "warning",
+        "dropped: the provider removed thinking from the input ({reason}); {to} cannot report it",
+    ),
     "thinking_shown": ("info", "dropped: {to} always shows thinking"),
+    "thinking_unplaced": (
+        "warning",
+        "dropped: the provider removed thinking from the input ({reason}); {to} reports it only "
+        "with a place in its own request, which is unknown",
+    ),
     "thinking_with_calls": ("info", "dropped: the host takes thinking back with tool calls only"),
     "tier_nearest": ("info", "set to the nearest tier of {to}"),
     "title_as_name": ("info", "sent as the file name: {to} has no title"),

@@ -49,7 +49,7 @@ from interlingua.dialects.kernel.preserved import (
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.usage import CONTRADICTS, clamped, count, report_unknown
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import report_cache_details
+from interlingua.dialects.metadata import Transformations, report_cache_details
 from interlingua.model.base import Raw
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
@@ -349,6 +349,21 @@ _DIAGNOSIS = "metadata.cache_diagnosis"
 _MISSED = frozenset({"model_changed", "system_changed", "tools_changed", "messages_changed"})
 
 
+# -- what was removed from the input --------------------------------------------------------------
+
+_CHANGED = Transformations(
+    NAME,
+    ("path", "path"),
+    ("type", {"thinking_dropped": "removed", "thinking_mismatch_allowed": "allowed"}),
+    {
+        "model_binding_mismatch": "model_mismatch",
+        "prefix_binding_mismatch": "prefix_mismatch",
+        "organization_binding_mismatch": "organization_mismatch",
+        "end_user_binding_mismatch": "end_user_mismatch",
+    },
+)
+
+
 _ASSISTANT = Role.ASSISTANT
 _FIELDS = frozenset({"id", "model", "content", "stop_reason", "usage"})
 _CONSTANT: Wire = {"type": "message", "role": "assistant", "stop_sequence": None}
@@ -384,6 +399,7 @@ def _read(wire: Wire) -> Response:
         raw_stop_reason=word,
         diagnostics=diagnostics,
         cache_diagnosis=_read_diagnosis(wire["diagnostics"]) if "diagnostics" in wire else None,
+        input_transformations=_CHANGED.read(wire[_CHANGED.key]) if _CHANGED.key in wire else (),
     )
     plain = len(wire) == _COUNT and id is not None and model is not None and usage is not None
     raw = None if plain and _is_plain(wire) else _rest(wire)
@@ -413,6 +429,9 @@ def _rest(wire: Wire) -> Raw | None:
                 preserved.keep_spelling(key, None)
         elif key == "diagnostics" and _read_diagnosis(value) is not None:
             continue
+        elif key == _CHANGED.key and (not value or _CHANGED.read(value)):
+            if not value:
+                preserved.keep_spelling(key, value)
         elif key not in _CONSTANT or _CONSTANT[key] != value:
             preserved.add(key, value)
     preserved.mark_any_absent(wire, _WRITTEN)
@@ -446,6 +465,8 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
         out["usage"] = write_usage(metadata.usage, recorder)
     if metadata.cache_diagnosis is not None:
         out["diagnostics"] = _write_diagnosis(message, metadata.cache_diagnosis, recorder)
+    if metadata.input_transformations and (stated := _CHANGED.write(message, recorder)):
+        out[_CHANGED.key] = stated
     if metadata.logprobs:
         recorder.lost(message, "metadata.logprobs", severity="info")
     if message.name is not None:

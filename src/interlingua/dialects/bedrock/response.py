@@ -41,7 +41,7 @@ from interlingua.dialects.kernel.preserved import (
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.usage import CONTRADICTS, counted, report_unknown
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import report_diagnosis
+from interlingua.dialects.metadata import report_metadata
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, Usage
@@ -301,7 +301,7 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
             out["serviceTier"] = {"type": tier}
     elif not was_absent(own_raw, "usage"):
         out["usage"] = NO_USAGE
-    report_diagnosis(message, recorder)
+    report_metadata(message, recorder)
     if metadata.logprobs:
         recorder.lost(message, "metadata.logprobs", severity="info")
     if not ("metrics" in own_raw or was_absent(own_raw, "metrics")):

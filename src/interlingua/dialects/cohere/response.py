@@ -33,7 +33,8 @@ from interlingua.dialects.kernel.preserved import (
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import hinted, own_word, report_diagnosis
+from interlingua.dialects.kernel.words import hinted, own_word
+from interlingua.dialects.metadata import report_metadata
 from interlingua.model.blocks import Block
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
@@ -158,7 +159,7 @@ def _report(response: Response, recorder: LossRecorder) -> None:
     message = response.message
     if message.name is not None:
         recorder.lost(message, "name")
-    report_diagnosis(message, recorder)
+    report_metadata(message, recorder)
     if message.metadata.logprobs:
         reason = because("logprobs_by_text")
         recorder.lost(message, "metadata.logprobs", reason)

@@ -42,7 +42,8 @@ from interlingua.dialects.kernel.preserved import (
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.usage import MODALITIES, Split
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import TwoWay, own_word, report_diagnosis, snake_case
+from interlingua.dialects.kernel.words import TwoWay, own_word, snake_case
+from interlingua.dialects.metadata import report_metadata
 from interlingua.model.blocks import Block
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
@@ -324,7 +325,7 @@ def _write_candidate(message: Message, position: int, recorder: LossRecorder) ->
     turn = Turn(recorder, model=True, cites=True)
     parts: list[Wire] = []
     write_parts(message, turn, parts)
-    report_diagnosis(message, recorder)
+    report_metadata(message, recorder)
     if message.metadata.logprobs:
         recorder.lost(message, "metadata.logprobs", severity="info")
     candidate: Wire = {} if was_absent(own_raw, "index") else {"index": position}

@@ -57,7 +57,8 @@ from interlingua.dialects.kernel.preserved import (
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.usage import MODALITIES, Split
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import TwoWay, own_word, report_diagnosis
+from interlingua.dialects.kernel.words import TwoWay, own_word
+from interlingua.dialects.metadata import report_metadata
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, StopReason, Usage
@@ -353,7 +354,7 @@ def _report(message: Message, recorder: LossRecorder) -> None:
     metadata = message.metadata
     if message.name is not None:
         recorder.lost(message, "name")
-    report_diagnosis(message, recorder)
+    report_metadata(message, recorder)
     if metadata.logprobs:
         recorder.lost(message, "metadata.logprobs", severity="info")
     if metadata.provider_raw is not None:

@@ -26,7 +26,7 @@ from interlingua.model.blocks import (
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.losses import LossKind, Severity
 from interlingua.model.message import Message
-from interlingua.model.metadata import CacheDiagnosis, MessageMetadata, StopReason
+from interlingua.model.metadata import MessageMetadata, StopReason
 from interlingua.model.reasons import because
 
 # -- data URLs ------------------------------------------------------------------------------------
@@ -151,27 +151,6 @@ def own_word(metadata: MessageMetadata, *names: str) -> Any:
         return None
     is_own = metadata.protocol in names if not raw else any(name in raw for name in names)
     return word if is_own else None
-
-
-def report_cache_details(
-    message: Message, found: CacheDiagnosis, recorder: LossRecorder, tokens: bool = True
-) -> None:
-    """What no vendor says of a cache that was missed: which parts changed, since when, what it
-    costs; and unless it says `tokens`, how many could be used again."""
-    names = ["changed", "since", "cost_usd"]
-    if not tokens or found.outcome != "miss":
-        names.append("reusable_tokens")
-    if found.outcome != "miss":
-        names += ["reason", "missed_tokens"]
-    for name in names:
-        if getattr(found, name) not in (None, ()):
-            recorder.lost(message, f"metadata.cache_diagnosis.{name}", severity="info")
-
-
-def report_diagnosis(message: Message, recorder: LossRecorder) -> None:
-    """Why the cache was missed, for dialects that do not say it."""
-    if message.metadata.cache_diagnosis is not None:
-        recorder.lost(message, "metadata.cache_diagnosis", severity="info")
 
 
 Reads = Callable[[Any], StopReason | None]

@@ -20,8 +20,8 @@ from interlingua.dialects.kernel.preserved import Preserved, raw_of, restore_raw
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.usage import CONTRADICTS, counted
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import hinted, own_word, report_diagnosis
-from interlingua.dialects.logprobs import read_tokens, write_tokens
+from interlingua.dialects.kernel.words import hinted, own_word
+from interlingua.dialects.metadata import read_tokens, report_metadata, write_tokens
 from interlingua.dialects.ollama import tables
 from interlingua.dialects.ollama.messages import ANSWER, read_blocks, write_message
 from interlingua.dialects.ollama.tables import HINTS, NAME, STATUSES
@@ -217,7 +217,7 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
     _write_reason(out, message, recorder)
     if metadata.usage is not None:
         write_usage(metadata.usage, out, recorder)
-    report_diagnosis(message, recorder)
+    report_metadata(message, recorder)
     if metadata.logprobs:
         out["logprobs"] = write_tokens(metadata, NAME)
     for other in response.alternatives:

@@ -17,8 +17,8 @@ from interlingua.dialects.kernel.preserved import (
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import lacks_stop_reason, own_word, report_diagnosis
-from interlingua.dialects.logprobs import read_tokens, write_tokens
+from interlingua.dialects.kernel.words import lacks_stop_reason, own_word
+from interlingua.dialects.metadata import read_tokens, report_metadata, write_tokens
 from interlingua.dialects.openai_chat import calls, messages, tables
 from interlingua.dialects.openai_chat.messages import (
     AssistantFields,
@@ -285,6 +285,8 @@ def _write_plain_choice(message: Message, to: WriteContext) -> Wire | None:
     reason = metadata.stop_reason
     if metadata.logprobs or metadata.status is not _COMPLETE or metadata.cache_diagnosis:
         return None
+    if metadata.input_transformations:
+        return None
     if metadata.protocol == to.t.name and own_word(metadata, to.t.name) in to.t.stops.words:
         return None
     wire = messages.write_plainly(message, to)
@@ -312,7 +314,7 @@ def _write_choice(index: int, message: Message, to: WriteContext) -> Wire:
     else:
         choice["message"] = write_assistant(message, to)
     (choice if metadata.stop_reason is not None else fillers)["finish_reason"] = word
-    report_diagnosis(message, recorder)
+    report_metadata(message, recorder)
     if metadata.logprobs:
         choice["logprobs"] = {"content": write_tokens(metadata, to.t.name)}
     if index and metadata.usage is not None:

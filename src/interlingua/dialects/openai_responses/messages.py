@@ -18,7 +18,7 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.turns import WITHIN
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import compaction_as_text, placeholder
-from interlingua.dialects.logprobs import read_tokens, write_tokens
+from interlingua.dialects.metadata import read_tokens, write_tokens
 from interlingua.dialects.openai import is_plain
 from interlingua.dialects.openai_responses import calls, tables, thinking, tools
 from interlingua.dialects.openai_responses.tables import FILLED, NAME, OUTPUTS, ROLES

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.kernel.errors import ShapeError, read_whole, require
+from interlingua.dialects.kernel.fields import usual
 from interlingua.dialects.kernel.preserved import Preserved, fill
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.usage import Split
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import TwoWay, own_word, report_cache_details
+from interlingua.dialects.kernel.words import TwoWay, own_word
+from interlingua.dialects.metadata import Transformations, report_cache_details
 from interlingua.dialects.openai import error_kind
 from interlingua.dialects.openai_errors import ErrorBodies, report_error_kind
 from interlingua.dialects.openai_responses import messages, tables
@@ -69,6 +71,9 @@ def read_body(wire: Wire) -> Response:
     if (diagnosis := _read_diagnosis(wire.get("prompt_cache_diagnostics"))) is not None:
         metadata["cache_diagnosis"] = diagnosis
         taken.add("prompt_cache_diagnostics")
+    if changed := _CHANGED.read(wire.get(_CHANGED.key)):
+        metadata[_CHANGED.key] = changed
+        taken.add(_CHANGED.key)
     if wire.get("output_text") and wire["output_text"] == _text(content):
         taken.add("output_text")
         preserved.spelling["output_text"] = True
@@ -244,6 +249,8 @@ def _write(
     if metadata.cache_diagnosis is not None:
         diagnosis = _write_diagnosis(message, metadata.cache_diagnosis, recorder)
         out["prompt_cache_diagnostics"] = diagnosis
+    if metadata.input_transformations and (stated := _CHANGED.write(message, recorder)):
+        out[_CHANGED.key] = stated
     if "output_text" in own_spelling(response.raw):
         out["output_text"] = _text(message.content)
     if response.raw is not None:
@@ -365,6 +372,23 @@ def _write_diagnosis(message: Message, found: CacheDiagnosis, recorder: LossReco
 
 
 _DIAGNOSIS = "metadata.cache_diagnosis"
+
+
+# -- what was removed from the input --------------------------------------------------------------
+
+_CHANGED = Transformations(
+    NAME,
+    ("id", "id"),
+    ("action", {"removed": "removed"}),
+    {
+        "model_mismatch": "model_mismatch",
+        "prefix_mismatch": "prefix_mismatch",
+        "organization_mismatch": "organization_mismatch",
+        "end_user_mismatch": "end_user_mismatch",
+        "turn_boundary": "turn_boundary",
+    },
+    usual("type", "reasoning", filled=True),
+)
 
 
 # -- errors ---------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ from typing import Any
 
 from interlingua.adapt.refusals import with_category
 from interlingua.adapt.stream_convert import StreamConverter
-from interlingua.adapt.transformations import KEY as TRANSFORMED
 from interlingua.client.errors import CallError
 from interlingua.client.failures import redact
 from interlingua.client.targets import Prepared
@@ -113,8 +112,8 @@ class TranslatedStream:
             self._outcome.heard = len(dumps(message))
 
     def _echo_of(self, response: Response) -> Response:
-        source, raw = self._prepared.target.dialect.name, response.raw
-        if raw is not None and TRANSFORMED in raw.get(source, ()):
+        source = self._prepared.target.dialect.name
+        if response.message.metadata.input_transformations:
             response = retold_transformations(
                 response, self._prepared, self._front.dialect, self._request_body
             )

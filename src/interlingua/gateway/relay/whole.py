@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from interlingua.adapt.history.retell import retell
 from interlingua.adapt.refusals import with_category
-from interlingua.adapt.transformations import KEY as TRANSFORMED
 from interlingua.adapt.transformations import carried
 from interlingua.client.attempt import OpenReply
 from interlingua.client.errors import CallError
@@ -116,7 +115,7 @@ async def answer_of(
         return _passed_on(exchange, inbound, opened, body)
     if recall is not None:
         await gateway.memory.keep(response, arrival, recall)
-    if response.raw is not None and TRANSFORMED in response.raw.get(target.dialect.name, ()):
+    if metadata.input_transformations:
         response = retold_transformations(response, prepared, front.dialect, inbound.body)
     return _answer(exchange, inbound, opened, written(response, exchange, target, inbound))
 
