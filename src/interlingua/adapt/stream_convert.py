@@ -13,9 +13,10 @@ from interlingua.adapt.stream_pieces import TAKEN, Pieces
 from interlingua.adapt.stream_shortcut import Shortcut, shortcut_from
 from interlingua.adapt.target import one_target
 from interlingua.dialects.framing import decoder, encoder
+from interlingua.dialects.kernel.stream_reader import BROKEN_OFF
 from interlingua.dialects.registry import dialect, dialects
 from interlingua.errors import DetectError, ReadError, a_type
-from interlingua.model.events import Event, StreamError
+from interlingua.model.events import Event, MessageComplete, StreamError
 from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.model.losses import Report
 from interlingua.streams import ndjson, sse
@@ -50,6 +51,7 @@ class StreamConverter:
         self.source = source
         self._decoder, self._encode = decoder(source), encoder(target)
         self._reader, self._writer = reader.stream_reader(), writer.stream_writer()
+        self._ends_with_connection = reader.traits.ends_with_connection
         if answer_adapter is not None:
             self._reader = answer_adapter.reader(self._reader)
         is_home = reader is writer and answer_adapter is None
@@ -122,6 +124,8 @@ class StreamConverter:
         out: list[bytes] = []
         for frame in self._decoder.close():
             self._convert(self._reader.feed(frame), out)
+        if self._ends_with_connection and getattr(self._decoder, "is_cut", False):
+            return b"".join(out) + self._failed(BROKEN_OFF)
         self._convert(self._reader.close(), out)
         self._add_frames(self._writer.close(), out)
         self._end()
@@ -129,11 +133,17 @@ class StreamConverter:
 
     def fail(self, problem: Exception) -> bytes:
         """The end of a stream that cannot go on: an error with all that had arrived."""
+        return self._failed(str(problem))
+
+    def _failed(self, problem: str) -> bytes:
         out: list[bytes] = []
-        error = ProviderError(ErrorKind.NETWORK, str(problem))
+        error = ProviderError(ErrorKind.NETWORK, problem)
         for event in self._reader.close():
-            last = isinstance(event, StreamError)
-            self._convert([StreamError(error, event.partial) if last else event], out)  # type: ignore[union-attr, arg-type]  # it is one
+            if isinstance(event, StreamError):
+                event = StreamError(error, event.partial)
+            elif isinstance(event, MessageComplete) and self._ends_with_connection:
+                event = StreamError(error, event.response.message)
+            self._convert([event], out)
         self._add_frames(self._writer.close(), out)
         self._end()
         return b"".join(out)

@@ -57,6 +57,11 @@ class EitherDecoder:
         decoder = self._decoder
         return decoder.head_of(name) if isinstance(decoder, sse.Decoder) else None
 
+    @property
+    def is_cut(self) -> bool:
+        """As for `sse.Decoder`."""
+        return isinstance(self._decoder, sse.Decoder) and self._decoder.is_cut
+
     def close(self) -> list[Frame]:
         return [] if self._decoder is None else self._decoder.close()
 

@@ -135,6 +135,9 @@ class Traits(NamedTuple):
     """In a turn of the model text may stand behind its last call."""
     continues: frozenset[str] = frozenset()
     """The fields of `Continues` that it alone has."""
+    ends_with_connection: bool = False
+    """A stream may go on after it told why it stopped: it is whole when the connection ends, if
+    that is in good order."""
     messages_apart: bool = False
     """A stream may tell several messages, each with its own beginning and end."""
     closes_blocks: bool = False

@@ -28,6 +28,8 @@ class Decoder:
         self._after_cr = False
         self._is_between = False
         """Whether the last byte ended an event."""
+        self.is_cut = False
+        """Whether the stream has ended in the middle of a line."""
         self._head = "data: "
         self._name: str | None = None
         """How the last events began, each of which came by itself, and what they were called."""
@@ -69,6 +71,7 @@ class Decoder:
     def close(self) -> list[Frame]:
         """The stream has ended: an event whose last line is complete counts."""
         lines = b"".join(self._pieces).split(b"\n")
+        self.is_cut = bool(lines[-1].strip())
         self._pieces, self._size = [], 0
         frame = _frame(lines[:-1])
         return [frame] if frame else []

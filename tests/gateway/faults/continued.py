@@ -18,7 +18,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
+from itertools import count
 from typing import Any, NamedTuple
 
 import msgspec
@@ -44,12 +44,10 @@ PREFILL = "anthropic:claude-sonnet-4-5"
 """It takes the beginning of its answer."""
 OTHERS = {"anthropic": "openai:gpt-5-mini"}
 """Which model goes on for a dialect; for the rest it is Anthropic's."""
-HIDDEN = (il.ThinkingBlock, il.RedactedThinkingBlock)
-USUAL = {il.StopReason.END_TURN, il.StopReason.TOOL_USE, il.StopReason.MAX_TOKENS}
-USUAL.add(il.StopReason.STOP_SEQUENCE)
 HEAD, _, END = instruction().partition("{}")
 CALL = call_instruction().partition("{")[0]
 """How the instruction begins that asks for the rest of a call."""
+LIE = "Something else altogether, which is not what was asked for."
 TEXT = "It rains in Vienna, and it rains in Graz; 世界 🙂 takes an umbrella.\n\n- one\n- two "
 ANSWER = (
     il.ThinkingBlock("Let me see. Two cities."),
@@ -167,12 +165,15 @@ class Provider:
         self.asked = 0
         self.prefilled = False
         self.completed = False
+        self.spoken: set[str] = set()
+        """The dialects of the attempts that went on."""
 
     async def send(self, request: HttpRequest, limits: Limits) -> Any:
         self.asked += 1
         if self.asked == 1:
             return self.first
         name = _dialect_at(request.url)
+        self.spoken.add(name)
         read = il.dialect(name).read_request(request.body)
         self.completed |= read.messages[-1].text.startswith(CALL)
         self.prefilled |= read.messages[-1].role is il.Role.ASSISTANT
@@ -180,8 +181,7 @@ class Provider:
         if self.how == "restarts":
             answer = self.whole
         if self.how == "lies":
-            lie = il.TextBlock("Something else altogether, which is not what was asked for.")
-            return Cut(written(name, response_of(lie)), "end")
+            return Cut(written(name, response_of(il.TextBlock(LIE))), "end")
         if self.how == "other" and self.asked == 2:
             raise TransportError("connect", "connection refused", sent=False)
         data = written(name, answer)
@@ -201,8 +201,7 @@ class Sweep:
 
     def __init__(self) -> None:
         self.provider, self.noted = Provider(), Noted()
-        self.expected: dict[tuple[str, str], Heard] = {}
-        """The answers that never broke off."""
+        self.expected: dict[tuple[str, str, bytes], Heard] = {}
         keys = dict.fromkeys(("openai", "anthropic", "gemini", "ollama"), "k")
         routes = {
             f"back-{name}": RouteSettings(
@@ -227,6 +226,7 @@ class Sweep:
 
     async def answer(self, front: str, back: str) -> tuple[int, bytes]:
         self.provider.asked, self.provider.prefilled, self.provider.completed = 0, False, False
+        self.provider.spoken = set()
         path = FRONTS[front].replace("back-gemini", f"back-{back}")
         body = body_of(front, back)
         if tools := tools_of(self.provider.whole):
@@ -234,77 +234,124 @@ class Sweep:
             body["tools"] = il.dialect(front).write_request(offered).wire["tools"]
         return await post(self.app, path, body)
 
+    async def way(self, front: str, back: str, data: bytes) -> Heard:
+        """The answer that never broke off."""
+        if (front, back, data) not in self.expected:
+            self.provider.first = Cut(data, "end")
+            _, told = await self.answer(front, back)
+            self.expected[front, back, data] = heard(front, told)
+        return self.expected[front, back, data]
+
     async def wrong(self, case: Case, data: bytes, whole: il.Response) -> tuple[str, str | None]:
         """What came of a case, and what is wrong with it."""
-        provider = self.provider
-        provider.whole, key = whole, (case.front, case.back)
-        if key not in self.expected:
-            provider.first, provider.how = Cut(data, "end"), "same"
-            _, told = await self.answer(case.front, case.back)
-            self.expected[key] = heard(case.front, told)
-        expected = self.expected[key]
-        provider.first, provider.how = Cut(data[: case.at], case.ending), case.how
+        provider, front = self.provider, case.front
+        provider.whole, provider.how = whole, case.how
+        ways = [await self.way(front, case.back, data)]
+        provider.first = Cut(data[: case.at], case.ending)
         try:
-            status, told = await self.answer(case.front, case.back)
+            status, told = await self.answer(front, case.back)
         except ValueError as error:
-            if any(isinstance(block, il.CompactionBlock) for block in whole.message.content):
-                return "summarized", None  # which another model writes as text of its answer
             return "", str(error)
         exchange = self.noted.last
         assert exchange is not None
         if status != 200:
             return "refused", None
-        is_whole, got = is_whole_stream(case.front, told), heard(case.front, told)
+        asked, completed = provider.asked, provider.completed and provider.asked == 2
+        prefilled = provider.prefilled
+        for name in sorted(provider.spoken):
+            ways.append(await self.way(front, name, written(name, whole)))
+        provider.prefilled = prefilled
+        is_whole, got = is_whole_stream(front, told), heard(front, told)
         if is_whole != (exchange.outcome.error is None):
             return "", f"whole: {is_whole}, noted: {exchange.outcome.error}"
+        if pieces(front, told) != got.text:
+            return "", f"the pieces are {pieces(front, told)!r}, the text is {got.text!r}"
+        if is_whole and asked == 1 and has_ended(case, data[: case.at]):
+            return "ended early", None if is_beginning(got, ways) else f"{got} is not in {ways}"
         if is_whole:
-            if got != expected and not is_excused(case, provider, got, expected):
-                return "", f"{got} is not {expected}"
-            if provider.completed and provider.asked == 2:
-                return "completed", None
-            return "whole" if provider.asked == 1 else "continued", None
-        if not has_error(case.front, told):
+            if got != ways[0] and not (asked > 1 and is_allowed(case, provider, got, ways)):
+                return "", f"{got} is none of {ways}"
+            return "completed" if completed else "whole" if asked == 1 else "continued", None
+        if not has_error(front, told):
             return "", "the client is told of no error"
-        if not expected.text.startswith(got.text) and not whole.alternatives:
-            return "", f"{got.text!r} is no beginning of {expected.text!r}"
-        has_stop = stopped(case.back, data[: case.at])
-        if (
-            case.how not in ("lies", "restarts")
-            and whole.message.content == ANSWER
-            and not has_stop
-        ):
-            return "", f"it was given up after {provider.asked} attempts: {told[-300:]!r}"
+        if not is_beginning(got, ways):
+            return "", f"{got} is no beginning of any of {ways}"
+        is_good = case.how not in ("lies", "restarts") and whole.message.content == ANSWER
+        if is_good and not stopped(case.back, data[: case.at]):
+            return "", f"it was given up after {asked} attempts: {told[-300:]!r}"
         return "given up", None
 
 
-def is_excused(case: Case, provider: Provider, got: Heard, expected: Heard) -> bool:
-    """Whether the answer differs for a reason: the model lied, and nothing was there to find it
-    out; or what it has besides text exists at the first provider only; or so does the word for why
-    it stopped."""
-    if case.how == "lies":
-        before, lie, _ = got.text.partition("Something else")
-        return bool(lie) and (not before or provider.prefilled) and expected.text.startswith(before)
-    if case.how == "restarts" and provider.prefilled and got.text.endswith(expected.text):
-        return len(got.text) - len(expected.text) < 4
-    content = provider.whole.message.content
-    if provider.asked > 1 and expected.thinking.startswith(got.thinking):
-        expected = expected._replace(thinking=got.thinking)  # later attempts do not show theirs
-        if got == expected:
-            return True
-    if provider.asked > 1 and all(isinstance(block, HIDDEN) for block in content):
-        shown = {got.text, expected.text} - {""}
-        return len(shown) < 2  # a writer may need words in place of what cannot be shown
-    if provider.asked > 1 and any(isinstance(block, il.RefusalBlock) for block in content):
-        words = [block.text for block in content if isinstance(block, il.RefusalBlock)]
-        return got.text in ("".join(words), expected.text)  # others have no block for it
-    if provider.asked > 1 and provider.whole.message.metadata.stop_reason not in USUAL:
-        return got._replace(stop=None) == expected._replace(stop=None)
-    plain = [
-        isinstance(block, il.TextBlock | il.ThinkingBlock | il.RedactedThinkingBlock)
-        or (isinstance(block, il.ToolUseBlock) and block.executor == "client")
-        for block in content
-    ]
-    return provider.asked > 1 and not (all(plain) and content)
+def is_allowed(case: Case, provider: Provider, got: Heard, ways: list[Heard]) -> bool:
+    """Whether a whole answer is what the `ways` have in which its front shows the answer that never
+    broke off: as its own provider wrote it, and as those write it that went on with it. What one
+    of them has no place for (a refusal, a picture, a word for why it stopped) differs, but each
+    part has to be as one of them has it. Of thinking a client has whole blocks of the first attempt
+    that sent any: nobody goes on with half a thought, and later thoughts are on how to go on."""
+    if case.how == "lies" and LIE in got.text:
+        # One that takes the beginning of its answer is believed; another only if nothing was sent.
+        before = got.text.removesuffix(LIE)
+        is_believed = provider.prefilled or not before
+        return is_believed and not got.calls and ways[0].text.startswith(before)
+    parts = [b.text for b in provider.whole.message.content if isinstance(b, il.ThinkingBlock)]
+    has_stop = provider.whole.message.metadata.stop_reason is not None  # else they guess
+    between = ("", "\n\n")  # of several thoughts, where a dialect has one text for all
+    thoughts = {sep.join(parts[:size]) for sep in between for size in range(len(parts) + 1)}
+    return (
+        any(got.text == way.text for way in ways)
+        and any(got.calls == way.calls for way in ways)
+        and (not has_stop or any(got.stop == way.stop for way in ways))
+        and got.thinking in {*thoughts, *[way.thinking for way in ways]}
+    )
+
+
+def has_ended(case: Case, data: bytes) -> bool:
+    """Whether the provider itself has ended its answer: the last piece says why it stopped, and
+    nothing shows that another was under way. Some hosts give a reason before they go on: where the
+    connection ends just then in good order (for a text of Chat the reason suffices), no client
+    could know."""
+    keys = {"openai-chat": ("choices", "finish_reason"), "gemini": ("candidates", "finishReason")}
+    if case.back not in keys:
+        return False
+    if case.ending == "break" and (case.back == "gemini" or b'"tool_calls"' in data):
+        return False
+    *whole, rest = data.replace(b"\r\n", b"\n").split(b"\n")
+    frames = [line.removeprefix(b"data:").strip() for line in whole]
+    read = [json.loads(frame) for frame in frames if frame.startswith(b"{")]
+    answers, word = keys[case.back]
+    last = next((each[answers] for each in reversed(read) if each.get(answers)), [])
+    return not rest.strip() and bool(last) and all(each.get(word) for each in last)
+
+
+def is_beginning(got: Heard, ways: list[Heard]) -> bool:
+    """Whether a client that got an error has nothing but what the answer begins with."""
+    return (
+        any(way.text.startswith(got.text) for way in ways)
+        and any(way.thinking.startswith(got.thinking) for way in ways)
+        and any(way.calls[: len(got.calls)] == got.calls for way in ways)
+    )
+
+
+def pieces(front: str, told: bytes) -> str:
+    """The text of a stream as a client shows it that knows nothing but its pieces."""
+    lines = [line.removeprefix(b"data:").strip() for line in told.split(b"\n")]
+    text = ""
+    for line in lines:
+        if not line.startswith(b"{"):
+            continue
+        match json.loads(line):
+            case {"choices": [{"index": 0, "delta": {"content": str(piece)}}, *_]}:
+                text += piece
+            case {"type": "response.output_text.delta", "delta": str(piece)}:
+                text += piece
+            case {"type": "content_block_delta", "delta": {"type": "text_delta", "text": piece}}:
+                text += piece
+            case {"candidates": [{"content": {"parts": parts}, **rest}, *_]}:
+                if not rest.get("index"):
+                    text += "".join([p.get("text", "") for p in parts if not p.get("thought")])
+            case {"message": {"content": str(piece)}} if front == "ollama":
+                text += piece
+    return text
 
 
 def heard(front: str, told: bytes) -> Heard:
@@ -336,13 +383,13 @@ def cases(back: str, size: int, every: int = 1) -> Iterator[Case]:
             yield Case(front, back, at, how, ("end", "break")[(at // every + number // 2) % 2])
 
 
-async def generated(count: int, seed: int) -> tuple[Counter[str], list[str]]:
+async def generated(size: int, seed: int) -> tuple[Counter[str], list[str]]:
     """So many cuts of streams that our writers make; all of them where that is fewer."""
     here, whole = Sweep(), response_of(*ANSWER)
     streams = {name: written(name, whole) for name in BACKS}
     chosen = [case for name, data in streams.items() for case in cases(name, len(data))]
-    if count < len(chosen):
-        chosen = random.Random(seed).sample(chosen, count)
+    if size < len(chosen):
+        chosen = random.Random(seed).sample(chosen, size)
     counts: Counter[str] = Counter()
     wrong: list[str] = []
     for case in chosen:
@@ -378,23 +425,28 @@ def places(pieces: list[bytes], every: int | None) -> Iterator[int]:
         at += len(piece)
 
 
-async def recorded(every: int | None, share: int, seed: int) -> tuple[Counter[str], list[str]]:
-    """One in so many of the recorded streams, cut."""
+async def recorded(
+    every: int | None, share: int, first: int, seed: int
+) -> tuple[Counter[str], list[str]]:
+    """One in so many cuts of all recorded streams, from the `first` of them on."""
     here = Sweep()
     counts: Counter[str] = Counter()
     wrong: list[str] = []
-    chance = random.Random(seed)
-    for name, record, pieces, whole in islice(streams(), 0, None, share):
-        data = b"".join(pieces)
+    chance, number = random.Random(seed), count()
+    for name, record, parts, whole in streams():
+        data = b"".join(parts)
         counts["streams"] += 1
         here.expected.clear()
-        for at in places(pieces, every):
+        for at in places(parts, every):
+            if next(number) % share != first:
+                continue
             front = chance.choice(list(FRONTS))
             case = Case(front, name, at, chance.choice(HOWS), chance.choice(("end", "break")))
             result, problem = await here.wrong(case, data, whole)
             counts[result] += 1
-            if problem is not None and not (name == "gemini" and stopped(name, data[:at])):
+            if problem is not None:
                 wrong.append(f"{record} {case}: {problem}")
+                print(wrong[-1][:1500], flush=True)
     return counts, wrong
 
 
@@ -404,12 +456,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--recorded", action="store_true")
     parser.add_argument("--every", type=int, help="bytes between the cuts of recorded ones")
-    parser.add_argument("--share", type=int, default=1, help="only one in so many recorded ones")
+    parser.add_argument("--share", type=int, default=1, help="only one in so many of these cuts")
+    parser.add_argument("--first", type=int, default=0, help="with --share: which of them first")
     options = parser.parse_args()
     work = generated(options.count, options.seed)
     if options.recorded:
         work.close()
-        work = recorded(options.every, options.share, options.seed)
+        work = recorded(options.every, options.share, options.first, options.seed)
     counts, wrong = asyncio.run(work)
     print(f"{dict(counts)}, {len(wrong)} wrong")
     for line in wrong[:20]:

@@ -1,8 +1,9 @@
 """`python -m tests.gateway.faults.cuts --count 5000`: streams that end too early, at every byte of
 them, through the gateway: in good order (`end`) or not (`break`), passed on and translated.
 
-The law: a client hears that its answer is whole if and only if the provider said so. Where it did
-not, the client gets an error in its own dialect, and the exchange is noted as failed."""
+The law: a client hears that its answer is whole if and only if the provider said so, and, for
+Gemini, whose answers may go on after that, the connection ended in good order. Where it did not,
+the client gets an error in its own dialect, and the exchange is noted as failed."""
 
 from __future__ import annotations
 
@@ -66,7 +67,8 @@ class Cut:
 
     def __init__(self, data: bytes, how: str) -> None:
         self.headers: dict[str, str] = {"content-type": "text/event-stream"}
-        self.left = [data[at : at + 64] for at in range(0, len(data), 64)]
+        size = 64 if len(data) < 4096 else 1024
+        self.left = [data[at : at + size] for at in range(0, len(data), size)]
         self.how = how
 
     async def chunk(self) -> bytes:
@@ -185,7 +187,7 @@ class Sweep:
         exchange = self.noted.last
         assert exchange is not None
         whole = status == 200 and is_whole_stream(case.front, told)
-        said = is_said(case.back, data)
+        said = is_said(case.back, data) and not (case.back == "gemini" and case.how == "break")
         if whole != said and not is_vague(case.back, data):
             return f"the provider ended it: {said}, the client thinks so: {whole}"
         if whole != (exchange.outcome.error is None):

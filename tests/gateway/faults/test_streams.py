@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 
 from interlingua.gateway.idempotency.keys import IdempotencyKeys
+from interlingua.gateway.idempotency.replies import is_whole_stream
 from interlingua.gateway.keys import key_admin
 from interlingua.gateway.keys.caps import Caps
 from interlingua.gateway.keys.keys import Keys
 from interlingua.gateway.relay.passthrough import TextCounter
 from interlingua.gateway.shared.fronts import front_of
+from interlingua.model.exchange import ErrorKind
 from interlingua.model.metadata import StopReason
 from interlingua.store.open import open_async_store, open_store
 from tests.gateway.faults.cuts import (
@@ -50,14 +52,43 @@ def test_an_answer_is_whole_for_the_client_where_the_provider_said_so() -> None:
 @pytest.mark.parametrize("front", FRONTS)
 @pytest.mark.parametrize("how", ["end", "break"])
 def test_what_happens_after_the_end_is_nobodys_business(front: str, how: str) -> None:
-    """Also where the connection is not ended in good order."""
+    """Also where the connection is not ended in good order, but for Gemini: its answers may go on
+    after they gave a reason, and only the end of the connection tells."""
 
     async def work() -> None:
         here = Sweep()
         whole = len(here.streams[front])
         assert await here.wrong(Case(front, front, whole, how)) is None
         assert here.noted.last is not None
-        assert (here.noted.last.outcome.status, here.noted.last.outcome.error) == (200, None)
+        is_cut = (front, how) == ("gemini", "break")
+        error = ErrorKind.NETWORK if is_cut else None
+        assert (here.noted.last.outcome.status, here.noted.last.outcome.error) == (200, error)
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize("front", ["gemini", "anthropic", "ollama"])
+@pytest.mark.parametrize(("rest", "how"), [(0, "break"), (40, "end"), (40, "break")])
+def test_a_gemini_stream_that_went_on_after_a_reason_is_not_whole(
+    front: str, rest: int, how: str
+) -> None:
+    """Gemini gives a reason before the last piece, now and then."""
+
+    async def work() -> None:
+        here = Sweep()
+        frames = [
+            {"candidates": [{"content": {"parts": [{"text": each}]}, "finishReason": "STOP"}]}
+            for each in ("Grüße, ", "世界")
+        ]
+        first, second = [f"data: {json.dumps(frame)}\r\n\r\n".encode() for frame in frames]
+        here.provider.next = Cut(first + second[:rest], how)
+        path = FRONTS[front]
+        _, told = await post(here.app, path, body_of(front, "gemini"))
+        assert has_error(front, told)
+        assert not is_whole_stream(front, told)
+        here.provider.next = Cut(first + second, "end")
+        _, told = await post(here.app, path, body_of(front, "gemini"))
+        assert is_whole_stream(front, told)
 
     asyncio.run(work())
 

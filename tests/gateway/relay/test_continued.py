@@ -16,12 +16,22 @@ import pytest
 import interlingua as il
 from interlingua.client.targets import Targets
 from interlingua.gateway.config import ConfigError, load
+from interlingua.gateway.idempotency.replies import is_whole_stream
 from interlingua.gateway.relay.continued import anchor_of, tail_of
 from interlingua.gateway.relay.joined import Sent
 from interlingua.gateway.settings import RouteSettings
 from interlingua.model.exchange import ResponseFormat
 from tests.gateway.faults.continued import CALL as CALL_HEAD
-from tests.gateway.faults.continued import HEAD, TEXT, generated, response_of, rest_of, written
+from tests.gateway.faults.continued import (
+    HEAD,
+    TEXT,
+    Sweep,
+    generated,
+    response_of,
+    rest_of,
+    written,
+)
+from tests.gateway.faults.cuts import Cut, has_error
 from tests.gateway.responses.running import asynchronous
 from tests.gateway.serving import OPENAI, Served, Upstream, key, served, settings_in
 
@@ -176,6 +186,32 @@ def test_what_is_constrained_has_to_come_out_the_same() -> None:
     assert tail is not None
     assert (tail.request.messages, tail.starts) == (request.messages, sent.texts)
     assert tail_of(request.replace(options=il.Options(n=2)), sent, target) is None
+
+
+def test_a_seam_that_a_new_beginning_would_fit_is_not_asked_for() -> None:
+    """A short beginning, by which a model that begins anew could not be told from one that goes on,
+    is repeated by the model; and so is none that another block begins with."""
+    target = Targets(keys={"anthropic": "k"}, environ={}).find(CLAUDE)
+    request = il.Request((il.Message.user("hi"),))
+    short = tail_of(request, Sent(("It",), True), target)
+    assert short is not None
+    assert (short.starts, short.again) == (("It",), "")
+    assert short.request.messages[-1].text.startswith(HEAD[:40])
+    long = tail_of(request, Sent(("It rains",), True), target)
+    assert long is not None
+    assert (long.starts, long.again) == (("",), "It rains")
+    assert tail_of(request, Sent(("a", "a"), True), target) is None
+
+
+@pytest.mark.parametrize("how", ["end", "break"])
+def test_a_call_may_follow_a_reason_if_the_connection_breaks(how: str) -> None:
+    """Some hosts give the reason after each of several calls."""
+    here, other = Sweep(), il.ToolUseBlock("call_2", "weather", {"city": "Graz"})
+    data = written("openai-chat", response_of(CALL)).partition(b"data: [DONE]")[0]
+    here.provider.first, here.provider.whole = Cut(data, how), response_of(CALL, other)
+    _, told = asyncio.run(here.answer("openai-chat", "openai-chat"))
+    assert is_whole_stream("openai-chat", told) == (how == "end")
+    assert has_error("openai-chat", told) == (how == "break")
 
 
 def test_a_word_that_is_unknown_is_refused(tmp_path: Path) -> None:

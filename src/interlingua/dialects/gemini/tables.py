@@ -272,6 +272,8 @@ TRAITS = Traits(
     # The instructions and the user may say nothing (recorded with status 200, read 2026-11).
     allowed_text="answers",
     begins_with_model=False,
+    # gemini-2.5-flash goes on after a reason; older models give one in each piece (recorded).
+    ends_with_connection=True,
     continues=frozenset({"token"}),
     unicode_newlines=True,  # google-genai 3.1, tried 2026-11
     adaptive_thinking=True,

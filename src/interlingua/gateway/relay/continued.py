@@ -99,12 +99,12 @@ def tail_of(request: Request, sent: Sent, target: Target) -> Tail | None:
         last = texts[-1].rstrip()  # space at its end is not taken
         before = [*texts[:-1], last] if last else texts[:-1]
         space = texts[-1][len(last) :]
-        if before and last:
-            again = texts[0][: _AGAIN[1]] if len(texts[0]) >= _AGAIN[0] else ""
+        if before and last and len(texts[0]) >= _AGAIN[0]:
+            again = texts[0][: _AGAIN[1]]
             return Tail(_shortened(_with_answer(request, before), used), (space,), again)
     anchor = anchor_of(texts[-1])
-    if anchor is None:
-        return None
+    if anchor is None or (texts[1:] and "".join(texts).startswith(anchor)):
+        return None  # one that begins anew could not be told from one that goes on
     asked = _with_answer(request, texts)
     words = Message.user(instruction().format(anchor))
     asked = asked.replace(messages=(*asked.messages, words))

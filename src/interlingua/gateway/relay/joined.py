@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from interlingua.adapt.history.stream import PIECES, StreamRewriter
 from interlingua.client.answer import add_usage
 from interlingua.dialects.framing import decoder, encoder
+from interlingua.dialects.kernel.stream_reader import BROKEN_OFF
 from interlingua.dialects.registry import dialect
 from interlingua.gateway.relay.cut_call import CallSeam, CutCall, SeamError, cut_call
 from interlingua.model.blocks import Block, RedactedThinkingBlock, TextBlock, ThinkingBlock
@@ -35,7 +36,7 @@ from interlingua.model.events import (
     ToolUseStart,
     UsageUpdate,
 )
-from interlingua.model.exchange import ProviderError, Response
+from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.losses import Report
 from interlingua.model.message import Message
 from interlingua.model.metadata import StopReason, Usage
@@ -132,6 +133,7 @@ class JoinedConverter:
 
     def _begin(self, source: str, answer_adapter: AnswerAdapter | None) -> None:
         codec = dialect(source)
+        self._ends_with_connection = codec.traits.ends_with_connection
         self._decoder, self._reader = decoder(source), codec.stream_reader()
         if answer_adapter is not None:
             self._reader = answer_adapter.reader(self._reader)
@@ -164,11 +166,15 @@ class JoinedConverter:
         out: list[bytes] = []
         for frame in self._decoder.close():
             self._convert(self._reader.feed(frame), out)
-        return b"".join(out) + self.end()
+        return b"".join(out) + self.end(getattr(self._decoder, "is_cut", False))
 
-    def end(self) -> bytes:
-        """The same where what is left in the decoder cannot be trusted."""
+    def end(self, is_cut: bool = True) -> bytes:
+        """The same where what is left in the decoder cannot be trusted. A reason to stop does not
+        prove then that no further call was to come: some hosts give it after each of several."""
         out: list[bytes] = []
+        may_go_on = self._ends_with_connection or any(type(e) is ToolUseStart for e in self._held)
+        if is_cut and self.broke is None and may_go_on:
+            self.broke = ProviderError(ErrorKind.NETWORK, BROKEN_OFF)
         events = list(self._reader.close()) if self.broke is None else []
         failures = [event.error for event in events if isinstance(event, StreamError)]
         if failures:

@@ -195,7 +195,8 @@ class PassthroughStream:
 
     @property
     def is_whole(self) -> bool:
-        return self._passthrough.end.is_reached
+        passthrough = self._passthrough
+        return passthrough.end.is_reached and not passthrough.ends_with_connection
 
     @property
     def is_last(self) -> bool:

@@ -61,6 +61,7 @@ class Passthrough:
         front = front_of(dialect.name)
         framing = dialect.traits.framing
         self.end = front.ending(answers)
+        self.ends_with_connection = dialect.traits.ends_with_connection
         self._marks = (*front.marks, *self.end.marks)
         """What a frame has in it that may concern us; all others are not looked into."""
         self._telling = [mark for mark in self._marks if mark not in self.end.silent]
@@ -177,6 +178,8 @@ class Passthrough:
             self._read(rest + self._ends[0] if self._ends else rest)
             if reached and not _is_whole(rest):
                 rest = b""
+                if self.ends_with_connection:
+                    self.error = BROKEN_OFF
         if self.error is None and not self.end.is_reached:
             self.error = BROKEN_OFF
         if self.error is not None or not rest:
