@@ -295,7 +295,7 @@ def is_allowed(case: Case, provider: Provider, got: Heard, ways: list[Heard]) ->
         return is_believed and not got.calls and ways[0].text.startswith(before)
     parts = [b.text for b in provider.whole.message.content if isinstance(b, il.ThinkingBlock)]
     has_stop = provider.whole.message.metadata.stop_reason is not None  # else they guess
-    between = ("", "\n\n")  # of several thoughts, where a dialect has one text for all
+    between = ("", "\n", "\n\n")  # of several thoughts, where a dialect has one text for all
     thoughts = {sep.join(parts[:size]) for sep in between for size in range(len(parts) + 1)}
     return (
         any(got.text == way.text for way in ways)
