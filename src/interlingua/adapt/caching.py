@@ -7,11 +7,12 @@ request says itself always counts, so that one breakpoint of its own is all that
 from __future__ import annotations
 
 import hashlib
-from functools import cache
+from copy import copy
+from functools import lru_cache
 from operator import is_
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
-from msgspec.structs import replace
+from msgspec.structs import force_setattr
 
 from interlingua.adapt.facts import CACHE, Facts
 from interlingua.dialects.kernel.recorder import LossRecorder
@@ -36,8 +37,10 @@ Caching = Literal["auto", "pass", "off"]
 and no more; `off`: without what it says as well."""
 CACHINGS: Final[tuple[str, ...]] = get_args(Caching)
 
-_LEADING = frozenset({Role.SYSTEM, Role.DEVELOPER})
-_ASKING = frozenset({Role.USER, Role.TOOL})
+# Bound once: looking up an enum's member costs as much as a whole step.
+_SYSTEM, _DEVELOPER, _ASSISTANT = Role.SYSTEM, Role.DEVELOPER, Role.ASSISTANT
+_USER, _TOOL = Role.USER, Role.TOOL
+_PLACES = ("tools", "system", "messages")
 _MARKABLE = frozenset({TextBlock, ImageBlock, DocumentBlock, ToolUseBlock, ToolResultBlock})
 SURELY_SHORT, _SURELY_LONG = 2, 6
 """Letters of a token: with fewer than the first a prompt is too short whatever its tokens are, with
@@ -115,30 +118,40 @@ def conversation_key(request: Request, owner: str | None = None) -> str:
 # -- breakpoints ----------------------------------------------------------------------------------
 
 
+_MEDIA = 4000
+"""Letters that an image or a document stands for, at most."""
+_ENDLESS = 1 << 62
+_Reach = tuple[int, Any, int, int, tuple[Message, ...]]
+"""The minimum and the tools, how many messages are too few and how many enough, and the latter."""
+
+
 class _Prefix:
     """Whether a prompt is long enough to be cached, up to one place after another in it."""
 
     def __init__(self, request: Request, target: WireTarget, memory: Any = None) -> None:
         self._least: int = target.profile.limits.cache_min or USUAL_MINIMUM  # type: ignore[union-attr]  # there is one
         self._request, self._provider = request, target.provider_key
-        self._letters = self._counted = 0
-        self._uncounted: list[Any] | None = None
-        """JSON whose letters are counted only where those of texts do not decide."""
-        self.short, self.long = -1, _ENDLESS
-        """So many messages are known to be too few, and so many to be enough."""
-        known: _Reach | None = None if memory is None else memory.reach
-        is_same = known is not None and known[0] == (self._least, request.tools)
-        if known is not None and is_same and all(map(is_, request.messages, known[3])):
-            self.short, self.long = known[1], known[2]
+        self._known: _Reach | None = None if memory is None else memory.reach
+        known = self._known
+        is_same = known is not None and known[:2] == (self._least, request.tools)
+        if known is not None and is_same and all(map(is_, request.messages, known[4])):
+            self.short, self.long = known[2:4]
+        else:
+            self._known = None
+
+    _letters = _counted = 0
+    _uncounted: list[Any] | None = None
+    """JSON whose letters are counted only where those of texts do not decide."""
+    short, long = -1, _ENDLESS
+    """So many messages are known to be too few, and so many to be enough."""
 
     @property
     def reach(self) -> _Reach | None:
         """What is known of the prompt, for the next request that begins with it."""
-        if self.long is _ENDLESS:
-            return None
+        if self._known is not None or self.long is _ENDLESS:
+            return self._known
         request = self._request
-        known = request.messages[: self.long]
-        return (self._least, request.tools), self.short, self.long, known
+        return self._least, request.tools, self.short, self.long, request.messages[: self.long]
 
     def reaches(self, count: int) -> bool:
         """Whether the tools and so many messages are long enough; each time at least as many."""
@@ -151,6 +164,7 @@ class _Prefix:
         return False
 
     def _is_long(self, count: int) -> bool:
+        self._known = None
         most, messages = _SURELY_LONG * self._least, self._request.messages
         if self._uncounted is None:
             self._uncounted = [tool.input_schema or "" for tool in self._request.tools]
@@ -188,11 +202,27 @@ class _Prefix:
         return estimate_input_tokens(request.messages[:count], request.tools, model)
 
 
-_MEDIA = 4000
-"""Letters that an image or a document stands for, at most."""
-_ENDLESS = 1 << 62
-_Reach = tuple[Any, int, int, tuple[Message, ...]]
-"""The minimum and the tools, how many messages are too few and how many enough, and the latter."""
+class _How(NamedTuple):
+    """How a target's prompts are marked: where, how often, with what, and the note on it."""
+
+    places: tuple[str, ...]
+    most: int
+    cache: Cache
+    note: Loss
+
+
+@lru_cache(maxsize=256)
+def _how(target: WireTarget, ttl: str | None) -> _How:
+    profile = target.profile
+    assert profile is not None
+    most, places = profile.limits.cache_marks, profile.cache.places
+    note = because("cache_breakpoint_added", ttl=ttl or "5m")
+    return _How(
+        _PLACES if places is None else places,
+        MOST_MARKS if most is None else min(most, MOST_MARKS),
+        _BREAKPOINTS[ttl],
+        loss_of(target.dialect.name, "approximated", "$.cache", note),
+    )
 
 
 class _Marking:
@@ -200,28 +230,26 @@ class _Marking:
     what the next request repeats ends at one of them."""
 
     def __init__(self, request: Request, target: WireTarget, recorder: LossRecorder) -> None:
-        profile = target.profile
-        assert profile is not None
         self._request, self._recorder = request, recorder
         self._memory = memory = recorder.memory
         self._prefix = _Prefix(request, target, memory)
-        self._places = profile.cache.places
-        most = profile.limits.cache_marks
-        self._most = MOST_MARKS if most is None else min(most, MOST_MARKS)
-        ttl = lifetime(request.options, profile.cache.ttls)
-        self._cache, self._note = _BREAKPOINTS[ttl], _note(recorder.dialect, ttl)
+        self._places, self._most, self._cache, self._note = _how(
+            target,
+            lifetime(request.options, target.profile.cache.ttls),  # type: ignore[union-attr]  # there is one
+        )
         self._pairs: dict[int, _Pair] = {}
 
     def marked(self) -> Request:
-        request, reaches = self._request, self._prefix.reaches
+        request, reaches, places = self._request, self._prefix.reaches, self._places
         messages, tools = request.messages, request.tools
         changes: dict[str, Any] = {}
         first, left = _leading(messages), self._most
-        if tools and left and self._allows("tools") and reaches(0):
+        if tools and left and "tools" in places and reaches(0):
             left -= 1
             changes["tools"] = (*tools[:-1], self._put(tools[-1], f"$.tools[{len(tools) - 1}]"))
-        at = [first - 1] if first and self._allows("system") else []
-        at += _turn_ends(messages, first) if self._allows("messages") else []
+        at = _turn_ends(messages, first) if "messages" in places else []
+        if first and "system" in places:
+            at.insert(0, first - 1)
         new: dict[int, Message] = {}
         for index in at:
             if left and reaches(index + 1) and (found := self._message(messages[index], index)):
@@ -235,10 +263,10 @@ class _Marking:
             changes["messages"] = tuple(listed)
         if self._memory is not None:
             self._memory.marked, self._memory.reach = self._pairs, self._prefix.reach
-        return self._timed(request.replace(**changes) if changes else request, left)
-
-    def _allows(self, place: Any) -> bool:
-        return self._places is None or place in self._places
+        marked = request.replace(**changes) if changes else request
+        if left == self._most:
+            return marked
+        return settle_lifetime(marked, self._recorder, self._cache.ttl or "5m")
 
     def _message(self, message: Message, number: int) -> Message | None:
         """The message with a breakpoint at its end: as it is where the breakpoint is put into what
@@ -273,20 +301,9 @@ class _Marking:
         return new
 
     def _added(self, path: str) -> None:
-        self._recorder.report.entries.append(replace(self._note, path=f"{path}.cache"))
-
-    def _timed(self, request: Request, left: int) -> Request:
-        """The request without the lifetimes that its breakpoints have now, if it has any."""
-        if left == self._most:
-            return request
-        return settle_lifetime(request, self._recorder, self._cache.ttl or "5m")
-
-
-@cache
-def _note(dialect: str, ttl: str | None) -> Loss:
-    """The note on a breakpoint, without its place."""
-    reason = because("cache_breakpoint_added", ttl=ttl or "5m")
-    return loss_of(dialect, "approximated", "$.cache", reason)
+        note = copy(self._note)  # its other fields are known to be right
+        force_setattr(note, "path", f"{path}.cache")
+        self._recorder.report.entries.append(note)
 
 
 _Pair = tuple[Message, Message, Cache]
@@ -295,6 +312,8 @@ _Pair = tuple[Message, Message, Cache]
 
 def lifetime(options: Options, known: tuple[str, ...] | None) -> str | None:
     """How long breakpoints shall last that a request sets none for; None for the usual time."""
+    if options.cache_ttl is None and options.cache_retention is None:
+        return None
     for asked in (options.cache_ttl, options.cache_retention):
         if asked not in SHORT and (known is None or HOUR in known):
             return HOUR
@@ -304,9 +323,9 @@ def lifetime(options: Options, known: tuple[str, ...] | None) -> str | None:
 def settle_lifetime(request: Request, recorder: LossRecorder, ttl: str) -> Request:
     """The request without the lifetimes that it asks for, since its breakpoints last for `ttl`."""
     options = request.options
-    asked = [name for name in _TIMES if getattr(options, name) is not None]
-    if not asked:
+    if options.cache_ttl is None and options.cache_retention is None:
         return request
+    asked = [name for name in _TIMES if getattr(options, name) is not None]
     for name in asked:
         reason = because("cache_lifetime", asked=getattr(options, name), ttl=ttl)
         recorder.lost(options, name, reason, kind="approximated")
@@ -318,7 +337,7 @@ def settle_lifetime(request: Request, recorder: LossRecorder, ttl: str) -> Reque
 def _leading(messages: tuple[Message, ...]) -> int:
     """How many messages of instructions there are in front."""
     for number, message in enumerate(messages):
-        if message.role not in _LEADING:
+        if message.role is not _SYSTEM and message.role is not _DEVELOPER:
             return number
     return len(messages)
 
@@ -329,9 +348,9 @@ def _turn_ends(messages: tuple[Message, ...], first: int) -> list[int]:
     answered = True
     for index in range(len(messages) - 1, first - 1, -1):
         role = messages[index].role
-        if role is Role.ASSISTANT:
+        if role is _ASSISTANT:
             answered = True
-        elif answered and role in _ASKING:
+        elif answered and (role is _TOOL or role is _USER):
             ends.insert(0, index)
             answered = False
             if len(ends) == 2:

@@ -192,7 +192,9 @@ def _request(
         if instructions == "place":
             return writer.write_request(request)
     target = conversion_target(writer, model, request.model, profile, instructions, host, caching)
-    written = write(adapt(request, target, reader.name, history=not is_home or target.hoist))
+    size = len(data) if type(data) is bytes else None
+    adapted = adapt(request, target, reader.name, history=not is_home or target.hoist, size=size)
+    written = write(adapted)
     if written.report.entries:
         written.report.source = Source(data, reader.name, reader.read_request, (name, stream))
     return written

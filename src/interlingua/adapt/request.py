@@ -36,13 +36,15 @@ def adapt(
     facts: Facts | None = None,
     recorder: LossRecorder | None = None,
     owner: str | None = None,
+    size: int | None = None,
 ) -> Adapted:
     """Adapt a request to its target: first its history, then to the rules of the model.
 
     `source` is the dialect that the request was read from, where that is known. Without `history`
     only the rules apply: the request is in the target's own dialect, and its history stays as the
     client wrote it. `facts` are those of the request, where the caller has them already; `owner` is
-    whose request it is, where several share one account at the provider."""
+    whose request it is, where several share one account at the provider; `size` is how many bytes
+    it was read from."""
     facts = facts_of(request) if facts is None else facts
     name, profile, quick = target.dialect.name, target.profile, target.quick
     request = request if target.alias_of is None else request.replace(model=target.alias_of)
@@ -54,17 +56,25 @@ def adapt(
     answer_adapter = None
     if quick is not None and profile is not None and not fits(request, quick, facts):
         request, answer_adapter = apply_rules(request, profile, recorder, facts)
-    if target.least_letters is not None:
-        tools = request.tools
-        letters: int = target.least_letters - (sum(map(_tool_letters, tools)) if tools else 0)
-        for message in request.messages if letters > 0 else ():
-            for block in message.content:
-                letters -= len(block.text) if type(block) is TextBlock else _letters(block)
-            if letters <= 0:
-                break
-        if letters <= 0:
+    least = target.least_letters
+    # JSON in canonical form may have blanks that the body has not, but never twice its letters.
+    if least is not None and (size is None or 2 * size >= least):
+        memory = recorder.memory
+        if (memory is not None and memory.reach is not None) or _has_letters(request, least):
             request = apply_caching(request, target, facts, recorder, owner)
     return Adapted(request, recorder, answer_adapter, target)
+
+
+def _has_letters(request: Request, letters: int) -> bool:
+    """Whether a prompt has about so many letters, or more."""
+    if request.tools:
+        letters -= sum(map(_tool_letters, request.tools))
+    for message in request.messages:
+        if letters <= 0:
+            break
+        for block in message.content:
+            letters -= len(block.text) if type(block) is TextBlock else _letters(block)
+    return letters <= 0
 
 
 def _tool_letters(tool: ToolDefinition) -> int:

@@ -558,13 +558,16 @@ def _breakpoint(cache: Cache) -> Wire:
     return {"type": "ephemeral"} if cache.ttl is None else {"type": "ephemeral", "ttl": cache.ttl}
 
 
+_MARKED: dict[str | None, Wire] = {ttl: {"cache_control": _breakpoint(Cache(ttl))} for ttl in _TTLS}
+
+
 def breakpoint_in(message: Message, cache: Cache) -> Wire | None:
     """As `BreakpointIn`: for a text of the user, or a result that is one text."""
     role = message.role
     plain = (_plain_text if role is _USER else _plain_result)(message)
     if not plain or cache.ttl not in _TTLS or (role is not _USER and role is not _TOOL):
         return None
-    return {"cache_control": _breakpoint(cache)}
+    return _MARKED[cache.ttl]
 
 
 def write_messages(messages: tuple[Message, ...], out: Wire, changes: Writing) -> None:
