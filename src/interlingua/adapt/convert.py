@@ -184,17 +184,15 @@ def _request(
         return _response(data, reader, writer, model)
     read = reader.read_request if body is data else reader.read_parsed
     request = read(body, name, stream)
-    if name is not None and request.model != name:
-        request = request.replace(model=name)
+    request = request.replace(model=name) if name not in (None, request.model) else request
     is_home = reader is writer and host is None
     if is_home and caching == "pass":
         profile = False
         if instructions == "place":
             return writer.write_request(request)
     target = conversion_target(writer, model, request.model, profile, instructions, host, caching)
-    size = len(data) if type(data) is bytes else None
-    adapted = adapt(request, target, reader.name, history=not is_home or target.hoist, size=size)
-    written = write(adapted)
+    history, size = not is_home or target.hoist, len(data) if type(data) is bytes else None
+    written = write(adapt(request, target, reader.name, history=history, size=size))
     if written.report.entries:
         written.report.source = Source(data, reader.name, reader.read_request, (name, stream))
     return written

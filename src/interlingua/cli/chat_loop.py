@@ -182,6 +182,8 @@ async def show_request(question: Question, chat_options: ChatOptions, as_json: b
         cost = request.ahead.cost_usd
         price = "" if cost is None else f", {dollars(cost)} without the answer"
         screen.note(f"predicted: {request.ahead.text}{price}")
+        for each in request.ahead.unknown:
+            screen.note(f"not known: {each}")
     if as_json:
         put_json(request.as_json())
     elif on_terminal():

@@ -470,8 +470,10 @@ class Core:
         """What the next prompt would read from the model's cache."""
         from interlingua.costs.ahead import ahead
 
-        request = Request(tuple(history), tools=tuple(self.tools))
-        return ahead(request, adapter.model, datetime.now(UTC), adapter.prices)
+        options = self.setting.options or Options()
+        request = Request(tuple(history), tools=tuple(self.tools), options=options)
+        now = datetime.now(UTC)
+        return ahead(request, adapter.model, now, adapter.prices, adapter.caching)
 
     def swap(self, model: str | None) -> Effects[bool]:
         """Change the model, or with None go back to the default. True if that waits for the end of

@@ -54,7 +54,9 @@ class SwapPlan:
         lines = [f"{self.model}: about {self.input_tokens:,} tokens of history{_money(self)}."]
         if self.ahead is not None and self.present_ahead is not None:
             now = f"; with {self.present_model}: {_next(self.present_ahead)}"
-            lines.append(f"The next prompt: {_next(self.ahead)}{now}.")
+            here = "" if self.present_model == self.model else now
+            lines.append(f"The next prompt: {_next(self.ahead)}{here}.")
+            lines += [f"Not known: {each}." for each in self.ahead.unknown]
         if self.critical:
             lines.append("Something critical cannot be represented there.")
         lines.append(str(self.report) if self.report else "Nothing of the history is lost.")

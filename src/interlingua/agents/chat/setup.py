@@ -226,8 +226,8 @@ def dry(setup: Setup, turn: AsyncTurn, call: AsyncCall) -> DryRequest:
         streams = call.request.options.stream
         try:
             request = _masked(targets.prepare(call.request, target, bool(streams)), notes)
-            found = ahead(call.request, turn.model, datetime.now(UTC))
-            return request._replace(ahead=found)
+            how = (datetime.now(UTC), call.adapter.prices, call.adapter.caching)
+            return request._replace(ahead=ahead(call.request, turn.model, *how))
         except MissingSettingError as error:
             if error.what != "key" or provider in keys:
                 raise
