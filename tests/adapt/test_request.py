@@ -44,8 +44,8 @@ def test_each_host_has_its_own_words_for_the_same_numbers() -> None:
         "openai:gpt-4o": {"max_completion_tokens": 5, "seed": 7, "safety_identifier": "u-1"},
         "azure:gpt-4o": {"max_completion_tokens": 5, "seed": 7, "user": "u-1"},
         "mistral:mistral-small-latest": {"max_tokens": 5, "random_seed": 7},
-        "deepseek:deepseek-chat": {"max_tokens": 5, "seed": 7},
-        "ollama:x": {"max_tokens": 5, "seed": 7, "safety_identifier": "u-1"},
+        "deepseek:deepseek-chat": {"max_tokens": 5},
+        "ollama:x": {"max_tokens": 5, "seed": 7},
     }
     for model, said in words.items():
         written = written_for(ASKED, target(model), stream=False)
@@ -53,6 +53,7 @@ def test_each_host_has_its_own_words_for_the_same_numbers() -> None:
         rest = {key: wire[key] for key in wire.keys() - {"model", "messages", "stream"}}
         assert rest == said, model
         assert ("$.options.user" in places(written)) is ("u-1" not in said.values()), model
+        assert ("$.options.seed" in places(written)) is (7 not in said.values()), model
 
 
 def test_a_remembered_word_gives_way_to_the_one_that_a_host_insists_on() -> None:

@@ -210,6 +210,18 @@ def test_a_function_that_cannot_be_a_tool_says_why(function: Any, problem: str) 
         definition_of(function)
 
 
+@pytest.mark.parametrize("name", ["get-weather", "ns:get.weather", "2fast", "x" * 128])
+def test_a_function_has_any_name_that_some_provider_takes(name: str) -> None:
+    named = il.tool(name=name)(lambda city: city)
+    assert il.ToolRegistry([named]).names() == [name]
+
+
+@pytest.mark.parametrize("name", ["", "get weather", "wetter_für", "x/y", "x" * 129])
+def test_a_name_that_no_provider_takes_is_refused_where_it_is_written(name: str) -> None:
+    with pytest.raises(TypeError, match="no provider takes a tool with the name"):
+        il.tool(name=name)(lambda city: city)
+
+
 def test_side_effects_that_nobody_knows_are_named_where_they_are_written() -> None:
     with pytest.raises(TypeError, match=r"side_effects is one of none, read, write.*'delete'"):
         il.tool(side_effects="delete")

@@ -234,8 +234,10 @@ class Dialect:
         relaxed: Wire = self._load("text", "relax_binding")(wire)
         return relaxed
 
-    def _host_differs(self, host: HostVariant, body: bytes) -> bool:
-        differs: bool = self._load("hosts", "host_differs")(host, body)
+    def _host_differs(
+        self, host: HostVariant, body: bytes, members: Mapping[str, Any] | None = None
+    ) -> bool:
+        differs: bool = self._load("hosts", "host_differs")(host, body, members)
         return differs
 
     def _hour_cache_tokens(self, usage: Usage) -> int:
@@ -287,9 +289,12 @@ class Dialect:
         """The body of a request, asking to drop thinking that no longer fits its history."""
         return self._relax_binding(wire)
 
-    def host_differs(self, host: HostVariant, body: bytes) -> bool:
-        """Whether a body of the dialect has something that this host calls otherwise or refuses."""
-        return self._host_differs(host, body)
+    def host_differs(
+        self, host: HostVariant, body: bytes, members: Mapping[str, Any] | None = None
+    ) -> bool:
+        """Whether a body of the dialect has something that this host calls otherwise or refuses;
+        its `members` are passed where they are known already."""
+        return self._host_differs(host, body, members)
 
     def hour_cache_tokens(self, usage: Usage) -> int:
         """Tokens that were written to a cache for an hour."""

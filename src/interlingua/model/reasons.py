@@ -14,20 +14,28 @@ Severity = Literal["info", "warning", "error"]
 
 TITLES: Final = {
     "anthropic": "Anthropic",
+    "azure": "Azure OpenAI",
     "bedrock": "Bedrock",
     "bedrock-cohere": "Cohere on Bedrock",
+    "cerebras": "Cerebras",
     "cohere": "Cohere",
+    "deepseek": "DeepSeek",
+    "fireworks": "Fireworks",
     "gemini": "Gemini",
     "gemini-interactions": "Gemini Interactions",
+    "groq": "Groq",
     "mistral": "Mistral",
     "ollama": "Ollama",
     "openai": "OpenAI",
     "openai-chat": "OpenAI Chat",
     "openai-responses": "OpenAI Responses",
     "openrouter": "OpenRouter",
+    "perplexity": "Perplexity",
     "titan": "Amazon Titan",
     "titan-v1": "Amazon Titan",
+    "together": "Together AI",
     "vertex": "Vertex AI",
+    "xai": "xAI",
 }
 """How sentences name the targets; others go by their own name."""
 
@@ -129,6 +137,15 @@ def private(dialect: str, key: str, is_setting: bool) -> Reason:
     if meaning is None:
         return because(code, dialect=TITLES.get(dialect, dialect))
     return because(f"{code}_known", dialect=TITLES.get(dialect, dialect), meaning=meaning)
+
+
+def not_at(host: str | None, key: str, is_note: bool = False) -> Reason:
+    """The reason for a key that a host of the dialect does not have."""
+    code = "host_field" if is_note or key in NOTED else "host_setting"
+    title, meaning = TITLES.get(host or "", host), PRIVATE.get(key)
+    if meaning is None:
+        return because(code, host=title)
+    return because(f"{code}_known", host=title, meaning=meaning)
 
 
 def private_keys(own: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -403,6 +420,10 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     ),
     "format_by_instructions": ("warning", "requested in the instructions: {model} {why}"),
     "format_by_tool": ("warning", "requested through a tool call: {model} {why}"),
+    "host_field": ("info", "dropped: {host} has no such field"),
+    "host_field_known": ("info", "dropped: {host} has no such field ({meaning})"),
+    "host_setting": ("warning", "dropped: {host} has no such setting"),
+    "host_setting_known": ("warning", "dropped: {host} has no such setting ({meaning})"),
     "hosted_result_foreign": ("warning", "dropped: no hosted tool of {to} produced it"),
     "hosted_tool_choice": (
         "error",

@@ -24,7 +24,7 @@ import msgspec
 from interlingua.errors import ToolInputError
 from interlingua.model.base import Value
 from interlingua.model.tools import SideEffects, ToolDefinition
-from interlingua.tools.handlers import Handler, ToolRun, is_async
+from interlingua.tools.handlers import NAME, NAMES, Handler, ToolRun, is_async
 from interlingua.tools.mcp_schema import adapt_schema
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -83,9 +83,13 @@ def tool(
 def definition_of(function: Callable[..., Any]) -> ToolDefinition:
     """The definition of a function for the model. `TypeError` says why one cannot be a tool."""
     settings: Mapping[str, Any] = getattr(function, _SETTINGS, {})
-    name: str = settings.get("name") or str(getattr(function, "__name__", ""))
-    if not name.isidentifier():
-        raise TypeError(f"a tool needs a name, and {function!r} has none: give it with il.tool")
+    name = settings.get("name")
+    if name is None and not (name := str(getattr(function, "__name__", ""))).isidentifier():
+        raise TypeError(
+            f"a tool needs a name, and {function!r} has none: use il.tool(name='lookup')"
+        )
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise TypeError(f"no provider takes a tool with the name {name!r}: {NAMES}")
     about, of_parameters = _docstring(inspect.getdoc(function) or "")
     schema, _ = adapt_schema(name, _schema(function, of_parameters))
     return ToolDefinition(

@@ -8,6 +8,7 @@ import contextvars
 import functools
 import inspect
 import logging
+import re
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from interlingua.events.event import TurnTrace
     from interlingua.tools.workspace import Workspace
 
-
+NAME = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
+NAMES = "use letters of ASCII, digits and _ - . : (at most 128)"
+"""Names that some provider takes; for the others they are changed on the way, and back."""
 Handler: TypeAlias = Callable[..., Any]
 """`handler(input)` or `handler(input, run)`; one that is not async runs in a thread of its own."""
 

@@ -6,21 +6,17 @@ here are for tools that are ours.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from interlingua.errors import MissingExtraError, SchemaError, ToolInputError, a_type
 from interlingua.model.tools import SideEffects, ToolDefinition
-from interlingua.tools.handlers import Handler, handler_problem
+from interlingua.tools.handlers import NAME, NAMES, Handler, handler_problem
 from interlingua.tools.schema import Problem, check_schema, first_problems, json_path, json_problems
 
 if TYPE_CHECKING:
     from jsonschema_rs import Validator
-
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}")
-"""Names that some provider takes; for the others they are changed on the way, and back."""
 
 MAX_INPUT_LEVELS = 200
 """How deep a tool's input may nest; the validator itself gives up at 255."""
@@ -218,11 +214,7 @@ def _problems_of(tool: ToolDefinition, handler: Handler | None) -> list[Problem]
 def _tool_problems(tool: ToolDefinition) -> Iterator[Problem]:
     name: object = tool.name
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        yield (
-            "$.name",
-            "expected a letter or an underscore, then letters, digits, underscores, dots and "
-            "hyphens, 128 characters at most",
-        )
+        yield "$.name", f"no provider takes such a name: {NAMES}"
     if not isinstance(tool.description, str) or not tool.description.strip():
         yield "$.description", "a tool needs a description"
     if tool.side_effects not in tuple(SideEffects):

@@ -189,7 +189,7 @@ class LossRecorder(msgspec.Struct, eq=False):
             f"{path}.{field}" if field else path,
             reason
             or (
-                _NOTED if field in _BOOKKEEPING or (is_format and field == "name") else _UNSUPPORTED
+                _NOTED if field in BOOKKEEPING or (is_format and field == "name") else _UNSUPPORTED
             ),
             severity,
             # A key that is private to another dialect is a note on the block, which arrives.
@@ -250,7 +250,7 @@ class BlockWriters(dict[type[Any], W]):
 
 
 _UNSUPPORTED, _NOTED = because("unsupported"), because("unsupported_note")
-_BOOKKEEPING = frozenset(
+BOOKKEEPING = frozenset(
     {"cache", "cache.ttl", "cache_comparison", "cache_key", "cache_mode", "cache_retention"}
     | {"cache_ttl", "metadata", "service_tier", "user", *BREAKDOWNS}
 )

@@ -29,8 +29,14 @@ def private_reason(dialect: str, key: str, is_setting: bool) -> Reason:
 @lru_cache(32)
 def _fields(dialect: str) -> frozenset[str]:
     """The documented names of fields; none for dialects of plug-ins."""
-    try:
-        rows = (_WORDS / f"{dialect}.tsv").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return frozenset()
+    rows: list[str] = []
+    for name in (dialect, *_HOSTS.get(dialect, ())):
+        try:
+            rows += (_WORDS / f"{name}.tsv").read_text(encoding="utf-8").splitlines()
+        except OSError:
+            return frozenset()
     return frozenset(row.split("\t")[1] for row in rows if row.startswith("field\t"))
+
+
+_HOSTS = {"openai-chat": ("mistral", "groq", "openrouter")}
+"""Hosts of a dialect whose own fields are documented, too."""

@@ -201,7 +201,8 @@ def _write(
     call that had none."""
     wire: Wire = {}
     table.write(block, wire, own_raw, to.recorder)
-    if is_synthetic_tool_id(block.id) and was_absent(own_raw, key):
+    is_optional = "function_call" not in to.t.host.lacks
+    if is_optional and is_synthetic_tool_id(block.id) and was_absent(own_raw, key):
         wire.pop(key, None)
     return wire
 
@@ -224,6 +225,8 @@ def write_legacy(block: ToolUseBlock, to: WriteContext) -> Wire:
 def is_legacy(block: ToolUseBlock, t: Tables) -> bool:
     """Read from a `function_call`, and still without an id of its own."""
     legacy = spelling_in(raw_of(t.name, block.raw)).get("legacy")
+    if "function_call" in t.host.lacks:
+        return False
     return bool(legacy) and is_synthetic_tool_id(block.id) and block.call_type is None
 
 
@@ -302,8 +305,9 @@ def _written_fields(block: ToolResultBlock, recorder: LossRecorder) -> frozenset
 def _write_result(block: ToolResultBlock, id: str, to: WriteContext) -> Wire:
     own_raw = raw_of(to.t.name, block.raw)
     spelling = spelling_in(own_raw)
-    wire: Wire = {"role": spelling.get("role", "tool")}
-    if spelling.get("answers") != block.tool_use_id:
+    is_current = "function_call" in to.t.host.lacks
+    wire: Wire = {"role": "tool" if is_current else spelling.get("role", "tool")}
+    if is_current or spelling.get("answers") != block.tool_use_id:
         wire["tool_call_id"] = id
     written = content.write_content(block.content, to.t.parts["tool"], to, spelling)
     if block.is_error:

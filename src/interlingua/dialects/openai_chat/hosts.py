@@ -4,6 +4,10 @@ asks this of the bytes, and reads a body of the host's own dialect only then."""
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
 
 from interlingua.dialects.openai_chat.tables import DEFAULT_HOST, LIMITS, Host
 
@@ -11,12 +15,20 @@ _DEVELOPER = re.compile(rb'"role"\s*:\s*"developer"')
 _IDS = re.compile(rb'"tool_call_id"\s*:\s*"((?:[^"\\]|\\.)*)"')
 _ID, _CALLS, _ROLE = b'"tool_call_id"', b'"tool_calls"', b'"developer"'
 _THINKING = (b'"reasoning_content"', b'"reasoning"', b'"reasoning_details"', b'"thinking"')
+_SDK_KEYS = (b'"annotations"', b'"function_call"')
+"""Keys of messages that OpenAI's package repeats, and that most other hosts refuse."""
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _MARKS: dict[int, tuple[Host, tuple[bytes, ...]]] = {}
 """By the host's identity, which costs less than to compare all its words for each request."""
 
 
-def host_differs(host: Host, body: bytes) -> bool:
-    """Whether the body has something that the host calls otherwise, or refuses."""
+def host_differs(host: Host, body: bytes, members: Mapping[str, Any] | None = None) -> bool:
+    """Whether the body, whose `members` may be known already, has something that the host calls
+    otherwise, or refuses."""
+    if host.name is not None:
+        members = _members(body) if members is None else members
+        if not host.lacks.isdisjoint(members):
+            return True
     known = _MARKS.get(id(host))
     if known is None:
         known = _MARKS[id(host)] = (host, (*_other_words(host), *_odd(host)))
@@ -50,6 +62,7 @@ def _odd(host: Host) -> tuple[bytes, ...]:
         found += _THINKING
     if host.replay == "calls":
         found.append(_CALLS)
+    found += [mark for mark in _SDK_KEYS if mark.decode().strip('"') in host.lacks]
     return tuple(found)
 
 

@@ -42,7 +42,7 @@ from interlingua.model import blocks as model
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.message import EFFORTS, NO_METADATA, Changes, Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata
-from interlingua.model.reasons import because
+from interlingua.model.reasons import because, not_at
 
 _ASSISTANT, _TOOL = Role.ASSISTANT, Role.TOOL
 _PLAIN_ROLES = {"system": Role.SYSTEM, "developer": Role.DEVELOPER, "user": Role.USER}
@@ -271,6 +271,16 @@ def _may_be_plain(message: Message, t: Tables) -> bool:
     return message.changes is None and t.host.ids is None and t.host.replay != "calls"
 
 
+def _at_host(wire: Wire, message: Message, to: WriteContext) -> Wire:
+    """A message without keys that only other hosts have; empty ones say nothing."""
+    host, own_raw = to.t.host, raw_of(to.t.name, message.metadata.provider_raw)
+    for key in [key for key in wire if key in host.lacks and (key in own_raw or not wire[key])]:
+        if wire.pop(key):
+            field = f"metadata.provider_raw.{to.t.name}.{key}"
+            to.recorder.lost(message, field, not_at(host.name, key))
+    return wire
+
+
 class AssistantWriter:
     """One assistant message on its way to the wire."""
 
@@ -326,7 +336,8 @@ class AssistantWriter:
         filler = _filler_of(wire, t)
         if not own_raw:
             return {"role": "assistant", "content": filler, **wire}
-        return restore(wire, own_raw, {"role": "assistant", "content": filler})
+        restore(wire, own_raw, {"role": "assistant", "content": filler})
+        return _at_host(wire, self.message, self.to) if t.host.lacks else wire
 
     # -- every block to its place
 
@@ -404,6 +415,9 @@ class AssistantWriter:
         positions: list[str] | None = self.spelling.get("thinking")
         if not self.t.answer and self.t.host.replay == "never":
             return []  # as it would be refused, however it was spelled elsewhere
+        host, at = self.t.host, positions or []
+        if host.name and host.thinking and len(at) == 1 and at[0] in thinking.STRINGS:
+            return [host.thinking]  # the word of another host
         if positions is not None:
             return positions
         content = self.message.content
@@ -713,9 +727,10 @@ def _write_any_turn(message: Message, word: str, to: WriteContext) -> Wire:
     if content and content[-1].cache is not None:
         text.write_message_cache(wire, content, t)
     fill(wire, own_raw, _FILLED)
-    return (
-        wire if raw is None else restore_raw(wire, message, raw, recorder, "metadata.provider_raw")
-    )
+    if raw is None:
+        return wire
+    restore_raw(wire, message, raw, recorder, "metadata.provider_raw")
+    return _at_host(wire, message, to) if t.host.lacks else wire
 
 
 def _write_results(message: Message, to: WriteContext) -> list[Wire]:

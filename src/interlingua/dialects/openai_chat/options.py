@@ -19,7 +19,14 @@ from interlingua.dialects.openai import (
     format_field,
 )
 from interlingua.dialects.openai_chat import tables
-from interlingua.dialects.openai_chat.tables import CHOICES, MARKS, NAMES, Tables, WriteContext
+from interlingua.dialects.openai_chat.tables import (
+    CHOICES,
+    MARKS,
+    NAMES,
+    Host,
+    Tables,
+    WriteContext,
+)
 from interlingua.dialects.openai_chat.text import read_marks, write_cache
 from interlingua.model.exchange import EFFORTS, Options, Reasoning, ToolChoice
 from interlingua.model.reasons import because
@@ -252,8 +259,20 @@ def _read_switches(
     return fields
 
 
+def _spelled_here(spelling: Wire, host: Host) -> Wire:
+    """How a body asked for thinking, without what only other hosts have."""
+    spelled, switch = spelling.get("reasoning"), spelling.get("switch")
+    is_object = spelled in ("object", "both") and "reasoning" in host.lacks
+    if is_object or (spelled == tables.DEFAULT_EFFORT and host.name not in (None, "groq")):
+        spelling = {key: value for key, value in spelling.items() if key != "reasoning"}
+    if switch in host.lacks:
+        spelling = {key: value for key, value in spelling.items() if key != "switch"}
+    return spelling
+
+
 def _write_reasoning(options: Options, to: WriteContext, spelling: Wire, wire: Wire) -> None:
     t, recorder = to
+    spelling = _spelled_here(spelling, t.host) if t.host.lacks else spelling
     reasoning, spelled = options.reasoning or Reasoning(), spelling.get("reasoning")
     vague = reasoning.mode not in (None, "on", "off")
     is_usual = t.reasoning_object and not (spelled or "switch" in spelling)
@@ -311,6 +330,30 @@ def _write_object(reasoning: Reasoning, spelling: Wire) -> Wire:
     if reasoning.visible is not None:
         inner["exclude"] = not reasoning.visible
     return inner
+
+
+ATTRS = {
+    "max_completion_tokens": "max_output_tokens",
+    "max_tokens": "max_output_tokens",
+    "prompt_cache_key": "cache_key",
+    "prompt_cache_options": "cache_mode",
+    "prompt_cache_retention": "cache_retention",
+    "random_seed": "seed",
+    "reasoning_effort": "reasoning",
+    "safety_identifier": "user",
+    "top_logprobs": "logprobs",
+    **dict.fromkeys(tables.SWITCHES, "reasoning"),
+}
+"""The options that keys of other names say."""
+
+
+def own_name(key: str, host: Host) -> str | None:
+    """The host's own name for an option that another calls by this key; None where it has none."""
+    for attr, names in NAMES.items():
+        if key in names.keys:
+            own = getattr(host, names.own)
+            return own if attr == ATTRS.get(key, key) and own not in host.lacks else None
+    return None
 
 
 _LIMIT, _LIMIT_NOW = NAMES["max_output_tokens"].keys[::-1]

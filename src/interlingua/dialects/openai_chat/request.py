@@ -18,7 +18,7 @@ from interlingua.dialects.kernel.preserved import (
     spelling_in,
     spelling_of,
 )
-from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.recorder import BOOKKEEPING, LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai import FORMAT_KEYS, grammar_field
 from interlingua.dialects.openai_chat import options as how
@@ -36,7 +36,7 @@ from interlingua.dialects.openai_chat.text import read_marks, write_cache
 from interlingua.model.base import Raw, unchecked
 from interlingua.model.exchange import Options, Request
 from interlingua.model.message import Message
-from interlingua.model.reasons import because
+from interlingua.model.reasons import because, not_at
 from interlingua.model.tools import ToolDefinition
 
 # -- tools ----------------------------------------------------------------------------------------
@@ -128,6 +128,7 @@ def write_tools(tools: tuple[ToolDefinition, ...], to: WriteContext) -> Wire:
         if (
             written is None
             and tool.kind == "function"
+            and "functions" not in to.t.host.lacks
             and spelling_of(to.t.name, tool.raw).get("legacy")
         ):
             written, key = LEGACY.write_value(tool, to.recorder), "functions"
@@ -254,8 +255,26 @@ def _settle(wire: Wire, request: Request, host: Host, recorder: LossRecorder) ->
     for word in sorted(LIMITS & rest.keys()):  # limits beside the one that was read
         if wire.get(word, wire.get(host.max_tokens)) != rest[word]:
             recorder.lost(request, f"raw.{recorder.dialect}.{word}", because("one_limit"))
+    if host.lacks:
+        _leave_others(wire, request, host, recorder)
     if host.stream_usage and request.options.stream:
         wire["stream_options"] = {"include_usage": True, **(wire.get("stream_options") or {})}
+
+
+def _leave_others(wire: Wire, request: Request, host: Host, recorder: LossRecorder) -> None:
+    """Keys that only other hosts have: under the host's own name for them, else a loss."""
+    options, lost = request.options, set()
+    for key in [key for key in wire if key in host.lacks]:
+        own, attr, value = how.own_name(key, host), how.ATTRS.get(key, key), wire.pop(key)
+        if own is not None and wire.setdefault(own, value) == value:
+            continue
+        if own is None and getattr(options, attr, None) is not None:
+            if attr not in lost:
+                recorder.lost(options, attr, not_at(host.name, key, attr in BOOKKEEPING))
+            lost.add(attr)
+        elif value is not None:
+            field = f"raw.{recorder.dialect}.{key}"
+            recorder.lost(request, field, not_at(host.name, key))
 
 
 def write_body(request: Request, t: Tables, recorder: LossRecorder) -> Wire:
@@ -293,4 +312,5 @@ def _choose(request: Request, wire: Wire, own_raw: Wire, t: Tables) -> None:
     custom = frozenset([tool.name for tool in request.tools if tool.kind == "custom"])
     if custom and t.custom_tools and "tool_choice" not in spelling_in(own_raw).get("as", ()):
         how.choose_custom(wire, custom)
-    how.choose_function(wire, own_raw)
+    if "function_call" not in t.host.lacks:
+        how.choose_function(wire, own_raw)

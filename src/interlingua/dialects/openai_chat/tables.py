@@ -50,12 +50,18 @@ class Host(NamedTuple):
     """Tells token counts in a stream only when asked with `stream_options`."""
     exact_limit_key: bool = False
     """Takes no other key for the longest answer than its own, whatever a wire had."""
+    name: str | None = None
+    """Its key in `HOSTS`; None for services of which nothing is known."""
+    lacks: frozenset[str] = frozenset()
+    """The keys that other hosts have and it does not; none where nothing is known of it."""
 
 
 OPENAI_IDS = IdGrammar(r"[a-zA-Z0-9_.:|-]", 1, 40)
 """40 is the safe limit: longer ids were refused as `string_above_max_length` (through 2026-01)."""
 LONG_IDS = IdGrammar(r"[a-zA-Z0-9_.:|-]", 1, 128)
 """Hosts that make longer ids themselves (DeepSeek 43, vLLM 46) take them back."""
+
+_OPEN = Host(max_tokens="max_tokens", developer=False, replay="own")
 
 HOSTS: dict[str, Host] = {
     "openai": Host(OPENAI_IDS),
@@ -82,18 +88,96 @@ HOSTS: dict[str, Host] = {
         switch="thinking",
     ),
     "xai": Host(LONG_IDS, user="user", thinking="reasoning_content", replay="always"),
+    # Those of open models (docs.together.ai, docs.fireworks.ai, inference-docs.cerebras.ai,
+    # docs.perplexity.ai, docs.ollama.com; read 2026-11-18).
+    "together": _OPEN._replace(thinking="reasoning"),
+    "fireworks": _OPEN._replace(thinking="reasoning_content"),
+    "cerebras": Host(user="user", developer=False, thinking="reasoning", replay="own"),
+    "perplexity": _OPEN,
+    "ollama": _OPEN,
 }
 DEFAULT_HOST = Host(replay="own")
 """A host of which nothing is known."""
 LIMITS = frozenset({"max_tokens", "max_completion_tokens"})
 """The words for the longest answer."""
 
+_AT: dict[str, str] = {
+    "usual": "model messages stream temperature top_p stop max_tokens tools tool_choice"
+    " response_format frequency_penalty presence_penalty",
+    "openai": "audio function_call functions logit_bias logprobs max_completion_tokens metadata"
+    " modalities moderation n parallel_tool_calls prediction prompt_cache_key prompt_cache_options"
+    " prompt_cache_retention reasoning_effort safety_identifier seed service_tier store"
+    " stream_options top_logprobs user verbosity web_search_options annotations refusal",
+    "azure": "audio data_sources function_call functions logit_bias logprobs max_completion_tokens"
+    " metadata modalities n parallel_tool_calls prediction prompt_cache_key prompt_cache_options"
+    " prompt_cache_retention reasoning_effort safety_identifier seed service_tier store"
+    " stream_options top_logprobs user user_security_context verbosity annotations refusal",
+    "mistral": "guardrails logprobs metadata min_tokens n parallel_tool_calls prediction"
+    " prompt_cache_key prompt_logprobs prompt_mode random_seed reasoning_effort repetition_penalty"
+    " safe_prompt service_tier top_k top_logprobs top_prompt_logprobs prefix",
+    "groq": "citation_options compound_custom disable_tool_validation documents exclude_domains"
+    " executed_tools function_call functions include_domains include_reasoning logit_bias logprobs"
+    " max_completion_tokens metadata n parallel_tool_calls reasoning_effort reasoning_format"
+    " search_settings seed service_tier store stream_options top_logprobs user",
+    "deepseek": "logprobs reasoning_effort stream_options thinking top_logprobs user_id prefix",
+    "xai": "deferred logit_bias logprobs max_completion_tokens n parallel_tool_calls"
+    " reasoning_effort search_parameters seed service_tier stream_options top_logprobs user"
+    " web_search_options refusal",
+    "together": "chat_template_kwargs compliance context_length_exceeded_behavior echo"
+    " function_call logit_bias logprobs min_p n reasoning reasoning_effort repetition_penalty"
+    " safety_model seed stream_options top_k",
+    "fireworks": "context_length_exceeded_behavior echo echo_last function_call functions"
+    " ignore_eos logit_bias logprobs max_completion_tokens metadata min_p mirostat_lr"
+    " mirostat_target n parallel_tool_calls perf_metrics_in_response prediction"
+    " prompt_cache_isolation_key prompt_cache_key prompt_cache_max_len prompt_truncate_len"
+    " raw_output reasoning_effort reasoning_history repetition_penalty return_token_ids"
+    " safe_tokenization seed service_tier speculation stream_options thinking top_k top_logprobs"
+    " typical_p user",
+    "cerebras": "clear_thinking disable_reasoning logit_bias logprobs max_completion_tokens n"
+    " parallel_tool_calls prediction prompt_cache_key reasoning_effort reasoning_format seed"
+    " service_tier stream_options top_logprobs user",
+    "perplexity": "country disable_search enable_search_classifier image_domain_filter"
+    " image_format_filter language_preference last_updated_after_filter last_updated_before_filter"
+    " media_response reasoning_effort return_images return_related_questions return_videos"
+    " safe_search search_after_date_filter search_before_date_filter search_context_size"
+    " search_domain_filter search_language_filter search_mode search_recency_filter stream_mode"
+    " stream_options top_k web_search_options",
+    "ollama": "logprobs reasoning reasoning_effort seed stream_options top_logprobs",
+    # Servers and hosts that are no target by name, but whose bodies people convert.
+    "vllm": "add_generation_prompt add_special_tokens allowed_token_ids bad_words cache_salt"
+    " chat_template chat_template_kwargs continue_final_message guided_choice guided_grammar"
+    " guided_json guided_regex ignore_eos include_stop_str_in_output length_penalty min_p"
+    " min_tokens mm_processor_kwargs priority prompt_logprobs repetition_penalty"
+    " skip_special_tokens spaces_between_special_tokens stop_token_ids structured_outputs"
+    " thinking_token_budget top_k truncate_prompt_tokens use_beam_search vllm_xargs",
+    "llama.cpp": "cache_prompt dry_multiplier dynatemp_range grammar id_slot json_schema min_keep"
+    " mirostat mirostat_eta mirostat_tau n_keep n_predict n_probs repeat_last_n repeat_penalty"
+    " samplers typical_p timings_per_token xtc_probability",
+    "openrouter": "cache_control debug image_config include_reasoning min_p models plugins"
+    " provider reasoning repetition_penalty route session_id stop_server_tools_when top_a top_k"
+    " trace transforms usage",
+    "alibaba": "enable_search enable_thinking search_options thinking_budget"
+    " vl_high_resolution_images partial",
+    "moonshot": "partial",
+    "venice": "venice_parameters",
+    "zai": "do_sample request_id thinking tool_stream",
+}
+_SETTINGS = {name: frozenset(words.split()) for name, words in _AT.items()}
+"""The keys of a body, and of a message in it, that each host documents beside the usual ones: the
+types of the packages `openai` 3.49.0, `mistralai` 3.7.0 and `groq`, the API references of the
+others, and what they were recorded to take (read 2026-11)."""
+_KNOWN = frozenset[str]().union(*_SETTINGS.values()) - _SETTINGS["usual"]
+"""Keys that no host is known to have are passed on."""
+HOSTS |= {
+    name: host._replace(name=name, lacks=_KNOWN - _SETTINGS[name]) for name, host in HOSTS.items()
+}
+
 
 @lru_cache(maxsize=256)
 def host_at(switches: Any) -> Host | None:
     """The field names of a server with these switches (`providers.Switches`)."""
     host = DEFAULT_HOST if switches.host is None else HOSTS[switches.host]
-    fields = {name: getattr(switches, name) for name in Host._fields}
+    fields = {name: getattr(switches, name, None) for name in Host._fields}
     changes = {name: value for name, value in fields.items() if value is not None}
     if switches.max_tokens is not None:
         changes.setdefault("exact_limit_key", True)
@@ -101,6 +185,7 @@ def host_at(switches: Any) -> Host | None:
         changes["ids"] = IdGrammar(*msgspec.structs.astuple(switches.ids))
     changes |= {name: None for name, value in changes.items() if value == ""}
     changes["developer"] = host.developer and switches.developer
+    changes["lacks"] = host.lacks - {word for word in changes.values() if type(word) is str}
     host = host._replace(**changes)
     return None if host == DEFAULT_HOST else host
 

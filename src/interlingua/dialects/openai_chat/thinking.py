@@ -102,6 +102,8 @@ def usual_places(blocks: Sequence[Block], t: Tables, calls: bool, own: bool) -> 
     if host.replay == "own":
         if own and any(_is_detail(block, t.name) for block in blocks):
             return [KEY]
+        if own and host.thinking is not None:
+            return [host.thinking]
         return _places_of_answer(blocks, t) if own else []
     if host.thinking is None or host.replay == "never" or (host.replay == "calls" and not calls):
         return []

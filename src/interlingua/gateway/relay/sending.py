@@ -316,13 +316,18 @@ def _may_need_fitting(inbound: Inbound, target: Target) -> bool:
         return True
     if target.origin is not None and len(inbound.body) >= LEAST and _may_cache(inbound, target):
         return True
-    if target.host is not None and target.dialect.host_differs(target.host, inbound.body):
+    if target.host is not None and _host_differs(inbound, target):
         return True
     if not target.images and shows_media(inbound.body):
         return True
     return target.profile is not None and touches(
         target.profile, target.dialect.name, inbound.body, inbound.members
     )
+
+
+def _host_differs(inbound: Inbound, target: Target) -> bool:
+    assert target.host is not None, "asked only of those that have one"
+    return target.dialect.host_differs(target.host, inbound.body, inbound.members)
 
 
 _MARK = re.compile(rb'"(?:cache_control|cachePoint|prompt_cache_key|prompt_cache_breakpoint)"')
@@ -352,8 +357,7 @@ async def _fitted(
         inlined = await gateway.fetcher.inlined(request, target.profile, cache=fetched)
     request = inlined.request.replace(model=target.name)
     adapted = adapt(request, target, history=False, owner=arrival.principal.tenant)
-    host = target.host
-    own = host is not None and target.dialect.host_differs(host, inbound.body)
+    own = target.host is not None and _host_differs(inbound, target)
     if adapted.value is request and not inlined.notes and not own:
         return untouched(gateway, arrival, inbound, target)
     changed = [entry.code for entry in adapted.report.entries]
