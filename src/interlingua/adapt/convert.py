@@ -170,7 +170,8 @@ def _request(
     host: str | None,
 ) -> Written:
     """A request; without a kind, a response if the body is one."""
-    name, body = model and split_model(model)[1], data
+    at, name = split_model(model) if model else (None, model)
+    host, body = host or (at if reader is writer and writer.traits.hosts else None), data
     if type(data) is bytes or type(data) is str:
         try:
             body = decode_usual(data)
