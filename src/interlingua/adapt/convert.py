@@ -100,6 +100,8 @@ def _converted(
         if not {source, target} <= set(dialects()):
             return _between(data, source, target, kind, model, stream, *how, host)
         reader, writer = dialect_of(source), dialect_of(target)
+    if host is None and model is not None and reader is writer and writer.traits.hosts:
+        host = split_model(model)[0]
     if kind == "request" or kind is None:
         try:
             return _request(data, reader, writer, kind, model, stream, *how, host)
@@ -170,8 +172,7 @@ def _request(
     host: str | None,
 ) -> Written:
     """A request; without a kind, a response if the body is one."""
-    at, name = split_model(model) if model else (None, model)
-    host, body = host or (at if reader is writer and writer.traits.hosts else None), data
+    name, body = model and split_model(model)[1], data
     if type(data) is bytes or type(data) is str:
         try:
             body = decode_usual(data)
