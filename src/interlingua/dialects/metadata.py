@@ -17,7 +17,6 @@ from interlingua.model.message import Message
 from interlingua.model.metadata import (
     CacheDiagnosis,
     InputTransformation,
-    MessageMetadata,
     TransformationAction,
     TransformationReason,
 )
@@ -25,8 +24,12 @@ from interlingua.model.reasons import Reason, because
 
 # -- tokens ---------------------------------------------------------------------------------------
 
-_SPELLED_BY = frozenset({"openai-chat", "openrouter", "openai-responses", "ollama"})
+_NUMBERED = frozenset({"gemini", "cohere"})
+_SPELLED_BY = _NUMBERED | {"openai-chat", "openrouter", "openai-responses", "ollama"}
 """Whose answers have tokens. Others that a message may be ascribed to spoke by one of these."""
+
+
+_KEYS = ("token", "logprob", "bytes")
 
 
 def read_tokens(value: Any) -> tuple[JsonObject, ...]:
@@ -36,19 +39,34 @@ def read_tokens(value: Any) -> tuple[JsonObject, ...]:
     return tuple(value)
 
 
-def write_tokens(metadata: MessageMetadata, name: str) -> list[Wire]:
-    """The tokens for the wire of this name; others may have left out what it demands."""
-    protocol = metadata.protocol
-    if protocol == name or (protocol is not None and protocol not in _SPELLED_BY):
+def write_tokens(message: Message, recorder: LossRecorder) -> list[Wire]:
+    """The tokens for a wire that spells them as the canonical value does; others may have left out
+    what it demands, or have numbers of tokens, which mean nothing elsewhere."""
+    metadata, protocol = message.metadata, message.metadata.protocol
+    if protocol in _NUMBERED:
+        recorder.lost(message, "metadata.logprobs", because("token_ids"))
+        return [_bare(token) for token in metadata.logprobs]
+    if protocol == recorder.dialect or (protocol is not None and protocol not in _SPELLED_BY):
         return list(metadata.logprobs)
     return [_whole(token) for token in metadata.logprobs]
 
 
 def _whole(token: JsonObject) -> Wire:
-    others = token.get("top_logprobs")
-    listed = others if type(others) is list else []
-    tops = [_with_bytes(each) for each in listed if type(each) is dict]
+    tops = [_with_bytes(each) for each in others_of(token)]
     return {**_with_bytes(token), "top_logprobs": tops}
+
+
+def _bare(token: JsonObject, tops: bool = True) -> Wire:
+    """A token without what only its own wire knows; Google omits a probability of 0."""
+    known = {"logprob": 0.0, **{key: token[key] for key in _KEYS if key in token}}
+    others = {"top_logprobs": [_bare(each, False) for each in others_of(token)]} if tops else {}
+    return {**_with_bytes(known), **others}
+
+
+def others_of(token: JsonObject) -> list[JsonObject]:
+    """The tokens that could have stood there."""
+    others = token.get("top_logprobs")
+    return [each for each in others if type(each) is dict] if type(others) is list else []
 
 
 def _with_bytes(token: JsonObject) -> Wire:
@@ -122,16 +140,18 @@ class Transformations:
         """Those that the vendor can state: their place is known, and it has words for them."""
         out: list[Wire] = []
         for number, found in enumerate(message.metadata.input_transformations):
-            action, reason = self._actions.write(found.action), found.reason
-            is_worded = action and reason and self._reasons.write(reason)
-            if (is_worded and getattr(found, self._attr) is not None) or raw_of(
-                self._name, found.raw
-            ):
+            is_known = getattr(found, self._attr) is not None and self._has_words(found)
+            if is_known or raw_of(self._name, found.raw):
                 out.append(self._table.write_value(found, recorder))
             else:
                 reason = because("thinking_unplaced", reason=_word(found))
                 _report(message, number, found, reason, recorder)
         return out
+
+    def _has_words(self, found: InputTransformation) -> bool:
+        reason = found.reason
+        has_reason = reason is not None and self._reasons.write(reason) is not None
+        return has_reason and self._actions.write(found.action) is not None
 
 
 def _nothing(_: Any) -> None:

@@ -765,6 +765,8 @@ REASONS: Final[dict[str, tuple[Severity, str]]] = {
     "too_late": ("warning", "dropped: it arrived after its block had ended"),
     "too_many_answers": ("warning", "set to {most}: {model} gives at most that many answers"),
     "too_many_tools": ("error", "dropped: {model} accepts at most {most} tools"),
+    "token_bytes": ("info", "bytes dropped: tokens of {to} are text"),
+    "token_ids": ("info", "numbers of tokens dropped: {to} names tokens by their text"),
     "tool_added": ("info", "listed from the start: the tool was added in mid-conversation"),
     "tool_already_there": ("warning", "replaced by {tool}, which is in the list already"),
     "tool_as_options": ("warning", "replaced by {options} of {model}"),

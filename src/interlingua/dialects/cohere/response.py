@@ -35,6 +35,7 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import hinted, own_word
 from interlingua.dialects.metadata import report_metadata
+from interlingua.model.base import JsonObject
 from interlingua.model.blocks import Block
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
@@ -105,6 +106,9 @@ def read_answer(wire: Wire) -> Response:
         fields["usage"] = read_usage(wire["usage"], found)
         if wire["usage"] is None:
             preserved.keep_spelling("usage", None)
+    if "logprobs" in wire and (tokens := _read_tokens(wire["logprobs"])):
+        fields["logprobs"] = tokens
+        wire = {key: item for key, item in wire.items() if key != "logprobs"}
     preserved.add_others(wire, _KEYS)
     if found:
         fields["diagnostics"] = tuple(found)
@@ -130,6 +134,44 @@ def _read_message(
     return blocks
 
 
+def _read_tokens(wire: Any) -> tuple[JsonObject, ...]:
+    """The tokens, where each piece of text is one; else the pieces stay in `raw`."""
+    tokens: list[JsonObject] = []
+    entries: list[Any] = wire if type(wire) is list else []
+    for each in entries:
+        match each:
+            case {"text": str(text), "token_ids": [id], "logprobs": [number], **rest} if (
+                type(id) is int
+                and type(number) in (int, float)
+                and rest.keys().isdisjoint(_TOKEN_KEYS)
+            ):
+                token: JsonObject = {"token": text, "logprob": number, "token_id": id}
+                token.update({str(key): item for key, item in rest.items()})
+                tokens.append(token)
+            case _:
+                return ()
+    return tuple(tokens)
+
+
+def _write_tokens(message: Message) -> list[Wire] | None:
+    """The pieces of text; None for tokens of others, whose numbers are unknown or mean others."""
+    out: list[Wire] = []
+    if message.metadata.protocol != NAME:
+        return None
+    for token in message.metadata.logprobs:
+        match token:
+            case {"token": text, "logprob": number, "token_id": int(id), **rest} if (
+                "top_logprobs" not in rest
+            ):
+                out.append({"text": text, "token_ids": [id], "logprobs": [number], **rest})
+            case _:
+                return None
+    return out
+
+
+_TOKEN_KEYS = frozenset({"token", "logprob", "token_id", "top_logprobs"})
+
+
 # -- writing --------------------------------------------------------------------------------------
 
 
@@ -151,6 +193,10 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
         out["finish_reason"] = STOP_WORDS.of(message, own_word(metadata, NAME), recorder)
     if metadata.usage is not None:
         out["usage"] = write_usage(metadata.usage, recorder)
+    if metadata.logprobs and (items := _write_tokens(message)) is not None:
+        out["logprobs"] = items
+    elif metadata.logprobs:
+        recorder.lost(message, "metadata.logprobs", because("logprobs_by_text"))
     _report(response, recorder)
     return out if response.raw is None else restore_raw(out, response, response.raw, recorder)
 
@@ -160,8 +206,5 @@ def _report(response: Response, recorder: LossRecorder) -> None:
     if message.name is not None:
         recorder.lost(message, "name")
     report_metadata(message, recorder)
-    if message.metadata.logprobs:
-        reason = because("logprobs_by_text")
-        recorder.lost(message, "metadata.logprobs", reason)
     for other in response.alternatives:
         recorder.lost(other, None, because("one_choice"))

@@ -3,6 +3,7 @@ errors."""
 
 from __future__ import annotations
 
+from math import isclose
 from typing import Any
 
 from interlingua.dialects.gemini import tables
@@ -43,7 +44,8 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.usage import MODALITIES, Split
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import TwoWay, own_word, snake_case
-from interlingua.dialects.metadata import report_metadata
+from interlingua.dialects.metadata import others_of, report_metadata
+from interlingua.model.base import JsonObject, same
 from interlingua.model.blocks import Block
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
@@ -226,6 +228,7 @@ def _read_candidate(wire: Any, position: int, origin: Any, shared: Attrs) -> Mes
     word = finish_of(candidate, preserved)
     metadata = MessageMetadata(
         protocol=NAME,
+        logprobs=_read_tokens(preserved) if _TOKENS in preserved.rest else (),
         stop_reason=None if word is None else stop_reason(word, blocks),
         raw_stop_reason=word,
         provider_raw=preserved.raw(NAME),
@@ -326,8 +329,6 @@ def _write_candidate(message: Message, position: int, recorder: LossRecorder) ->
     parts: list[Wire] = []
     write_parts(message, turn, parts)
     report_metadata(message, recorder)
-    if message.metadata.logprobs:
-        recorder.lost(message, "metadata.logprobs", severity="info")
     candidate: Wire = {} if was_absent(own_raw, "index") else {"index": position}
     if "index" in own_raw:
         candidate["index"] = own_raw["index"]
@@ -337,6 +338,8 @@ def _write_candidate(message: Message, position: int, recorder: LossRecorder) ->
         candidate["finishReason"] = word
     if any(getattr(block, "citations", None) for block in message.content):
         candidate |= write_citations(message.content, turn, parts, own_raw)
+    if message.metadata.logprobs:
+        candidate[_TOKENS] = _write_tokens(message, raw_inside(own_raw, _TOKENS), recorder)
     return restore(candidate, own_raw) if own_raw else candidate
 
 
@@ -350,3 +353,91 @@ def _finish_word(message: Message, recorder: LossRecorder) -> Any:
         return None
     own = own_word(message.metadata, NAME)
     return STOP_WORDS.of(message, own, recorder, lambda word: stop_reason(word, message.content))
+
+
+# -- how probable each token was -------------------------------------------------------------------
+
+_TOKENS, _CHOSEN, _TOPS, _SUM = (
+    "logprobsResult",
+    "chosenCandidates",
+    "topCandidates",
+    "logProbabilitySum",
+)
+_NAMES = {"logProbability": "logprob", "tokenId": "token_id"}
+_WIRE_NAMES = {name: key for key, name in _NAMES.items()}
+_STEP = "step"
+"""What the list of other tokens says beside them, in a token."""
+
+
+def _read_tokens(preserved: Preserved) -> tuple[JsonObject, ...]:
+    """The tokens; the sum of all stays in `raw`. None where writing would give something else."""
+    wire = preserved.rest[_TOKENS]
+    chosen, tops = (wire.get(_CHOSEN), wire.get(_TOPS)) if type(wire) is dict else (None, None)
+    if type(chosen) is not list or not chosen or not all(type(each) is dict for each in chosen):
+        return ()
+    tokens = [_renamed(each, _NAMES) for each in chosen]
+    if type(tops) is list and len(tops) == len(tokens) and all(type(e) is dict for e in tops):
+        for token, step in zip(tokens, tops, strict=True):
+            others = step.get("candidates")
+            if type(others) is list and all(type(each) is dict for each in others):
+                token["top_logprobs"] = [_renamed(each, _NAMES) for each in others]
+            if more := {key: item for key, item in step.items() if key != "candidates"}:
+                token[_STEP] = more
+    known = {key: wire[key] for key in (_CHOSEN, _TOPS) if key in wire}
+    if not same(_spelled(tokens), known):
+        return ()
+    del preserved.rest[_TOKENS]
+    if rest := {key: item for key, item in wire.items() if key not in known}:
+        preserved.complete(_TOKENS, rest, {})
+    return tuple(tokens)
+
+
+def _write_tokens(message: Message, own_raw: Wire, recorder: LossRecorder) -> Wire:
+    tokens, is_own = message.metadata.logprobs, message.metadata.protocol == NAME
+    out = _spelled([*tokens] if is_own else [_textual(each) for each in tokens])
+    if not is_own and any(
+        _has_bytes(each) for token in tokens for each in (token, *others_of(token))
+    ):
+        recorder.lost(message, "metadata.logprobs", because("token_bytes"))
+    if not is_own and any("token_id" in token for token in tokens):
+        recorder.lost(message, "metadata.logprobs", because("token_ids"))
+    total = sum([number for token in tokens if type(number := token.get("logprob")) is float])
+    if type(before := own_raw.get(_SUM)) is float and not isclose(before, total, rel_tol=1e-3):
+        out[_SUM] = total
+    return out
+
+
+def _spelled(tokens: list[JsonObject]) -> Wire:
+    out: Wire = {_CHOSEN: [_renamed(each, _WIRE_NAMES, _APART) for each in tokens]}
+    if any("top_logprobs" in token or _STEP in token for token in tokens):
+        out[_TOPS] = [_step_of(token) for token in tokens]
+    return out
+
+
+def _step_of(token: JsonObject) -> Wire:
+    step: Wire = dict(token.get(_STEP, ()))
+    if "top_logprobs" in token:
+        others = [_renamed(each, _WIRE_NAMES) for each in others_of(token)]
+        step["candidates"] = others
+    return step
+
+
+def _renamed(token: JsonObject, names: dict[str, str], apart: tuple[str, ...] = ()) -> JsonObject:
+    return {names.get(key, key): item for key, item in token.items() if key not in apart}
+
+
+def _textual(token: JsonObject) -> JsonObject:
+    """A token of another wire as this one has it."""
+    kept: JsonObject = {key: token[key] for key in ("token", "logprob") if key in token}
+    if others := others_of(token):
+        kept["top_logprobs"] = [_textual(each) for each in others]
+    return kept
+
+
+def _has_bytes(token: JsonObject) -> bool:
+    """Whether the bytes of a token are others than those of its text."""
+    encoded, text = token.get("bytes"), token.get("token")
+    return encoded is not None and not (type(text) is str and encoded == [*text.encode()])
+
+
+_APART = ("top_logprobs", _STEP)

@@ -219,7 +219,7 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
         write_usage(metadata.usage, out, recorder)
     report_metadata(message, recorder)
     if metadata.logprobs:
-        out["logprobs"] = write_tokens(metadata, NAME)
+        out["logprobs"] = write_tokens(message, recorder)
     for other in response.alternatives:
         recorder.lost(other, None, because("one_choice"))
     body = Body(metadata.response_model, metadata.status is not MessageStatus.PARTIAL)

@@ -316,7 +316,7 @@ def _write_choice(index: int, message: Message, to: WriteContext) -> Wire:
     (choice if metadata.stop_reason is not None else fillers)["finish_reason"] = word
     report_metadata(message, recorder)
     if metadata.logprobs:
-        choice["logprobs"] = {"content": write_tokens(metadata, to.t.name)}
+        choice["logprobs"] = {"content": write_tokens(message, recorder)}
     if index and metadata.usage is not None:
         recorder.lost(message, "metadata.usage", because("usage_once"))
     if metadata.status is not _COMPLETE:

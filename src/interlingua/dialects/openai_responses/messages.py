@@ -782,12 +782,12 @@ def _tokens(block: Block) -> tuple[JsonObject, ...]:
 def put_logprobs(message: Message, recorder: LossRecorder) -> Message:
     """The message with its tokens, each text with as many as it had; where none knows of any, the
     first has them all."""
-    tokens = write_tokens(message.metadata, NAME)
     texts = [block for block in message.content if type(block) is TextBlock]
     if not texts:
         reason = because("logprobs_without_text")
         recorder.lost(message, "metadata.logprobs", reason)
         return message
+    tokens = write_tokens(message, recorder)
     last = next((each for each in reversed(texts) if _count(each)), texts[0])
     content: list[Block] = []
     for block in message.content:
