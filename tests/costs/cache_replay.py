@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 import interlingua as il
-from interlingua.costs.caching import CachePrediction, CacheRule, CacheSimulator
+from interlingua.costs.caching import CachePrediction, CacheRule, CacheSimulator, cache_rules
 from interlingua.costs.elsewhere import Asked, Elsewhere
 from interlingua.costs.prompts import Measured
 from interlingua.costs.table import bundled
@@ -120,34 +120,41 @@ def _is_seen(record: Record, request: il.Request) -> bool:
     return not (hidden or server or request.continues or "server_tool" in record.features)
 
 
-def table(found: list[Compared]) -> list[str]:
+def tables(found: list[Compared]) -> list[str]:
+    """Two tables: what rules decide, with sessions of agents, and what they guess at."""
     counts: dict[str, Counter[Verdict]] = defaultdict(Counter)
-    tokens: dict[str, Counter[str]] = defaultdict(Counter)
     for each in found:
         counts[each.rule.id][each.verdict] += 1
-        if each.verdict in ("near", "far"):
-            tokens[each.rule.id]["reported"] += each.usage.cached_input_tokens or 0
-            tokens[each.rule.id]["predicted"] += each.predicted.cached
-    lines = [
-        f"{'rule':20}" + "".join(f"{name:>9}" for name in COLUMNS) + "   read: reported, predicted"
-    ]
-    for rule, verdicts in sorted(counts.items()):
-        if any(verdicts[name] for name in COLUMNS):
-            row = "".join(f"{verdicts[name]:9}" for name in COLUMNS)
-            of = tokens[rule]
-            lines.append(f"{rule:20}{row}   {of['reported']:>10,} {of['predicted']:>10,}")
+    counts["claude, agents' sessions"] = agents()
+    guessed = {rule.id for rule in cache_rules() if rule.guess}
+    lines: list[str] = []
+    for title, chosen in (("rule", counts.keys() - guessed), ("guessed", counts.keys() & guessed)):
+        lines += [*([""] if lines else []), f"| {title} | within 5 % | {' | '.join(COLUMNS)} |"]
+        lines.append("| --- |" + " ---: |" * (len(COLUMNS) + 1))
+        total: Counter[Verdict] = Counter()
+        for name in sorted(chosen):
+            if any(counts[name][column] for column in COLUMNS):
+                lines.append(_row(name, counts[name]))
+                total.update(counts[name])
+        lines.append(_row("all", total))
     return lines
 
 
-def agents() -> list[str]:
-    """The same for sessions of agents whose answers report cached tokens."""
+def _row(name: str, counts: Counter[Verdict]) -> str:
+    judged = counts["near"] + counts["far"]
+    share = f"{100 * counts['near'] / judged:.0f} %" if judged else "-"
+    return f"| {name} | {share} | {' | '.join(str(counts[each]) for each in COLUMNS)} |"
+
+
+def agents() -> Counter[Verdict]:
+    """The same for sessions of agents on Claude whose answers report cached tokens."""
     verdicts: Counter[Verdict] = Counter()
     for sample in samples():
         if sample.format not in AGENTS or sample.name.startswith("made"):
             continue  # made against a scripted model
         for asked in requests_of(opened(at(sample.path, sample.format))):
             verdicts.update(_verdicts(asked))
-    return [f"{'agents on Claude':20}" + "".join(f"{verdicts[name]:9}" for name in COLUMNS)]
+    return verdicts
 
 
 AGENTS = ("claude-code", "pi", "opencode", "cline")
@@ -180,4 +187,4 @@ if __name__ == "__main__":
                 counts += f" {u.cache_creation_input_tokens} for {p.written}"
                 place = f"{each.record.source_path[-40:]} #{each.record.exchange}"
                 print(f"{each.verdict:7}{each.rule.id:20}{u.prompt_tokens:>7} {counts}  {place}")
-    print(*table(found), *agents(), sep="\n")
+    print(*tables(found), sep="\n")

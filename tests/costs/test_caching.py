@@ -164,3 +164,22 @@ def test_claude_in_recorded_conversations_is_predicted() -> None:
     far = [each for each in found if each.verdict == "far" and each.usage.prompt_tokens >= 200]
     assert len(near) >= 40
     assert far == []
+
+
+@pytest.mark.parametrize(
+    ("model", "rule", "minimum", "step", "guess"),
+    [
+        ("gemini:gemini-2.0-flash", "gemini-before", 0, 1, False),
+        ("gemini:gemini-2.5-pro", "gemini-2.5", 2048, 1, True),
+        ("vertex:gemini-3.6-flash", "gemini", 4096, 1, True),
+        ("moonshot:kimi-k3", "kimi", 256, 256, False),
+        ("openrouter:moonshotai/kimi-k3", "open-models", 64, 64, True),
+        ("mistral:mistral-small-latest", "mistral", 16, 16, True),
+        ("ollama:qwen3", "no-counts", 0, 1, False),
+    ],
+)
+def test_what_vendors_state_and_what_is_guessed(
+    model: str, rule: str, minimum: int, step: int, guess: bool
+) -> None:
+    found = cache_rule(model)
+    assert (found.id, found.minimum, found.step, found.guess) == (rule, minimum, step, guess)

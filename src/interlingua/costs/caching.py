@@ -28,6 +28,7 @@ class CacheRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     source: str
     sure: bool
     realised: float
+    guess: bool = False
     minimum: int | None = None
     step: int = 1
     lookback: int | None = None
