@@ -389,19 +389,26 @@ def _micros(seconds: float) -> int:
 
 
 class Branches(Forks, Tasks):
-    def branch_task(self, id: str, last: str | None) -> Op[TaskRow]:
+    def branch_task(self, id: str, last: str | None, *, name: str | None = None) -> Op[TaskRow]:
         """A new task in the folder of this one, which ends, with copies of its messages up to and
-        including `last` (None: none of them). ConflictError while it runs."""
+        including `last` (None: none of them), called `name` or as this one. ConflictError while it
+        runs."""
         old = yield from self._locked(id)
         if old.generating:
             raise ConflictError(self.where, f"task {id} is running")
         yield from self.end_task(id)
         parent = yield from self.session(id)
         if last is not None:
-            child = yield from self.fork(id, last, name=parent.name)
+            child = yield from self.fork(id, last, name=name or parent.name)
             return (yield from self._add_task(child, old.owner, old.web_search))
         at = from_micros(now())
         child = replace(
-            parent, id=self.ulids.new(), created_at=at, updated_at=at, message_count=0, parent_id=id
+            parent,
+            id=self.ulids.new(),
+            created_at=at,
+            updated_at=at,
+            message_count=0,
+            name=name or parent.name,
+            parent_id=id,
         )
         return (yield from self.create_task(child, old.owner, web_search=old.web_search))

@@ -26,7 +26,7 @@ export async function tasksView(element, id, _part, signal) {
   const side = h(
     "aside",
     { "aria-label": "All tasks" },
-    h("a", { href: address("tasks"), class: "button" }, icon("plus"), "New task"),
+    h("div", { class: "list-head" }, h("h2", {}, "Tasks"), h("a", { href: address("tasks"), class: "button" }, icon("plus"), "New task")),
     state,
     none,
     list,
@@ -102,16 +102,10 @@ function line(task, open) {
     h(
       "a",
       { href: address("tasks", task.id), "aria-current": task.id === open ? "true" : null },
-      h("span", { class: "name" }, task.name || task.cwd),
-      h("span", { class: "state" }, stateOf(task), task.queued ? badge(`${task.queued} queued`) : null, h("span", {}, ago(task.changed ?? task.created))),
+      h("span", { class: "name", title: task.name || task.cwd }, task.name || task.cwd),
+      h("span", { class: "state" }, stateOf(task), h("span", {}, [task.queued ? `${task.queued} queued` : null, ago(task.changed ?? task.created)].filter(Boolean).join(" · "))),
     ),
   );
-}
-
-/** A task is called after the beginning of what was asked. */
-function title(words) {
-  const line = words.trim().split("\n")[0];
-  return line.length > 80 ? `${line.slice(0, 79)}…` : line;
 }
 
 function newTask(pane) {
@@ -119,7 +113,7 @@ function newTask(pane) {
   const model = h("input", { type: "text", autocomplete: "off", list: "models", placeholder: "Default" });
   const known = h("datalist", { id: "models" });
   const send = async (message) => {
-    const body = { message, name: title(message.content) };
+    const body = { message };
     if (folder.value.trim()) body.cwd = folder.value.trim();
     if (model.value.trim()) body.model = model.value.trim();
     goTo(address("tasks", await started(body)));

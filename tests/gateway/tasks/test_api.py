@@ -397,6 +397,33 @@ def test_a_branch_begins_before_or_after_a_message_and_the_old_task_ends(tmp_pat
     run(work)
 
 
+def test_a_branch_that_begins_anew_is_called_after_what_is_asked_there(tmp_path: Path) -> None:
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+
+            async def renamed(id: str, **body: Any) -> tuple[str, str]:
+                await idle(gateway, id)
+                (first, _), *_ = await told(gateway, id)
+                asked = {"before": first, **body}
+                _, made, _ = await gateway.ask("POST", f"/task/{id}/branch", asked)
+                return made["id"], made["task"]["name"]
+
+            id = (await new(gateway, tmp_path, "one\nand more"))["id"]
+            id, name = await renamed(id, message=user("another\nquestion"))
+            assert name == "another"
+            id, name = await renamed(id)
+            assert name == "another"
+            id, name = await renamed(id, message=user("x" * 100))
+            assert name == "x" * 79 + "…"
+            (tmp_path / "named").mkdir()
+            body = {"cwd": str(tmp_path / "named"), "name": "Mine", "message": user("one")}
+            _, made, _ = await gateway.ask("POST", "/task", body)
+            assert (await renamed(made["id"], message=user("two")))[1] == "Mine"
+
+    run(work)
+
+
 async def told(gateway: Served, id: str) -> list[tuple[str, str]]:
     """Ids and texts of the messages in a task's events."""
     events = [each for each in await page(gateway, id) if each["msg"] == "MessageAdded"]

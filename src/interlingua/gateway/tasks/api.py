@@ -209,9 +209,11 @@ async def branch(service: Service, request: Request, principal: Principal) -> Re
         raise TaskBusyError(row.id)
     if row.ended_at is not None:
         raise ApiError(409, "task_ended", "the task has ended")
-    last, message = await _branch_point(service, row, body, message)
+    first, last, message = await _branch_point(service, row, body, message)
     require_folder(row.cwd, principal, service.gateway.settings)
-    made = await service.store.branch_task(row.id, last)
+    is_titled = last is None and row.name == _title(first)
+    name = _title(message) if is_titled else None
+    made = await service.store.branch_task(row.id, last, name=name)
     service.tasks.ended(await service.store.task(row.id))
     await _first_message(service, made, principal, message)
     shown = await _detail(service, request, await service.store.task(made.id))
@@ -220,8 +222,8 @@ async def branch(service: Service, request: Request, principal: Principal) -> Re
 
 async def _branch_point(
     service: Service, row: TaskRow, body: NewBranch, message: Message | None
-) -> tuple[str | None, Message]:
-    """The last message that is copied, and the one that is sent."""
+) -> tuple[Message, str | None, Message]:
+    """The first message of the task, the last one that is copied, and the one that is sent."""
     if (body.before is None) == (body.after is None):
         raise ApiError(400, "invalid_request", "expected either before or after")
     id = body.before or body.after or ""
@@ -234,10 +236,11 @@ async def _branch_point(
             text = "message: required unless a user's message is sent again"
             raise ApiError(400, "invalid_request", text)
         message = Message(Role.USER, named.content, named.name)
+    there = await service.store.messages(row.id)
     if body.after is not None:
-        return id, message
-    there = [each.id for each in await service.store.messages(row.id)]
-    return (there[there.index(id) - 1] if there[0] != id else None), message
+        return there[0], id, message
+    at = [each.id for each in there].index(id)
+    return there[0], (there[at - 1].id if at else None), message
 
 
 # Questions
