@@ -69,6 +69,7 @@ def test_what_cannot_be_converted_is_told_with_a_reason(tmp_path: Path) -> None:
     replies = converted(
         tmp_path,
         {"text": "{", "target": "anthropic"},
+        {"text": '{"messages": [{"role": "user"', "target": "anthropic"},
         {"text": '{"a": 1}', "target": "anthropic"},
         {"text": CHAT, "target": "nobody"},
         {"text": CHAT, "target": "anthropic", "source": "nobody"},
@@ -76,9 +77,10 @@ def test_what_cannot_be_converted_is_told_with_a_reason(tmp_path: Path) -> None:
         {"text": CHAT, "target": "anthropic", "kind": "poem"},
         {"text": CHAT},
     )
-    assert [status for status, _ in replies] == [400] * 7
+    assert [status for status, _ in replies] == [400] * 8
+    assert "line 1, column 30" in replies[1][1]["error"]["message"]
     assert [told["error"]["code"] for _, told in replies] == [
-        *("not_convertible", "format_unknown", "format_unknown", "format_unknown"),
+        *("not_convertible", "not_convertible", "format_unknown", "format_unknown", "format_unknown"),
         *("not_convertible", "invalid_request", "invalid_request"),
     ]
 

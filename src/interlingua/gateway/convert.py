@@ -130,7 +130,17 @@ def _stream(text: str) -> Found | None:
     return None if source is None else Found(source, "stream", ["frames of a stream"])
 
 
+def _is_json(text: str) -> bool:
+    try:
+        msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return False
+    return True
+
+
 def _transcript(text: str) -> Found | None:
+    if text.lstrip()[:1] in ("{", "[") and not (_is_json(text.lstrip().partition("\n")[0]) or _is_json(text)):
+        return None  # a body that is not yet whole, or mistyped: its own error says where
     try:
         with _file(text) as path:
             found = transcripts.detect(path)
