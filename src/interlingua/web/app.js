@@ -115,7 +115,7 @@ function askForKey(event) {
       { class: "key card", onsubmit: useKey },
       h("span", { class: "disc" }, icon("key-round")),
       h("h1", {}, "API key required"),
-      h("p", { role: "alert" }, event.detail),
+      h("p", { role: "alert" }, hasKey() ? event.detail : "This gateway asks everybody for a key."),
       h("label", { class: "field" }, h("span", {}, "Key"), input),
       h("p", { class: "quiet" }, "It stays in this tab, until the tab is closed."),
       h("button", { type: "submit", class: "first" }, "Use this key"),

@@ -19,8 +19,8 @@ export function heading(role, words, time, ...more) {
   ];
 }
 
-/** `link` is the message's own address. */
-export function article(message, link) {
+/** `link` is the message's own address, `calls` are the names of tools by the ids of their calls. */
+export function article(message, link, calls = new Map()) {
   const problem = message.metadata?.error_message;
   return h(
     "article",
@@ -34,7 +34,7 @@ export function article(message, link) {
     h(
       "div",
       { class: "body" },
-      (message.content ?? []).map((each) => block(each, message.role)),
+      (message.content ?? []).map((each) => block(each, message.role, calls)),
       problem ? h("p", { class: "wrong" }, problem) : null,
     ),
     margin(message.metadata ?? {}),
@@ -42,7 +42,7 @@ export function article(message, link) {
 }
 
 /** Answers are Markdown; what others write is shown as they wrote it. */
-function block(each, role) {
+function block(each, role, calls) {
   switch (each.type) {
     case "text":
       return [role === "assistant" ? prose(each.text) : h("p", { class: "text" }, each.text), sources(each.citations)];
@@ -56,9 +56,12 @@ function block(each, role) {
       return folded(summary(each.name, callTitle(each.name, each.input)), callInput(each.name, each.input));
     case "tool_result": {
       const parts = Array.isArray(each.content) ? each.content : [];
-      const title = each.is_error ? "Error of a tool" : "Result of a tool";
-      const inner = parts.length ? parts.map((part) => (part.type === "text" ? result(part.text) : block(part, "tool"))) : shown(each.content);
-      return folded(summary(title, parts.map((part) => part.text ?? "").join(" ")), inner);
+      const name = each.tool_name ?? calls.get(each.tool_use_id) ?? "a tool";
+      const title = `${each.is_error ? "Error" : "Result"} of ${name}`;
+      const inner = parts.length ? parts.map((part) => (part.type === "text" ? result(part.text) : block(part, "tool", calls))) : shown(each.content);
+      const made = folded(summary(title, parts.map((part) => part.text ?? "").join(" ")), inner);
+      if (each.is_error) made.classList.add("failed");
+      return made;
     }
     case "compaction":
       return folded("Summary of what came before", each.text ? prose(each.text) : h("p", { class: "text" }, "(encrypted)"));
@@ -78,7 +81,7 @@ export function prose(text) {
 }
 
 /** A title with the beginning of what is folded. */
-function summary(title, text) {
+export function summary(title, text) {
   const line = (text ?? "").replace(/\s+/g, " ").trim().slice(0, 200);
   return line ? [`${title}: `, h("span", { class: "detail" }, line)] : title;
 }

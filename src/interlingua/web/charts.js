@@ -11,7 +11,7 @@ const VIEW = { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none" };
 /**
  * @typedef {{ at: string | number, values: (number | null)[] }} Point
  * @typedef {{ label: string, points: Point[], parts: string[], shown: (value: number) => string,
- *   when: (at: string | number) => string, titles?: string[] }} Options
+ *   when: (at: string | number) => string, tick?: (at: string | number) => string, titles?: string[] }} Options
  */
 
 /**
@@ -64,10 +64,11 @@ export function spark(label, values, tone, top = Math.max(...values, 0)) {
 }
 
 /**
- * What every chart has around it: its scale, the values under the pointer, times below.
+ * What every chart has around it: its scale, the values under the pointer, times below (`tick` is the
+ * short form of `when`).
  * @param {SVGElement} drawn  @param {Options} options  @param {number} top  @param {(at: number) => string} said
  */
-function plot(drawn, { points, shown, when }, top, said) {
+function plot(drawn, { points, shown, when, tick = when }, top, said) {
   const tip = h("p", { class: "tip" });
   drawn.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => {
     const box = drawn.getBoundingClientRect();
@@ -76,7 +77,7 @@ function plot(drawn, { points, shown, when }, top, said) {
   });
   drawn.addEventListener("pointerleave", () => fill(tip));
   const ticks = top ? [shown(top), shown(top / 2), shown(0)] : [];
-  return h("div", { class: "bars" }, tip, h("div", { class: "plot" }, h("div", { class: "ticks", "aria-hidden": "true" }, ticks.map((text) => h("span", {}, text))), drawn, times(points, when)));
+  return h("div", { class: "bars" }, tip, h("div", { class: "plot" }, h("div", { class: "ticks", "aria-hidden": "true" }, ticks.map((text) => h("span", {}, text))), drawn, times(points, tick)));
 }
 
 /** Some of the times, each below the first bar of its group. @param {Point[]} points  @param {(at: string | number) => string} when */

@@ -7,9 +7,9 @@ import { field, fill, h } from "./dom.js";
 import { editor } from "./editor.js";
 import { EXAMPLES } from "./examples.js";
 import { icon } from "./icons.js";
-import { placesIn } from "./jsonplaces.js";
+import { lineStarts, placesIn } from "./jsonplaces.js";
 import { byRule, where } from "./lossline.js";
-import { badge, choice, copyButton, head, iconButton, segments } from "./parts.js";
+import { badge, button, choice, copyButton, head, iconButton, segments } from "./parts.js";
 import { remember, remembered } from "./route.js";
 import { keep, kept } from "./sharing.js";
 
@@ -36,13 +36,15 @@ class Convert {
       editable: true,
       placeholder: "Paste a request, a response, a stream or an agent's transcript",
       typed: () => this.soon(),
-      chosen: (id) => this.choose(id, "list"),
+      chosen: (id) => document.getElementById(id) && this.choose(id, "list"),
       hovered: (ids) => this.lightList(ids),
     });
     this.source = choice(["", ...known.formats, ...known.transcripts], query.from ?? "");
     this.kind = choice(["", "request", "response", "stream", "transcript"], query.kind ?? "");
     this.model = h("input", { type: "text", autocomplete: "off", placeholder: "as in the body", value: query.model ?? "" });
     this.about = h("p", { role: "status", class: "detected" });
+    const begin = ([name, text]) => h("button", { type: "button", onclick: () => this.start(text) }, name);
+    this.starts = h("div", { class: "starts" }, h("span", {}, "Start with an example:"), Object.entries(EXAMPLES).map(begin));
     this.wrong = h("div", { role: "alert" });
     this.panes = h("div", { class: "panes" });
     this.report = h("section", { class: "report card", "aria-label": "Losses" });
@@ -76,13 +78,15 @@ class Convert {
       this.body.element,
     );
     this.panes.append(pane);
+    this.more = button("plus", "Add a target", { onclick: () => this.add(this.free()) });
     const names = { body: "Your body", result: "Result", losses: "Losses" };
     this.shape = h("div", { class: "convert", "data-shown": "body" });
     const switcher = h("div", { class: "switcher" }, segments("Shown", names, "body", (name) => this.shape.setAttribute("data-shown", name)));
     fill(
       this.shape,
-      head("Convert", "Any provider's format in any other, with every loss marked in your own text. Nothing is stored.", example, copyButton(() => (location.hash || !this.body.text() ? location.href : null), "Copy link", false, "Too large for a link.")),
+      head("Convert", "Any format in any other, each loss marked in your own text. Nothing is stored.", example, this.more, copyButton(() => (location.hash || !this.body.text() ? location.href : null), "Copy link", false, "Too large for a link.")),
       this.about,
+      this.starts,
       options,
       this.wrong,
       switcher,
@@ -105,7 +109,6 @@ class Convert {
         this.work();
       },
       removed: () => this.remove(result),
-      add: () => this.add(this.free()),
     });
     this.results.push(result);
     this.panes.append(result.element);
@@ -128,7 +131,8 @@ class Convert {
 
   arrange() {
     this.panes.dataset.results = String(this.results.length);
-    for (const each of this.results) each.alone(this.results.length === 1, this.results.length < MOST_TARGETS);
+    for (const each of this.results) each.less.hidden = this.results.length === 1;
+    this.more.disabled = this.results.length === MOST_TARGETS;
   }
 
   /** @param {string} text */
@@ -159,6 +163,7 @@ class Convert {
     remember({ ...remembered(), from: this.source.value, kind: this.kind.value, model: this.model.value.trim(), to: to === "anthropic" ? "" : to });
     await keep(text);
     fill(this.wrong);
+    this.starts.hidden = Boolean(text.trim());
     if (!text.trim()) return this.nothing();
     const request = { text };
     for (const [name, control] of Object.entries({ source: this.source, kind: this.kind, model: this.model })) {
@@ -183,7 +188,7 @@ class Convert {
 
   nothing() {
     this.body.mark([]);
-    fill(this.about, "Paste JSON, server-sent events or JSON Lines: the format is detected. Or start with an example.");
+    fill(this.about, "Paste JSON, server-sent events or JSON Lines: the format is detected.");
     for (const each of this.results) each.show(null);
     fill(this.report, h("p", { class: "quiet" }, "What the other format cannot represent is listed here, and marked in your body."));
   }
@@ -201,7 +206,17 @@ class Convert {
       return entries.map((loss, number) => ({ ...loss, id: `loss-${at}-${number}`, target: each.value.target }));
     });
     this.mark(text);
-    this.list(done.filter((each) => each.value).map((each) => each.value));
+    if (first) this.list(done.filter((each) => each.value).map((each) => each.value));
+    else this.unread(text, failed[0] ?? "");
+  }
+
+  /** Where a body cannot be read, its line is marked. @param {string} text  @param {string} words */
+  unread(text, words) {
+    const [, line, column] = /\(line (\d+), column (\d+)\)/.exec(words) ?? [];
+    const start = (lineStarts(text)[Number(line) - 1] ?? 0) + Number(column) - 1;
+    const at = Math.max(0, Math.min(start, text.length - 1));
+    if (line) this.body.mark([{ line: Number(line) - 1, start: at, end: at + 1, tone: "error", words, id: "unread" }]);
+    fill(this.report, h("p", { class: "quiet" }, "There are no losses to list until the body can be read."));
   }
 
   sentence({ source, kind, evidence }) {
@@ -285,15 +300,14 @@ class Convert {
 
 /** One target with what a body becomes in it. */
 class Result {
-  constructor(known, name, { changed, removed, add }) {
-    this.code = editor({ label: "Result" });
+  constructor(known, name, { changed, removed }) {
+    this.code = editor({ label: "Result", placeholder: "The same in another format" });
     const groups = { Formats: known.formats, Transcripts: known.transcripts };
     const option = (each) => h("option", { value: each }, each);
     this.target = h("select", { "aria-label": "Target format" }, Object.entries(groups).map(([label, names]) => h("optgroup", { label }, names.map(option))));
     this.target.value = name;
     this.target.addEventListener("change", changed);
     this.count = h("span", { class: "count" });
-    this.more = iconButton("plus", "Add a target", { onclick: add });
     this.less = iconButton("x", "Remove this target", { onclick: removed });
     this.wrong = h("p", { class: "wrong", role: "alert" });
     this.curl = copyButton(() => this.copied?.curl ?? "", "Copy as curl", true);
@@ -309,17 +323,11 @@ class Result {
         { class: "pane-head" },
         h("h2", {}, h("span", { class: "unseen" }, "Result in "), this.target),
         this.count,
-        h("div", { class: "actions" }, copyButton(() => this.code.text(), "Copy"), this.curl, this.python, this.more, this.less),
+        h("div", { class: "actions" }, copyButton(() => this.code.text(), "Copy"), this.curl, this.python, this.less),
       ),
       this.wrong,
       this.code.element,
     );
-  }
-
-  /** @param {boolean} only  @param {boolean} room */
-  alone(only, room) {
-    this.less.hidden = only;
-    this.more.hidden = !room;
   }
 
   show(result, problem = null, body = "", model = "") {

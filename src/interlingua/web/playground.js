@@ -1,10 +1,10 @@
 // One prompt, or the last turn of a session, on several models side by side.
 
 import { ask, askText, Refused, stream } from "./api.js";
-import { field, fill, h } from "./dom.js";
+import { prose, summary } from "./blocks.js";
+import { field, fill, folded, h } from "./dom.js";
 import { count, money, plural, took } from "./format.js";
 import { icon } from "./icons.js";
-import { markdown } from "./markdown.js";
 import { badge, button, empty, head, iconButton } from "./parts.js";
 import { address, keepTyped, remember, remembered } from "./route.js";
 
@@ -100,21 +100,48 @@ async function history(id) {
   return JSON.parse(made.text).messages;
 }
 
+/** @param {string} id */
+const providerOf = (id) => (id.includes(":") ? id.slice(0, id.indexOf(":")) : "Routes");
+
+/** @param {string} id */
+const modelName = (id) => id.slice(id.indexOf(":") + 1);
+
+/** @param {string[]} ids */
+function byProvider(ids) {
+  /** @type {Record<string, string[]>} */
+  const groups = {};
+  for (const id of ids) (groups[providerOf(id)] ??= []).push(id);
+  return groups;
+}
+
 /** One model and its answer. */
 class Column {
   constructor(known, model, changed, removed) {
-    this.model = h("select", { "aria-label": "Model", onchange: changed }, known.map((id) => h("option", { value: id }, id)));
+    this.model = h("select", { "aria-label": "Model" }, Object.entries(byProvider(known)).map(([label, ids]) => h("optgroup", { label }, ids.map((id) => h("option", { value: id }, modelName(id))))));
     this.model.value = model;
+    this.provider = h("h2", {});
     this.less = iconButton("x", "Remove this model", { onclick: removed });
-    this.body = h("div", { class: "answer text", "aria-live": "polite" }, h("p", { class: "quiet" }, "The answer appears here."));
+    this.body = h("div", { class: "answer body", "aria-live": "polite" });
     this.facts = h("dl", { class: "figures" });
-    this.element = h("section", { class: "card", "aria-label": `Answer of ${model}` }, h("div", { class: "pane-head bare" }, this.model, this.less), this.body, this.facts);
+    this.element = h("section", { class: "card" }, h("div", { class: "model" }, this.provider, this.less, this.model), this.body, this.facts);
+    this.model.addEventListener("change", () => {
+      this.named();
+      changed();
+    });
+    this.named();
+  }
+
+  /** An answer belongs to the model that gave it: for another one, there is none yet. */
+  named() {
+    fill(this.provider, providerOf(this.model.value));
+    fill(this.body, h("p", { class: "quiet" }, "The answer appears here."));
+    fill(this.facts);
+    this.element.setAttribute("aria-label", `Answer of ${this.model.value}`);
   }
 
   async run(body, signal) {
     const began = performance.now();
     const model = this.model.value;
-    this.element.setAttribute("aria-label", `Answer of ${model}`);
     this.element.setAttribute("aria-busy", "true");
     let text = "";
     let thinking = "";
@@ -123,7 +150,10 @@ class Column {
     let drawn = 0;
     const draw = () => {
       drawn = 0;
-      fill(this.body, thinking ? h("details", {}, h("summary", {}, "Thinking"), h("p", { class: "quiet" }, thinking)) : null, markdown(text));
+      const isOpen = this.body.querySelector("details")?.open;
+      const thought = thinking ? folded(summary("Thinking", thinking), prose(thinking)) : null;
+      if (thought) thought.open = Boolean(isOpen);
+      fill(this.body, thought, prose(text));
     };
     const hear = (data) => {
       if (data.error) throw new Refused(502, data);
@@ -160,13 +190,13 @@ class Column {
       row = requests.find((each) => each.id === id) ?? null;
     }
     const tokens = usage ? `${count(usage.prompt_tokens)} in, ${count(usage.completion_tokens)} out` : "unknown";
-    const lost = row ? (row.losses ? badge(plural(row.losses, "loss", "losses"), "warn") : badge("nothing lost", "good")) : "unknown";
+    const lost = row ? (row.losses ? badge(plural(row.losses, "loss", "losses"), "warn") : badge("none", "good")) : "unknown";
     const facts = {
       Tokens: tokens,
       Cost: money(row?.usage?.cost_usd) || "unknown",
+      Losses: row ? h("a", { href: address("requests", id) }, lost) : lost,
       "First words": first == null ? "none" : took(first),
       "In all": took(whole),
-      Losses: row ? h("a", { href: address("requests", id) }, lost) : lost,
     };
     fill(this.facts, Object.entries(facts).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
   }

@@ -140,7 +140,7 @@ function classOf(column) {
 /** The model that answered, and below it the name that was asked for, where that is another one. */
 function modelOf({ model, asked, attempts, error }) {
   const [, provider, name] = /^([^:]*:)(.*)$/s.exec(model ?? "") ?? [];
-  const words = name ? [h("span", { class: "far" }, provider), name] : (model ?? asked ?? "");
+  const words = name ? [h("span", { class: "far provider" }, provider), name] : (model ?? asked ?? "");
   const isAlias = asked && model && asked !== model && asked !== name;
   return [
     h("span", { class: "name" }, words),

@@ -166,7 +166,7 @@ function line(row, looked) {
       h("span", { class: "quiet" }, lit(facts.filter(Boolean).join(" · "), looked)),
     ),
     h("span", { class: "far" }, badge(OWN[row.source] ?? row.source, isOther ? "accent" : null)),
-    h("span", { class: "num far" }, plural(row.message_count, "message")),
+    h("span", { class: "num far messages" }, plural(row.message_count, "message")),
     h("span", { class: "num" }, row.cost_usd == null ? "" : money(row.cost_usd)),
     h("span", { class: "num quiet", title: when(row.updated_at) }, ago(row.updated_at)),
     copyButton(() => resume(id, isOther), isOther ? "Copy the command that resumes it" : "Copy the command that continues it"),
@@ -228,7 +228,8 @@ async function one(element, id, message, signal) {
     return {
       actions: [h("a", { class: "button", href: `/playground?session=${encodeURIComponent(id)}` }, icon("flask-conical"), "Try on other models")],
       above: [view.output],
-      beside: [searchBox(id), resuming(id, false, agents), view.control, exportPanel(row, (place) => to(id, place))],
+      find: searchBox(id),
+      beside: [resuming(id, false, agents), view.control, exportPanel(row, (place) => to(id, place))],
     };
   };
   let shown = null;

@@ -7,6 +7,7 @@ import { picture } from "./picture.js";
 import { totals } from "./usage.js";
 
 const MOST = 20;
+const FEW = 5; // changes of model that are listed at once
 
 /** Fill an element with what a summary says of tokens and money. */
 export function showTotals(element, { models, total, prompts }) {
@@ -87,8 +88,9 @@ export function changeList({ changes }, link) {
   if (!changes.length) return null;
   const line = ({ message_id: id, from, to, losses }) => {
     const lost = !losses ? "" : losses.count ? `: ${losses.count} lost` : ": nothing lost";
-    return h("li", {}, h("a", { href: link(id) }, `${from} \u2192 ${to}`), lost);
+    return h("li", {}, h("a", { href: link(id) }, `${from} \u2192 ${to}`), h("span", { class: losses?.count ? "lost" : "detail" }, lost));
   };
   const title = changes.length === 1 ? "1 change of model" : `${changes.length} changes of model`;
-  return folded(title, h("ul", { "aria-label": "Changes of model" }, changes.map(line)));
+  const all = h("ul", { "aria-label": "Changes of model" }, changes.map(line));
+  return changes.length > FEW ? folded(title, all) : h("section", {}, h("h2", {}, title), all);
 }

@@ -2,6 +2,7 @@
 
 import { field, fill, h, when } from "./dom.js";
 import { article } from "./blocks.js";
+import { plural } from "./format.js";
 import { branchChoice, changeList, changeMark, mark, showTotals } from "./summary.js";
 import { head } from "./parts.js";
 import { Window } from "./window.js";
@@ -16,14 +17,19 @@ export async function transcript(element, source, message, signal, tools) {
     if (summary) mark((id) => shown.find(id), summary, row.id, source.href);
     else markHere(shown);
   };
-  const shown = new Window(source, (each) => article(each, source.link(each.id)), scroller, decorate);
+  const calls = new Map();
+  const draw = (each) => {
+    for (const { type, id, name } of each.content ?? []) if (type === "tool_use") calls.set(id, name);
+    return article(each, source.link(each.id), calls);
+  };
+  const shown = new Window(source, draw, scroller, decorate);
   await shown.open(message);
   const used = h("div", {});
   const changes = h("div", {});
-  const branches = h("div", { class: "row" });
-  const about = [row.workspace_path, row.active_model, `${row.message_count} messages`, when(row.created_at)];
-  const { actions = [], above = [], beside = [] } = tools?.(shown) ?? {};
-  const panel = h("details", { class: "about" }, h("summary", {}, "About this session"), branches, changes, used, beside);
+  const branches = h("div", {});
+  const about = [row.workspace_path, row.active_model, plural(row.message_count, "message"), when(row.created_at)];
+  const { actions = [], above = [], find = null, beside = [] } = tools?.(shown) ?? {};
+  const panel = h("details", { class: "about" }, h("summary", {}, "About this session"), find, branches, used, changes, beside);
   const isWide = matchMedia("(min-width: 64.01rem)");
   panel.open = isWide.matches;
   isWide.addEventListener("change", () => (panel.open = isWide.matches), { signal });

@@ -65,10 +65,17 @@ export function callInput(name, input) {
   if (input === null || typeof input !== "object" || Array.isArray(input)) return result(String(input ?? ""));
   const file = first(input, FILE);
   const after = first(input, AFTER) ?? (/write|create/i.test(name) ? first(input, WHOLE) : undefined);
-  if (file && after !== undefined) return changes(file, first(input, BEFORE) ?? null, after);
+  if (file && after !== undefined) return [changes(file, first(input, BEFORE) ?? null, after), others(input, [FILE, BEFORE, first(input, AFTER) === undefined ? WHOLE : AFTER])];
   const command = first(input, COMMAND);
-  if (command) return h("pre", { class: "command" }, `$ ${command}`);
+  if (command) return [h("pre", { class: "command" }, `$ ${command}`), others(input, [COMMAND])];
   return tree(input);
+}
+
+/** What is in an input beside what is drawn already: of each kind, the first name that is there. */
+function others(input, drawn) {
+  const names = drawn.map((kind) => kind.find((name) => typeof input[name] === "string"));
+  const rest = Object.entries(input).filter(([name]) => !names.includes(name));
+  return rest.length ? tree(Object.fromEntries(rest)) : null;
 }
 
 function changes(file, before, after) {

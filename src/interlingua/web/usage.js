@@ -1,13 +1,13 @@
 // Tokens and money of messages, one by one and by model.
 
 import { h } from "./dom.js";
-import { money } from "./format.js";
+import { money, plural } from "./format.js";
 
-const COLUMNS = {
-  "Fresh input": "input_tokens",
-  "Read from cache": "cached_input_tokens",
-  "Written to cache": "cache_creation_input_tokens",
-  Output: "output_tokens",
+const KINDS = {
+  "fresh input": "input_tokens",
+  "read from cache": "cached_input_tokens",
+  "written to cache": "cache_creation_input_tokens",
+  output: "output_tokens",
 };
 
 const count = (number) => number.toLocaleString();
@@ -27,29 +27,24 @@ export function margin({ model, response_model: answered, usage, status }) {
   return lines.length ? h("p", { class: "margin quiet" }, lines.map((line) => (typeof line === "string" ? h("span", {}, line) : line))) : null;
 }
 
-/** A table of what the answers of each model took; null where there are none. */
+/** What the answers of each model took, and of all together; null where there are none. */
 export function totals(models, total) {
   if (!models.length) return null;
-  const head = ["Model", "Cost", "Answers", ...Object.keys(COLUMNS)];
   const row = (/** @type {any} */ { model, answers, ...sums }) => {
-    const counts = Object.values(COLUMNS).map((column) => sums[column].toLocaleString());
-    const cells = [cost(sums), String(answers), ...counts].map((text) => h("td", {}, text));
-    return h("tr", {}, h("th", { scope: "row" }, model), ...cells);
+    const counts = Object.entries(KINDS).filter(([, kind]) => sums[kind]).map(([name, kind]) => `${count(sums[kind])} ${name}`);
+    const facts = [plural(answers, "answer"), ...counts].map((text) => h("span", {}, text));
+    return h("tr", {}, h("th", { scope: "row" }, model, h("p", { class: "margin quiet" }, facts)), h("td", { class: "num" }, cost(sums)));
   };
-  const rows = models.length > 1 ? [{ ...total, model: "All" }, ...models] : models;
+  const rows = models.length > 1 ? [...models, { ...total, model: "All" }] : models;
   return h(
-    "div",
-    { class: "wide", tabindex: 0, role: "region", "aria-label": "Tokens and cost" },
-    h(
-      "table",
-      {},
-      h("thead", {}, h("tr", {}, head.map((text) => h("th", { scope: "col" }, text)))),
-      h("tbody", {}, rows.map(row)),
-    ),
+    "section",
+    { "aria-label": "Tokens and cost" },
+    h("h2", {}, "Tokens and cost"),
+    h("table", { class: "totals" }, h("tbody", {}, rows.map(row))),
   );
 }
 
 function cost({ cost_usd: cost, unpriced }) {
   if (cost == null) return "unknown";
-  return `$${cost}${unpriced ? ` and ${unpriced} unknown` : ""}`;
+  return `${money(cost)}${unpriced ? ` and ${unpriced} unknown` : ""}`;
 }

@@ -130,8 +130,12 @@ def test_a_stream_and_a_transcript_are_converted_too(page: Any) -> None:
 
 
 def test_what_cannot_be_read_is_named_with_its_place(page: Any) -> None:
-    opened(page, "{")
-    expect(page.get_by_role("alert").first).not_to_be_empty()
+    opened(page, '{\n  "messages": [{"role": "user",, "content": ""}]\n}')
+    expect(page.get_by_role("alert").first).to_contain_text("line 2, column 32")
+    expect(page.locator(".code-colours mark.error")).to_have_text(",")
+    expect(page.get_by_role("button", name=re.compile("^Line 2: JSON"))).to_be_visible()
+    page.get_by_label("Your body").fill('{"messages": [{"role": "usr"')
+    expect(page.get_by_role("alert").first).to_contain_text("line 1, column 29")
     page.goto("/convert?from=openai-chat")
     page.get_by_label("Your body").fill('{"messages": [{"role": "usr", "content": ""}]}')
     expect(page.get_by_role("alert").filter(has_text="usr")).to_be_visible()
