@@ -80,7 +80,13 @@ def test_what_cannot_be_converted_is_told_with_a_reason(tmp_path: Path) -> None:
     assert [status for status, _ in replies] == [400] * 8
     assert "line 1, column 30" in replies[1][1]["error"]["message"]
     assert [told["error"]["code"] for _, told in replies] == [
-        *("not_convertible", "not_convertible", "format_unknown", "format_unknown", "format_unknown"),
+        *(
+            "not_convertible",
+            "not_convertible",
+            "format_unknown",
+            "format_unknown",
+            "format_unknown",
+        ),
         *("not_convertible", "invalid_request", "invalid_request"),
     ]
 

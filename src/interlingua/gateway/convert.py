@@ -139,7 +139,9 @@ def _is_json(text: str) -> bool:
 
 
 def _transcript(text: str) -> Found | None:
-    if text.lstrip()[:1] in ("{", "[") and not (_is_json(text.lstrip().partition("\n")[0]) or _is_json(text)):
+    if text.lstrip()[:1] in ("{", "[") and not (
+        _is_json(text.lstrip().partition("\n")[0]) or _is_json(text)
+    ):
         return None  # a body that is not yet whole, or mistyped: its own error says where
     try:
         with _file(text) as path:

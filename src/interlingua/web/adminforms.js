@@ -14,7 +14,7 @@ const KEY_GROUPS = [
     ["requests_per_minute", "Requests per minute", "count", "no limit"],
     ["tokens_per_minute", "Tokens per minute", "count", "no limit"],
     ["concurrent", "Requests at a time", "count", "no limit"],
-    ["default_max_tokens", "Output tokens by default", "count", "the model's maximum"],
+    ["default_max_tokens", "Output tokens by default", "count", "model's maximum"],
     ["max_max_tokens", "Output tokens at most", "count", "no limit"],
     ["expires_at", "Expires", "time", ""],
   ]],

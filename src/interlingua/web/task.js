@@ -8,7 +8,7 @@ import { fill, h } from "./dom.js";
 import { followEnd } from "./follow.js";
 import { ago } from "./format.js";
 import { icon } from "./icons.js";
-import { button, iconButton } from "./parts.js";
+import { button, empty, iconButton } from "./parts.js";
 import { address, go as goTo } from "./route.js";
 import { stateOf } from "./tasks.js";
 
@@ -149,6 +149,11 @@ export function oneTask(pane, id, signal) {
     }
   };
   begin(`?tail=${TAIL}`);
-  ask("GET", path).then(({ task: now }) => update(now), (odd) => fill(state, odd.message));
+  const missing = () => {
+    following.abort();
+    const words = "It may have been deleted, or another key may have started it.";
+    fill(pane, back, empty("circle-help", "There is no such task", words, h("a", { class: "button first", href: address("tasks") }, "Start a task")));
+  };
+  ask("GET", path).then(({ task: now }) => update(now), (odd) => (odd.status === 404 ? missing() : fill(state, odd.message)));
   return { id, update, leave: () => following.abort() };
 }

@@ -44,10 +44,40 @@ LOSING = {"seed": 7, "frequency_penalty": 0.5, "logit_bias": {"50256": -100}}
 QUESTION = {"tools": [{"type": "function", "function": {"name": "search", "parameters": {}}}]}
 
 
+MARKED = "Compare two ways to sort a list."
+TABLE = """## Two ways
+
+| way | new list | stable |
+| --- | --- | --- |
+| `sorted(names)` | yes | yes |
+| `names.sort()` | no | yes |
+
+```python
+names.sort(key=str.casefold)
+```
+"""
+POINTS = """- **`sorted`** returns a *new* list
+- **`list.sort`** changes the list itself
+
+Both are stable."""
+ANSWERS = (TABLE, POINTS)
+
+
 class Scripted(Upstream):
-    """Reads a file and wants to write it, where it is asked for that."""
+    """Reads a file and wants to write it, where it is asked for that; answers in Markdown, where it
+    is asked to compare."""
 
     def _events(self, words: str, request: il.Request) -> Iterator[Any]:
+        if words == MARKED:
+            text = ANSWERS[len(self.requests) % len(ANSWERS)]
+            known = il.MessageMetadata(
+                response_id=f"msg_{len(self.requests)}",
+                response_model=request.model,
+                stop_reason=il.StopReason.END_TURN,
+                usage=il.Usage(24, 61),
+            )
+            yield from il.unfold(il.Response(il.Message.assistant(text, known)))
+            return
         if words != TASK:
             yield from super()._events(words, request)
             return
@@ -268,6 +298,23 @@ def _playground_view(page: Any, room: Room) -> None:
     page.locator(".figures dd").first.wait_for()
 
 
+def _several_targets(page: Any, room: Room) -> None:
+    _seen(page, "/convert?to=anthropic,gemini,openai-responses", "Paste JSON")
+    page.get_by_label("Examples").select_option("OpenAI Chat request")
+    page.locator(".code-mark").first.wait_for()
+
+
+def _four_models(page: Any, room: Room) -> None:
+    _seen(page, "/playground", "One prompt")
+    more = page.get_by_role("button", name="Add a model")
+    while more.is_enabled():
+        more.click()
+    page.get_by_label("Prompt", exact=True).fill(MARKED)
+    page.get_by_role("button", name="Run").click()
+    for number in range(4):
+        page.locator(".answers > section").nth(number).locator(".figures dd").first.wait_for()
+
+
 def _one_request(page: Any, which: str) -> None:
     """The newest request that has several of these, or a reason of it."""
     _seen(page, "/requests", "Live")
@@ -300,7 +347,9 @@ VIEWS: dict[str, Callable[[Any, Room], None]] = {
     "view-as": _view_as,
     "export": _export_view,
     "convert": _convert_view,
+    "convert-several": _several_targets,
     "playground": _playground_view,
+    "playground-four": _four_models,
     "requests": lambda page, room: _seen(page, "/#/requests", "Live"),
     "request": _request_view,
     "fallback": _fallback_view,

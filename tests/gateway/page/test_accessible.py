@@ -40,14 +40,56 @@ def serious(page: Any) -> list[str]:
     ]
 
 
+OUTSIDE = """width => shown().filter((each) => {
+    const box = each.getBoundingClientRect();
+    return !each.closest(".wide, pre, svg, summary, .code-area, .unseen") && box.right > width + 1;
+})"""
+"""Beyond the edge of the window."""
+CLIPPED = """() => shown().filter((each) => {
+    const style = getComputedStyle(each);
+    const hides = (way) => way === "hidden" || way === "clip";
+    const wide = hides(style.overflowX) && each.scrollWidth > each.clientWidth + 1;
+    const high = hides(style.overflowY) && each.scrollHeight > each.clientHeight + 1;
+    if (!(wide || high) || !each.clientWidth || !each.textContent) return false;
+    if (each.closest(".unseen, .code-area, .code-gutter, select, svg")) return false;
+    const dotted = style.textOverflow === "ellipsis" || style.webkitLineClamp !== "none";
+    return !dotted || !each.closest("summary, [title]");
+})"""
+"""Text that is cut off, unless it ends in dots and the whole of it can be had: what is folded opens,
+and a title says it. What scrolls by itself (code in Convert) is none of it."""
+NARROW = """() => shown().filter((each) => {
+    if (!each.matches("input:not([type=checkbox]), select")) return false;
+    const style = getComputedStyle(each);
+    const ink = document.createElement("canvas").getContext("2d");
+    ink.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+    const words = each.selectedOptions ? each.selectedOptions[0]?.text : each.value;
+    const room = each.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+    return !each.title && ink.measureText(words || each.placeholder || "").width > room + 2;
+})"""
+"""Controls that are too narrow for what they show."""
+SPILT = """() => shown().filter((each) => {
+    const { overflowY, display } = getComputedStyle(each);
+    if (overflowY !== "visible" || display.startsWith("inline")) return false;
+    if (each.closest("svg, .unseen")) return false;
+    const box = each.getBoundingClientRect();
+    return [...each.children].some((child) => {
+        const { position } = getComputedStyle(child);
+        const { bottom, height } = child.getBoundingClientRect();
+        return height && bottom > box.bottom + 12 && ["static", "relative"].includes(position) && child.checkVisibility();
+    });
+})"""
+"""Parts whose content stands below their end, over what comes next."""
+SHOWN = """const shown = () => [...document.querySelectorAll("main *, dialog[open] *")]
+    .filter((each) => each.checkVisibility() && each.getBoundingClientRect().width > 1);"""
+
+
 def fits(page: Any, width: int) -> None:
+    """Nothing is beyond the window, cut off, or over something else."""
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    outside = """width => [...document.querySelectorAll("main *")].filter((each) => {
-        const box = each.getBoundingClientRect();
-        const wide = each.closest(".wide, pre, [role=tablist], svg, summary, .panes, .unseen");
-        return !wide && box.width && box.right > width + 1;
-    }).map((each) => each.outerHTML.slice(0, 120))"""
-    assert page.evaluate(outside, width) == []
+    looks = {"outside": OUTSIDE, "clipped": CLIPPED, "narrow": NARROW, "spilt": SPILT}
+    for name, look in looks.items():
+        found = f"({look})(width).map((each) => each.outerHTML.slice(0, 160))"
+        assert page.evaluate(f"width => {{ {SHOWN} return {found} }}", width) == [], (name, width)
 
 
 ALL = THOROUGH or NEEDED in os.environ

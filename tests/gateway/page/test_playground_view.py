@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.gateway.page.conftest import Place
+from tests.gateway.page.conftest import Place, standing, watched
+from tests.gateway.page.rooms import VIEWS, Scripted
+from tests.gateway.page.test_accessible import fits
 from tests.gateway.page.test_browser import articles, start
 
 pytest.importorskip("playwright", reason="playwright is not installed: `make page` installs it")
@@ -37,6 +40,27 @@ def test_a_prompt_runs_on_several_models_side_by_side(page: Any) -> None:
     expect(answers).to_have_count(count)
     answers.first.get_by_role("button", name="Remove this model").click()
     expect(answers).to_have_count(count - 1)
+
+
+@pytest.mark.parametrize(("width", "columns"), [(1280, 4), (820, 2), (390, 1)])
+def test_four_models_stand_side_by_side_with_their_answers_as_markdown(
+    browser: Any, tmp_path: Path, width: int, columns: int
+) -> None:
+    with standing(tmp_path, behind=Scripted) as (place, _), watched(browser, place) as page:
+        page.set_viewport_size({"width": width, "height": 900})
+        VIEWS["playground-four"](page, None)
+        lefts = page.locator(".answers > section").evaluate_all(
+            "all => all.map((each) => Math.round(each.getBoundingClientRect().left))"
+        )
+        assert len(set(lefts)) == columns
+        assert page.locator(".answer table").count() >= 1
+        assert page.locator(".answer .prose li strong code").count() >= 1
+        assert page.locator(".answer pre .hl-string, .answer pre code").count() >= 1
+        fits(page, width)
+        chosen = page.get_by_role("combobox", name="Model").first
+        chosen.select_option(index=8)
+        name = chosen.input_value()
+        expect(page.get_by_role("region", name=f"Answer of {name}")).to_contain_text("appears here")
 
 
 def test_a_failure_is_shown_beside_the_others(page: Any) -> None:

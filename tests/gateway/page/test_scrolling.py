@@ -13,18 +13,19 @@ from tests.gateway.page.scrolling import conversation, scrolled, stored
 
 pytest.importorskip("playwright", reason="playwright is not installed: `make page` installs it")
 THOROUGH = NEEDED in os.environ
-FRAMES = 50 if THOROUGH else 5
-"""A second; in the gate other tests run beside it."""
+FRAMES = 50
+"""A second; beside other tests, as many as would fit into the thread's own time."""
 MOST_NODES = 12_000
 
 
 def test_a_long_conversation_scrolls_with_few_elements(browser: Any, tmp_path: Path) -> None:
-    """10,000 for longer: `python -m tests.gateway.page.scrolling`."""
+    """For longer: `python -m tests.gateway.page.scrolling`."""
     with standing(tmp_path) as (place, _):
-        id = stored(place, 10_000 if THOROUGH else 1200)
-        found = scrolled(browser, place, id, 10 if THOROUGH else 2)
+        found = scrolled(browser, place, stored(place, 10_000), 10 if THOROUGH else 4)
     assert found.nodes < MOST_NODES
-    assert found.frames_a_second >= FRAMES, found
+    assert found.frame_cost <= 1000 / FRAMES, found
+    if THOROUGH:
+        assert found.frames_a_second >= FRAMES, found
 
 
 def test_it_has_everything_that_conversations_have() -> None:
