@@ -53,10 +53,10 @@ CLIPPED = """() => shown().filter((each) => {
     if (!(wide || high) || !each.clientWidth || !each.textContent) return false;
     if (each.closest(".unseen, .code-area, .code-gutter, select, svg")) return false;
     const dotted = style.textOverflow === "ellipsis" || style.webkitLineClamp !== "none";
-    return !dotted || !each.closest("summary, [title]");
+    return !dotted || !each.closest("details:not([open]) > summary, [title]");
 })"""
-"""Text that is cut off, unless it ends in dots and the whole of it can be had: what is folded opens,
-and a title says it. What scrolls by itself (code in Convert) is none of it."""
+"""Text that is cut off, unless it ends in dots and the whole can be had: what is folded can be
+opened, or a title says it. What scrolls by itself (code in Convert) is none of it."""
 NARROW = """() => shown().filter((each) => {
     if (!each.matches("input:not([type=checkbox]), select")) return false;
     const style = getComputedStyle(each);
@@ -73,9 +73,9 @@ SPILT = """() => shown().filter((each) => {
     if (each.closest("svg, .unseen")) return false;
     const box = each.getBoundingClientRect();
     return [...each.children].some((child) => {
-        const { position } = getComputedStyle(child);
         const { bottom, height } = child.getBoundingClientRect();
-        return height && bottom > box.bottom + 12 && ["static", "relative"].includes(position) && child.checkVisibility();
+        const flows = ["static", "relative"].includes(getComputedStyle(child).position);
+        return height && bottom > box.bottom + 12 && flows && child.checkVisibility();
     });
 })"""
 """Parts whose content stands below their end, over what comes next."""
