@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import xml.etree.ElementTree as ElementTree
 from datetime import timedelta
 from decimal import Decimal
@@ -73,6 +74,12 @@ def test_files_folders_and_names_of_agents(tmp_path: Path, store: Store) -> None
     one = told("cost", path, "--as", SOL)
     named = told("cost", f"claude-code:{path.stem}", "--home", tmp_path, "--as", SOL)
     assert one["rows"] == named["rows"]
+    moved = path.rename(path.with_name("copied.jsonl"))
+    listed = json.loads(ok("transcripts", "list", "--home", tmp_path, "--json"))
+    row = next(each for each in listed if each["path"] == str(moved))
+    for name in (row["id"], row["title"]):
+        assert told("cost", name, "--home", tmp_path, "--as", SOL)["rows"] == one["rows"]
+    path = moved
     whole = told("cost", tmp_path, "--as", SOL)
     assert whole["sessions"] > one["sessions"]
     inside = told("cost", path.parent, "--as", SOL)

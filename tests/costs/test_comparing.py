@@ -112,10 +112,12 @@ def test_a_message_that_changed_has_its_number() -> None:
 def test_model_deployment_time_and_missing_marks() -> None:
     send = Sent()
     send(body(1))
-    model = send(body(2), model="anthropic:claude-opus-4-6")
-    other = send(body(3), model="anthropic:claude-opus-4-6", deployment="2")
-    assert model is None or model.reason == "model_changed"
-    assert other is None or other.reason == "deployment_changed"
+    model = send(body(2), model="anthropic:claude-sonnet-4-5")
+    other = send(body(3), model="anthropic:claude-sonnet-4-5", deployment="2")
+    assert model is not None
+    assert (model.reason, model.changed) == ("model_changed", ("model",))
+    assert other is not None
+    assert other.reason == "deployment_changed"
     send = Sent()
     send(body(1), deployment="1")
     moved = send(body(2), deployment="2")
@@ -233,3 +235,21 @@ def test_the_providers_word_counts_and_ours_adds_to_it() -> None:
     assert (both.cost_usd, both.source) == (Decimal(1), "provider")
     assert merged(None, own) is own
     assert merged(theirs, None) is theirs
+
+
+@pytest.mark.parametrize(("minutes", "outcome"), [(2, "hit"), (30, "miss")])
+def test_before_its_usage_is_known_a_late_request_is_expected_to_miss(
+    minutes: int, outcome: str
+) -> None:
+    send = Sent()
+    send(body(1))
+    data = json.dumps(body(2), separators=(",", ":")).encode()
+    at = AT + timedelta(minutes=minutes)
+    compared = send.prompts.compare("ada", data, CLAUDE, at=at)
+    assert compared is not None
+    compared.prices = bundled()
+    found = compared.diagnosis()
+    assert found is not None
+    assert found.outcome == outcome
+    assert (found.reason == "expired") is (outcome == "miss")
+    assert bool(found.cost_usd) is (outcome == "miss")

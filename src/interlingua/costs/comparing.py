@@ -211,6 +211,8 @@ class ComparedPrompt:
         self.owner, self.prompt, self.names = owner, prompt, names
         self._before: _Conversation | None = before
         self.key = key
+        self.prices: PriceTable | None = None
+        """What a miss costs is said by these, unless others are passed."""
         self.changes = [] if before is None else _changes(before.prompt, prompt)
         """What differs, and what that is called, the first of which decides."""
 
@@ -230,15 +232,16 @@ class ComparedPrompt:
         cached = None if usage is None else usage.cached_input_tokens
         since, now = before.prompt.at, prompt.at
         if not self.changes:
-            if cached or usage is None or cached is None:
-                return CacheDiagnosis("hit", since=since, source="comparison")
             reason = _silent_reason(before.prompt, prompt)
+            if cached or (cached is None and (usage is not None or reason is None)):
+                return CacheDiagnosis("hit", since=since, source="comparison")
             changed: tuple[str, ...] = ()
         else:
             reason, changed = self.changes[0][0], tuple([part for _, part in self.changes])
         missed = max(0, before.tokens - (cached or 0))
         if self.changes and missed * 20 < before.tokens:
             return CacheDiagnosis("hit", changed=changed, since=since, source="comparison")
+        prices = prices or self.prices
         cost = None if prices is None else _extra_cost(prices, prompt.model, missed, now)
         return CacheDiagnosis(
             *("miss", reason, missed, before.tokens, changed, since, cost), source="comparison"

@@ -225,7 +225,7 @@ def pick(
     formats: Iterable[str] = (),
     skipped: list[Skipped] | None = None,
 ) -> Found:
-    """The session with this path, id, unique beginning of an id, `codex:id`, or `latest`."""
+    """The session with this path, id, unique beginning of an id, title, `codex:id`, or `latest`."""
     path = Path(name)
     if _is_there(path):
         return at(path, next(iter(formats), None))
@@ -279,13 +279,23 @@ def _only(name: str, found: list[Found]) -> Found:
     fitting = same or [
         each for each in found if start and (each.id or "").lower().startswith(start)
     ]
+    fitting = fitting or [each for each in found if start and _is_listed_as(each, start)]
     if not fitting:
-        raise TranscriptError(name, "no session with this id, and no file with this path")
+        raise TranscriptError(name, "no session with this id or title, and no file with this path")
     if len(fitting) > 1:
         names = ", ".join(f"{each.format}:{each.id}" for each in fitting[:_NAMED])
         more = " and others" if len(fitting) > _NAMED else ""
         raise TranscriptError(name, f"several sessions match: {names}{more}")
     return fitting[0]
+
+
+def _is_listed_as(found: Found, name: str) -> bool:
+    """Whether its file calls it so: an id that is not the file's name, or its title."""
+    try:
+        overview = look(found)
+    except Exception:  # one bad file must not hide the others
+        return False
+    return (overview.id or "").lower().startswith(name) or (overview.title or "").lower() == name
 
 
 def opened(found: Found) -> Transcript:

@@ -179,7 +179,11 @@ def test_a_stream_says_why_the_cache_was_missed(
         async with served(tmp_path) as gateway:
             await ask(gateway, asking(1, LONG), "/v1/responses")
             provider.diagnosis = said
-            stream, _ = await ask(gateway, asking(2, LONG + "Monday."), "/v1/responses")
+            stream, headers = await ask(gateway, asking(2, LONG + "Monday."), "/v1/responses")
+            words = headers["x-interlingua-cache"]
+            if said is None:
+                assert words.startswith("miss; expected; reason=system_changed; changed=system")
+                assert words.endswith("missed-tokens=4000; cost-usd=0.0108")
             reason = "tools_changed" if said is not None else "input_changed"
             assert f'"reason":"{reason}"' in str(stream).replace(" ", "")
             own = il.convert(chat(3, LONG + "Tuesday."), "openai-chat", "anthropic", model=MODEL)

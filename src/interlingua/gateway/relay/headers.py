@@ -66,13 +66,13 @@ def answer_headers(
 
 
 def _cache_header(outcome: Outcome) -> list[tuple[bytes, bytes]]:
-    """Whether the cache is hit, and why not: `miss; reason=tools_changed`. Before the
-    end of a stream, as the comparison with the request before says."""
+    """Whether the cache is hit, and why not: `miss; reason=tools_changed`. Before the end of a
+    stream that is `expected`, as the comparison with the request before says."""
     compared = outcome.compared
     found = outcome.cache or (None if compared is None else compared.diagnosis())
     if found is None:
         return []
-    words: list[str] = [found.outcome]
+    words = [found.outcome] if outcome.cache else [found.outcome, "expected"]
     facts = (
         ("reason", found.reason),
         ("changed", ",".join(found.changed[:8])),

@@ -255,7 +255,11 @@ def _compared(
         names.append(arrival.session_id)
     target, owner = prepared.target, arrival.principal.tenant
     how = (target.model, target.deployment, names, arrival.at)
-    return gateway.prompts.compare(owner, prepared.http.body, *how, _sent_turns(inbound, prepared))
+    turns = _sent_turns(inbound, prepared)
+    compared = gateway.prompts.compare(owner, prepared.http.body, *how, turns)
+    if compared is not None and gateway.pricer is not None:
+        compared.prices = gateway.pricer.table
+    return compared
 
 
 def _sent_turns(inbound: Inbound, prepared: Prepared) -> SentTurns | None:
@@ -273,8 +277,7 @@ def note_cache(gateway: Gateway, exchange: Exchange, response_id: str | None = N
     outcome, compared = exchange.outcome, exchange.outcome.compared
     if compared is None or outcome.status >= 400 or outcome.error is not None:
         return
-    prices = None if gateway.pricer is None else gateway.pricer.table
-    own = compared.diagnosis(outcome.usage, prices)
+    own = compared.diagnosis(outcome.usage)
     outcome.cache, outcome.compared = merged(outcome.cache, own), None
     names = () if response_id is None else (f'"{response_id}"',)
     gateway.prompts.answered(compared, outcome.usage, names)

@@ -187,9 +187,8 @@ def _diagnosing(
         return None
 
     def diagnose(response: Response) -> Response:
-        message, pricer = response.message, gateway.pricer
-        prices = None if pricer is None else pricer.table
-        own = compared.diagnosis(message.metadata.usage, prices)
+        message = response.message
+        own = compared.diagnosis(message.metadata.usage)
         found = merged(message.metadata.cache_diagnosis, own)
         metadata = message.metadata.replace(cache_diagnosis=found)
         return response.replace(message=message.replace(metadata=metadata))
