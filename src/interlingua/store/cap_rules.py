@@ -16,6 +16,8 @@ Window = Literal[Span, "minute", "now"]
 ALERTS = (80, 95)
 """Percentages of a cap that raise one alert each."""
 MINUTE = 60_000_000
+SHARE = 16
+"""A block has on top at most one in so many parts of what is left."""
 MOST = 2**63 - 1
 """What a column holds; sums stop there, and do not fail."""
 
@@ -44,6 +46,9 @@ class Reserve(NamedTuple):
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
     concurrent: int | None = None
+    block: int | None = None
+    """Of a block, for requests to come: so much is wished on top of `amount`. The amount itself is
+    not checked, since the block before it had it already."""
 
     @property
     def has_rates(self) -> bool:
@@ -76,6 +81,12 @@ class Counted(NamedTuple):
 
     requests: int
     tokens: int
+
+
+class Granted(NamedTuple):
+    """What a block has, in picodollars."""
+
+    amount: int
 
 
 class Over(NamedTuple):
@@ -218,9 +229,11 @@ class Books:
                     money.alerted, money.changed = percent, True
         return alerts
 
-    def admit(self, reserve: Reserve) -> Over | Counted | None:
+    def admit(self, reserve: Reserve) -> Over | Counted | Granted | None:
         """Reserves the amount, or returns the limit that forbids it and changes nothing; `Counted`
         for an account with limits per minute."""
+        if reserve.block is not None:
+            return self._granted(reserve, reserve.block)
         limits, day, amount = reserve.limits, reserve.day, reserve.amount
         rated = reserve.has_rates
         over = self._over_rate(reserve) if rated else None
@@ -237,13 +250,24 @@ class Books:
             rate.tokens = min(rate.tokens + reserve.tokens, MOST)
             rate.open += 1
             rate.changed = True
+        self._hold(limits, day, amount)
+        return Counted(rate.requests, rate.tokens) if rated else None
+
+    def _granted(self, reserve: Reserve, more: int) -> Granted:
+        """Reserves the amount, and as much more as is wished and a block may have."""
+        for _, _, cap, money in self._caps(reserve.limits, reserve.day):
+            left = cap - money.spent - money.reserved - reserve.amount
+            more = max(min(more, left // SHARE), 0)
+        self._hold(reserve.limits, reserve.day, reserve.amount + more)
+        return Granted(reserve.amount + more)
+
+    def _hold(self, limits: tuple[Limit, ...], day: str, amount: int) -> None:
         counted = self._counted.get((id(limits), day))
         if counted is None:
             counted = [self.money[id] for id in spend_ids(limits, day)]
             self._counted[id(limits), day] = counted
         for money in counted:
             money.move(0, amount)
-        return Counted(rate.requests, rate.tokens) if rated else None
 
     def _over_rate(self, reserve: Reserve) -> Over | None:
         rate = self.rates[reserve.account_id]

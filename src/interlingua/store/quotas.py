@@ -19,6 +19,7 @@ from interlingua.store.cap_rules import (
     Alert,
     Books,
     Counted,
+    Granted,
     Money,
     Over,
     Rate,
@@ -251,11 +252,12 @@ class Quotas(Work):
 
     def settle_and_reserve(
         self, holder: str, reserves: Sequence[Reserve] = (), settles: Sequence[Settle] = ()
-    ) -> Op[tuple[list[Over | Counted | None], list[list[Alert]]]]:
+    ) -> Op[tuple[list[Over | Counted | Granted | None], list[list[Alert]]]]:
         """Settles and reserves in one transaction; repeating the same call changes nothing.
 
-        Returns the limit that each request would exceed (else it may go out) and the alerts of
-        each settlement. Does not wait for the disk: no holder survives a power cut anyway."""
+        Returns the limit that each request would exceed (else it may go out), or what a block has
+        now, and the alerts of each settlement. Does not wait for the disk: no holder survives a
+        power cut anyway."""
         sql = self._gateway
         if not self.sql.is_sqlite:
             yield Step(sql.hurry)
@@ -265,16 +267,19 @@ class Quotas(Work):
         entries = {row[0]: row for row in (yield from self._found(sql.entries, ids))}
         books = yield from self._books(entries.values(), reserves)
         alerts, ended = _settled(books, entries, settles)
-        overs: list[Over | Counted | None] = []
+        overs: list[Over | Counted | Granted | None] = []
         begun: dict[str, tuple[Any, ...]] = {}
         for reserve in reserves:
             id = reserve.id
             if id in entries or id in begun:
-                overs.append(None)
+                is_known = reserve.block is not None and id in entries
+                overs.append(Granted(entries[id][6]) if is_known else None)
                 continue
             over = books.admit(reserve)
             overs.append(over)
-            if not isinstance(over, Over):
+            if isinstance(over, Granted):
+                begun[id] = _entry_values(holder, reserve._replace(amount=over.amount))
+            elif not isinstance(over, Over):
                 begun[id] = _entry_values(holder, reserve)
         yield from self._write_books(books)
         if ended:

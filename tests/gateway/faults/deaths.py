@@ -65,11 +65,16 @@ async def death(home: Path, chance: random.Random) -> tuple[int, list[str]]:
 
 
 def forgotten(store: Path, answered: list[str]) -> list[str]:
-    """Requests that a client has an answer of, and that are not counted as such."""
+    """Requests that a client has an answer of, and that are not counted as such. Of a busy key most
+    have no entry of their own: all together are charged for as many as there were."""
     with sqlite3.connect(store) as books:
-        rows = dict(books.execute("SELECT id, status FROM ledger WHERE cost > 0"))
+        rows = {id: rest for id, *rest in books.execute("SELECT id, status, cost FROM ledger")}
         done = books.execute("SELECT count(*) FROM repeats WHERE status = 'done'").fetchone()[0]
-    lost = [id for id in answered if rows.get(id) != "settled"]
+    own = [id for id in answered if id in rows]
+    lost = [id for id in own if rows[id][0] != "settled" or rows[id][1] <= 0]
+    charged, least = sum(cost for _, cost in rows.values()), min([rows[id][1] for id in own] or [1])
+    if charged < least * len(answered):
+        lost.append(f"{len(answered)} answers of {least} at least, and {charged} was charged")
     missing = max(len(answered) - done, 0)
     return lost + [f"{missing} answers are not known as given"] * bool(missing)
 

@@ -27,8 +27,9 @@ from hypothesis.stateful import (
 
 from interlingua.client.targets import Target, Targets
 from interlingua.costs.table import PriceTable
+from interlingua.gateway.keys import caps as caps_module
 from interlingua.gateway.keys import key_admin
-from interlingua.gateway.keys.caps import Caps, seconds_left
+from interlingua.gateway.keys.caps import BUSY, Caps, seconds_left
 from interlingua.gateway.keys.keys import Keys
 from interlingua.gateway.keys.tariffs import Tariffs
 from interlingua.gateway.memory.memory import Memory
@@ -40,7 +41,7 @@ from interlingua.model.exchange import ErrorKind
 from interlingua.model.ids import Ulids
 from interlingua.model.metadata import Usage
 from interlingua.store.base import AsyncStore, Store
-from interlingua.store.cap_rules import Limit, Over, Reserve, Settle
+from interlingua.store.cap_rules import Granted, Limit, Over, Reserve, Settle
 from interlingua.store.errors import StoreError
 from interlingua.store.open import open_async_store, open_store
 from interlingua.store.sqlite import SqliteStore
@@ -480,6 +481,136 @@ def test_amounts_are_exact() -> None:
     assert real.worst((find("openai:gpt-5"),), 0, None, NOON).output_tokens > 4096
 
 
+# Blocks: for busy keys
+
+
+async def warm(bench: Bench, output: int = 100) -> None:
+    """As many requests as make a key busy, and the first account of its block."""
+    await bench.ended(await bench.begun(), output)
+    exchanges = [bench.exchange() for _ in range(BUSY)]
+    await asyncio.gather(*[bench.reserve(each, Most(0, 1000)) for each in exchanges])
+    await asyncio.gather(*[bench.ended(each, output) for each in exchanges])
+    (block,) = bench.caps._blocks.values()
+    async with asyncio.timeout(20):
+        while not block.take(0):
+            await asyncio.sleep(0.005)
+
+
+def test_a_busy_key_seldom_asks_the_store(address: str) -> None:
+    async def work(bench: Bench) -> None:
+        real, calls = bench.store.settle_and_reserve, 0
+
+        async def counted(*given: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            return await real(*given)
+
+        bench.store.settle_and_reserve = counted  # type: ignore[method-assign, assignment]
+
+        async def one() -> None:
+            for _ in range(50):
+                exchange = await bench.begun()
+                await asyncio.sleep(0.002)
+                await bench.ended(exchange, 100)
+
+        await asyncio.gather(*[one() for _ in range(20)])
+        assert calls < 500
+        assert (await bench.spent())[0] >= Decimal(1)
+        await bench.caps.close()
+        assert await bench.spent() == (Decimal(1), 0)
+
+    on(address, work, daily_cap_usd=Decimal(1000))
+
+
+def test_a_block_that_nobody_uses_is_given_back(address: str) -> None:
+    async def work(bench: Bench) -> None:
+        await warm(bench)
+        async with asyncio.timeout(20):
+            while await bench.spent() != (Decimal("0.001") * (BUSY + 1), 0):
+                await asyncio.sleep(0.05)
+
+    on(address, work, daily_cap_usd=Decimal(1000))
+
+
+def test_a_killed_process_has_charged_at_least_what_it_answered(address: str) -> None:
+    async def work(bench: Bench) -> None:
+        await warm(bench)
+        for number in range(100):
+            await bench.ended(await bench.begun(), 100)
+            if number % 10 == 0:
+                assert (await bench.spent())[0] >= Decimal("0.001") * (number + BUSY + 2)
+
+    on(address, work, daily_cap_usd=Decimal(1000))
+
+
+@pytest.mark.parametrize("cap", ["0.02", "0.1", "0.5", "2"])
+def test_with_blocks_a_cap_is_used_up_and_not_passed(cap: str, address: str) -> None:
+    async def work(bench: Bench) -> None:
+        async def one() -> Decimal:
+            spent = Decimal(0)
+            while True:
+                try:
+                    exchange = await bench.begun()
+                except Refusal:
+                    return spent
+                await asyncio.sleep(0)
+                await bench.ended(exchange, 1000)
+                spent += CENT
+                now, held = await bench.spent()
+                assert now + held <= Decimal(cap)
+
+        first = sum(await asyncio.gather(*[one() for _ in range(12)]))
+        last = await one()  # what others held while they were refused
+        await bench.caps.close()
+        assert await bench.spent() == (first + last, 0)
+        assert first + last > Decimal(cap) - CENT - Decimal("0.000016")
+
+    on(address, work, daily_cap_usd=Decimal(cap))
+
+
+def test_a_block_of_a_process_that_slept_has_nothing_left(address: str) -> None:
+    async def work(bench: Bench) -> None:
+        bench.caps = Caps(bench.store, table=TABLE, patience=0.6, now=lambda: bench.now)
+        await warm(bench)
+        (block,) = bench.caps._blocks.values()
+        assert block.take(1)
+        block.settle(1, 0)
+        time.sleep(0.7)  # as if it was suspended: nothing of this process runs
+        with open_store(address) as store:
+            aged(store, bench.who.account_id)
+            assert store.renew_quotas("another", 3600) == 1
+        assert not block.take(1)
+        await bench.ended(await bench.begun(), 100)
+        await bench.caps.close()
+        assert await bench.spent() == (Decimal("0.001") * (BUSY + 2), 0)
+
+    on(address, work, daily_cap_usd=Decimal(1000))
+
+
+def test_a_block_loses_nothing_while_the_store_is_away(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(caps_module, "LONGEST", 0.05)
+
+    async def work(bench: Bench) -> None:
+        await warm(bench)
+        running = [await bench.begun() for _ in range(4)]
+        real = bench.store.settle_and_reserve
+
+        async def away(*_: Any) -> Any:
+            raise StoreError("here", "away", "unreachable")
+
+        bench.store.settle_and_reserve = away  # type: ignore[method-assign, assignment]
+        async with asyncio.timeout(20):
+            for each in running:
+                await bench.ended(each, 1000)
+        bench.store.settle_and_reserve = real  # type: ignore[method-assign]
+        await bench.caps.close()
+        assert await bench.spent() == (Decimal("0.001") * (BUSY + 1) + 4 * CENT, 0)
+
+    on(address, work, daily_cap_usd=Decimal(1000))
+
+
 # Laws
 
 
@@ -517,6 +648,30 @@ class Law(RuleBasedStateMachine):
         admitted = [each for each, over in zip(asked, overs, strict=True) if over is None]
         self.asked += [each.id for each in admitted]
         return tuple(admitted)
+
+    @rule(target=open, most=st.integers(0, 60))
+    def begin_block(self, most: int) -> Any:
+        asked = Reserve(ULIDS.new(), self.key, NOW, self.date, self.limits, block=most)
+        granted = self.store.settle_and_reserve(self.holder, [asked])[0][0]
+        assert isinstance(granted, Granted)
+        assert 0 <= granted.amount <= most
+        self.asked.append(asked.id)
+        return (asked._replace(amount=granted.amount, block=None),)
+
+    @rule(target=open, some=consumes(open), share=st.floats(0, 1), most=st.integers(0, 60))
+    def account(self, some: tuple[Reserve, ...], share: float, most: int) -> Any:
+        """A part of a block is spent, a part is kept, and more is wished."""
+        if len(some) != 1 or some[0].id in self.dead or some[0].day != self.date:
+            return some
+        spent = int(some[0].amount * share)
+        settles = [Settle(some[0].id, spent, 0, self.limits)]
+        asked = some[0]._replace(id=ULIDS.new(), amount=some[0].amount - spent, block=most)
+        first = self.store.settle_and_reserve(self.holder, [asked], settles)[0][0]
+        again = self.store.settle_and_reserve(self.holder, [asked], settles)[0][0]
+        assert isinstance(first, Granted)
+        assert again == first
+        self.asked.append(asked.id)
+        return (asked._replace(amount=first.amount, block=None),)
 
     @rule(some=consumes(open), share=st.floats(0, 1), times=st.integers(1, 2))
     def end(self, some: tuple[Reserve, ...], share: float, times: int) -> None:
@@ -605,6 +760,12 @@ def test_a_process_that_was_only_asleep_still_settles(address: str) -> None:
     on(address, work, daily_cap_usd=Decimal(1), concurrent=1)
 
 
+def told_costs(told: str | None) -> dict[str, Decimal]:
+    """What a process that spends has reported of each request that was over."""
+    lines = [line.split() for line in (told or "").splitlines()]
+    return {line[1]: Decimal(line[2]) for line in lines if line[0] == "cost" and len(line) == 3}
+
+
 def spender(address: str, token: str, tasks: int, requests: int, seed: int) -> Fork:
     numbers = [str(number) for number in (tasks, requests, seed)]
     return Fork(["tests.gateway.keys.spenders", address, token, *numbers], cwd=ROOT)
@@ -624,8 +785,10 @@ def test_processes_that_share_a_store_do_not_pass_a_cap_and_every_dollar_is_coun
             doomed.stdout.readline()
         doomed.kill()
         rest = doomed.communicate()[0]
-        children = [spender(address, issued.token, 16, 6, seed) for seed in range(4)]
         today = datetime.now(UTC).date().isoformat()
+        before = sum(usd(row.spent) for row in store.spent([account], today) if row.period == today)
+        assert before >= sum(told_costs(rest).values())
+        children = [spender(address, issued.token, 16, 6, seed) for seed in range(4)]
         while any(child.poll() is None for child in children):
             for row in store.spent([account], today):
                 assert row.spent + row.reserved <= picodollars(cap)
@@ -638,20 +801,19 @@ def test_processes_that_share_a_store_do_not_pass_a_cap_and_every_dollar_is_coun
         store.renew_quotas("another", 0.5)
         entries = ask(store, "SELECT id, status, cost FROM ledger")
         settled = {id: usd(cost) for id, status, cost in entries if status == "settled"}
-        assert {id: cost for id, cost in settled.items() if id in costs} == costs
+        assert {id: costs[id] for id in settled if id in costs}.items() <= settled.items()
         assert not [id for id, status, _ in entries if status == "open"]
         (day,) = [row for row in store.spent([account], today) if row.period == today]
-        assert usd(day.spent) == sum(settled.values())
+        assert usd(day.spent) == sum(settled.values()) == before + sum(costs.values())
         assert day.reserved == 0
         assert usd(day.spent) <= cap
-        assert rest is not None
         worst = Decimal(PROMPT * 2 * 3 + MOST * 15) / 1_000_000
         assert usd(day.spent) > cap - 64 * worst  # and it was used
 
 
 def test_whatever_dies_when_the_sums_are_those_of_the_ledger(address: str) -> None:
     """A process that spends is killed, again and again, at moments of its own."""
-    chance = random.Random(7)
+    chance, acknowledged = random.Random(7), Decimal(0)
     with open_store(address) as store:
         issued = key_admin.issue(store, "k", "/w", key_admin.Terms(daily_cap_usd=Decimal(100)))
         today = datetime.now(UTC).date().isoformat()
@@ -662,7 +824,8 @@ def test_whatever_dies_when_the_sums_are_those_of_the_ledger(address: str) -> No
                 child.stdout.readline()
             time.sleep(chance.random() / 50)
             child.kill()
-            told = [line.split() for line in child.communicate()[0].splitlines()]
+            told = told_costs(child.communicate()[0])
+            acknowledged += sum(told.values())
             entries = {
                 id: (status, reserved, cost)
                 for id, status, reserved, cost in ask(
@@ -673,10 +836,11 @@ def test_whatever_dies_when_the_sums_are_those_of_the_ledger(address: str) -> No
                 assert row.spent == sum(cost for _, _, cost in entries.values())
                 open_ones = [held for state, held, _ in entries.values() if state == "open"]
                 assert row.reserved == sum(open_ones)
-            for line in told:
-                if line[0] == "cost" and len(line) == 3:  # acknowledged, so it is there
-                    assert entries[line[1]][0] == "settled"
-                    assert usd(entries[line[1]][2]) == Decimal(line[2])
+                assert usd(row.spent) >= acknowledged
+            for id, cost in told.items():
+                if id in entries:  # the others are in the entry of a block
+                    assert entries[id][0] == "settled"
+                    assert usd(entries[id][2]) == cost
         time.sleep(0.1)
         store.renew_quotas("another", 0.05)
         assert {row.reserved for row in store.spent([issued.key.id], today)} == {0}

@@ -2,7 +2,8 @@
 
 Before a request goes out its worst case is set aside; when it is over, what it did cost takes that
 place. Both are one transaction in the store, which all processes and machines share. Requests that
-come at the same time go together, so that many share the price of one.
+come at the same time go together, so that many share the price of one. For a busy key a process has
+a block of money set aside, for many requests to come, and accounts for it ten times a second.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from interlingua.store.base import AsyncStore
 from interlingua.store.cap_rules import (
     Alert,
     Counted,
+    Granted,
     Limit,
     Over,
     Reserve,
@@ -62,7 +64,15 @@ PAUSE = 0.5
 LONGEST = 2.0
 """Seconds that the end of an answer waits until what it cost is written."""
 
-Reply = Over | Counted | None
+TICK = 0.1
+"""Seconds after which a block is accounted for, and given back if nobody uses it."""
+BUSY = 8
+"""Requests within a `TICK` from which on their limits get a block."""
+BARRED = 1.0
+"""Seconds for which there is no block after a request found too little left."""
+_MOST_BUSY = 1000
+
+Reply = Over | Counted | Granted | None
 """Why a request may not go out; else it is set aside."""
 Answers = tuple[list[Reply | StoreError], list[list[Alert]]]
 
@@ -118,12 +128,13 @@ class ReservationBatch:
             if not written.done():
                 written.set_result(None)
 
-        self._wait_for(written, loop)
+        self.wait_for(written, loop)
         self.put(settle, heard)
         await written
 
-    def _wait_for(self, written: asyncio.Future[None], loop: asyncio.AbstractEventLoop) -> None:
-        """One timer for all that wait; mostly none does when it fires."""
+    def wait_for(self, written: asyncio.Future[None], loop: asyncio.AbstractEventLoop) -> None:
+        """Lets the end of an answer go after `LONGEST`. One timer for all that wait; mostly none
+        does when it fires."""
         if not self._ends:
             loop.call_later(LONGEST, self._let_go, loop)
         self._ends.append((loop.time() + LONGEST, written))
@@ -240,6 +251,156 @@ class ReservationBatch:
                 self._working.cancel()
 
 
+class Block:
+    """Money that is set aside for requests to come, of the same limits on the same day.
+
+    Of what its requests did cost, at most `_advance` is not written yet, and the store counts that
+    as spent already: a process that is killed has charged a little too much, and never too
+    little."""
+
+    def __init__(
+        self, store: AsyncStore, holder: str, like: Reserve, patience: float, hears: Hears
+    ) -> None:
+        """`like` is a request that this is for. Who is silent for `patience` seconds loses what it
+        has in the store."""
+        self._store, self._holder, self._like, self._patience = store, holder, like, patience
+        self._hears = hears
+        self._loop = asyncio.get_running_loop()
+        self._row = ""
+        self._claim = self._advance = 0
+        """What it may use in all, and how much of that counts as spent."""
+        self._held = self._unwritten = 0
+        """The worst cases of its requests that run, and the costs of those that are over."""
+        self._peak, self._missed = 0, 2 * BUSY * like.amount
+        """The most that was held since the last account, and what it had too little for."""
+        self._used, self._until, self._barred = self._loop.time(), 0.0, 0.0
+        self._ends: list[asyncio.Future[None]] = []
+        self._woken: asyncio.Future[None] | None = None
+        self._closing = False
+        self._working = self._loop.create_task(self._work())
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has nothing and nobody uses it."""
+        return self._working.done()
+
+    def take(self, amount: int) -> bool:
+        """Sets so much aside for a request; False if there is too little."""
+        held, self._used = self._held + amount, self._loop.time()
+        if held + self._unwritten > self._claim or self._used > self._until:
+            self._missed += amount
+            return False
+        self._held = held
+        if held > self._peak:
+            self._peak = held
+        return True
+
+    def settle(self, amount: int, cost: int) -> asyncio.Future[None] | None:
+        """A request is over. Its cost is charged, or is when the future is done."""
+        self._held -= amount
+        self._unwritten += cost
+        if self._unwritten * 4 > self._advance * 3:
+            self._wake()
+        return self._written() if cost and self._unwritten > self._advance else None
+
+    def _written(self) -> asyncio.Future[None]:
+        """Done when everything is written that is over by now."""
+        self._ends.append(written := self._loop.create_future())
+        self._wake()
+        return written
+
+    async def give_back(self) -> bool:
+        """Gives back what no request holds, for one that found too little; False if that is
+        nothing."""
+        self._barred = self._loop.time() + BARRED
+        if self._claim <= self._held + self._unwritten or self._working.done():
+            return False
+        await self._written()
+        return True
+
+    def _wake(self) -> None:
+        if self._working.done():
+            self._working = self._loop.create_task(self._work())
+        elif self._woken is not None:
+            _wake(self._woken)
+
+    async def _work(self) -> None:
+        """Accounts, now and then, until nobody uses it."""
+        try:
+            while True:
+                is_last = self._closing
+                await self._account()
+                if is_last or not (self._row or self._ends or self._missed):
+                    return
+                self._woken = self._loop.create_future()
+                pause = 0 if self._ends or self._closing else TICK
+                timer = self._loop.call_later(pause, _wake, self._woken)
+                await self._woken
+                timer.cancel()
+        finally:
+            self._woken = None
+            self._let_go(self._ends)
+
+    async def _account(self) -> None:
+        """Writes what was spent, and gets what is needed next: one transaction."""
+        began = self._loop.time()
+        is_idle = self._closing or began < self._barred or began - self._used >= TICK
+        spent, held, ends, self._ends = self._unwritten, self._held, self._ends, []
+        # Who slept for long was taken for dead, and has what is charged and no more.
+        claim = self._claim if began <= self._until else self._advance
+        free = max(claim - spent - held, 0)
+        wish = 0 if is_idle else self._peak + 2 * spent + self._missed
+        advance = 0 if is_idle else min(free, 2 * spent)
+        if spent or wish or free or self._advance or (self._row and not held):
+            kept = min(free - advance, free // 2, wish)
+            # What both the store of before and that of afterwards have room for.
+            self._claim = min(self._claim, spent + advance + held + kept)
+            cost = spent + advance - self._advance
+            self._row, granted = await self._moved(cost, held + kept, wish - kept, ends)
+            self._unwritten -= spent
+            self._advance, self._claim = advance, advance + granted
+            self._until = began + self._patience / 2
+        self._peak, self._missed = self._held, 0
+        if self._unwritten <= self._advance:
+            ends, self._ends = ends + self._ends, []
+        self._let_go(ends)
+
+    async def _moved(
+        self, cost: int, amount: int, more: int, ends: list[asyncio.Future[None]]
+    ) -> tuple[str, int]:
+        """Ends the row in the ledger with a cost, and begins another one; returns its id and what
+        it has. A store that is away is asked again: repeating the same changes nothing."""
+        like = self._like
+        settles = [Settle(self._row, cost, 0, like.limits)] if self._row else []
+        row = f"blk_{_IDS.new()}" if amount or more else ""
+        new = like._replace(id=row, amount=amount, tokens=0, block=more)
+        reserves = [new] if row else []
+        while True:
+            try:
+                written = self._store.settle_and_reserve(self._holder, reserves, settles)
+                replies, alerts = await written
+                break
+            except StoreError as error:
+                logger.error("caps_not_written", extra={"why": error.reason})
+                self._let_go(ends)
+            await asyncio.sleep(PAUSE)
+        for crossed in alerts:
+            self._hears(crossed)
+        return row, sum([reply.amount for reply in replies if isinstance(reply, Granted)])
+
+    def _let_go(self, ends: list[asyncio.Future[None]]) -> None:
+        for each in ends:
+            _wake(each)
+        ends.clear()
+
+    async def close(self, patience: float = 5.0) -> None:
+        """Write what was spent, and give the rest back."""
+        self._closing = True
+        self._wake()
+        await asyncio.wait({self._working}, timeout=patience)
+        self._working.cancel()
+
+
 def _wake(waiting: asyncio.Future[None]) -> None:
     if not waiting.done():
         waiting.set_result(None)
@@ -257,10 +418,13 @@ PATIENCE = 90.0
 _MAX_REPORTED = 1000
 LEAST_OUTPUT = 256
 """Output tokens below which an answer is not shortened to fit a cap, but refused."""
-_MOST_TRIES = 4
+_MOST_TRIES = 5
 """Others may take what was just left."""
 _ANY = 2**62
+_IDS = Ulids()
 _NO_MODELS: tuple[tuple[str, str], ...] = ()
+_Limits = tuple[tuple[Limit, ...], str]
+"""Limits on a day, for which there may be a block."""
 
 
 class Reservation(NamedTuple):
@@ -278,6 +442,8 @@ class Reservation(NamedTuple):
     """Output tokens that the caps leave room for, if they are fewer than the request may take."""
     by_model: tuple[tuple[str, str], ...] = ()
     """Models with a budget, and its owner id."""
+    block: Block | None = None
+    """What it is set aside from, if it has no entry of its own."""
 
 
 class Caps:
@@ -303,6 +469,9 @@ class Caps:
         self._first: asyncio.Future[None] | None = None
         self._reported: set[tuple[str, str]] = set()
         self._today = (0, "")
+        self._blocks: dict[_Limits, Block] = {}
+        self._busy: dict[_Limits, tuple[float, int]] = {}
+        """Limits without a block: since when their requests are counted, and how many came."""
 
     async def reserve(
         self, arrival: Arrival, most: Most, targets: Sequence[Target], *, shortens: bool = False
@@ -319,10 +488,17 @@ class Caps:
         now, shortened = self._now(), None
         for _ in range(_MOST_TRIES):
             tried = self._reservation(arrival, who, most, targets, now)
+            block = None if tried.by_model else self._block(who, tried.reserved)
+            if block is not None and block.take(tried.reserved.amount):
+                return tried._replace(shortened_to=shortened, block=block)
             reply = await self._set_aside(arrival, tried.reserved)
             if not isinstance(reply, Over):
-                rates = () if reply is None else rate_headers(arrival.front, who, reply, now)
-                return tried._replace(rate_headers=tuple(rates), shortened_to=shortened)
+                if isinstance(reply, Counted):
+                    rates = tuple(rate_headers(arrival.front, who, reply, now))
+                    tried = tried._replace(rate_headers=rates)
+                return tried._replace(shortened_to=shortened)
+            if await self._given_back(reply.owner_id):
+                continue
             spent = {model for model, owner in tried.by_model if owner == reply.owner_id}
             others = [target for target in targets if target.model not in spent]
             if spent and others:
@@ -395,6 +571,43 @@ class Caps:
         unbounded = bool(most.unbounded)
         return Reservation(reserve, worst, targets, unbounded, by_model=by_model)
 
+    def _block(self, who: KeyPrincipal, reserve: Reserve) -> Block | None:
+        """The block of these limits, if there is one. Limits that many requests have get one."""
+        if reserve.has_rates or not reserve.limits:
+            return None
+        limits = (reserve.limits, reserve.day)
+        block = self._blocks.get(limits)
+        if block is not None:
+            if not block.is_over:
+                return block
+            del self._blocks[limits]
+        now = asyncio.get_running_loop().time()
+        since, count = self._busy.get(limits, (now, 0))
+        if len(self._busy) > _MOST_BUSY:
+            self._busy.clear()
+        if now - since > TICK:
+            since, count = now, 0
+        self._busy[limits] = (since, count + 1)
+        if count + 1 >= BUSY and self._first is not None and self._first.done():
+            del self._busy[limits]
+            self._open(limits, who, reserve)
+        return None
+
+    def _open(self, limits: _Limits, who: KeyPrincipal, reserve: Reserve) -> None:
+        for each in [each for each, block in self._blocks.items() if block.is_over]:
+            del self._blocks[each]
+        hears = partial(self._tell_alerts, who)
+        self._blocks[limits] = Block(self._store, self.holder, reserve, self._patience, hears)
+
+    async def _given_back(self, owner: str) -> bool:
+        """Whether blocks gave something back that counts for this owner."""
+        blocks = [
+            block
+            for (limits, _), block in self._blocks.items()
+            if any(limit.owner_id == owner for limit in limits)
+        ]
+        return any([await block.give_back() for block in blocks])
+
     def _room(self, over: Over, tried: Reservation, most: Most, now: datetime) -> int:
         """Tokens of an answer that this limit leaves room for."""
         left = over.limit - over.current
@@ -447,8 +660,11 @@ class Caps:
         for earlier in exchange.outcome.replaced:
             await self.settle(earlier)
         settle = self._settlement(exchange)
-        if settle is not None:
+        if isinstance(settle, Settle):
             await self._batch.settle(settle, partial(self._tell_alerts, exchange.arrival.principal))
+        elif settle is not None:
+            self._batch.wait_for(settle, settle.get_loop())
+            await settle
 
     def settle_soon(self, exchange: Exchange) -> None:
         """The same for who does not wait; it is written before anything is set aside for a request
@@ -456,15 +672,18 @@ class Caps:
         for earlier in exchange.outcome.replaced:
             self.settle_soon(earlier)
         settle = self._settlement(exchange)
-        if settle is not None:
+        if isinstance(settle, Settle):
             self._batch.put(settle, partial(self._tell_alerts, exchange.arrival.principal))
 
-    def _settlement(self, exchange: Exchange) -> Settle | None:
+    def _settlement(self, exchange: Exchange) -> Settle | asyncio.Future[None] | None:
+        """What is to be written, or is being written; None if nothing is."""
         reservation = exchange.outcome.reservation
         if not isinstance(reservation, Reservation):
             return None
         exchange.outcome.reservation = None
         cost, tokens = self._spent(exchange, reservation)
+        if reservation.block is not None:
+            return reservation.block.settle(reservation.reserved.amount, cost)
         not_for: tuple[str, ...] = ()
         if reservation.by_model and exchange.decision.target is not None:
             answered = exchange.decision.target.model
@@ -550,6 +769,7 @@ class Caps:
 
     async def close(self) -> None:
         """Settle what waits, and be silent from then on."""
+        await asyncio.gather(*[block.close() for block in self._blocks.values()])
         await self._batch.close()
         if self._tending is not None:
             self._tending.cancel()
