@@ -499,9 +499,7 @@ class Caps:
                 return tried._replace(shortened_to=shortened)
             if await self._given_back(reply.owner_id):
                 continue
-            spent = {model for model, owner in tried.by_model if owner == reply.owner_id}
-            others = [target for target in targets if target.model not in spent]
-            if spent and others:
+            if others := _others(tried, reply):
                 targets = others
                 continue
             if who.in_batch and (wait := self._patience_for(reply, tried, most, now, shortens)):
@@ -813,6 +811,13 @@ class Caps:
             principal.team_id,
         )
         self._emit("quota.alert", payload)
+
+
+def _others(tried: Reservation, over: Over) -> list[Target]:
+    """The targets that remain where the budget of some is spent; none where it is no budget of a
+    model."""
+    spent = {model for model, owner in tried.by_model if owner == over.owner_id}
+    return [target for target in tried.targets if target.model not in spent] if spent else []
 
 
 def _with_budgets(
