@@ -493,10 +493,8 @@ class Caps:
                 return tried._replace(shortened_to=shortened, block=block)
             reply = await self._set_aside(arrival, tried.reserved)
             if not isinstance(reply, Over):
-                if isinstance(reply, Counted):
-                    rates = tuple(rate_headers(arrival.front, who, reply, now))
-                    tried = tried._replace(rate_headers=rates)
-                return tried._replace(shortened_to=shortened)
+                rates = _rates(arrival, who, reply, now)
+                return tried._replace(rate_headers=rates, shortened_to=shortened)
             if await self._given_back(reply.owner_id):
                 continue
             if others := _others(tried, reply):
@@ -811,6 +809,15 @@ class Caps:
             principal.team_id,
         )
         self._emit("quota.alert", payload)
+
+
+def _rates(
+    arrival: Arrival, who: KeyPrincipal, reply: Reply, now: datetime
+) -> tuple[tuple[str, str], ...]:
+    """What the key has left of this minute, for its client."""
+    if not isinstance(reply, Counted):
+        return ()
+    return tuple(rate_headers(arrival.front, who, reply, now))
 
 
 def _others(tried: Reservation, over: Over) -> list[Target]:
