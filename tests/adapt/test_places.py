@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import interlingua as il
@@ -23,3 +25,75 @@ def test_marks_of_instructions_and_messages(turns: int) -> None:
     messages = [f"$.messages[{number}].content[0].cache_control" for number in range(turns)]
     places = ["$.system[0].cache_control", *messages]
     assert [entry.at for entry in written.report.notes] == [(place,) for place in places]
+
+
+def places(body: dict[str, Any], source: str, to: str, **how: Any) -> dict[str, tuple[str, ...]]:
+    report = il.convert(body, source, to=to, **how).report
+    return {entry.path: entry.at for entry in (*report.losses, *report.notes)}
+
+
+def test_breakpoints_that_are_items_of_their_own() -> None:
+    point = {"cachePoint": {"type": "default"}}
+    body = {
+        "system": [{"text": "a"}, point, {"text": "b"}],
+        "messages": [{"role": "user", "content": [{"text": "hi"}, point]}],
+        "toolConfig": {
+            "tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": {}}}}, point],
+        },
+    }
+    found = places(body, "bedrock", "gemini", model="gemini-2.5-pro")
+    assert {place for place in found.values() if place} == {
+        ("$.system[1]",),
+        ("$.messages[0].content[1]",),
+        ("$.toolConfig.tools[1]",),
+    }
+    lived = {**body, "system": [{"text": "a"}, {"cachePoint": {"type": "default", "ttl": "1h"}}]}
+    found = places({**lived, "modelId": "x"}, "bedrock", "openai-chat")
+    assert found["$.messages[0].content[0].cache.ttl"] == ("$.system[1].cachePoint.ttl",)
+
+
+def test_documents_beside_the_messages() -> None:
+    messages = [{"role": "user", "content": "hi"}]
+    documents = ["plain", {"id": "d", "data": {"text": "t"}}]
+    body = {"model": "command-a-03-2025", "messages": messages, "documents": documents}
+    found = places(body, "cohere", "openai-chat")
+    assert found["$.messages[0].content[0]"] == ("$.documents[0]",)
+    assert found["$.messages[0].content[1]"] == ("$.documents[1]",)
+
+
+def test_tools_of_the_service_in_an_entry_with_functions() -> None:
+    entry = {"functionDeclarations": [{"name": "f"}], "googleSearch": {}, "urlContext": {}}
+    body = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}], "tools": [entry]}
+    found = places(body, "gemini", "openai-chat", model="gpt-5")
+    assert found["$.tools[1]"] == ("$.tools[0].googleSearch",)
+    assert found["$.tools[2]"] == ("$.tools[0].urlContext",)
+
+
+def test_thinking_that_is_there_twice_has_two_places() -> None:
+    detail = {
+        "type": "reasoning.text",
+        "text": "hm",
+        "format": "anthropic-claude-v1",
+        "signature": "s",
+    }
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    turn = {
+        "role": "assistant",
+        "reasoning": "hm",
+        "reasoning_details": [detail],
+        "tool_calls": [call],
+    }
+    result = {"role": "tool", "tool_call_id": "c", "content": "r"}
+    body = {"model": "m", "messages": [{"role": "user", "content": "hi"}, turn, result]}
+    found = places(body, "openrouter", "gemini", model="gemini-2.5-pro")
+    at = ("$.messages[1].reasoning_details[0]", "$.messages[1].reasoning")
+    assert found["$.messages[1].content[0]"] == at
+
+
+def test_a_number_that_means_nothing_alone_goes_with_its_switch() -> None:
+    asked = {"responseLogprobs": True, "logprobs": 3, "maxOutputTokens": 9}
+    contents = [{"role": "user", "parts": [{"text": "hi"}]}]
+    body = {"contents": contents, "generationConfig": asked}
+    found = places(body, "gemini", "anthropic", model="claude-sonnet-4-6")
+    at = ("$.generationConfig.responseLogprobs", "$.generationConfig.logprobs")
+    assert found["$.options.logprobs"] == at

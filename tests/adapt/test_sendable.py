@@ -203,6 +203,14 @@ def test_a_model_that_the_target_does_not_serve_is_named_first() -> None:
         ({"model": "sonnet"}, {"to": "anthropic"}, "model_alias"),
         ({"model": "anthropic:claude-sonnet-4-6"}, {"to": "anthropic"}, "model_alias"),
         ({"model": "sonnet"}, {"to": "gemini"}, "foreign_model"),
+        ({"model": "openai/gpt-5"}, {"to": "anthropic"}, "foreign_model"),
+        ({"model": "models/gemini-2.5-pro"}, {"to": "cohere"}, "foreign_model"),
+        ({"model": "us.anthropic.claude-sonnet-4-6-v1:0"}, {"to": "gemini"}, "foreign_model"),
+        ({"model": "gpt-5"}, {"to": "mistral"}, "foreign_model"),
+        ({"model": "claude-sonnet-4-6"}, {"to": "openai"}, "foreign_model"),
+        ({"model": "openai:gpt-5"}, {"to": "deepseek"}, "foreign_model"),
+        ({"model": "openai/gpt-oss-120b"}, {"to": "groq"}, None),
+        ({"model": "anthropic/claude-sonnet-4.6"}, {"to": "openrouter"}, None),
         ({"model": "gpt-5"}, {"to": "openrouter", "model": "openrouter:openai/gpt-5"}, None),
         ({"model": "x"}, {"to": "anthropic", "model": "local:smollm2-135m-instruct"}, None),
     ],
@@ -221,3 +229,20 @@ def test_an_alias_in_a_body_is_resolved() -> None:
     named = il.convert(body, "openai-chat", "anthropic").wire["model"]
     assert named == il.convert(body, to="anthropic", model="sonnet").wire["model"] != "sonnet"
     assert il.convert(body, "openai-chat", "openai-chat").wire == body, "the way home"
+
+
+@pytest.mark.parametrize(
+    ("name", "to", "own"),
+    [
+        ("anthropic/claude-sonnet-4.6", "anthropic", "claude-sonnet-4-6"),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude", "claude-sonnet-4-5-20250929"),
+        ("models/gemini-2.5-pro", "gemini", "gemini-2.5-pro"),
+        ("google/gemini-2.5-pro", "gemini", "gemini-2.5-pro"),
+        ("openai/gpt-5", "openai", "gpt-5"),
+        ("openai/gpt-oss-120b", "groq", "openai/gpt-oss-120b"),
+    ],
+)
+def test_the_name_of_another_service_becomes_the_vendors_own(name: str, to: str, own: str) -> None:
+    body = {"model": name, "messages": [{"role": "user", "content": "hi"}]}
+    written = il.convert(body, "openai-chat", to=to)
+    assert (written.model or written.wire["model"]) == own

@@ -148,3 +148,25 @@ def test_an_interrupted_run_says_how_to_continue_and_does(tmp_path: Path) -> Non
     done = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=60)
     assert f"{rows:,} rows".encode() in done.stderr
     assert output.read_bytes().count(b"\n") == rows
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are different there")
+@pytest.mark.parametrize("command", ["convert", "inspect"])
+def test_one_file_that_is_interrupted_says_what_to_do(tmp_path: Path, command: str) -> None:
+    turns = [{"role": ("user", "assistant")[n % 2], "content": f"turn {n}"} for n in range(400_000)]
+    source, output = tmp_path / "talk.json", tmp_path / "out.json"
+    source.write_text(json.dumps({"model": "gpt-5", "messages": turns}))
+    more = ["-t", "anthropic", "-o", output] if command == "convert" else []
+    asked = [sys.executable, "-X", "importtime", "-m", "interlingua", command, source, *more]
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    with subprocess.Popen(asked, env=environment, stderr=subprocess.PIPE) as running:
+        assert running.stderr is not None
+        while line := running.stderr.readline():  # until the module that reads is there
+            if b"interlingua.dialects.openai_chat.messages" in line:
+                break
+        running.send_signal(signal.SIGINT)
+        errors = running.communicate(timeout=60)[1].decode()
+    assert running.returncode == 130, errors
+    assert "run the same command again" in errors
+    assert "Traceback" not in errors
+    assert not output.exists()

@@ -14,9 +14,10 @@ from itertools import combinations
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from interlingua.errors import InterlinguaError
-from interlingua.model.base import Value
+from interlingua.model.base import REQUIRED, Value, _defaults
 from interlingua.model.blocks import TYPE_OF, ToolResultBlock, ToolUseBlock
 from interlingua.model.losses import Loss
 from interlingua.model.message import Message
@@ -137,6 +138,17 @@ class _Search:
     def places(self, entry: Loss) -> tuple[str, ...]:
         if self.whole is None:
             return ()
+        found = self._marked_places(entry)
+        path = steps(entry.path)
+        return ((not found or self._is_more(found[0], path)) and self._removed(path)) or found
+
+    def _is_more(self, place: str, path: Steps) -> bool:
+        """Whether a place is all of a list, or of an item, of which a part is meant."""
+        if "cache" in path[-2:] and place.endswith("]"):
+            return True
+        return path[:1] == ("tools",) and isinstance(value_at(self.body, steps(place)), list)
+
+    def _marked_places(self, entry: Loss) -> tuple[str, ...]:
         owner, path, rest = self._owner(steps(entry.path))
         if entry.rule is not None and rest[:2] in _TOGETHER:
             rest = rest[:2]  # what a rule does about one part depends on the others
@@ -144,6 +156,7 @@ class _Search:
             found = self._key(owner, path, rest) if len(rest) > 2 else ()
             found = found if found != (path,) else ()
             found = found or self._item(owner, path, int(rest[1]))
+            found = found or self._removed(steps(entry.path)[: 2 - len(rest) or None])
             return found or ((path,) if path != "$" else ())
         if rest == ("content",) and (parts := self._parts_of_result(owner)):
             return parts
@@ -152,7 +165,10 @@ class _Search:
             return found or (self._references() if rest == ("continues",) else ())
         if isinstance(owner, Message) and (parts := self._parts_of_turn(owner, path)):
             return parts
-        return () if path == "$" else self._with_results(owner, self._removable(path))
+        if path == "$":
+            return ()
+        path, *more = self._removable(path)
+        return (*self._with_results(owner, path), *more)
 
     def _key(self, owner: Any, path: str, rest: Steps) -> tuple[str, ...]:
         """The places of a field of a value with a place."""
@@ -209,6 +225,19 @@ class _Search:
                 return tuple([path + "".join(map(step, inside)) for inside in parts])
         return ()
 
+    def _removed(self, path: Steps) -> tuple[str, ...]:
+        """The part that has no mark and without which just this is missing from the value."""
+        plain = self.read(self.body)
+        paths = (path, path[:-1]) if path[-2:-1] == ("cache",) else (path,)
+        wanted = [each for cut in paths if (each := _cut(plain, cut)) is not None]
+        if plain is None or not wanted or len(path) < 2 or not isinstance(self.body, dict):
+            return ()
+        for value in wanted:
+            for at in _unmarked(self.body, path[1] if path[0] == "messages" else None):
+                if self.read(_without(self.body, at)) == value:
+                    return ("$" + "".join(map(step, at)),)
+        return ()
+
     def _references(self) -> tuple[str, ...]:
         """The items that name parts of a history which a server stores."""
         whole, was = _marked(self.body, "$", self.inner), self.whole.continues
@@ -216,16 +245,23 @@ class _Search:
         found = [at for at, value in again if value is not None and value.continues != was]
         return tuple(["$" + "".join(map(step, at)) for at in found])
 
-    def _removable(self, path: str) -> str:
-        """The place, or the object around it where a part cannot be missing alone."""
+    def _removable(self, path: str) -> tuple[str, ...]:
+        """The place, with one beside it that says the same, or the object around it where a part
+        cannot be missing alone."""
         parent = _parent(path)
         if parent is None:
-            return path
+            return (path,)
         body = _reduced(self.body, steps(path), self.inner)
-        before, after = self.read(body), self.read(_without(body, steps(path)))
-        if before is None or after is None:
-            return path
-        return path if _count(after) < _count(before) else parent
+        before, alone = self.read(body), _without(body, steps(path))
+        after = self.read(alone)
+        if before is None or after is None or _count(after) < _count(before):
+            return (path,)
+        for key in value_at(self.body, steps(parent)):
+            beside = (*steps(parent), key)
+            least = [_count(self.read(_without(each, beside))) for each in (body, alone)]
+            if least == [_count(before), _count(before) - 1]:
+                return path, parent + step(key)
+        return (parent,)
 
     def _with_results(self, owner: Any, path: str) -> tuple[str, ...]:
         """A call goes with its result, which would answer none."""
@@ -381,7 +417,8 @@ class _Search:
         """Keys beside one that mean nothing without it, and are private then."""
         for path, _ in new:
             _, found, key = path.partition(f".raw.{self.name}.")
-            if found and key != MARK and "." not in key and key != inside[-1]:
+            *group, key = key.split(".")
+            if found and key not in (MARK, inside[-1]) and group in ([], [*inside[:-1]]):
                 yield (*inside[:-1], key)
 
     def _marked_as(self, value: Any, path: str, cls: type = object) -> Any:
@@ -492,6 +529,41 @@ def _items(wire: Any) -> Iterator[Steps]:
     for key, items in wire.items():
         if _is_objects(items):
             yield from ((key, number) for number in range(len(items)))
+
+
+def _unmarked(body: Any, index: str | int | None) -> Iterator[Steps]:
+    """The items of lists with their keys, two lists deep; of messages only the one at an index and
+    those beside it."""
+    for key, items in body.items():
+        if isinstance(items, dict):
+            yield from ((key, *more) for more in _unmarked(items, None))
+        for number, item in enumerate(items if isinstance(items, list) else ()):
+            far = isinstance(index, int) and _is_objects(items) and abs(number - index) > _NEAR
+            if key == "system" or not far:
+                yield (key, number)
+                if isinstance(item, dict):
+                    yield from ((key, number, *more) for more in _parts(item, False, 1))
+                    yield from ((key, number, *more) for more in _unmarked(item, None))
+
+
+_NEAR = 2
+"""Messages of a body are so far at most from where they are in the value."""
+
+
+def _cut(value: Any, path: Steps) -> Any:
+    """A value without what is at a path in it; None where that is private, or nothing."""
+    if not path or (key := path[0]) in ("raw", "provider_raw"):
+        return None
+    if isinstance(value, tuple) and isinstance(key, int) and key < len(value):
+        inner = () if len(path) == 1 else (_cut(value[key], path[1:]),)
+        return None if None in inner else (*value[:key], *inner, *value[key + 1 :])
+    if not isinstance(value, Value) or isinstance(key, int) or getattr(value, key, None) is None:
+        return None
+    default = _defaults(type(value)).get(key, REQUIRED)
+    new = default if len(path) == 1 else _cut(getattr(value, key), path[1:])
+    return (
+        None if new is REQUIRED or (new is None and len(path) > 1) else replace(value, **{key: new})
+    )
 
 
 def _is_objects(item: Any) -> bool:

@@ -5,6 +5,7 @@ clients, sessions and the gateway."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -300,7 +301,7 @@ def _conversion_target(
     host = None if hosts is None or provider is None else _host(hosts, provider)
     hoist = require_instructions(instructions)
     rules = None if profile is False else profile
-    alias_of = None if model is not None else _alias_of(dialect.name, request_model)
+    alias_of = None if model is not None else _alias_of(dialect.name, request_model, provider)
     remark = _remark(dialect.name, model or request_model, provider, alias_of)
     require_caching(caching)
     return WireTarget(
@@ -324,6 +325,7 @@ def _host(hosts: Hosts, provider: str) -> HostVariant | None:
 
 
 _VENDORS = {
+    "Amazon": ("amazon", "nova", "titan"),
     "Anthropic": ("claude",),
     "Cohere": ("command", "c4ai", "north-"),
     "DeepSeek": ("deepseek",),
@@ -347,6 +349,13 @@ _SERVING = {
     "openrouter": (None, "openai/gpt-5"),
 }
 """Whose models the services of a dialect have, if one vendor's, and one that they have."""
+_SERVING_AT = {
+    "deepseek": ("DeepSeek", "deepseek-chat"),
+    "mistral": ("Mistral", "mistral-large-latest"),
+    "openai": ("OpenAI", "gpt-5"),
+    "xai": ("xAI", "grok-4"),
+}
+"""The same of providers that speak the dialects of many."""
 _OWN = {
     "anthropic": ("anthropic",),
     "bedrock": ("bedrock",),
@@ -356,7 +365,7 @@ _OWN = {
     "openrouter": ("openrouter",),
 }
 """The dialects in which a provider knows its models by their names without a prefix."""
-_VENDORS_OWN = ("anthropic", "cohere", "gemini", "openai", "vertex")
+_VENDORS_OWN = ("anthropic", "cohere", "gemini", "vertex", *_SERVING_AT)
 """Providers that have models of few vendors; others may serve any."""
 
 
@@ -364,29 +373,50 @@ def _remark(
     dialect: str, model: str | None, provider: str | None, alias_of: str | None
 ) -> Loss | None:
     """A note on the name of a model that the target would not understand."""
-    own, example = _SERVING.get(dialect, (None, None))
+    chat = dialect in _OWN["openai"] and provider in _SERVING_AT
+    named = str(provider) if chat else dialect
+    own, example = _SERVING_AT[named] if chat else _SERVING.get(dialect, (None, None))
     any_vendor = provider is not None and provider not in _VENDORS_OWN
     if model is None:
         known = "" if any_vendor or example is None else f", such as {example!r}"
         reason = because("model_missing", example=known)
         return loss_of(dialect, "dropped", "$.model", reason)
-    if alias_of is not None:
-        reason = because("model_alias", name=alias_of, alias=model)
-        return loss_of(dialect, "approximated", "$.model", reason)
-    if own is None or any_vendor:
-        return None
-    name = split_model(model)[1].lower()
+    name = split_model(model)[1]
+    bare = "" if own is None or any_vendor else _PREFIX.sub("", name.lower())
     for vendor, starts in _VENDORS.items():
-        if vendor != own and name.startswith(starts):
+        if vendor != own and bare.startswith(starts):
             reason = because("foreign_model", name=name, vendor=vendor, example=example)
-            return loss_of(dialect, "approximated", "$.model", reason)
-    return None
+            return loss_of(named, "approximated", "$.model", reason)
+    if alias_of is None:
+        return None
+    reason = because("model_alias", name=alias_of, alias=model)
+    return loss_of(dialect, "approximated", "$.model", reason)
 
 
-def _alias_of(dialect: str, model: str | None) -> str | None:
-    """The model that an alias in a request means, where the target has models of its vendor."""
-    provider, name = split_model(model or "")
-    return name if name != model and dialect in _OWN.get(provider or "", ()) else None
+_PREFIX = re.compile(r".*/|(?:[a-z]+\.)?(?:anthropic|cohere|deepseek|meta|mistral|openai|qwen)\.")
+"""What other services have before the name of a model: vendors, regions, folders."""
+_ELSEWHERE = {
+    "anthropic": re.compile(
+        r"anthropic/(claude-[\w.-]+)|(?:[a-z-]+\.)?anthropic\.(claude-[\w-]+?)(?:-v\d+(?::\d+)?)?"
+    ),
+    "cohere": re.compile(r"cohere/([\w.-]+)|cohere\.([\w-]+?)-v\d+(?::\d+)?"),
+    "gemini": re.compile(r"(?:google|publishers/google/models)/(gemini-[\w.-]+)|models/(.+)"),
+    "openai": re.compile(r"openai/((?:gpt-[345]|o\d)[\w.-]*)|openai/(chatgpt-.+)"),
+}
+"""How OpenRouter, Bedrock and others call the models of a vendor."""
+
+
+def _alias_of(dialect: str, model: str | None, provider: str | None = None) -> str | None:
+    """The model that an alias in a request means, where the target has models of its vendor; or
+    one that has another name at other services."""
+    vendor, name = split_model(model or "")
+    if name != model:
+        return name if dialect in _OWN.get(vendor or "", ()) else None
+    is_openai = provider == "openai" and dialect in _OWN["openai"]
+    form = _ELSEWHERE.get("openai" if is_openai else dialect.removesuffix("-interactions"))
+    match = form.fullmatch(name) if form is not None and provider in (None, *_OWN) else None
+    found = None if match is None else match[1] or match[2]
+    return found.replace(".", "-") if found and dialect == "anthropic" else found
 
 
 def split_model(model: str) -> tuple[str | None, str]:

@@ -15,7 +15,7 @@ from interlingua.adapt.target import Instructions, split_model
 from interlingua.cli import formats
 from interlingua.cli.documents import Body, known, named, shape_of
 from interlingua.cli.files import Input, Put, Shape, opened, written
-from interlingua.cli.main import for_commands, shown
+from interlingua.cli.main import INTERRUPTED, for_commands, shown
 from interlingua.cli.options import kind_option, source_option, strict_option
 from interlingua.dialects.kernel.wire import parse_spelled
 from interlingua.dialects.registry import dialects
@@ -156,8 +156,13 @@ def command(
 
         sys.exit(convert_rows(files, output, conversion, parts, bad, restart))
     ONE.convert(files[0], None, click.get_current_context())
-    with opened(files[0]) as input, written(output) as put:
-        code = convert(input, put, conversion)
+    try:
+        with opened(files[0]) as input, written(output) as put:
+            code = convert(input, put, conversion)
+    except KeyboardInterrupt:
+        left = f"; {output} is unchanged" if output else ""
+        click.echo(f"interrupted{left}; run the same command again", err=True)
+        code = INTERRUPTED
     sys.exit(code)
 
 

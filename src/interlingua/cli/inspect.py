@@ -68,7 +68,7 @@ def command(
                     _tell(one, full)
                 done(0)
         except KeyboardInterrupt:
-            _interrupted("read", count, "the next one")
+            _interrupted("read", count, names, "the next one")
     sys.exit(1 if failed else 0)
 
 
@@ -218,17 +218,20 @@ def check_command(files: tuple[str, ...], source: str, kind: str | None, lines: 
                     done(0)
                 done(1, 0)
         except KeyboardInterrupt:
-            _interrupted("checked", count, name)
+            _interrupted("checked", count, names, name)
     click.echo(f"{count - failed} of {count} come back unchanged", err=True)
     sys.exit(1 if failed else 0)
 
 
-def _interrupted(what: str, count: int, name: str) -> None:
+def _interrupted(what: str, count: int, names: list[str], name: str) -> None:
     """Says how far the work came, and how to go on with the rest."""
     from interlingua.cli.terminal import complain
 
-    some = f"{what} {plural(count, 'conversation')}; stopped in {name}"
-    complain(f"interrupted: {some}; pass the files from there on to continue")
+    some = f"interrupted: {what} {plural(count, 'conversation')}"
+    if len(names) > 1:
+        complain(f"{some}; stopped in {name}; pass the files from there on to continue")
+    else:
+        complain(f"{some}; run the same command again")
     sys.exit(INTERRUPTED)
 
 

@@ -98,9 +98,13 @@ def main() -> None:
     """The entry point; what goes wrong on purpose is one line, not a traceback."""
     try:
         import click  # noqa: F401  # tried here, used below
+
+        group = commands()
     except ImportError:
         sys.exit(f"interlingua: {MissingExtraError('the command line', 'cli')}")
-    commands().main(prog_name="interlingua", standalone_mode=True)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    group.main(prog_name="interlingua", standalone_mode=True)
 
 
 def module_of(name: str) -> ModuleType:
@@ -164,7 +168,7 @@ def commands() -> click.Group:
                 click.echo(f"interlingua: {shown(problem_of(error))}", err=True)
                 context.exit(1)
             except KeyboardInterrupt:
-                click.echo("interlingua: interrupted", err=True)
+                click.echo("interlingua: interrupted; the same command starts again", err=True)
                 context.exit(INTERRUPTED)
 
     group = Commands("interlingua", help=HELP, epilog=EPILOG)
