@@ -57,8 +57,7 @@ from interlingua.coerce import (
 )
 from interlingua.errors import InterlinguaError, a_type
 from interlingua.model.base import unchecked
-from interlingua.model.decisions import DecisionRequest
-from interlingua.model.embeddings import EmbedInput, EmbedRequest, InputType
+from interlingua.model.decisions import DecisionRequest, EmbedInput, EmbedRequest, InputType
 from interlingua.model.exchange import ErrorKind, Request
 from interlingua.model.tools import ToolDefinition
 from interlingua.profiles.estimate.estimator import estimate_input_tokens

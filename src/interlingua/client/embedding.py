@@ -18,7 +18,7 @@ from interlingua.client.pricing import with_cost
 from interlingua.client.retry import Clock
 from interlingua.client.targets import Prepared, Target
 from interlingua.errors import ReadError
-from interlingua.model.embeddings import Embeddings, EmbedRequest
+from interlingua.model.decisions import Embeddings, EmbedRequest
 from interlingua.model.losses import Report
 from interlingua.model.metadata import Usage
 

@@ -18,7 +18,7 @@ from interlingua.adapt.embeddings.asking import (
 from interlingua.client.targets import Targets
 from interlingua.errors import ReadError, WriteError
 from interlingua.model.blocks import ImageBlock, Source, TextBlock
-from interlingua.model.embeddings import Embeddings, EmbedRequest
+from interlingua.model.decisions import Embeddings, EmbedRequest
 from interlingua.model.losses import Report
 from interlingua.model.metadata import Usage
 from interlingua.providers.provider import ProviderSetupError

@@ -16,7 +16,7 @@ from interlingua.adapt.embeddings.openai import MISTRAL, OPENAI
 from interlingua.adapt.embeddings.others import OLLAMA, TITAN, TITAN_V1
 from interlingua.adapt.target import Target
 from interlingua.errors import ReadError, WriteError
-from interlingua.model.embeddings import Embeddings, EmbedRequest
+from interlingua.model.decisions import Embeddings, EmbedRequest
 from interlingua.model.losses import Report
 from interlingua.model.message import Message
 from interlingua.model.metadata import Usage

@@ -23,7 +23,7 @@ from interlingua.adapt.embeddings.form import (
 )
 from interlingua.errors import ReadError, found
 from interlingua.model.blocks import ImageBlock, TextBlock
-from interlingua.model.embeddings import Embeddings, EmbedInput, EmbedRequest
+from interlingua.model.decisions import Embeddings, EmbedInput, EmbedRequest
 from interlingua.model.losses import Report
 from interlingua.model.reasons import because
 

@@ -14,7 +14,7 @@ import msgspec
 from interlingua.errors import ReadError, WriteError
 from interlingua.errors import found as shown
 from interlingua.model.blocks import AudioBlock, DocumentBlock, ImageBlock, Source, TextBlock
-from interlingua.model.embeddings import Embeddings, EmbedInput, EmbedRequest
+from interlingua.model.decisions import Embeddings, EmbedInput, EmbedRequest
 from interlingua.model.losses import Report
 from interlingua.model.metadata import Usage
 from interlingua.model.reasons import because

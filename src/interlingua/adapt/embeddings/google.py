@@ -21,7 +21,7 @@ from interlingua.adapt.embeddings.form import (
 )
 from interlingua.errors import ReadError, found
 from interlingua.model.blocks import TextBlock
-from interlingua.model.embeddings import Embeddings, EmbedInput, EmbedRequest
+from interlingua.model.decisions import Embeddings, EmbedInput, EmbedRequest
 from interlingua.model.losses import Report
 
 _TASKS = {

@@ -18,7 +18,7 @@ from interlingua.adapt.embeddings.form import (
     write_fields,
 )
 from interlingua.errors import ReadError, found
-from interlingua.model.embeddings import Embeddings, EmbedInput, EmbedRequest
+from interlingua.model.decisions import Embeddings, EmbedInput, EmbedRequest
 from interlingua.model.losses import Report
 
 _OWN = ("model", "input", "encoding_format", "input_type")

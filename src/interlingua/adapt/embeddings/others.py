@@ -14,7 +14,7 @@ from interlingua.adapt.embeddings.form import (
     vectors_of,
     write_fields,
 )
-from interlingua.model.embeddings import Embeddings, EmbedRequest
+from interlingua.model.decisions import Embeddings, EmbedRequest
 from interlingua.model.losses import Report
 
 

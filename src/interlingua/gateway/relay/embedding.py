@@ -27,7 +27,7 @@ from interlingua.gateway.shared.fronts import CHAT, COHERE, GEMINI, OLLAMA, Matc
 from interlingua.gateway.shared.redaction import note_redacted, redacted, redaction_of
 from interlingua.gateway.shared.sizes import Most
 from interlingua.gateway.shared.state import Decision, Exchange, Refusal
-from interlingua.model.embeddings import EmbedRequest
+from interlingua.model.decisions import EmbedRequest
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.losses import Report
 
