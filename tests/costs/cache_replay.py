@@ -24,7 +24,7 @@ from interlingua.costs.elsewhere import Asked, Elsewhere
 from interlingua.costs.prompts import Measured
 from interlingua.costs.table import bundled
 from interlingua.profiles.estimate.estimator import Estimator
-from interlingua.transcripts.requests import requests_of
+from interlingua.transcripts.prices import requests_of
 from interlingua.transcripts.sessions import at, opened
 from tests.laws.corpus import Record, records
 from tests.laws.streams import frames_of, read

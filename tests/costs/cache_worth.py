@@ -29,7 +29,7 @@ from interlingua.costs.caching import CacheSimulator
 from interlingua.costs.prompts import prompt_of
 from interlingua.costs.table import bundled
 from interlingua.profiles.estimate.estimator import Estimator
-from interlingua.transcripts.requests import requests_of
+from interlingua.transcripts.prices import requests_of
 from interlingua.transcripts.sessions import at, opened
 from tests.costs.cache_replay import conversations
 from tests.gateway.serving import Upstream, _send, served, settings_in

@@ -32,7 +32,7 @@ from interlingua.model.losses import Report
 from interlingua.model.message import Message
 from interlingua.profiles.names import AmbiguousModelError, UnknownModelError
 from interlingua.transcripts import sessions
-from interlingua.transcripts.requests import requests_of
+from interlingua.transcripts.prices import requests_of
 
 if TYPE_CHECKING:
     from interlingua.costs.table import PriceTable

@@ -1,15 +1,18 @@
-"""What the answers of sessions cost, by the price table of this machine."""
+"""What the answers of sessions cost by the price table of this machine, and the requests that they
+answered."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 
 from interlingua.costs.cost import Costs
+from interlingua.costs.elsewhere import Asked
 from interlingua.costs.table import own_table, with_own_version
 from interlingua.dialects.anthropic.response import hour_cache_tokens
 from interlingua.errors import InterlinguaError
-from interlingua.transcripts.transcript import Answer
+from interlingua.model.message import Message, Role
+from interlingua.transcripts.transcript import Answer, Compaction, Transcript, name_of
 
 
 class Prices:
@@ -33,3 +36,56 @@ class Prices:
             except (InterlinguaError, ValueError):  # no known model, or no known price
                 unpriced += 1
         return (noted + costs.total if count > unpriced else None), unpriced
+
+
+def requests_of(
+    transcript: Transcript, counts: Callable[[Message], bool] = lambda answer: True
+) -> Iterator[list[Asked]]:
+    """The requests of the session, then those of each helper. An answer that is on several branches
+    counts once, and only if `counts` says so."""
+    seen: set[tuple[str, object]] = set()
+
+    def is_new(answer: Message) -> bool:
+        key = (name_of(answer), answer.created_at)
+        if key in seen:
+            return False
+        seen.add(key)
+        return counts(answer)
+
+    ways = [(transcript.messages, transcript.compactions)]
+    ways += [(branch.messages, ()) for branch in transcript.branches if not branch.active]
+    for messages, compactions in ways:
+        asked = list(_asked(messages, compactions, is_new))
+        if any(each.counts for each in asked):
+            yield asked
+    for helper in transcript.subagents:
+        yield from requests_of(helper.transcript, counts)
+
+
+def _asked(
+    messages: Sequence[Message],
+    compactions: Sequence[Compaction],
+    is_new: Callable[[Message], bool],
+) -> Iterator[Asked]:
+    restarts = {each.at: each for each in compactions}
+    counted = any(message.metadata.usage is not None for message in messages)
+    added: list[Message] = []
+    restart = False
+    for at, message in enumerate(messages):
+        if at in restarts:
+            kept = [messages[index] for index in restarts[at].preserved]
+            added, restart = [*kept, message], True
+            continue
+        if message.role is Role.ASSISTANT and _is_answer(message, counted):
+            yield Asked(tuple(added), message, restart, is_new(message))
+            added, restart = [], False
+        added.append(message)
+
+
+def _is_answer(message: Message, counted: bool) -> bool:
+    """Whether a request was answered: tokens were counted, or nothing says how many. In a session
+    that `counted` any, what names neither a model nor tokens is part of another answer."""
+    usage = message.metadata.usage
+    if usage is None or usage.total_tokens is None:
+        return message.metadata.model is not None or not counted
+    return usage.total_tokens > 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageMetadata, Usage
 from interlingua.transcripts import Branch, Transcript
-from interlingua.transcripts.requests import requests_of
+from interlingua.transcripts.prices import requests_of
 from interlingua.transcripts.transcript import Compaction, SubAgent, summary_message
 
 SONNET = "anthropic:claude-sonnet-4-6"
