@@ -5,7 +5,7 @@ the next model happen further out (`attempts.py`)."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -16,7 +16,6 @@ from interlingua.client.answer import Answer, Call, Layers
 from interlingua.client.errors import CallError, TooLargeError
 from interlingua.client.fetching import MediaCache, MediaFetcher
 from interlingua.client.lessons import TenantLessons
-from interlingua.client.pricing import with_cost
 from interlingua.client.retry import Clock
 from interlingua.client.targets import Prepared, Target, Targets
 from interlingua.client.transport import (
@@ -31,12 +30,13 @@ from interlingua.client.transport import (
 from interlingua.errors import ReadError
 from interlingua.model.exchange import ProviderError, Request, Response
 from interlingua.model.losses import Report
-from interlingua.model.metadata import InputTransformation, MessageStatus, StopReason
+from interlingua.model.metadata import InputTransformation, MessageStatus, StopReason, Usage
 from interlingua.model.reasons import because
 from interlingua.providers.provider import Timeouts
 
 if TYPE_CHECKING:
     from interlingua.costs.comparing import SentPrompts
+    from interlingua.costs.table import PriceTable
 
 
 def with_dropped_thinking(
@@ -239,7 +239,6 @@ class Asker:
         body, target, message = prepared.http.body, prepared.target, response.message
         if len(body) < _LEAST_COMPARED or response.error is not None:
             return response
-        from interlingua.client.pricing import _prices
         from interlingua.costs.comparing import SentPrompts, merged
 
         if self._prompts is None:
@@ -413,3 +412,24 @@ async def _error_body(reply: Reply) -> bytes:
         return b""
     finally:
         reply.close()
+
+
+def with_cost(usage: Usage | None, model: str) -> Usage | None:
+    """The usage with its cost, unless the provider gave one or it cannot be known."""
+    if usage is None or usage.cost_usd is not None or not usage.is_known:
+        return usage
+    from interlingua.costs.cost import priced
+    from interlingua.dialects.anthropic.response import hour_cache_tokens
+    from interlingua.profiles.names import UnknownModelError
+
+    try:
+        return priced(usage, model, _prices(), None, hour_cache_tokens(usage))
+    except (UnknownModelError, ValueError):
+        return usage
+
+
+@cache
+def _prices() -> PriceTable:
+    from interlingua.costs.table import own_table
+
+    return own_table()

@@ -12,8 +12,7 @@ from interlingua.adapt.decisions.chat import chat_request, read_response, takes_
 from interlingua.adapt.decisions.form import Form, Wire
 from interlingua.adapt.decisions.forms import FORMS, read_decisions, write_request
 from interlingua.client.answer import Attempt
-from interlingua.client.attempt import Asker, Heard, OpenReply
-from interlingua.client.pricing import with_cost
+from interlingua.client.attempt import Asker, Heard, OpenReply, with_cost
 from interlingua.client.retry import Clock
 from interlingua.client.targets import Prepared, Target
 from interlingua.errors import InterlinguaError, ReadError

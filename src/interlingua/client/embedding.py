@@ -13,8 +13,7 @@ from interlingua.adapt.embeddings.form import Answer as EmbedAnswer
 from interlingua.adapt.embeddings.form import Form
 from interlingua.adapt.embeddings.form import Wire as EmbedWire
 from interlingua.client.answer import Attempt
-from interlingua.client.attempt import Asker, Heard, OpenReply
-from interlingua.client.pricing import with_cost
+from interlingua.client.attempt import Asker, Heard, OpenReply, with_cost
 from interlingua.client.retry import Clock
 from interlingua.client.targets import Prepared, Target
 from interlingua.errors import ReadError
