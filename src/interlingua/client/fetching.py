@@ -18,8 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 from interlingua.adapt.fit.media import BY_URL, left_out, wants_data, words_for
-from interlingua.client.timeouts import least
-from interlingua.client.transport import HttpRequest, HttpTransport, Reply
+from interlingua.client.transport import HttpRequest, HttpTransport, Reply, least
 from interlingua.client.transport_errors import Limits, TransportError, aiohttp
 from interlingua.model.blocks import (
     TYPE_OF,

@@ -12,8 +12,7 @@ from typing import Any
 
 import httptools
 
-from interlingua.client.timeouts import ReplyTimer, Ticker, now
-from interlingua.client.transport import packing
+from interlingua.client.transport import ReplyTimer, Ticker, now, packing
 from interlingua.client.transport_errors import (
     BROKEN_OFF,
     Limits,

@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from interlingua.client import transport
-from interlingua.client.timeouts import Ticker, now
-from interlingua.client.transport import HttpRequest, HttpTransport
+from interlingua.client.transport import HttpRequest, HttpTransport, Ticker, now
 from interlingua.client.transport_errors import Limits, TransportError, late_in, reason
 from interlingua.gateway.shared.principal import most_connections
 from interlingua.gateway.upstream.connection import Connection, Reply
