@@ -15,9 +15,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
-from interlingua.store.idempotency import Idempotency, Memory
+from interlingua.store.idempotency import Idempotency, Memory, Objects
 from interlingua.store.messages import IN_VAIN, Search
-from interlingua.store.objects import Objects
 from interlingua.store.patterns import Patterns
 from interlingua.store.reference import Reference
 from interlingua.store.requests import ALL, RequestFilter, RequestRow, Requests

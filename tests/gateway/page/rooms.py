@@ -16,7 +16,7 @@ from interlingua.gateway.memory.content import place_of
 from interlingua.model.blocks import TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.ids import Ulids, new_tool_id
 from interlingua.model.message import Message
-from interlingua.store.objects import ObjectRow
+from interlingua.store.idempotency import ObjectRow
 from interlingua.store.requests import RequestRow
 from interlingua.transcripts import Transcript
 from tests.gateway.page.conftest import Place

@@ -22,7 +22,7 @@ from interlingua.gateway.shared.fronts import Asgi
 from interlingua.gateway.shared.leases import Leases
 from interlingua.gateway.shared.state import Principal
 from interlingua.store.base import AsyncStore
-from interlingua.store.objects import ObjectRow
+from interlingua.store.idempotency import ObjectRow
 
 MOST_OPEN = 100
 """Of one tenant."""

@@ -16,7 +16,7 @@ from interlingua.gateway.shared.callers import ApiError
 from interlingua.gateway.shared.uploads import FileForm
 from interlingua.model.ids import Ulids
 from interlingua.store.base import AsyncStore
-from interlingua.store.objects import ObjectList, ObjectRow
+from interlingua.store.idempotency import ObjectList, ObjectRow
 
 SECONDS = 30 * 86400.0
 """How long files and batches are stored."""

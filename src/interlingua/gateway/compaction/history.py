@@ -15,7 +15,7 @@ from interlingua.gateway.shared.callers import JSON, ApiError
 from interlingua.gateway.shared.state import Principal
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
-from interlingua.store.objects import ObjectList, ObjectRow
+from interlingua.store.idempotency import ObjectList, ObjectRow
 
 if TYPE_CHECKING:
     from interlingua.gateway.service import Service

@@ -19,7 +19,7 @@ from interlingua.gateway.shared.state import Exchange
 from interlingua.model.events import MessageComplete
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
-from interlingua.store.objects import ObjectList, ObjectRow
+from interlingua.store.idempotency import ObjectList, ObjectRow
 from interlingua.transcripts.redaction.redactor import redact
 
 logger = logging.getLogger(__name__)

@@ -23,7 +23,7 @@ from interlingua.gateway.shared.principal import KeyPrincipal
 from interlingua.gateway.shared.redaction import refuse_unredacted
 from interlingua.gateway.shared.state import Principal, Refusal
 from interlingua.model.exchange import ErrorKind, ProviderError
-from interlingua.store.objects import ObjectList, ObjectRow
+from interlingua.store.idempotency import ObjectList, ObjectRow
 
 if TYPE_CHECKING:
     from interlingua.gateway.service import Service

@@ -33,7 +33,7 @@ from interlingua.gateway.shared.state import Arrival, Exchange, Principal, Refus
 from interlingua.model.exchange import ErrorKind, Response
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
-from interlingua.store.objects import ObjectList, ObjectRow
+from interlingua.store.idempotency import ObjectList, ObjectRow
 
 if TYPE_CHECKING:
     from interlingua.gateway.service import Service

@@ -29,7 +29,7 @@ from interlingua.gateway.shared.state import Exchange, Principal, Refusal
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.ids import Ulids
 from interlingua.store.base import AsyncStore
-from interlingua.store.objects import ObjectList, ObjectRow
+from interlingua.store.idempotency import ObjectList, ObjectRow
 
 if TYPE_CHECKING:
     from interlingua.gateway.service import Service

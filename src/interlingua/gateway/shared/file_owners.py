@@ -15,7 +15,7 @@ from interlingua.gateway.shared.state import Refusal
 from interlingua.model.exchange import ErrorKind
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
-from interlingua.store.objects import ObjectList, ObjectRow
+from interlingua.store.idempotency import ObjectList, ObjectRow
 
 SECONDS = 10 * 365 * 86400.0
 """How long it is known whose a file is; providers delete them sooner."""

@@ -12,8 +12,7 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
-from interlingua.store.idempotency import Claim
-from interlingua.store.objects import ObjectList, ObjectRow
+from interlingua.store.idempotency import Claim, ObjectList, ObjectRow
 
 logger = logging.getLogger(__name__)
 

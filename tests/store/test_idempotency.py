@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import interlingua as il
-from interlingua.store.objects import ObjectList, ObjectRow
+from interlingua.store.idempotency import ObjectList, ObjectRow
 
 PLACE = ObjectList("tenant", "item", "parent")
 ROWS = [ObjectRow(f"id{number}", number, b'{"n": %d}' % number) for number in range(5)]
