@@ -16,8 +16,8 @@ from interlingua.model.message import Message, from_micros, micros, with_provena
 from interlingua.model.rules import EarlierCall, validate, validate_appended
 from interlingua.store import search_text
 from interlingua.store.errors import ConflictError, InvalidError, NotFoundError, StoreError
-from interlingua.store.message_rows import Draft, draft, read, read_all
 from interlingua.store.rows import CALLS, Appended, Hold, SearchHit, ToolCallRow
+from interlingua.store.search_text import Draft, draft, read, read_all
 from interlingua.store.statements import Op, Prepared, Rows, Statements, Step, Work, now
 from interlingua.store.usages import Ledger
 

@@ -21,7 +21,6 @@ from interlingua.model.ids import (
 )
 from interlingua.model.message import from_micros, micros
 from interlingua.store.errors import NotFoundError
-from interlingua.store.message_rows import Draft, StoredMessage, draft, read
 from interlingua.store.messages import Messages
 from interlingua.store.quotas import Quotas
 from interlingua.store.request_costs import RequestCosts
@@ -37,6 +36,7 @@ from interlingua.store.rows import (
     SessionRow,
     ToolCallRow,
 )
+from interlingua.store.search_text import Draft, StoredMessage, draft, read
 from interlingua.store.statements import Op, Step, Work, now
 
 FORGET_WORDS = "INSERT INTO message_search (message_search, rank) VALUES ('merge', -2000)"

@@ -16,8 +16,8 @@ from interlingua.model.codec import dumps
 from interlingua.model.message import Message, Role, from_micros, micros
 from interlingua.model.metadata import MessageMetadata, MessageStatus
 from interlingua.store.errors import StoreError
-from interlingua.store.message_rows import draft, metadata_json, read, read_metadata
 from interlingua.store.rows import CALLS, CallStatus, UsageRow
+from interlingua.store.search_text import draft, metadata_json, read, read_metadata
 from interlingua.store.statements import Op, Statements, Step, Work
 
 PAGE = 500
