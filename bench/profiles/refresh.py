@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from bench.profiles import fetch, peers
 from bench.profiles.peers import Fact
 from interlingua.profiles.capabilities import providers, usual_dialect
-from interlingua.profiles.families import name_parts
+from interlingua.profiles.names import name_parts
 from interlingua.profiles.profile import bundled
 
 LITELLM = "litellm/model_prices_and_context_window_backup.json"

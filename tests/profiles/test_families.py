@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from interlingua.profiles.families import NEWEST, name_parts
+from interlingua.profiles.names import NEWEST, name_parts
 
 SONNET = [
     "claude-sonnet-4-5",

@@ -321,7 +321,7 @@ def _is_canonical(message: Any) -> bool:
 def _by_name(parsed: Any, best: list[Detected]) -> Detected | None:
     """The one of several that the model's name speaks for, or whose errors are the same."""
     from interlingua.dialects.detect import SAME_ERRORS, usual_dialect
-    from interlingua.profiles.families import name_parts
+    from interlingua.profiles.names import name_parts
 
     fits = {each.dialect: each for each in best}
     model = parsed.get("model") if isinstance(parsed, dict) else None

@@ -241,7 +241,7 @@ def _unknown_provider(key: str, dialect: str) -> Provider:
 
 
 def _binds_thinking(dialect: Dialect, provider: str, name: str) -> bool:
-    from interlingua.profiles.families import name_parts
+    from interlingua.profiles.names import name_parts
 
     binding = dialect.traits.binding
     if binding is None or binding.provider != provider:

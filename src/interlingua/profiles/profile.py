@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from interlingua.profiles.families import NameParts, Version, name_parts
 from interlingua.profiles.fields import (
     CacheRules,
     Group,
@@ -29,6 +28,7 @@ from interlingua.profiles.fields import (
     Turns,
     Words,
 )
+from interlingua.profiles.names import NameParts, Version, name_parts
 
 Sure = Literal["seen", "told", "guessed"]
 """`seen`: recorded, or an error text that was quoted; `told`: documented, or in other tools' data;

@@ -13,8 +13,16 @@ from functools import cache, cached_property
 
 import msgspec
 
-from interlingua.profiles.families import NEWEST, Version, has_vendor, name_parts
-from interlingua.profiles.names import AmbiguousModelError, UnknownModelError, spellings, unknown
+from interlingua.profiles.names import (
+    NEWEST,
+    AmbiguousModelError,
+    UnknownModelError,
+    Version,
+    has_vendor,
+    name_parts,
+    spellings,
+    unknown,
+)
 from interlingua.profiles.reading import data_file
 
 

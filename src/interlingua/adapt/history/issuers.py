@@ -13,7 +13,7 @@ from interlingua.model.metadata import UNKNOWN, MessageMetadata
 from interlingua.model.reasons import because
 
 if TYPE_CHECKING:
-    from interlingua.profiles.families import NameParts
+    from interlingua.profiles.names import NameParts
 
 UNVERIFIED = because("unverified")
 FORMATS: dict[str, str] = {
@@ -132,7 +132,7 @@ def _names(model: str | None) -> list[NameParts]:
     """What a name may mean: the provider may stand before it, or it has a colon of its own."""
     if model is None:
         return []
-    from interlingua.profiles.families import name_parts
+    from interlingua.profiles.names import name_parts
 
     behind = model.partition(":")[2]
     return [name_parts(model), name_parts(behind)] if behind else [name_parts(model)]
