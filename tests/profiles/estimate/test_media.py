@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import interlingua as il
 from interlingua.profiles.estimate import estimate_input_tokens
 from interlingua.profiles.estimate.estimator import load
-from interlingua.profiles.estimate.media import image_size, image_tokens
+from interlingua.profiles.estimate.features import image_size, image_tokens
 from tests.profiles.estimate.requests import SONNET
 
 

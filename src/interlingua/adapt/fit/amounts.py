@@ -12,7 +12,7 @@ from interlingua.adapt.fit.tools import KNOWN
 from interlingua.model.blocks import DocumentBlock, ImageBlock, ToolResultBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.reasons import because
-from interlingua.profiles.estimate.media import image_size
+from interlingua.profiles.estimate.features import image_size
 from interlingua.profiles.fields import Limits
 from interlingua.profiles.profile import Profile
 

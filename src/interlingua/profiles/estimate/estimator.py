@@ -28,14 +28,16 @@ from interlingua.model.tools import ToolDefinition
 from interlingua.profiles.estimate.features import (
     NUMBERS,
     TEXTS,
+    MediaRules,
     Pieces,
     PieceWeights,
     RequestFeatures,
     WeighedPieces,
     count,
     count_block,
+    media_of,
+    media_tokens,
 )
-from interlingua.profiles.estimate.media import MediaRules, media_of, media_tokens
 
 if TYPE_CHECKING:
     from interlingua.coerce import Conversation
