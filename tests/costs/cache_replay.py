@@ -19,9 +19,9 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 import interlingua as il
+from interlingua.costs.ahead import Measured
 from interlingua.costs.caching import CachePrediction, CacheRule, CacheSimulator, cache_rules
 from interlingua.costs.elsewhere import Asked, Elsewhere
-from interlingua.costs.prompts import Measured
 from interlingua.costs.table import bundled
 from interlingua.profiles.estimate.estimator import Estimator
 from interlingua.transcripts.prices import requests_of

@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import interlingua as il
+from interlingua.costs.ahead import prompt_of
 from interlingua.costs.caching import CacheSimulator
-from interlingua.costs.prompts import prompt_of
 from interlingua.costs.table import bundled
 from interlingua.profiles.estimate.estimator import Estimator
 from interlingua.transcripts.prices import requests_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import interlingua as il
+from interlingua.costs.ahead import Measured, prompt_of
 from interlingua.costs.caching import CacheSimulator
-from interlingua.costs.prompts import Measured, prompt_of
 from interlingua.model.blocks import Cache
 from interlingua.model.exchange import Options
 from interlingua.profiles.estimate.estimator import Estimator
