@@ -16,9 +16,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from interlingua.client.transport_errors import Limits, Unpacker, aiohttp, failure_of, late_in
+from interlingua.client.transport_errors import Limits as Limits
 from interlingua.client.transport_errors import TooLarge as TooLarge
 from interlingua.client.transport_errors import TransportError as TransportError
+from interlingua.client.transport_errors import Unpacker, aiohttp, failure_of, late_in
 from interlingua.errors import InterlinguaError
 
 if TYPE_CHECKING:

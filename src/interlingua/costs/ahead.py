@@ -1,8 +1,9 @@
 """What the next request of a conversation will read from the cache and cost, before it is sent.
 
 For the cache simulator, a request is parts in the order in which vendors read them: tools come
-first, then instructions, then the other messages, block by block. A part's key stands for everything
-up to it, without the marks, which vendors do not compare."""
+first, then instructions, then the other messages, block by block. A part's key stands for
+everything up to it, without the marks, which vendors do not compare.
+"""
 
 from __future__ import annotations
 

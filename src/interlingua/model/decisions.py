@@ -1,5 +1,5 @@
-"""Values of two other kinds of request: decisions (typed questions about a conversation, and answers
-with probabilities) and embeddings (texts and media in, one vector for each of them out)."""
+"""Values of two other kinds of request: decisions (typed questions about a conversation, and
+answers with probabilities) and embeddings (texts and media in, one vector for each of them out)."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-"""Names of models: `<provider>:<name>`, how a name on a wire finds its entry in a table, and what is
-left of a name without what each provider adds to it.
+"""Names of models: `<provider>:<name>`, how a name on a wire finds its entry in a table, and what
+is left of a name without what each provider adds to it.
 
 The name may itself hold colons, slashes and dots (`openrouter:deepseek/deepseek-r1`,
 `bedrock:us.anthropic.claude-sonnet-4-6`): the first colon ends the provider. One function takes it
-apart for prices, capabilities and profiles, so that they cannot disagree about which model is meant:
-`us.anthropic.claude-sonnet-4-5-20250929-v1:0`, `anthropic/claude-sonnet-4.5:beta` and
-`claude-sonnet-4-5@20250929` are all `claude-sonnet-4-5`."""
+apart for prices, capabilities and profiles, so that they cannot disagree about which model is
+meant: `us.anthropic.claude-sonnet-4-5-20250929-v1:0`, `anthropic/claude-sonnet-4.5:beta` and
+`claude-sonnet-4-5@20250929` are all `claude-sonnet-4-5`.
+"""
 
 from __future__ import annotations
 

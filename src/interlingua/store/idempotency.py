@@ -1,11 +1,13 @@
-"""What a gateway stores for its clients beside messages: requests that are answered once, and objects.
+"""What a gateway stores for its clients beside messages: requests that are answered once, and
+objects.
 
 A request that may be sent again under a key of its client has one row. The first to come claims it
 for a while and can renew the claim; others see the holder. Of the request only a digest is stored.
 Times are those of the database, which several machines share.
 
 JSON objects are in lists that belong to a tenant: the items of a conversation, responses in the
-background, histories that were compacted. And secrets of the store, each made once."""
+background, histories that were compacted. And secrets of the store, each made once.
+"""
 
 from __future__ import annotations
 

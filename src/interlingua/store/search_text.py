@@ -2,8 +2,9 @@
 
 The JSON is made before a transaction begins, so that it is held no longer than the engine needs.
 What a message changes for those behind it stands in the column of its metadata, where programs that
-do not know of it keep it.
-Rows of older versions are upgraded when they are read; only `save` writes the new form."""
+do not know of it keep it. Rows of older versions are upgraded when they are read; only `save`
+writes the new form.
+"""
 
 from __future__ import annotations
 

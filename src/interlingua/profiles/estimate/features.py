@@ -4,9 +4,10 @@ Tokenizers cut text at the borders of words, numbers, punctuation and line break
 anything else, so counting those pieces comes close to counting tokens. How much each kind of piece
 weighs is data; see `weights`.
 
-Tokens of media follow the rules that providers publish, where the size is known: images are cut into
-tiles or measured in pixels. The size is read from the first bytes of inline images; one given by
-address is taken to be of a usual size. Sound, film and pages have flat rates, which are rough."""
+Tokens of media follow the rules that providers publish, where the size is known: images are cut
+into tiles or measured in pixels. The size is read from the first bytes of inline images; one given
+by address is taken to be of a usual size. Sound, film and pages have flat rates, which are rough.
+"""
 
 from __future__ import annotations
 
