@@ -32,8 +32,7 @@ from interlingua.model.ids import Ulids
 from interlingua.model.losses import DeferredWarnings, Report
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageStatus, StopReason, Usage
-from interlingua.sessions.adapters.assemble import RequestContext
-from interlingua.sessions.adapters.stream import AdapterStream
+from interlingua.sessions.adapters.assemble import AdapterStream, RequestContext
 from interlingua.sessions.effects import Effects, TurnError
 from interlingua.sessions.pruning import limited, sendable, with_files
 from interlingua.sessions.turn import Reason, TurnCore

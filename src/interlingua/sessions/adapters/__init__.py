@@ -5,8 +5,7 @@ becomes of the events of a stream, `assemble.py` what a session knows about an a
 """
 
 from interlingua.sessions.adapters.adapter import Adapter
-from interlingua.sessions.adapters.assemble import RequestContext
+from interlingua.sessions.adapters.assemble import AdapterStream, RequestContext
 from interlingua.sessions.adapters.ids import IdMap
-from interlingua.sessions.adapters.stream import AdapterStream
 
 __all__ = ["Adapter", "AdapterStream", "IdMap", "RequestContext"]

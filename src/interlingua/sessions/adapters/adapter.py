@@ -21,9 +21,8 @@ from interlingua.model.tools import ToolDefinition
 from interlingua.profiles.estimate.estimator import estimate_input_tokens
 from interlingua.profiles.resolving import resolve
 from interlingua.providers.profiles import ModelLookup, lookup_here
-from interlingua.sessions.adapters.assemble import RequestContext, assemble
+from interlingua.sessions.adapters.assemble import AdapterStream, RequestContext, assemble
 from interlingua.sessions.adapters.ids import IdMap
-from interlingua.sessions.adapters.stream import AdapterStream
 
 _NO_CONTEXT = RequestContext()
 
