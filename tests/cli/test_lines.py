@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlingua.cli import lines
-from interlingua.cli.lines import lines_of
+from interlingua.cli import documents
+from interlingua.cli.documents import lines_of
 from tests.cli.samples import run
 
 REQUEST = """{
@@ -61,7 +61,7 @@ def test_of_a_repeated_key_the_last_counts_as_for_readers() -> None:
 
 
 def test_large_and_broken_files_have_no_wrong_lines() -> None:
-    assert lines_of(b" " * (lines.MOST_BYTES + 1), [("a",)]) == [None]
+    assert lines_of(b" " * (documents.MOST_BYTES + 1), [("a",)]) == [None]
     for broken in (b"", b"]]}", b'{"a', b"{,,", b'{"\xff": 1}'):
         assert lines_of(broken, [("a",)]) == [1]
 
@@ -104,8 +104,7 @@ def test_check_and_inspect_begin_with_the_place(tmp_path: Path) -> None:
 
 
 def test_check_names_the_line_of_a_difference() -> None:
-    from interlingua.cli.documents import Body
-    from interlingua.cli.lines import changed_line
+    from interlingua.cli.documents import Body, changed_line
 
     body = Body(REQUEST.encode())
     assert changed_line("changed", "/stop/1: b / c", "f", body, False).startswith("f:3: changed: ")

@@ -59,7 +59,7 @@ class ConvertOptions(NamedTuple):
             Path(self.report_file).write_bytes(report.to_json() + b"\n")
         if report or any(note.severity != "info" for note in report.notes):
             if body is not None:
-                from interlingua.cli.lines import report_with_lines
+                from interlingua.cli.documents import report_with_lines
 
                 report = report_with_lines(report, name, body)
             click.echo(for_commands(str(report)), err=True)

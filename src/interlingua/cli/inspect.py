@@ -137,7 +137,7 @@ def _odd(value: Request | Response, file: str, body: Body, source: str, kind: st
     if not found:
         return []
     from interlingua.adapt.places import Source
-    from interlingua.cli.lines import odd_lines
+    from interlingua.cli.documents import odd_lines
 
     return odd_lines(found, file, body, Source(body.data, source, formats.read, (source, kind)))
 
@@ -281,7 +281,7 @@ def check(name: str, body: Body, source: str, kind: str) -> list[str]:
     """What is wrong: the first difference on the way home, as a JSON pointer, and the like."""
     if source not in dialects():
         raise click.UsageError(f"it is {source}, and {NO_LAWS}")
-    from interlingua.cli.lines import changed_line
+    from interlingua.cli.documents import changed_line
 
     data = body.data
     problems = []
