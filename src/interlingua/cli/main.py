@@ -117,7 +117,7 @@ def command_of(name: str) -> click.Command:
     module = module_of(name)
     command: click.Command = getattr(module, f"{name}_command", None) or module.command
     if COMPLETING in os.environ:
-        from interlingua.cli.completing import attach
+        from interlingua.cli.options import attach
 
         attach(command)
     return command
