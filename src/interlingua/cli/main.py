@@ -83,7 +83,7 @@ MODULES = {
     "check": "inspect",
     "schema": "demo",
     "dialects": "demo",
-    "completion": "completing",
+    "completion": "options",
 }
 """The modules of commands that have another name."""
 
