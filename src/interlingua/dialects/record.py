@@ -304,9 +304,12 @@ class Dialect:
 
     @cached_property
     def signs(self) -> Any:
-        """The module by whose `SIGNS` and `BODIES` it is recognised (`dialects.signs`)."""
-        name = f"{self.package}.signs"
-        return None if find_spec(name) is None else import_module(name)
+        """The module by whose `SIGNS` and `BODIES` it is recognised (`dialects.signs`): its
+        `signs`, or else its tables."""
+        for name in (f"{self.package}.signs", f"{self.package}.tables"):
+            if find_spec(name) is not None and hasattr(import_module(name), "SIGNS"):
+                return import_module(name)
+        return None
 
     @cached_property
     def front(self) -> Front | None:
