@@ -1,12 +1,14 @@
 """OpenAI Responses, as data: words, item kinds, keys, and what retelling needs to know.
 
 They are those of the Python package `openai` 3.49.0 (types, read 2026-11-15), unless a remark names
-another source. What other servers of this API do is from recorded answers (read 2026-11)."""
+another source. What other servers of this API do is from recorded answers (read 2026-11).
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from interlingua.dialects import signs
 from interlingua.dialects.kernel.usage import Split
 from interlingua.dialects.kernel.words import TwoWay
 from interlingua.dialects.openai import ERRORS as ERRORS
@@ -14,6 +16,8 @@ from interlingua.dialects.openai import FORMAT_NAME
 from interlingua.dialects.openai import FORMATS as FORMATS
 from interlingua.dialects.openai_usage import Counts
 from interlingua.dialects.record import Counting, Traits
+from interlingua.dialects.registry import Kind
+from interlingua.dialects.signs import Holds, Sign, Wire, all_have
 from interlingua.model.blocks import Executor
 from interlingua.model.ids import IdGrammar
 from interlingua.model.message import Role
@@ -366,3 +370,72 @@ PART_PIECES: dict[object, Piece] = {
     "summary_text": SUMMARIZED,
 }
 """How parts are told, by their type."""
+
+
+def _input_items(data: Wire) -> bool:
+    return "input" in data and isinstance(data["input"], (str, list)) and "messages" not in data
+
+
+def _input_there(data: Wire) -> bool:
+    input = data.get("input")
+    if any(key in data for key in _OTHER_INPUT) or _makes_no_answers(data.get("model")):
+        return False
+    if isinstance(input, list):
+        return all_have(input, "type", "role", "content", "id") and not any(
+            item.get("type") == "user_input" for item in input
+        )
+    return input is None or (isinstance(input, str) and any(key in data for key in _BESIDE_INPUT))
+
+
+_OTHER_INPUT = (
+    *("encoding_format", "dimensions", "voice", "system_instruction", "agent", "messages"),
+    *("contents",),
+)
+"""Beside an input, what only embeddings, speech and Gemini's interactions have; and what would be
+the conversation if it were one. Interactions also have an input of type `user_input`."""
+
+
+def _makes_no_answers(model: Any) -> bool:
+    """Models that are asked with `model` and `input` too, and say nothing."""
+    return isinstance(model, str) and any(
+        word in model for word in ("embed", "moderation", "tts-", "-tts")
+    )
+
+
+_BESIDE_INPUT = (
+    *("model", "prompt", "instructions", "previous_response_id", "conversation", "tools"),
+    *("stream", "max_output_tokens", "reasoning", "text"),
+)
+
+
+def _output_there(data: Wire) -> bool:
+    return (
+        data.get("object") == "response" or "error" in data or all_have(data.get("output"), "type")
+    )
+
+
+def _own_keys(data: Wire) -> bool:
+    there = any(key in data for key in ("instructions", "previous_response_id", "conversation"))
+    return there and "messages" not in data and "contents" not in data
+
+
+def _stored_prompt(data: Wire) -> bool:
+    return isinstance(data.get("prompt"), dict) and "id" in data["prompt"]
+
+
+BODIES: dict[Kind, Holds] = {"request": _input_there, "response": _output_there}
+"""Whether there is something that could be the conversation."""
+
+SIGNS = (
+    Sign("request", 6, "input", _input_items),
+    Sign("request", 5, "keys of Responses", _own_keys),
+    Sign("request", 5, "a stored prompt", _stored_prompt),
+    Sign("response", 9, "object response", signs.is_word("object", "response")),
+    Sign("response", 5, "an output list", signs.of_type("output", list)),
+    Sign("response", 5, "an error with type and message", signs.error_has("type")),
+)
+
+
+def is_frame(data: Wire) -> bool:
+    """Whether a stream with such a frame is one of these."""
+    return (signs.word(data.get("type")) or "").startswith("response.")
