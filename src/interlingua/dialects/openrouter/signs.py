@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interlingua.dialects.openai_chat.signs import BODIES as BODIES
+from interlingua.dialects.openai_chat.tables import BODIES as BODIES
 from interlingua.dialects.signs import Holds, Sign, Wire, has_key, message_keys, of_type
 
 
