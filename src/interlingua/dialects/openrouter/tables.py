@@ -1,7 +1,8 @@
 """OpenRouter's chat as data: what it says in another way than OpenAI, and what it adds.
 
 Words are those of the Python package `openrouter` 1.3.84 (read 2026-11-15), unless a remark names
-another source."""
+another source.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +10,9 @@ from msgspec.structs import replace
 
 from interlingua.dialects.kernel.words import TwoWay
 from interlingua.dialects.openai_chat import tables as chat
+from interlingua.dialects.openai_chat.tables import BODIES as BODIES
 from interlingua.dialects.record import Traits
+from interlingua.dialects.signs import Holds, Sign, Wire, has_key, message_keys, of_type
 from interlingua.model.metadata import StopReason
 
 NAME = "openrouter"
@@ -87,3 +90,44 @@ TRAITS = Traits(
 """Thinking comes from many issuers: each block's `raw["openrouter"]["format"]` says whose it is
 (`FORMATS` gives the dialect), and OpenRouter takes all of them back (SDK `openrouter` 1.3.84, read
 2026-11-15)."""
+
+
+def _choice_keys(*keys: str) -> Holds:
+    def holds(data: Wire) -> bool:
+        choices = data.get("choices")
+        listed = choices if isinstance(choices, list) else []
+        objects = [each for each in listed if isinstance(each, dict)]
+        messages = [each["message"] for each in objects if isinstance(each.get("message"), dict)]
+        return any(key in each for each in (*objects, *messages) for key in keys)
+
+    return holds
+
+
+def _openrouter_error(data: Wire) -> bool:
+    error = data.get("error")
+    if not isinstance(error, dict) or not isinstance(error.get("code"), int):
+        return False
+    return "status" not in error and "type" not in error
+
+
+def _asks_for_thinking(data: Wire) -> bool:
+    return isinstance(data.get("reasoning"), dict) and "messages" in data
+
+
+def is_frame(data: Wire) -> bool:
+    """Whether a stream with such a frame is one of these."""
+    return "choices" in data and isinstance(data.get("provider"), str)
+
+
+_KEYS = ("plugins", "models", "transforms", "route", "provider")
+_ANSWERED = ("native_finish_reason", "reasoning_details")
+
+SIGNS = (
+    Sign("request", 9, "keys of OpenRouter", has_key(*_KEYS)),
+    Sign("request", 9, "reasoning_details", message_keys("reasoning_details")),
+    Sign("request", 6, "a reasoning object beside messages", _asks_for_thinking),
+    Sign("response", 5, "choices", of_type("choices", list)),
+    Sign("response", 5, "keys of OpenRouter", _choice_keys(*_ANSWERED)),
+    Sign("response", 5, "a provider beside choices", is_frame),
+    Sign("response", 6, "an error with a number as code", _openrouter_error),
+)
