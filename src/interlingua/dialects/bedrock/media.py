@@ -128,7 +128,7 @@ def _format(formats: TwoWay[str, str], is_document: bool = False) -> Field:
     def sniffed(block: Any) -> str | None:
         if block.media_type is not None or block.source.kind != "base64":
             return None
-        return formats.write(tables.STARTS.get((block.source.data or "")[:4], ""))
+        return formats.write(tables.MEDIA_STARTS.get((block.source.data or "")[:4], ""))
 
     return Field("format", ("media_type",), read, write, fill=sniffed, few=True)
 

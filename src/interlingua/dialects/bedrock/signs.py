@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.registry import Kind
-from interlingua.dialects.signs import Holds, Sign, Wire, has_key, messages_there, parts_of
+from interlingua.dialects.signs import Holds, Sign, has_key, messages_there, parts_of
 
 _KEYS = frozenset({"inferenceConfig", "toolConfig", "additionalModelRequestFields", "modelId"})
 

@@ -154,7 +154,7 @@ NEAR_TYPES: dict[str, str] = {
     "text/x-markdown": "text/markdown",
 }
 """Other names of types that have a format."""
-STARTS: dict[str, str] = {
+MEDIA_STARTS: dict[str, str] = {
     **IMAGE_STARTS,
     "JVBE": "application/pdf",
     "T2dn": "audio/ogg",

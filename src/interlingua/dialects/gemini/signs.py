@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.registry import Kind
-from interlingua.dialects.signs import Holds, Sign, Wire, all_have, has_key
+from interlingua.dialects.signs import Holds, Sign, all_have, has_key
 
 
 def _gemini_error(data: Wire) -> bool:
