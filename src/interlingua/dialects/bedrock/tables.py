@@ -1,7 +1,8 @@
 """The words of Converse as data: roles, stop reasons, formats, errors, keys.
 
 Words, limits and patterns are those of the service's own model (`bedrock-runtime` 2023-09-30 in
-botocore 1.44.0, read 2026-11-15) where nothing else is said."""
+botocore 1.44.0, read 2026-11-15) where nothing else is said.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +14,8 @@ from interlingua.dialects.kernel.usage import Split
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import IMAGE_STARTS, TwoWay, hints
 from interlingua.dialects.record import Counting, Traits
+from interlingua.dialects.registry import Kind
+from interlingua.dialects.signs import Holds, Sign, has_key, messages_there, parts_of
 from interlingua.model.exchange import ErrorKind, ReasoningMode
 from interlingua.model.ids import IdGrammar
 from interlingua.model.metadata import StopReason
@@ -269,3 +272,56 @@ FRAME_KEYS = (
     ("role", BEGIN),
 )
 """What a frame without a name is, by its keys."""
+
+
+_KEYS = frozenset({"inferenceConfig", "toolConfig", "additionalModelRequestFields", "modelId"})
+
+
+def _converse_keys(data: Wire) -> bool:
+    return "contents" not in data and not _KEYS.isdisjoint(data)
+
+
+def _untyped_parts(data: Wire) -> bool:
+    """Bedrock's parts are objects with one key and no type."""
+    parts = list(parts_of(data))
+    return bool(parts) and all("type" not in part and len(part) == 1 for part in parts)
+
+
+def _untyped_system(data: Wire) -> bool:
+    system = data.get("system")
+    return isinstance(system, list) and all(
+        isinstance(part, dict) and "type" not in part for part in system
+    )
+
+
+def _bedrock_output(data: Wire) -> bool:
+    return isinstance(data.get("output"), dict) and "message" in data["output"]
+
+
+def _aws_error(data: Wire) -> bool:
+    """A message alone is any API's, so its type has to be there too."""
+    keys = {key.lower() for key in data}
+    has_message = isinstance(data.get("message", data.get("Message")), str)
+    return has_message and {"message"} < keys <= {"message", "__type", "code"}
+
+
+def _bedrock_answer_there(data: Wire) -> bool:
+    return _bedrock_output(data) or _aws_error(data)
+
+
+BODIES: dict[Kind, Holds] = {"request": messages_there, "response": _bedrock_answer_there}
+"""Whether there is something that could be the conversation."""
+
+SIGNS = (
+    Sign("request", 9, "keys of Converse", _converse_keys),
+    Sign("request", 6, "parts with one key and no type", _untyped_parts),
+    Sign("request", 4, "system parts with no type", _untyped_system),
+    Sign("response", 9, "output.message", _bedrock_output),
+    Sign("response", 5, "stopReason", has_key("stopReason")),
+    Sign("response", 4, "a message with its type", _aws_error),
+)
+
+
+STARTS = (b"\0",)
+"""How a stream may begin that needs no further look: with the length of a message in AWS's
+framing."""
