@@ -6,7 +6,7 @@ from pathlib import Path
 import stub
 
 import interlingua as il
-from interlingua.dialects import describe
+from interlingua.dialects import probes
 from interlingua.profiles.reading import compiled_rules
 from interlingua.transcripts import format_of, formats
 from tools import almanac_page, event_pages, layers, losses_page, reference_page, wire_gaps
@@ -28,9 +28,9 @@ RULES = Path(il.__file__).with_name("profiles") / "data" / "profiles.toml"
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     for name in il.dialects():
-        page = describe.page(il.dialect(name)) + wire_gaps.page(name)
+        page = probes.page(il.dialect(name)) + wire_gaps.page(name)
         (FOLDER / f"{name}.md").write_text(page, encoding="utf-8")
-    (FOLDER / "matrix.md").write_text(describe.matrix(), encoding="utf-8")
+    (FOLDER / "matrix.md").write_text(probes.matrix(), encoding="utf-8")
     TRANSCRIPTS_MATRIX.write_text(transcripts.matrix(), encoding="utf-8")
     for format in map(format_of, formats()):
         place = TRANSCRIPTS / f"{format.name}.md"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import interlingua as il
-from interlingua.dialects import describe
+from interlingua.dialects import probes
 from interlingua.transcripts import format_of, formats
 from tools import almanac_page, layers, reference_page, wire_gaps
 from tools import models_page as models
@@ -22,12 +22,12 @@ DOCS = ROOT / "docs"
 @pytest.mark.parametrize("name", il.dialects())
 def test_the_page_of_each_dialect_is_what_its_tables_say(name: str) -> None:
     page = (DOCS / "dialects" / f"{name}.md").read_text(encoding="utf-8")
-    assert page == describe.page(il.dialect(name)) + wire_gaps.page(name), "run make docs"
+    assert page == probes.page(il.dialect(name)) + wire_gaps.page(name), "run make docs"
 
 
 @pytest.mark.parametrize("name", il.dialects())
 def test_the_page_of_a_dialect_is_for_its_users(name: str) -> None:
-    page = describe.page(il.dialect(name))
+    page = probes.page(il.dialect(name))
     headings = re.findall(r"(?m)^## (.+)$", page)
     assert {"Examples", "What is supported", "What is not supported"} <= set(headings)
     assert not re.search(r"IdGrammar|`True`|`False`|`None`|\(worked out\)", page)
@@ -41,7 +41,7 @@ def test_the_reference_has_every_public_name() -> None:
 
 def test_the_matrix_is_what_happens() -> None:
     page = (DOCS / "dialects" / "matrix.md").read_text(encoding="utf-8")
-    assert page == describe.matrix(), "run make docs"
+    assert page == probes.matrix(), "run make docs"
 
 
 def test_the_matrix_of_transcripts_is_what_happens() -> None:

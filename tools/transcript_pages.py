@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from interlingua.dialects.describe import grid
+from interlingua.dialects.probes import grid
 from interlingua.model.blocks import (
     Block,
     DocumentBlock,

@@ -10,7 +10,7 @@ from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple
 
-from interlingua.dialects.describe import grid
+from interlingua.dialects.probes import grid
 from tests.compared.bodies import Body
 from tests.compared.judge import Verdict
 from tests.compared.speed import floor

@@ -8,7 +8,7 @@ import re
 import pytest
 
 import interlingua as il
-from interlingua.dialects.describe import page
+from interlingua.dialects.probes import page
 
 READ = re.compile(r"read 20\d\d-\d\d")
 

@@ -15,7 +15,7 @@ import pytest
 
 import interlingua as il
 from interlingua.adapt.stream_convert import StreamConverter, detect_stream
-from interlingua.dialects import describe, registry
+from interlingua.dialects import probes, registry
 from interlingua.errors import DetectError, ReadError
 
 ROOT = Path(__file__).parents[2]
@@ -136,8 +136,8 @@ def test_tools_and_pictures_are_told_as_lost(toy: il.Dialect) -> None:
 
 
 def test_it_has_a_page_and_a_place_in_the_matrix(toy: il.Dialect) -> None:
-    assert "# The toy API (`toy`)" in describe.page(toy)
-    matrix = describe.matrix()
+    assert "# The toy API (`toy`)" in probes.page(toy)
+    matrix = probes.matrix()
     assert "## From `toy`" in matrix
     others = [name for name in il.dialects() if name not in ("openai-chat", "toy")]
     assert f"| feature | {' | '.join(others)} | toy |" in matrix

@@ -205,7 +205,7 @@ def dialects_command(
     name: str | None, matrix: bool, source: str | None, target: str | None, as_json: bool
 ) -> None:
     from interlingua.adapt.names import dialect_named
-    from interlingua.dialects import describe
+    from interlingua.dialects import probes
 
     if source or target:
         if source is None:
@@ -213,7 +213,7 @@ def dialects_command(
         targets = dialects() if target is None else [dialect_named(target).name]
         _show_survivors(dialect_named(source).name, targets, as_json)
     elif name:
-        click.echo(describe.page(dialect_named(name)), nl=False)
+        click.echo(probes.page(dialect_named(name)), nl=False)
     elif matrix:
         _show_matrix(as_json)
     else:
@@ -232,7 +232,7 @@ FATES = {"changed": "in another form", "lost": "lost"}
 
 def _fates(source: str, target: str) -> dict[str, list[str]]:
     """The features of one format that survive in another, that change, and that are lost."""
-    from interlingua.dialects.describe import survivors
+    from interlingua.dialects.probes import survivors
 
     found: dict[str, list[str]] = {"kept": [], "changed": [], "lost": []}
     for name, fate in survivors(source, target).items():
