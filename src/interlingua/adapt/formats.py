@@ -292,7 +292,7 @@ def kind_in(data: Any, source: str) -> Kind:
 
 def fitting(parsed: Any) -> list[Detected]:
     """All that fit, the best first."""
-    from interlingua.dialects.detect import candidates, key_of
+    from interlingua.dialects.signs import candidates, key_of
     from interlingua.views.detect import guesses
 
     if (own := _canonical_kind(parsed)) is not None:
@@ -320,7 +320,7 @@ def _is_canonical(message: Any) -> bool:
 
 def _by_name(parsed: Any, best: list[Detected]) -> Detected | None:
     """The one of several that the model's name speaks for, or whose errors are the same."""
-    from interlingua.dialects.detect import SAME_ERRORS, usual_dialect
+    from interlingua.dialects.signs import SAME_ERRORS, usual_dialect
     from interlingua.profiles.names import name_parts
 
     fits = {each.dialect: each for each in best}
