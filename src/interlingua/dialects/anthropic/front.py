@@ -11,21 +11,19 @@ from msgspec.structs import replace
 from interlingua.dialects.anthropic.response import read_usage
 from interlingua.dialects.anthropic.tables import NAME, STOP_REASONS
 from interlingua.dialects.front import (
+    BEDROCK_NAMES,
+    ERROR_TYPE,
     Action,
     Filler,
     Front,
+    InvokeWrapping,
+    MessagesWrapping,
     NamedEnding,
     Peek,
     PlainTurn,
     RequestPath,
     Wire,
     code_beside,
-)
-from interlingua.dialects.wrapping import (
-    BEDROCK_NAMES,
-    ERROR_TYPE,
-    InvokeWrapping,
-    MessagesWrapping,
 )
 
 _MESSAGE: Wire = {"stop_details": None, "container": None}

@@ -7,8 +7,17 @@ from typing import Any
 from urllib.parse import unquote
 
 from interlingua.dialects.bedrock.tables import NAME
-from interlingua.dialects.front import Action, Ending, Front, RequestPath, code_beside
-from interlingua.dialects.wrapping import BEDROCK_NAMES, ERROR_TYPE, EVENT_STREAM, AwsWrapping
+from interlingua.dialects.front import (
+    BEDROCK_NAMES,
+    ERROR_TYPE,
+    EVENT_STREAM,
+    Action,
+    AwsWrapping,
+    Ending,
+    Front,
+    RequestPath,
+    code_beside,
+)
 
 _PATH = re.compile(r"/model/(.+)/(converse|converse-stream|count-tokens)")
 _ACTIONS: dict[str, tuple[Action, bool]] = {

@@ -10,11 +10,10 @@ from msgspec.structs import replace
 from interlingua.dialects.cohere.response import write_response
 from interlingua.dialects.cohere.stream import StreamReader
 from interlingua.dialects.cohere.tables import NAME
-from interlingua.dialects.front import Front, NamedEnding
+from interlingua.dialects.front import Front, NamedEnding, StreamWrapper, Wrapping
 from interlingua.dialects.kernel.preserved import FORM
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.wrapping import StreamWrapper, Wrapping
 from interlingua.model.events import (
     Event,
     MessageComplete,

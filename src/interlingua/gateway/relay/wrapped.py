@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping, MutableMapping
 from typing import Any
 
-from interlingua.dialects.front import Front, RequestPath
-from interlingua.dialects.wrapping import (
+from interlingua.dialects.front import (
     EVENT_STREAM,
+    Front,
     HeaderList,
+    RequestPath,
     StreamWrapper,
     Wrapping,
     WrappingError,
