@@ -1,5 +1,10 @@
 """What a gateway has to know of a dialect to serve it to clients, and to pass its answers on as
-they are. A dialect that can be served has a module `front` with a `FRONT` in it."""
+they are. A dialect that can be served has a module `front` with a `FRONT` in it.
+
+Hosts may serve a dialect under paths of their own, and wrap it: Bedrock's `invoke` around the
+Messages API, Vertex's `rawPredict`. A gateway takes the wrapping off what clients send, and puts it
+around what they get.
+"""
 
 from __future__ import annotations
 

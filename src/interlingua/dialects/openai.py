@@ -1,6 +1,17 @@
 """What Chat Completions and the Responses API say alike: what went wrong, what an answer or a free
-text has to look like, and which text is plain. Words are those of the Python package `openai`
-3.49.0 and of recorded answers of other hosts (read 2026-11)."""
+text has to look like, log probabilities, and which text is plain. Words are those of the Python
+package `openai` 3.49.0 and of recorded answers of other hosts (read 2026-11).
+
+Error bodies have the shapes that their hosts answer with:
+
+    {"error": {"message", "type", "param", "code"}}      perhaps with the HTTP status beside it
+    {"message": "…", "type", "code", …}                   Mistral and others
+    {"error": "…", "code", …}                             xAI and others
+    {"detail": "…"} or a list of problems                 FastAPI
+
+Under which key the text stands of an error that is the body itself, no field can tell
+(`$form.text`).
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""One small value for each thing that a conversation may say, and what becomes of it between any
-two dialects: found by saying it, not written down."""
+"""The pages of `docs/dialects`: one for each dialect, and the matrix of what survives.
+
+They are made from one small value for each thing that a conversation may say, and what becomes of
+it between any two dialects: found by saying it, not written down.
+"""
 
 from __future__ import annotations
 

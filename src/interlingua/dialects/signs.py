@@ -1,9 +1,10 @@
-"""By what a dialect's JSON is recognised: what the dialects' own lists of signs are made of.
+"""Which dialect some JSON is in, by its shape, and what the dialects' own signs are made of.
 
-Each dialect has a module `signs` with `SIGNS`, `BODIES` and, for its streams, `is_frame` or
-`STARTS`, by which a frame or the first bytes tell them. A sign of weight 5 or more is proof enough
-by itself; signs of lesser weight add up. No sign speaks for JSON that has no conversation where the
-dialect has it: `BODIES` says where that is."""
+Each dialect's tables have `SIGNS`, `BODIES` and, for its streams, `is_frame` or `STARTS`, by which
+a frame or the first bytes tell them. A sign of weight 5 or more is proof enough by itself; signs of
+lesser weight add up. No sign speaks for JSON that has no conversation where the dialect has it:
+`BODIES` says where that is.
+"""
 
 from __future__ import annotations
 
