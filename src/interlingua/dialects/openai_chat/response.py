@@ -19,6 +19,7 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import lacks_stop_reason, own_word
 from interlingua.dialects.metadata import read_tokens, report_metadata, write_tokens
+from interlingua.dialects.openai import ErrorBodies
 from interlingua.dialects.openai_chat import calls, messages, tables
 from interlingua.dialects.openai_chat.messages import (
     AssistantFields,
@@ -27,7 +28,6 @@ from interlingua.dialects.openai_chat.messages import (
 )
 from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, COUNTS, Tables, WriteContext
 from interlingua.dialects.openai_chat.text import with_spelling
-from interlingua.dialects.openai_errors import ErrorBodies
 from interlingua.dialects.openai_usage import read_tier, read_usage, write_tier, write_usage
 from interlingua.model.base import JsonObject
 from interlingua.model.blocks import Block, RefusalBlock, ToolResultBlock, ToolUseBlock

@@ -12,8 +12,7 @@ from interlingua.dialects.kernel.usage import Split
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import TwoWay, own_word
 from interlingua.dialects.metadata import Transformations, report_cache_details
-from interlingua.dialects.openai import error_kind
-from interlingua.dialects.openai_errors import ErrorBodies, report_error_kind
+from interlingua.dialects.openai import ErrorBodies, error_kind, report_error_kind
 from interlingua.dialects.openai_responses import messages, tables
 from interlingua.dialects.openai_responses.tables import FILLERS, NAME, STOP_REASONS
 from interlingua.dialects.openai_responses.text import (
