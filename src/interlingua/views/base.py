@@ -20,7 +20,7 @@ from interlingua.dialects.kernel.preserved import FORM as FORM
 from interlingua.dialects.kernel.preserved import Preserved, restore, spelling_in
 from interlingua.dialects.kernel.preserved import raw_of as raw_of
 from interlingua.dialects.kernel.preserved import spelling_of as spelling_of
-from interlingua.dialects.kernel.vocabulary import private_reason
+from interlingua.dialects.kernel.recorder import private_reason
 from interlingua.dialects.kernel.wire import WORDS as TYPE_NAMES
 from interlingua.errors import LossError, ReadError, WriteError, found
 from interlingua.model import codec

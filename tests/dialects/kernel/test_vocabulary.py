@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import interlingua as il
-from interlingua.dialects.kernel.vocabulary import private_reason
+from interlingua.dialects.kernel.recorder import private_reason
 
 HELLO = [{"role": "user", "content": "hi"}]
 
