@@ -1,7 +1,6 @@
-"""Chat requests: a flat list of messages, the documents that answers may cite, the body around
-them, options and tools. A document is said by the first message of the user, since nobody else has
-a place for it. Only functions are tools, and `strict_tools` holds for all of them. Requests of v1
-are read, and written again, in `v1`."""
+"""Chat requests: a flat list of messages, the documents that answers may cite, and the body around
+them. A document is said by the first message of the user, since nobody else has a place for it.
+Requests of v1 are read, and written again, in `v1`."""
 
 from __future__ import annotations
 
