@@ -20,6 +20,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from httpx import ASGITransport, AsyncClient
+
+from interlingua.gateway.service import Service
+from interlingua.gateway.settings import Settings
 from tools.wire_gaps import DATA
 
 LIST = DATA / "endpoints.tsv"
@@ -148,17 +152,31 @@ def listed() -> dict[Endpoint, tuple[str, str]]:
     return {Endpoint(*line[:3]): (line[3], line[4]) for line in lines}
 
 
+_HEADERS = {
+    "anthropic": {"anthropic-version": "2023-06-01"},
+    "cohere": {"x-fern-sdk-name": "cohere"},
+    "google-genai": {"x-goog-api-key": "any"},
+    "mistralai": {"user-agent": "mistral-client-python/3"},
+    "openrouter": {"user-agent": "speakeasy-sdk/python openrouter"},
+}
+"""By which a gateway knows the packages."""
+
+
 async def asked(endpoints: list[Endpoint], folder: Path) -> dict[Endpoint, str]:
     """What a gateway does with each: it is asked with an empty body."""
-    from tests.gateway.serving import served
-
     answers: dict[Endpoint, str] = {}
-    async with served(folder) as gateway:
+    settings = Settings(store=str(folder / "gateway.db"), providers_file=folder / "providers.toml")
+    service = await Service.open(settings)
+    transport = ASGITransport(app=service.app)
+    async with AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         for each in endpoints:
-            headers = {"anthropic-version": "2023-06-01"} if each.package == "anthropic" else {}
-            status, body, _ = await gateway.ask(each.method, each.sample, {}, headers=headers)
-            unknown = status in (404, 405) and re.search("no such endpoint|not allowed", str(body))
-            answers[each] = "unknown" if unknown else "not served" if status == 501 else "served"
+            headers = _HEADERS.get(each.package, {})
+            reply = await client.request(each.method, each.sample, json={}, headers=headers)
+            nothing = re.search("no such endpoint|not allowed", reply.text)
+            unknown = reply.status_code in (404, 405) and nothing
+            is_served = "not served" if reply.status_code == 501 else "served"
+            answers[each] = "unknown" if unknown else is_served
+    await service.close()
     return answers
 
 

@@ -15,6 +15,7 @@ import openai
 import pytest
 from google import genai
 from google.genai import types
+from mistralai.client import Mistral
 
 from tests.gateway.endpoints.vendors import KEY, Reply, Seen, Vendors, tokens, vector
 from tests.gateway.serving import Served, key, served
@@ -80,11 +81,25 @@ def by_ollama(url: str, models: Sequence[str], **more: Any) -> list[Made]:
     return found
 
 
+def by_mistral(url: str, models: Sequence[str], **more: Any) -> list[Made]:
+    found: list[Made] = []
+    with Mistral(api_key="any", server_url=url) as client:
+        for model in models:
+            made = client.embeddings.create(model=model, inputs=TEXTS, **more)
+            assert made.id
+            assert made.model == model
+            ordered = sorted(made.data, key=lambda each: each.index or 0)
+            vectors = [list(each.embedding or ()) for each in ordered]
+            found.append((vectors, made.usage.prompt_tokens))
+    return found
+
+
 SDKS: dict[str, Callable[..., list[Made]]] = {
     "openai": by_openai,
     "google-genai": by_genai,
     "cohere": by_cohere,
     "ollama": by_ollama,
+    "mistralai": by_mistral,
 }
 
 

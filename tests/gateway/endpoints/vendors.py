@@ -150,8 +150,11 @@ def embeddings(seen: Seen) -> Reply:
     vendor = seen.path.split("/")[1]
     path = seen.path.removeprefix(BASES.get(vendor, ""))
     match vendor, path:
-        case (("openai" | "mistral"), "/embeddings"):
+        case "openai", "/embeddings":
             return _openai(seen.wire)
+        case "mistral", "/embeddings":
+            answer = _openai(seen.wire)
+            return Reply({"id": "emb-1", **answer.body})
         case "gemini", _ if path.endswith(":batchEmbedContents"):
             texts = [_text(each["content"]) for each in seen.wire["requests"]]
             size = seen.wire["requests"][0].get("outputDimensionality", SIZE)

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import cohere
+import httpx
 import openai
 import pytest
+from google import genai
+from google.genai import types
+from google.genai.errors import APIError as GeminiError
+from mistralai.client import Mistral
+from mistralai.client.errors import SDKError
 
 from interlingua.gateway.paths.unserved import unserved
 from tests.gateway.serving import Served, served
@@ -80,6 +89,65 @@ def test_a_path_that_is_not_served_is_told_with_what_is(tmp_path: Path) -> None:
     asyncio.run(serve())
 
 
+def _google(url: str) -> None:
+    """Its paths begin with `/v1`, as OpenAI's do."""
+    client = genai.Client(api_key="any", http_options=types.HttpOptions(base_url=url))
+    for ask in (
+        lambda: list(client.files.list()),
+        lambda: client.files.get(name="files/x"),
+        lambda: client.files.upload(file=io.BytesIO(b"a"), config={"mime_type": "text/plain"}),
+        lambda: list(client.batches.list()),
+        lambda: list(client.caches.list()),
+        lambda: client.models.delete(model="models/x"),
+    ):
+        with pytest.raises(GeminiError, match="it serves /v1/chat/completions") as error:
+            ask()
+        assert error.value.code == 501
+    names = [model.name for model in client.models.list()]
+    assert names[0] is not None
+    assert names[0].startswith("models/")
+    assert client.models.get(model=names[0]).name == names[0]
+    client.close()
+
+
+def _mistral(url: str) -> None:
+    with Mistral(api_key="any", server_url=url) as client:
+        for ask in (
+            lambda: client.beta.conversations.start(inputs="hi", model="mistral-large-latest"),
+            lambda: client.beta.conversations.list(),
+            lambda: client.fim.complete(model="codestral-latest", prompt="a"),
+            lambda: client.batch.jobs.list(),
+        ):
+            with pytest.raises(SDKError, match="it serves /v1/chat/completions") as error:
+                ask()
+            assert error.value.status_code == 501
+        [first, *_] = client.models.list().data or []
+        assert client.models.retrieve(model_id=first.id).id == first.id
+        file = {"file_name": "a.jsonl", "content": b"{}"}
+        made = client.files.upload(file=file, purpose="batch")  # type: ignore[arg-type]  # taken too
+        assert [each.id for each in client.files.list().data] == [made.id]
+
+
+def _cohere(url: str) -> None:
+    with httpx.Client() as http:
+        client = cohere.ClientV2(api_key="any", base_url=url, httpx_client=http)
+        found = client.models.list().models
+        assert client.models.get(found[0].name or "").endpoints == ["chat"]
+        with pytest.raises(cohere.errors.NotImplementedError):
+            client.datasets.list(request_options={"max_retries": 0})
+
+
+@pytest.mark.parametrize("sdk", [_google, _mistral, _cohere])
+def test_sdks_that_share_openais_paths_are_told_apart(
+    tmp_path: Path, sdk: Callable[[str], None]
+) -> None:
+    async def serve() -> None:
+        async with served(tmp_path) as gateway:
+            await asyncio.to_thread(sdk, gateway.base)
+
+    asyncio.run(serve())
+
+
 def test_every_endpoint_of_the_sdks_is_in_the_almanac() -> None:
     known = listed()
     new = [each for each in found() if each not in known]
@@ -93,6 +161,10 @@ def test_the_gateway_serves_what_the_almanac_says(tmp_path: Path) -> None:
     chosen = [each for each in known if each in some or known[each] == "served"]
     answers = asyncio.run(asked(chosen, tmp_path))
     assert answers == {each: known[each] for each in chosen}
+    google = [each for each in known if each.package == "google-genai"]
+    stable = {each._replace(path=each.path.replace("/v1beta", "/v1")): each for each in google}
+    answers = asyncio.run(asked(list(stable), tmp_path))
+    assert answers == {each: known[beta] for each, beta in stable.items()}
 
 
 def test_a_method_that_an_sdk_has_and_we_do_not_is_not_served() -> None:

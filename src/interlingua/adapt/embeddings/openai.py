@@ -31,15 +31,23 @@ _TYPES = {
 
 
 def _read(wire: Wire, model: str | None) -> EmbedRequest:
-    inputs = read_inputs(OPENAI, "input", wire.get("input"), tokens=True)
+    return _read_as(OPENAI, wire, model)
+
+
+def _read_mistral(wire: Wire, model: str | None) -> EmbedRequest:
+    return _read_as(MISTRAL, wire, model)
+
+
+def _read_as(form: Form, wire: Wire, model: str | None) -> EmbedRequest:
+    inputs = read_inputs(form, "input", wire.get("input"), tokens=True)
     encoding, kind = wire.get("encoding_format"), wire.get("input_type")
     if encoding is not None and encoding not in ("float", "base64"):
-        what = f"{OPENAI.name} embeddings request"
+        what = f"{form.name} embeddings request"
         raise ReadError(what, "$.encoding_format", "float or base64", found(encoding))
     if kind is not None and (not isinstance(kind, str) or kind not in _TYPES):
-        what = f"{OPENAI.name} embeddings request"
+        what = f"{form.name} embeddings request"
         raise ReadError(what, "$.input_type", f"one of {', '.join(_TYPES)}", found(kind))
-    fields = read_fields(OPENAI, wire, _OWN)
+    fields = read_fields(form, wire, _OWN)
     fields["input_type"] = _TYPES[kind] if kind is not None else None
     return EmbedRequest(inputs, model, encodings=(encoding,) if encoding else (), **fields)
 
@@ -84,6 +92,10 @@ def _write_answer(embeddings: Embeddings, request: EmbedRequest) -> Wire:
     return {"object": "list", "data": data, "model": embeddings.model, "usage": usage}
 
 
+def _write_mistral_answer(embeddings: Embeddings, request: EmbedRequest) -> Wire:
+    return {"id": embeddings.id, **_write_answer(embeddings, request)}
+
+
 OPENAI = Form(
     "openai",
     {"dimensions": Field("dimensions"), "user": Field("user")},
@@ -95,8 +107,9 @@ OPENAI = Form(
 MISTRAL = Form(
     "mistral",
     {"dimensions": Field("output_dimension")},
-    _read,
+    _read_mistral,
     _write_mistral,
     _read_answer,
+    _write_mistral_answer,
     most=512,
 )

@@ -46,7 +46,10 @@ class StoredFile(msgspec.Struct):
     def wire(self) -> Wire:
         shown = {name: getattr(self, name) for name in ("id", "bytes", "created_at", "filename")}
         purpose = {"purpose": self.purpose, "object": "file", "status": "processed"}
-        return {**shown, **purpose, "expires_at": self.created_at + int(SECONDS)}
+        sample = {"output": "batch_result", "errors": "batch_error"}.get(self.part or "")
+        of_mistral = {"sample_type": sample or "batch_request", "source": "upload"}
+        expires = {"expires_at": self.created_at + int(SECONDS)}
+        return {**shown, **purpose, **expires, **of_mistral}
 
 
 def place(tenant: str | None, kind: str = "file", parent: str = "") -> ObjectList:

@@ -18,6 +18,7 @@ from interlingua.gateway.batches.api import page_between
 from interlingua.gateway.batches.files import BATCH, StoredFile, Wire, page_of
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.paths.passing import answered, begun, path_at, recorded, reserve
+from interlingua.gateway.paths.unserved import MISTRAL, client_of
 from interlingua.gateway.relay.headers import forwarded
 from interlingua.gateway.responses.conversations import NOT_STORED, may_store
 from interlingua.gateway.shared.bodies import number
@@ -85,7 +86,8 @@ async def _target(
 ) -> Target:
     """The provider of a file. A key that is limited to some models uses the files of theirs."""
     arrival, front = exchange.arrival, _front(request)
-    key = provider or request.headers.get(PROVIDER) or front.provider
+    usual = "mistral" if client_of(request.headers) == MISTRAL else front.provider
+    key = provider or request.headers.get(PROVIDER) or usual
     if key not in gateway.targets.providers:
         raise ApiError(400, "invalid_request", f"{PROVIDER}: no provider {key[:100]!r}")
     if not _may_use(gateway, arrival.principal, key):
@@ -145,6 +147,8 @@ async def listing(service: Service, request: Request, principal: Principal) -> R
         size = number(query, "limit", 20, 1, 1000)
         return answer(page_between(passed, query.get("before_id"), query.get("after_id"), size))
     size = number(query, "limit", 100, 1, 10_000)
+    if client_of(request.headers) == MISTRAL:  # which cannot read the files of others
+        passed = [file for file in passed if "sample_type" in file]
     files = [file.wire() for file in await service.batches.files.listed(principal.tenant)]
     files = sorted([*files, *passed], key=lambda file: -int(file.get("created_at") or 0))
     if query.get("purpose"):

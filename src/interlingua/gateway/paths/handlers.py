@@ -12,6 +12,7 @@ from interlingua import __version__
 from interlingua.gateway.page import page, wants_page
 from interlingua.gateway.paths import docs_page, listing
 from interlingua.gateway.paths.openapi import document
+from interlingua.gateway.paths.unserved import MISTRAL, client_of
 from interlingua.gateway.shared.bodies import Rules, ShownModel, read
 from interlingua.gateway.shared.callers import JSON, ApiError, answer
 from interlingua.gateway.shared.fronts import OLLAMA, error_body
@@ -121,6 +122,8 @@ async def models(service: Service, request: Request, principal: Principal) -> Re
             for each, row in zip(listed, body["data"], strict=True):
                 row["model"] = each.model
                 row["capabilities"] = None if each.can is None else msgspec.to_builtins(each.can)
+        elif client_of(request.headers) == MISTRAL:
+            body["data"] = [listing.shown_to_mistral(each) for each in listed]
         return answer(body)
     except Refusal as refused:
         return _in_dialect(front, refused)
@@ -131,7 +134,8 @@ async def model(service: Service, request: Request, principal: Principal) -> Res
     try:
         listed = await listing.models(service.gateway, principal)
         found = listing.find(service.gateway, listed, request.path_params["model"], front)
-        return answer(listing.one(front, found))
+        is_mistral = client_of(request.headers) == MISTRAL
+        return answer(listing.shown_to_mistral(found) if is_mistral else listing.one(front, found))
     except Refusal as refused:
         return _in_dialect(front, refused)
 

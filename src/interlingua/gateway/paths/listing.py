@@ -13,6 +13,7 @@ from interlingua.costs.table import bundled
 from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.paths.unserved import front_of_client
 from interlingua.gateway.settings import WILDCARD
 from interlingua.gateway.shared.bodies import whole_number
 from interlingua.gateway.shared.fronts import (
@@ -32,6 +33,14 @@ LONG_AGO = "1970-01-01T00:00:00Z"
 """The dates of models are unknown; this is what Anthropic's own list has for such."""
 MOST = 1000
 """On one page."""
+_BEGINNINGS = {
+    "/v1beta/interactions": INTERACTIONS,
+    "/v1/interactions": INTERACTIONS,
+    "/v1beta/": GEMINI,
+    "/v1/messages/": ANTHROPIC,
+    "/v2/": COHERE,
+    "/api/": OLLAMA,
+}
 OLLAMA_VERSION = "0.12.0"
 """Clients of Ollama look whether the server is new enough; this is the API that we speak."""
 
@@ -79,26 +88,24 @@ def _askable(targets: Targets) -> list[str]:
 
 
 def front_of(path: str, headers: Mapping[str, str]) -> Front:
-    """Whose list is asked for: `/v1/models` is OpenAI's and Anthropic's."""
-    if path.startswith(("/v1beta/interactions", "/v1/interactions")):
-        return INTERACTIONS
-    if path.startswith("/v1beta/"):
-        return GEMINI
-    if path.startswith("/api/"):
-        return OLLAMA
-    if path.startswith("/v2/"):
-        return COHERE
-    is_anthropic = path.startswith("/v1/messages/") or "anthropic-version" in headers
-    return ANTHROPIC if is_anthropic else CHAT
+    """Whose answers are asked for: paths under `/v1` are those of several vendors."""
+    return _front_of_path(path) or front_of_client(headers) or CHAT
 
 
 def whose(path: str, headers: Mapping[str, str]) -> Front | None:
     """Whose client asks at a path where nothing is; None where that could be anybody's. OpenAI's
     reads an error in our own words."""
-    if path.startswith(("/v1beta/", "/api/")):
-        return front_of(path, headers)
-    is_anthropic = path.startswith("/v1/messages/") or "anthropic-version" in headers
-    return ANTHROPIC if is_anthropic and path.startswith("/v1/") else None
+    front = _front_of_path(path)
+    if front is None and path.startswith("/v1"):
+        front = front_of_client(headers)
+    return None if front is CHAT else front
+
+
+def _front_of_path(path: str) -> Front | None:
+    for beginning, front in _BEGINNINGS.items():
+        if path.startswith(beginning):
+            return front
+    return None
 
 
 def page(front: Front, listed: Sequence[ListedModel], query: Mapping[str, str]) -> dict[str, Any]:
@@ -107,7 +114,7 @@ def page(front: Front, listed: Sequence[ListedModel], query: Mapping[str, str]) 
         return _anthropic_page(listed, query)
     if front is GEMINI:
         return _gemini_page(listed, query)
-    if front is OLLAMA:
+    if front in (OLLAMA, COHERE):
         return {"models": [one(front, each) for each in listed]}
     return {"object": "list", "data": [one(front, each) for each in listed]}
 
@@ -135,6 +142,10 @@ def one(front: Front, listed: ListedModel) -> dict[str, Any]:
                 else ["generateContent", "streamGenerateContent", "countTokens"]
             ),
         }
+    if front is COHERE:
+        size = can.max_context_tokens if can else None
+        does = ["embed"] if listed.embeds else ["chat"]
+        return {"name": listed.name, "endpoints": does, "context_length": size}
     if front is OLLAMA:
         return {
             "name": listed.name,
@@ -145,6 +156,19 @@ def one(front: Front, listed: ListedModel) -> dict[str, Any]:
             "details": {"format": "remote", "family": listed.provider, "families": None},
         }
     return {"id": listed.name, "object": "model", "created": 0, "owned_by": listed.provider}
+
+
+def shown_to_mistral(listed: ListedModel) -> dict[str, Any]:
+    """One model as Mistral's SDK reads it at OpenAI's path."""
+    can, chats = listed.can, not listed.embeds
+    does = {
+        "completion_chat": chats,
+        "function_calling": chats and (can is None or can.supports_tools),
+        "reasoning": can is not None and can.supports_thinking,
+        "vision": can is not None and can.supports_images,
+    }
+    size = {} if can is None else {"max_context_length": can.max_context_tokens}
+    return {**one(CHAT, listed), "type": "base", "capabilities": does, **size}
 
 
 def find(gateway: Gateway, listed: Sequence[ListedModel], name: str, front: Front) -> ListedModel:

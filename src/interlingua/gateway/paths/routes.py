@@ -32,7 +32,7 @@ from interlingua.gateway.paths import admin, files, mcp
 from interlingua.gateway.paths import handlers as own
 from interlingua.gateway.paths.listing import front_of, whose
 from interlingua.gateway.paths.passing import PASSED, passed
-from interlingua.gateway.paths.unserved import SERVED, unserved
+from interlingua.gateway.paths.unserved import SERVED, is_other_api, unserved
 from interlingua.gateway.responses import background, conversations
 from interlingua.gateway.sessions import api as sessions_api
 from interlingua.gateway.sessions import transcripts as transcripts_api
@@ -229,6 +229,8 @@ def _endpoint(service: Service, row: Row) -> Callable[[Request], Awaitable[Respo
     async def endpoint(request: Request) -> Response:
         try:
             principal = ANONYMOUS
+            if is_other_api(request.url.path, request.headers):
+                return await _not_here(request, HTTPException(404))
             if row.page and page.wants_page(request):
                 return page.shared_place(row.path, request)
             if row.admin and not await service.gateway.keys.administered():

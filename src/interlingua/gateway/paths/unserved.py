@@ -20,11 +20,12 @@ SERVED = (
     " /api/embed, /api/tags, /api/show, /api/version"
 )
 
+MISTRAL = "mistralai"
 _FRONTS = {
     "google-genai": GEMINI,
     "ollama": OLLAMA,
     "openai": CHAT,
-    "mistralai": CHAT,
+    MISTRAL: CHAT,
     "cohere": COHERE,
     "openrouter": CHAT,
     "botocore": BEDROCK,
@@ -32,6 +33,22 @@ _FRONTS = {
 }
 """Whose errors the packages understand. Where several have a path, the first one decides."""
 _NAME = re.compile(r"\\\{[^}]*\\\}")
+_CLIENTS = (
+    ("anthropic", "anthropic-version", ""),
+    ("google-genai", "x-goog-api-key", ""),
+    ("google-genai", "x-goog-api-client", ""),
+    ("cohere", "x-fern-sdk-name", "cohere"),
+    (MISTRAL, "user-agent", "mistral-client"),
+    ("openrouter", "user-agent", "openrouter"),
+)
+"""By which header a package is known, and a word in it. Others are asked as OpenAI is."""
+_OTHER_APIS = {
+    "google-genai": re.compile("/v1/(?:files|batches)(?:/.*)?"),
+    MISTRAL: re.compile("/v1/conversations(?:/.*)?"),
+    "openrouter": re.compile("/v1/keys|/v1/models/(?:count|user|.+/endpoints)"),
+}
+"""Paths of ours, or of OpenAI's, that mean something else to these packages."""
+_VERSION = re.compile("^(/upload)?/v1(?:alpha|beta1)?/")
 
 
 @cache
@@ -44,12 +61,33 @@ def _paths(package: str) -> dict[str, re.Pattern[str]]:
     return {method: re.compile("|".join(paths)) for method, paths in found.items()}
 
 
+def client_of(headers: Mapping[str, str]) -> str | None:
+    """The package that asks; None where its headers do not tell."""
+    for package, header, word in _CLIENTS:
+        if header in headers and word in headers[header]:
+            return package
+    return None
+
+
+def front_of_client(headers: Mapping[str, str]) -> Front | None:
+    """Whose errors and lists the client reads; None where its headers do not tell."""
+    package = client_of(headers)
+    return None if package is None else _FRONTS[package]
+
+
+def is_other_api(path: str, headers: Mapping[str, str]) -> bool:
+    """Whether a path that is served for others means something else to this client."""
+    pattern = _OTHER_APIS.get(client_of(headers) or "")
+    return pattern is not None and pattern.fullmatch(path) is not None
+
+
 def unserved(path: str, headers: Mapping[str, str], method: str | None = None) -> Front | None:
     """Whose SDK has this path, with this method or with any; None where none has."""
-    packages = ("anthropic",) if "anthropic-version" in headers else tuple(_FRONTS)
-    for package in packages:
+    client = client_of(headers)
+    for package in _FRONTS if client is None else (client,):
         paths = _paths(package)
         some = paths.values() if method is None else filter(None, (paths.get(method),))
-        if any(pattern.fullmatch(path) for pattern in some):
+        its = _VERSION.sub(r"\1/v1beta/", path) if package == "google-genai" and client else path
+        if any(pattern.fullmatch(its) for pattern in some):
             return _FRONTS[package]
     return None

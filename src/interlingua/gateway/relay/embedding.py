@@ -37,7 +37,9 @@ _NAMELESS = ("cohere",)
 MOST_INPUTS = 2048
 """In one request, as at OpenAI."""
 _FORMS = {CHAT: "openai", GEMINI: "gemini", COHERE: "cohere", OLLAMA: "ollama"}
-_PASSED = frozenset({"openai", "cohere", "ollama"})
+_MISTRAL = b"mistral-client"
+"""How Mistral's SDK names itself, which asks at OpenAI's path."""
+_PASSED = frozenset({"openai", "mistral", "cohere", "ollama"})
 """Forms whose bodies go on as they are to a provider of the same form."""
 
 
@@ -45,7 +47,8 @@ async def embed(
     gateway: Gateway, exchange: Exchange, match: Match, body: bytes, headers: Mapping[bytes, bytes]
 ) -> HttpAnswer:
     """The answer to a request for embeddings."""
-    form = FORMS[_FORMS[match.front]]
+    is_mistral = match.front is CHAT and _MISTRAL in headers.get(b"user-agent", b"")
+    form = FORMS["mistral" if is_mistral else _FORMS[match.front]]
     inbound = single_inbound(gateway, exchange, match, body, headers)
     request = _request(form, body, inbound.envelope.model)
     inbound = await reserve_single(gateway, exchange, inbound, lambda: _most(request))
