@@ -18,8 +18,11 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 import interlingua as il
+from interlingua import transcripts
 from interlingua.gateway.keys.key_admin import change, revoke
+from interlingua.gateway.sessions import transcripts as transcripts_api
 from interlingua.gateway.settings import Settings, Tasks
+from interlingua.transcripts import Transcript
 from tests.gateway.serving import Served, Upstream, key, served, settings_in
 
 SCRIPT = Path(__file__).parents[2] / "tools" / "mcp_server.py"
@@ -152,6 +155,61 @@ def test_sessions_are_searched_and_read_by_their_tenant_alone(tmp_path: Path) ->
 
     with Upstream() as provider:
         asyncio.run(run(provider))
+
+
+def test_sessions_of_agents_are_searched_by_their_text_and_read_in_pages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folder = tmp_path / ".claude" / "projects" / "-work"
+    folder.mkdir(parents=True)
+    for number in range(3):
+        id = f"0c6a1f3e-5b7d-4c8e-9a51-3f1d2b4c6e8{number}"
+        messages = [il.Message.user(f"Task {number}")]
+        messages += [
+            il.Message.user(f"line {each}: lay the Ankerkette, part {number}") for each in range(8)
+        ]
+        made = Transcript.of("claude-code", messages, id=id, folder="/work")
+        transcripts.write(made, folder / f"{id}.jsonl", "claude-code")
+
+    async def run() -> None:
+        async with served(tmp_path) as gateway, client(gateway, None) as opened:
+
+            async def asked(name: str, **input: Any) -> Any:
+                return json.loads(text(await opened.call_tool(name, input)))
+
+            found = await asked("search_sessions", query="ankerkette, part 1")
+            (row,) = found["transcripts"]
+            assert (row["name"], found["complete"]) == ("Task 1", True)
+            assert [match["role"] for match in row["matches"]] == ["user"] * 3
+            assert "lay the Ankerkette, part 1" in row["matches"][0]["text"]
+            assert str(tmp_path) not in str(found), "where files are is not told"
+            assert len((await asked("search_sessions", query="lay the"))["transcripts"]) == 3
+            short = await asked("search_sessions", query="lay the", limit=2)
+            assert (len(short["transcripts"]), short["complete"]) == (2, False)
+            assert [
+                r["name"] for r in (await asked("search_sessions", query="2 task"))["transcripts"]
+            ] == ["Task 2"], "words of a title, in any order"
+            assert (await asked("search_sessions", query="nothing of it"))["transcripts"] == []
+
+            read: list[Any] = []
+            while len(read) < row["message_count"]:
+                where = {"id": row["id"], "agent": row["source"], "after": len(read), "limit": 4}
+                page = await asked("read_session", **where)
+                assert page["from"] == len(read)
+                assert 1 <= len(page["messages"]) <= 4
+                read += page["messages"]
+            assert len({json.dumps(each) for each in read}) == row["message_count"] == 9
+            last = await asked("read_session", id=row["id"], agent=row["source"], limit=2)
+            assert (last["from"], last["messages"]) == (7, read[-2:])
+
+            monkeypatch.setattr(transcripts_api, "LONGEST_SEARCH", 0.0)
+            late = await asked("search_sessions", query="ankerkette")
+            assert (late["transcripts"], late["complete"]) == ([], False)
+
+    asyncio.run(run())
 
 
 def test_who_has_no_valid_key_gets_nothing(tmp_path: Path) -> None:

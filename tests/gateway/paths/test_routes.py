@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import interlingua as il
 from interlingua.gateway.keys.key_admin import revoke
 from interlingua.gateway.paths.guard import host_of
 from interlingua.gateway.paths.routes import Row, rows
+from interlingua.gateway.server.worker import JsonLines
 from interlingua.gateway.shared.fronts import paths as front_paths
 from interlingua.model.ids import Ulids
 from tests.gateway.serving import Served, Upstream, asked, key, served
@@ -305,3 +307,54 @@ def test_models_that_make_embeddings_are_listed(tmp_path: Path) -> None:
 
     with Upstream() as provider:
         asyncio.run(run(provider))
+
+
+def test_every_refused_request_is_a_line_of_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With a time, the route, the status and the code, and without the key that came with it."""
+
+    def lines() -> list[dict[str, Any]]:
+        found = [json.loads(JsonLines().format(record)) for record in caplog.records]
+        caplog.clear()
+        return [line for line in found if line["level"] == "warning" and "status" in line]
+
+    async def work() -> None:
+        async with served(tmp_path) as gateway:
+            token = key(tmp_path, "reader", allowed_models=["openai:gpt-5"]).token
+            for row in rows():
+                if row.open or row.admin:
+                    continue
+                await gateway.ask(row.method, _path(row), _body(row), "gw_wrong_key", headers=PAGE)
+                [line] = lines()
+                assert (line["status"], line["route"]) == (401, row.path), line
+                assert line["code"]
+                assert datetime.fromisoformat(line["at"]).tzinfo is UTC
+                assert "gw_wrong_key" not in str(line)
+            key(tmp_path, "admin", admin=True)
+            gateway.service.gateway.keys.forget()
+            secret = "/v1/sk-ant-api03-" + "a" * 40
+            for method, path, status in (
+                ("GET", "/admin/keys", 403),
+                ("GET", f"/task/{SOMETHING}", 404),
+                ("GET", "/v1/models/openai:nothing", 404),
+                ("GET", f"/v1/files/{SOMETHING}", 404),
+                ("POST", "/convert", 400),
+                ("POST", "/v1/moderations", 403),
+                ("POST", "/mcp", 406),
+                ("PUT", "/v1/batches", 405),
+                ("GET", "/v1/fine_tuning/jobs", 501),
+                ("GET", "/nowhere", 404),
+                ("GET", secret, 404),
+            ):
+                found, told, _ = await gateway.ask(method, path, {}, token, headers={"accept": "x"})
+                assert found == status, (path, told)
+                await gateway.stored()
+                seen = lines()
+                assert [line["status"] for line in seen] == [status], (path, seen)
+                assert "a" * 40 not in str(seen)
+            await gateway.ask("GET", "/requests", headers={"host": "elsewhere.example"})
+            assert [line["code"] for line in lines()] == ["host_not_allowed"]
+
+    caplog.set_level("WARNING", "interlingua")
+    asyncio.run(work())

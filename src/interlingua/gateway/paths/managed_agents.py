@@ -16,7 +16,7 @@ from interlingua.client.transport_errors import Limits, TransportError
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.relay.headers import client_body
 from interlingua.gateway.shared.bodies import body_of
-from interlingua.gateway.shared.callers import ApiError, principal_of
+from interlingua.gateway.shared.callers import ApiError, log_refused, principal_of
 from interlingua.gateway.shared.feed import PatientResponse
 from interlingua.gateway.shared.fronts import ANTHROPIC, Asgi, Receive, Scope, Send, error_body
 from interlingua.gateway.shared.principal import KeyPrincipal
@@ -61,9 +61,9 @@ class ManagedAgents:
             response = await self._forwarded(rest, request, principal)
         except Refusal as refused:
             code, text = refused.error.code or "", refused.error.message
-            response = _refusal(ApiError(refused.status, code, text))
+            response = _refusal(ApiError(refused.status, code, text), request)
         except ApiError as error:
-            response = _refusal(error)
+            response = _refusal(error, request)
         await response(request.scope, request.receive, send)
 
     async def _forwarded(self, rest: str, request: Request, principal: Principal) -> Response:
@@ -135,7 +135,8 @@ async def _pieces(reply: Reply) -> AsyncGenerator[bytes, None]:
         reply.close()
 
 
-def _refusal(error: ApiError) -> Response:
+def _refusal(error: ApiError, request: Request) -> Response:
+    log_refused(request.method, PATH, error.status, error.code)
     kind = ErrorKind.AUTH if error.status in (401, 403) else ErrorKind.INVALID_REQUEST
     kind = ErrorKind.SERVER_ERROR if error.status >= 500 else kind
     raw: dict[str, Any] = {ANTHROPIC.dialect: {"code": error.code}}

@@ -27,7 +27,7 @@ from interlingua.gateway.sessions import transcripts
 from interlingua.gateway.sessions.api import messages_with, own_sessions, session_row
 from interlingua.gateway.sessions.live import plain
 from interlingua.gateway.shared.bodies import text_of
-from interlingua.gateway.shared.callers import ApiError
+from interlingua.gateway.shared.callers import ApiError, log_refused
 from interlingua.gateway.shared.principal import KeyPrincipal
 from interlingua.gateway.shared.state import Principal
 from interlingua.model.blocks import ImageBlock, TextBlock, ToolResultBlock
@@ -86,9 +86,14 @@ class _McpResponse(Response):
         self._principal = principal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def told(message: Any) -> None:
+            if message["type"] == "http.response.start" and message["status"] >= 400:
+                log_refused(scope["method"], "/mcp", message["status"], "mcp", self._principal)
+            await send(message)
+
         token = _caller.set(self._principal)
         try:
-            await self._manager.handle_request(scope, receive, send)
+            await self._manager.handle_request(scope, receive, told)
         finally:
             _caller.reset(token)
 
@@ -202,29 +207,37 @@ async def _search(service: Service, principal: Principal, input: dict[str, Any])
     own = own_sessions(service, principal)
     found: dict[str, Any] = {"messages": await messages_with(service.store, own, words, limit)}
     if transcripts.may_read(service, principal):
-        found["transcripts"] = await transcripts.matching(words, limit)
+        found |= await transcripts.matching(words, limit)
     return found
 
 
 async def _read(service: Service, principal: Principal, input: dict[str, Any]) -> Any:
     id = text_of(str(input.get("id", "")), "id")
     if (agent := input.get("agent")) is not None:
-        return await transcripts.transcript(service, str(agent), id, principal)
+        found = await transcripts.transcript(service, str(agent), id, principal)
+        shown, count = found["messages"], found["row"]["message_count"]
+        start, limit = _page(input, count)
+        first = max(0, start - (count - len(shown)))
+        return _part(found["row"], count, start, shown[first : first + limit])
     row = await session_row(service, id, principal)
-    limit = _number(input, "limit", MESSAGES)
-    start = input.get("after")
+    start, limit = _page(input, row.message_count)
+    part = [plain(message) for message in await service.store.messages(row.id, start, limit)]
+    return _part({"id": row.id, "name": row.name}, row.message_count, start, part)
+
+
+def _part(row: dict[str, Any], count: int, start: int, messages: list[Any]) -> dict[str, Any]:
+    named = {"id": row["id"], "name": row["name"], "message_count": count}
+    return {**named, "from": start, "messages": messages}
+
+
+def _page(input: dict[str, Any], count: int) -> tuple[int, int]:
+    """Where a part of so many messages begins, and how many it has: without `after`, the last."""
+    limit, start = _number(input, "limit", MESSAGES), input.get("after")
     if start is None:
-        start = max(0, row.message_count - limit)
+        start = max(0, count - limit)
     elif type(start) is not int or not 0 <= start < 2**53:
         raise ApiError(400, "invalid_request", "after: expected a number of messages")
-    part = await service.store.messages(row.id, start, limit)
-    return {
-        "id": row.id,
-        "name": row.name,
-        "message_count": row.message_count,
-        "from": start,
-        "messages": [plain(message) for message in part],
-    }
+    return start, limit
 
 
 def _number(input: dict[str, Any], name: str, usual: int) -> int:
@@ -239,7 +252,8 @@ _LIMIT = {"type": "integer", "minimum": 1, "maximum": MOST}
 OWN_TOOLS: tuple[dict[str, Any], ...] = (
     {
         "name": SEARCH,
-        "description": "Search your sessions on this gateway; finds messages with all words.",
+        "description": "Search your sessions on this gateway; finds messages with all words, and on"
+        " your own machine sessions of coding agents with this text, with its surroundings.",
         "inputSchema": {
             "type": "object",
             "properties": {"query": {"type": "string"}, "limit": _LIMIT},

@@ -108,11 +108,13 @@ async def recorded(gateway: Gateway, exchange: Exchange) -> AsyncIterator[None]:
         code = error.code if isinstance(error, ApiError) else error.error.code
         exchange.outcome.fail(error.status, ErrorKind.INVALID_REQUEST, code)
         _over(gateway, exchange)
+        error.is_recorded = True
         raise
     except UNAVAILABLE as error:
         refused = unavailable(exchange.arrival.id, exchange.decision.target, error)
         exchange.outcome.fail(refused.status, refused.error.kind, refused.error.code)
         _over(gateway, exchange)
+        refused.is_recorded = True
         raise refused from None
     except BaseException:
         exchange.outcome.fail(499, ErrorKind.CANCELLED)

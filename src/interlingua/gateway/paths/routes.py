@@ -37,7 +37,13 @@ from interlingua.gateway.responses import background, conversations
 from interlingua.gateway.sessions import api as sessions_api
 from interlingua.gateway.sessions import transcripts as transcripts_api
 from interlingua.gateway.sessions.turns import BusyError, FullError
-from interlingua.gateway.shared.callers import ApiError, answer, error_answer, principal_of
+from interlingua.gateway.shared.callers import (
+    ApiError,
+    answer,
+    error_answer,
+    log_refused,
+    principal_of,
+)
 from interlingua.gateway.shared.fronts import RESPONSES, error_body
 from interlingua.gateway.shared.principal import OpenRequests
 from interlingua.gateway.shared.state import ANONYMOUS, Principal, Refusal
@@ -239,25 +245,30 @@ def _endpoint(service: Service, row: Row) -> Callable[[Request], Awaitable[Respo
                 principal = await principal_of(service.gateway.keys, request)
             if row.admin:
                 principal = await admin.require_admin(service, principal)
-            return await _held(service.gateway.open_requests, row, request, principal, service)
+            response = await _held(service.gateway.open_requests, row, request, principal, service)
+            if response.status_code >= 400 and row.handler in _UNRECORDED:
+                log_refused(request.method, row.path, response.status_code, "", principal)
+            return response
         except ApiError as error:
-            return _error_response(row, request, error)
+            return _error_response(row, request, error, principal)
         except Refusal as refused:
             code = refused.error.code or "refused"
             headers = dict(refused.headers)
             made = ApiError(refused.status, code, refused.error.message, headers=headers)
-            return _error_response(row, request, made)
+            made.is_recorded = refused.is_recorded
+            return _error_response(row, request, made, principal)
         except InterlinguaError as inner:
             made = api_error(inner)
             if made.status == 500:
                 why = type(inner).__name__
                 logger.error("request_failed", extra={"path": row.path, "why": why})
-            return _error_response(row, request, made)
+            return _error_response(row, request, made, principal)
         except Exception as inner:
             why = type(inner).__name__
             logger.error("request_failed", extra={"path": row.path, "why": why})
             text = "internal gateway error; see the gateway's log"
-            return _error_response(row, request, ApiError(500, "internal_error", text))
+            made = ApiError(500, "internal_error", text)
+            return _error_response(row, request, made, principal)
 
     return endpoint
 
@@ -292,8 +303,14 @@ async def _held(
     )
 
 
-def _error_response(row: Row, request: Request, error: ApiError) -> Response:
-    """An error in our words, or in those of the dialect whose path it is."""
+_UNRECORDED = (own.models, own.model, own.ollama_show)
+"""What answers errors itself."""
+
+
+def _error_response(row: Row, request: Request, error: ApiError, principal: Principal) -> Response:
+    """An error in our words, or in those of the dialect whose path it is; and in the log."""
+    if not error.is_recorded:
+        log_refused(request.method, row.path, error.status, error.code, principal)
     if not row.dialect:
         return error_answer(error)
     is_response = row.path.startswith(("/v1/responses/", "/v1/conversations"))
@@ -328,6 +345,7 @@ async def _not_here(request: Request, error: Exception) -> Response:
         front, status, code = vendor, 501, "not_implemented"
         text = f"this gateway does not serve {request.method} {request.url.path[:200]}; it serves"
         text, allowed = f"{text} {SERVED}", {"x-should-retry": "false"}
+    log_refused(request.method, request.url.path, status, code)
     if front is None:
         return answer({"error": {"code": code, "message": text}}, status, allowed)
     provider_error = ProviderError(ErrorKind.INVALID_REQUEST, text, code, status)

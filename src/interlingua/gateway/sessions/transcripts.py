@@ -6,7 +6,9 @@ are found as `interlingua transcripts list` finds them; no path of a request is 
 from __future__ import annotations
 
 import asyncio
+import time
 from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -23,11 +25,13 @@ from interlingua.transcripts.exports import answers_of, totals_of
 from interlingua.transcripts.format import Found, Skipped, formats
 from interlingua.transcripts.prices import Prices
 from interlingua.transcripts.sessions import (
+    Hit,
     Overviews,
     StoredOverview,
     agents,
     changed,
     here,
+    hits_in,
     opened,
     overviews,
 )
@@ -37,6 +41,12 @@ if TYPE_CHECKING:
 
 PAGE, MOST = 200, 1000
 MOST_MESSAGES = 20_000
+MATCHES = 3
+"""Places that a search shows of a session."""
+LONGEST_SEARCH = 5.0
+"""Seconds after which a search looks at no other session."""
+LARGEST_SEARCHED = 64 * 1024 * 1024
+"""Bytes of a file whose text is searched."""
 
 
 async def listing(service: Service, request: Request, principal: Principal) -> Response:
@@ -66,13 +76,38 @@ async def transcript(service: Service, agent: str, id: str, principal: Principal
     raise ApiError(404, "transcript_not_found", "no such transcript")
 
 
-async def matching(words: str, limit: int) -> list[dict[str, Any]]:
-    """Those with all words in their titles and folders."""
-    wanted = words.casefold().split()
-    rows = await asyncio.to_thread(_rows, MOST)
-    texts = [f"{row['name']} {row['workspace_path']}".casefold() for row in rows]
-    fits = [all(word in text for word in wanted) for text in texts]
-    return [row for row, fit in zip(rows, fits, strict=True) if fit][:limit]
+async def matching(words: str, limit: int) -> dict[str, Any]:
+    """The newest with this text in their messages, or all of its words in their titles and folders,
+    each with the first places; `complete` is false where not all sessions were searched."""
+    return await asyncio.to_thread(_matching, words, limit)
+
+
+def _matching(text: str, limit: int) -> dict[str, Any]:
+    wanted, until = text.casefold().split(), time.monotonic() + LONGEST_SEARCH
+    rows: list[dict[str, Any]] = []
+    complete = True
+    found = here()
+    known = Overviews(Prices(), config.cache_folder() / "transcripts")
+    for each, priced in overviews(found[:MOST], known.of):
+        if time.monotonic() > until or len(rows) >= limit:
+            complete = False
+            break
+        if isinstance(priced, str) or priced.overview.parent is not None:
+            continue
+        row, matches = _row(each, priced), list[dict[str, Any]]()
+        if each.path.stat().st_size <= LARGEST_SEARCHED:
+            hits = (hit for hit in hits_in(each, text) if isinstance(hit, Hit))
+            matches = [_match(hit) for hit in islice(hits, MATCHES)]
+        else:
+            complete = False
+        title = f"{row['name']} {row['workspace_path']}".casefold()
+        if matches or all(word in title for word in wanted):
+            rows.append({**row, "matches": matches})
+    return {"transcripts": rows, "complete": complete and len(found) <= MOST}
+
+
+def _match(hit: Hit) -> dict[str, Any]:
+    return {"place": hit.place, "role": hit.role, "text": hit.text, "time": hit.time}
 
 
 def _rows(limit: int) -> list[dict[str, Any]]:

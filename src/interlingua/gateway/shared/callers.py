@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import msgspec
@@ -9,16 +10,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from interlingua.gateway.shared.fronts import token_of
-from interlingua.gateway.shared.state import Keys, Principal, Refusal
+from interlingua.gateway.shared.state import ANONYMOUS, Keys, Principal, Refusal
 
-__all__ = ["ApiError", "answer", "error_answer", "principal_of"]
+__all__ = ["ApiError", "answer", "error_answer", "log_refused", "principal_of"]
 
+logger = logging.getLogger(__name__)
+
+LONGEST = 200
+"""Characters of a path in the log."""
 _encode = msgspec.json.Encoder().encode
 JSON = "application/json"
 
 
 class ApiError(Exception):
     """An answer in place of what was asked for: `{"error": {"code", "message", "details"?}}`."""
+
+    is_recorded = False
+    """Whether the log has it already."""
 
     def __init__(
         self,
@@ -34,6 +42,16 @@ class ApiError(Exception):
         self.message = message
         self.details = details
         self.headers = headers
+
+
+def log_refused(
+    method: str, route: str, status: int, code: str, principal: Principal = ANONYMOUS
+) -> None:
+    """A line for a request that gets an error and is no exchange, which has a line of its own."""
+    fields = {"method": method, "route": route[:LONGEST], "status": status, "code": code}
+    if principal.key_id is not None:
+        fields["key"] = principal.key_id
+    logger.warning("refused", extra=fields)
 
 
 async def principal_of(keys: Keys, request: Request) -> Principal:

@@ -229,6 +229,9 @@ class Recall(NamedTuple):
 class Refusal(Exception):  # noqa: N818  # it is an answer, not a fault
     """An answer in place of what was asked for: a status and an error in the client's words."""
 
+    is_recorded = False
+    """Whether the log has it already."""
+
     def __init__(
         self,
         status: int,
