@@ -233,44 +233,50 @@ def application(service: Service) -> Starlette:
 
 def _endpoint(service: Service, row: Row) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
+        request.state.principal = ANONYMOUS
         try:
-            principal = ANONYMOUS
-            if is_other_api(request.url.path, request.headers):
-                return await _not_here(request, HTTPException(404))
-            if row.page and page.wants_page(request):
-                return page.shared_place(row.path, request)
-            if row.admin and not await service.gateway.keys.administered():
-                return await _not_here(request, HTTPException(404))
-            if not row.open:
-                principal = await principal_of(service.gateway.keys, request)
-            if row.admin:
-                principal = await admin.require_admin(service, principal)
-            response = await _held(service.gateway.open_requests, row, request, principal, service)
-            if response.status_code >= 400 and row.handler in _UNRECORDED:
-                log_refused(request.method, row.path, response.status_code, "", principal)
-            return response
-        except ApiError as error:
-            return _error_response(row, request, error, principal)
-        except Refusal as refused:
-            code = refused.error.code or "refused"
-            headers = dict(refused.headers)
-            made = ApiError(refused.status, code, refused.error.message, headers=headers)
-            made.is_recorded = refused.is_recorded
-            return _error_response(row, request, made, principal)
-        except InterlinguaError as inner:
-            made = api_error(inner)
-            if made.status == 500:
-                why = type(inner).__name__
-                logger.error("request_failed", extra={"path": row.path, "why": why})
-            return _error_response(row, request, made, principal)
-        except Exception as inner:
-            why = type(inner).__name__
-            logger.error("request_failed", extra={"path": row.path, "why": why})
-            text = "internal gateway error; see the gateway's log"
-            made = ApiError(500, "internal_error", text)
-            return _error_response(row, request, made, principal)
+            return await _answered(service, row, request)
+        except Exception as error:
+            return _error_response(row, request, _failure(row, error))
 
     return endpoint
+
+
+async def _answered(service: Service, row: Row, request: Request) -> Response:
+    if is_other_api(request.url.path, request.headers):
+        return await _not_here(request, HTTPException(404))
+    if row.page and page.wants_page(request):
+        return page.shared_place(row.path, request)
+    if row.admin and not await service.gateway.keys.administered():
+        return await _not_here(request, HTTPException(404))
+    principal = ANONYMOUS
+    if not row.open:
+        principal = request.state.principal = await principal_of(service.gateway.keys, request)
+    if row.admin:
+        principal = await admin.require_admin(service, principal)
+    response = await _held(service.gateway.open_requests, row, request, principal, service)
+    if response.status_code >= 400 and row.handler in _UNRECORDED:
+        log_refused(request.method, row.path, response.status_code, "", principal)
+    return response
+
+
+def _failure(row: Row, error: Exception) -> ApiError:
+    """The answer for an error; one of ours is in the log with its class."""
+    if isinstance(error, ApiError):
+        return error
+    if isinstance(error, Refusal):
+        code, headers = error.error.code or "refused", dict(error.headers)
+        made = ApiError(error.status, code, error.error.message, headers=headers)
+        made.is_recorded = error.is_recorded
+        return made
+    text = "internal gateway error; see the gateway's log"
+    made = ApiError(500, "internal_error", text)
+    if isinstance(error, InterlinguaError):
+        made = api_error(error)
+    if made.status == 500:
+        why = type(error).__name__
+        logger.error("request_failed", extra={"path": row.path, "why": why})
+    return made
 
 
 class _HeldResponse(Response):
@@ -307,9 +313,10 @@ _UNRECORDED = (own.models, own.model, own.ollama_show)
 """What answers errors itself."""
 
 
-def _error_response(row: Row, request: Request, error: ApiError, principal: Principal) -> Response:
+def _error_response(row: Row, request: Request, error: ApiError) -> Response:
     """An error in our words, or in those of the dialect whose path it is; and in the log."""
     if not error.is_recorded:
+        principal = request.state.principal
         log_refused(request.method, row.path, error.status, error.code, principal)
     if not row.dialect:
         return error_answer(error)
