@@ -11,7 +11,7 @@ import pytest
 import interlingua as il
 from tests.cassettes.cases import PIXEL
 from tests.gateway.sdks.clients import Client
-from tests.gateway.sdks.hosts import ALL
+from tests.gateway.sdks.hosts import ALL, HOSTED
 from tests.gateway.sdks.provider import ANSWER, BACKS, CITIES, THOUGHT, Upstream, settings, targets
 from tests.gateway.sdks.standing import standing
 
@@ -145,3 +145,14 @@ def test_thinking_is_told_where_both_sides_have_a_place_for_it(
     assert signatures <= place.upstream.issued
     if back in ("anthropic", "bedrock", "openai-responses"):
         assert len(signatures) == 1
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("front", HOSTED)
+def test_a_base_url_with_a_version_serves_the_sdks_of_hosts(
+    place: Place, front: str, stream: bool
+) -> None:
+    client = HOSTED[front](f"{place.url}/v1", "back-openai-chat")
+    client.say("hello")
+    assert client.hear(stream).text == ANSWER
+    client.close()

@@ -102,6 +102,13 @@ def _readers() -> tuple[Front, ...]:
 
 def match(path: str) -> Match | None:
     """What a POST to this path asks for."""
+    found = _match(path)
+    if found is None and (twice := _TWICE.match(path)) is not None:
+        return _match(path[twice.end() :])
+    return found
+
+
+def _match(path: str) -> Match | None:
     found = paths().get(path)
     if found is not None:
         return found
@@ -110,6 +117,10 @@ def match(path: str) -> Match | None:
         if matched is not None:
             return Match(front, *matched)
     return None
+
+
+_TWICE = re.compile(r"/v\d(?:beta\d*)?(?=/(?:v\d|api/|model/|anthropic/))")
+"""The version in a base URL in front of the one that the SDK writes itself."""
 
 
 SIGNED = "AWS4-HMAC-SHA256"
