@@ -42,7 +42,7 @@ const isLocal = (name) => name === LOCAL || name.startsWith(`${LOCAL}:`);
 /** Models that can be asked now, by their names; the local one first. */
 export async function models() {
   const { data } = await ask("GET", "/v1/models");
-  const names = data.map((/** @type {{ id: string }} */ each) => each.id);
+  const names = data.map((/** @type {{ id: string }} */ each) => each.id).filter((/** @type {string} */ id) => !/embed/.test(id));
   return [...names.filter(isLocal), ...names.filter((/** @type {string} */ name) => !isLocal(name))];
 }
 

@@ -29,11 +29,14 @@ class Growing {
   }
 }
 
+const LINE = 200; // characters of a thought in its line
+
 export class Conversation {
-  /** `log` is the element that the messages are in; `actions(role, id, text)` what can be done with
-   *  a whole message. */
-  constructor(log, actions = /** @type {(role: string, id: string, text: string) => any} */ (() => null)) {
+  /** `log` is the element that the messages are in, `link(id)` the address of one; `actions(role, id,
+   *  text)` what can be done with a whole message. */
+  constructor(log, link, actions = /** @type {(role: string, id: string, text: string) => any} */ (() => null)) {
     this.log = log;
+    this.link = link;
     this.actions = actions;
     this.clear();
   }
@@ -74,7 +77,7 @@ export class Conversation {
     const words = textOf(message);
     const parts = [message.role === "assistant" && words ? prose(words) : text(words)];
     if (status) parts.push(h("p", { class: "quiet" }, `not whole: ${status}`));
-    this.draw(key, message.role, [...this.thinking(id), ...parts, this.actions(message.role, id, words)]);
+    this.draw(key, message.role, [...this.thinking(id), ...parts, this.actions(message.role, id, words)], id);
   }
 
   answered({ message, message_id: id, model, usage }) {
@@ -83,7 +86,7 @@ export class Conversation {
     const words = textOf(message);
     const parts = [...this.thinking(id), words ? prose(words) : null];
     const done = message.tool_calls?.length ? null : this.actions("assistant", id, words);
-    this.draw(key, "assistant", [...parts, facts(model, usage), done]);
+    this.draw(key, "assistant", [...parts, facts(model, usage), done], id);
     this.live.delete(id);
   }
 
@@ -124,7 +127,7 @@ export class Conversation {
     const block = blocks.get(index);
     block.growing.put(offset, piece);
     if (!block.node) this.drawLive(id, key, blocks);
-    else if (block.node instanceof Text) block.node.data = block.growing.text;
+    else if (block.line) this.thought(block);
     else this.growing(block);
   }
 
@@ -154,17 +157,26 @@ export class Conversation {
     return blocks
       .filter((block) => block.msg === "ThinkingDelta")
       .map((block) => {
-        block.node = document.createTextNode(block.growing.text);
-        return folded("Thinking", h("p", { class: "text" }, block.node));
+        block.node = document.createTextNode("");
+        block.line = h("span", { class: "detail" });
+        this.thought(block);
+        return folded(["Thinking: ", block.line], h("p", { class: "text" }, block.node));
       });
+  }
+
+  /** What was thought so far, and its beginning in the line of what is folded. */
+  thought({ node, line, growing }) {
+    node.data = growing.text;
+    if (line.textContent.length < LINE) line.textContent = growing.text.replace(/\s+/g, " ").trim().slice(0, LINE);
   }
 
   note(words) {
     this.log.append(h("p", { class: "note" }, words));
   }
 
-  draw(key, role, parts) {
-    const article = h("article", { "aria-label": role, class: role }, heading(role, role, null), h("div", { class: "body" }, ...parts));
+  draw(key, role, parts, id = "") {
+    const anchor = id ? h("a", { href: this.link(id), class: "anchor", "aria-label": "Link to this message" }, "#") : null;
+    const article = h("article", { "aria-label": role, class: role }, heading(role, role, null, anchor), h("div", { class: "body" }, ...parts));
     const old = this.articles.get(key);
     if (old) {
       if (old.querySelector("details")?.open) article.querySelector("details")?.setAttribute("open", "");

@@ -12,7 +12,7 @@ export function picture(prompts, total) {
   const words = summaryOf(total);
   const points = prompts.map((prompt, at) => ({ at: at + 1, values: Object.keys(PARTS).map((name) => prompt[name]) }));
   const parts = Object.keys(PARTS).filter((name) => prompts.some((prompt) => prompt[name]));
-  const drawn = bars({ label: words, points, parts: Object.keys(PARTS), titles: Object.values(PARTS), shown: (value) => count(Math.round(value)), when: (at) => `Prompt ${at}:`, tick: String });
+  const drawn = bars({ label: words.replace(/\.$/, ""), points, parts: Object.keys(PARTS), titles: Object.values(PARTS), shown: (value) => count(Math.round(value)), when: (at) => `Prompt ${at}`, tick: String });
   const legend = parts.map((name) => h("span", { class: `key ${name}` }, PARTS[name]));
   return h("figure", {}, h("h3", {}, "Input tokens of each prompt"), h("span", { class: "legend" }, legend), drawn, h("figcaption", {}, words));
 }

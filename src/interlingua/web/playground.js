@@ -25,6 +25,8 @@ export async function playgroundView(element, _id, _part, left) {
   const warmth = h("input", { type: "number", min: 0, max: 2, step: 0.1, placeholder: "default" });
   keepTyped("playground", prompt);
   keepTyped("playground system", system);
+  keepTyped("playground limit", limit);
+  keepTyped("playground warmth", warmth);
   const grid = h("div", { class: "answers" });
   /** @type {Column[]} */
   let columns = [];

@@ -192,33 +192,11 @@ function source(row) {
       return { ...JSON.parse(text), text: part };
     },
     summary: () => ask("GET", `${path}/summary`),
+    search: async (q) => (await ask("GET", `/search?${new URLSearchParams({ q, session: row.id, limit: "20" })}`)).messages,
     link: (message) => to(row.id, message),
     href: (id) => to(id),
     go: (id) => goToAddress(to(id)),
   };
-}
-
-/** Words in the messages of one session. */
-function searchBox(id) {
-  const words = h("input", { type: "search", autocomplete: "off", placeholder: "words of a message" });
-  const list = h("ul", { class: "sessions", "aria-label": "Messages found" });
-  const state = h("p", { role: "status", class: "quiet" });
-  let latest = 0;
-  const look = async () => {
-    const number = ++latest;
-    const q = words.value.trim();
-    if (!q) {
-      fill(list);
-      fill(state);
-      return;
-    }
-    const { messages } = await ask("GET", `/search?${new URLSearchParams({ q, session: id, limit: "20" })}`);
-    if (number !== latest) return;
-    fill(state, messages.length ? "" : "No message has all of these words.");
-    fill(list, messages.map(({ message_id: found, role, snippet }) => h("li", {}, h("a", { href: to(id, found) }, `${role}: `, lit(snippet, q)))));
-  };
-  words.addEventListener("input", look);
-  return h("div", { class: "search-in" }, field("Search in this session", words), state, list);
 }
 
 async function one(element, id, message, signal) {
@@ -228,7 +206,6 @@ async function one(element, id, message, signal) {
     return {
       actions: [h("a", { class: "button", href: `/playground?session=${encodeURIComponent(id)}` }, icon("flask-conical"), "Try on other models")],
       above: [view.output],
-      find: searchBox(id),
       beside: [resuming(id, false, agents), view.control, exportPanel(row, (place) => to(id, place))],
     };
   };

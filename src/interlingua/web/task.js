@@ -29,7 +29,7 @@ export function oneTask(pane, id, signal) {
   let task = null;
   let forking = null;
   const branch = async (body) => goTo(address("tasks", (await ask("POST", `${path}/branch`, body)).task.id));
-  const talk = new Conversation(log, (role, message, words) => actions(role, message, words));
+  const talk = new Conversation(log, (message) => address("sessions", id, message), (role, message, words) => actions(role, message, words));
   let following = new AbortController();
   let first = null;
 

@@ -7,7 +7,7 @@ import { field, fill, h } from "./dom.js";
 import { ago } from "./format.js";
 import { icon } from "./icons.js";
 import { badge, empty } from "./parts.js";
-import { address, go as goTo } from "./route.js";
+import { address, go as goTo, keepTyped } from "./route.js";
 import { oneTask } from "./task.js";
 
 const SHOWN = 200;
@@ -112,11 +112,14 @@ function newTask(pane) {
   const folder = h("input", { type: "text", autocomplete: "off", placeholder: "The gateway's own folder" });
   const model = h("input", { type: "text", autocomplete: "off", list: "models", placeholder: "Default" });
   const known = h("datalist", { id: "models" });
+  const forget = [keepTyped("new task folder", folder), keepTyped("new task model", model)];
   const send = async (message) => {
     const body = { message };
     if (folder.value.trim()) body.cwd = folder.value.trim();
     if (model.value.trim()) body.model = model.value.trim();
-    goTo(address("tasks", await started(body)));
+    const id = await started(body);
+    for (const each of forget) each();
+    goTo(address("tasks", id));
   };
   const options = h("div", { class: "row" }, field("Folder", folder), field("Model", model), known);
   const { form, box } = messageForm("new task", send, "What should be done? The agent reads and lists files; writing needs your yes.", options);

@@ -1,13 +1,13 @@
 // The transcript of one session, whoever tells it: the gateway, or the file it was exported to.
 
-import { field, fill, h, when } from "./dom.js";
+import { field, fill, h, lit, when } from "./dom.js";
 import { article } from "./blocks.js";
 import { plural } from "./format.js";
 import { branchChoice, changeList, changeMark, mark, showTotals } from "./summary.js";
 import { head } from "./parts.js";
 import { Window } from "./window.js";
 
-/** `source` has `row`, `page(query)`, `summary()`, `link(message)`, `href(session)` and `go(session)`.
+/** `source` has `row`, `page(query)`, `summary()`, `search(words)`, `link(message)`, `href(session)` and `go(session)`.
  *  `tools(window)` makes what stands between the head and the conversation. */
 export async function transcript(element, source, message, signal, tools) {
   const { row } = source;
@@ -28,8 +28,8 @@ export async function transcript(element, source, message, signal, tools) {
   const changes = h("div", {});
   const branches = h("div", {});
   const about = [row.workspace_path, row.active_model, plural(row.message_count, "message"), when(row.created_at)];
-  const { actions = [], above = [], find = null, beside = [] } = tools?.(shown) ?? {};
-  const panel = h("details", { class: "about" }, h("summary", {}, "About this session"), find, branches, used, changes, beside);
+  const { actions = [], above = [], beside = [] } = tools?.(shown) ?? {};
+  const panel = h("details", { class: "about" }, h("summary", {}, "About this session"), searchBox(source), branches, used, changes, beside);
   const isWide = matchMedia("(min-width: 64.01rem)");
   panel.open = isWide.matches;
   isWide.addEventListener("change", () => (panel.open = isWide.matches), { signal });
@@ -86,4 +86,22 @@ function markHere(shown) {
     }
     last = model ?? last;
   }
+}
+
+/** Words in the messages of one session. */
+function searchBox(source) {
+  const words = h("input", { type: "search", autocomplete: "off", placeholder: "Words of a message" });
+  const list = h("ul", { class: "sessions", "aria-label": "Messages found" });
+  const state = h("p", { role: "status", class: "quiet" });
+  let latest = 0;
+  const look = async () => {
+    const number = ++latest;
+    const q = words.value.trim();
+    const messages = q ? await source.search(q) : [];
+    if (number !== latest) return;
+    fill(state, messages.length || !q ? "" : "No message has all of these words.");
+    fill(list, messages.map(({ message_id: id, role, snippet }) => h("li", {}, h("a", { href: source.link(id) }, `${role}: `, lit(snippet, q)))));
+  };
+  words.addEventListener("input", look);
+  return h("div", { class: "search-in" }, field("Search in this session", words), state, list);
 }

@@ -45,6 +45,17 @@ def test_a_task_is_started_and_answers(page: Any, place: Place) -> None:
     expect(articles(page, "assistant")).to_have_count(2)
 
 
+def test_a_thought_has_a_line_and_each_message_a_link_into_the_transcript(
+    page: Any, place: Place
+) -> None:
+    start(page, place.home / "thinks", "think about it")
+    thought = articles(page, "assistant").locator("details > summary")
+    expect(thought).to_have_text("Thinking: Hm, let me think.")
+    articles(page, "user").get_by_label("Link to this message").click()
+    expect(articles(page, "user")).to_be_focused()
+    assert "/sessions/" in page.url
+
+
 def test_a_tool_that_writes_runs_when_it_is_approved(page: Any, place: Place) -> None:
     start(page, place.home / "asks", "write b.txt")
     page.get_by_role("button", name="Approve").click()

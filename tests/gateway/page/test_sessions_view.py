@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 import interlingua as il
+from interlingua import transcripts
 from interlingua.model.blocks import (
     AudioBlock,
     Citation,
@@ -28,6 +29,7 @@ from interlingua.model.ids import Ulids, new_tool_id
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, Usage
 from interlingua.store.rows import SessionRow
+from interlingua.transcripts import Transcript
 from tests.gateway.page.conftest import Place
 from tests.gateway.page.planted import CLAUDE, GPT, answer, plant, plant_losses
 from tests.gateway.page.scripts import letters, payloads, safe_links, unharmed
@@ -162,6 +164,20 @@ def test_messages_are_shown_where_they_cannot_be_summed_up(page: Any, place: Pla
     expect(page.get_by_text("No totals")).to_be_visible()
     expect(articles(page)).to_have_count(4)
     expect(page.get_by_text(f"From here on {GPT}, before {CLAUDE}.")).to_be_visible()
+
+
+def test_words_are_found_in_a_session_wherever_it_is_from(page: Any, place: Place) -> None:
+    row, added = plant(place, [Message.user("a fig"), answer("a quince")], name="fruit")
+    folder = place.home / ".claude" / "projects" / "-home-ada-fruit"
+    folder.mkdir(parents=True)
+    id = "1c6a1f3e-5b7d-4c8e-9a51-3f1d2b4c6e81"
+    made = Transcript.of("claude-code", added, id=id, folder="/home/ada/fruit")
+    transcripts.write(made, folder / f"{id}.jsonl", "claude-code")
+    for address in (row.id, f"claude-code:{id}"):
+        page.goto(f"/sessions/{address}")
+        page.get_by_label("Search in this session").fill("quince")
+        page.get_by_role("list", name="Messages found").get_by_role("link").click()
+        expect(articles(page, "assistant")).to_be_focused()
 
 
 def test_branches_are_shown_where_they_begin_and_can_be_chosen(page: Any, place: Place) -> None:
@@ -320,6 +336,12 @@ def test_an_exported_file_shows_the_page_without_a_server(
     assert "secrets" in other.title()
     other.locator("article").last.get_by_label("Link to this message").click()
     expect(articles(other, "assistant").last).to_be_focused()
+    found = other.get_by_role("list", name="Messages found")
+    other.get_by_label("Search in this session").fill("my KEY is")
+    found.get_by_role("link").click()
+    expect(articles(other, "user")).to_be_focused()
+    other.get_by_label("Search in this session").fill("no such words")
+    expect(other.get_by_text("No message has all of these words.")).to_be_visible()
     assert (
         other.evaluate("() => { try { document.body.innerHTML = '<b>x</b>' } catch { return 1 } }")
         == 1
