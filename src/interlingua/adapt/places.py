@@ -418,7 +418,8 @@ class _Search:
         for path, _ in new:
             _, found, key = path.partition(f".raw.{self.name}.")
             *group, key = key.split(".")
-            if found and key not in (MARK, inside[-1]) and group in ([], [*inside[:-1]]):
+            is_here = not group or (group == [*inside[:-1]] and group[0] in GROUPS)
+            if found and is_here and key not in (MARK, inside[-1]):
                 yield (*inside[:-1], key)
 
     def _marked_as(self, value: Any, path: str, cls: type = object) -> Any:
