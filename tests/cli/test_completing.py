@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -52,6 +54,53 @@ def test_another_shell_is_refused() -> None:
 )
 def test_values_are_completed(line: str, value: str) -> None:
     assert value in offered(line)
+
+
+BODY = json.dumps({"model": "gpt-5", "messages": [{"role": "user", "content": "hi"}]})
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        ("convert FILE -t anthropic", "--from"),
+        ("convert FILE", "--to"),
+        ("convert FILE -t anthropic", "--model"),
+        ("inspect FILE", "--from"),
+        ("check FILE", "--from"),
+        ("dialects", "--from"),
+        ("dialects --from anthropic", "--to"),
+        ("transcripts list", "--from"),
+        ("transcripts search x", "--from"),
+        ("transcripts show latest", "--from"),
+        ("transcripts convert latest", "--to"),
+        ("resume latest", "--in"),
+        ("resume latest --in codex", "--from"),
+        ("import FILE", "--from"),
+        ("export nothing", "--to"),
+        ("sessions export nothing", "--to"),
+        ("cost --transcripts", "--from"),
+    ],
+)
+def test_each_value_that_is_offered_is_taken(tmp_path: Path, command: str, option: str) -> None:
+    file, words = tmp_path / "body.json", command.split()
+    file.write_text(BODY)
+    called = [word for word in words if word not in ("FILE", "latest", "nothing", "x")]
+    path = " ".join(called[: 2 if called[0] in ("transcripts", "sessions") else 1])
+    values = offered(f"interlingua {path} {option} ")
+    assert len(values) > 5
+    arguments = [str(file) if word == "FILE" else word for word in words]
+    for value in values:
+        done = run(*arguments, option, value)
+        assert done.exit_code != 2, (value, done.stderr)
+        assert "unknown format" not in done.stderr, (value, done.stderr)
+
+
+@pytest.mark.parametrize("command", ["inspect", "check", "import"])
+def test_aliases_of_formats_are_taken_by_each_command(tmp_path: Path, command: str) -> None:
+    file = tmp_path / "body.json"
+    file.write_text(BODY)
+    assert run(command, file, "--from", "openai").exit_code == 0
+    assert run(command, file, "--from", "groq").exit_code == 0
 
 
 def test_sessions_are_completed_and_keys_are_not_taken_for_them(store: Store) -> None:

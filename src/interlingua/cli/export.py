@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from interlingua import transcripts
 from interlingua.cli import formats
 from interlingua.cli.main import shown, unknown
-from interlingua.cli.options import redact_options, report_options, store_option
+from interlingua.cli.options import own_name, redact_options, report_options, store_option
 from interlingua.cli.sessions import TARGETS
 from interlingua.cli.stores import PAGE, all_messages, all_sessions, find_session, opened
 from interlingua.cli.terminal import complain, plural, progress, put
@@ -184,7 +184,7 @@ def _redacted_messages(transcript: Transcript) -> Iterator[Message]:
 
 @click.command("export", help="Export sessions to a file, for import elsewhere or for sending.")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@click.option("--to", "target", default="jsonl", show_default=True, help=TARGETS)
+@click.option("--to", "target", default="jsonl", show_default=True, callback=own_name, help=TARGETS)
 @click.option("--output", "-o", type=click.Path(writable=True), help="The output file or folder.")
 @click.option("--model", help="The model to continue with; default: the session's own.")
 @click.option("--trace", is_flag=True, help="Include the events of each session (jsonl only).")

@@ -27,7 +27,7 @@ import msgspec
 from interlingua import transcripts
 from interlingua.cli import formats, reading
 from interlingua.cli.main import INTERRUPTED, unknown
-from interlingua.cli.options import json_option, store_option
+from interlingua.cli.options import json_option, own_name, store_option
 from interlingua.cli.reading import Exchange, Found, SessionLine
 from interlingua.cli.stores import PAGE, all_messages, all_sessions, opened
 from interlingua.cli.terminal import complain, plural, progress, put_json
@@ -57,7 +57,9 @@ ROWS = ("openai-finetune", "hf-messages")
     required=True,
     type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
 )
-@click.option("--from", "source", default=reading.AUTO, help="The format; auto detects it.")
+@click.option(
+    "--from", "source", default=reading.AUTO, callback=own_name, help="The format; auto detects it."
+)
 @click.option("--model", help="The model, for formats that have it in the URL.")
 @click.option("--provider", help="The provider, if the format does not tell.")
 @click.option("--new-ids", is_flag=True, help="Import exported sessions as copies with new ids.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from interlingua.adapt.presets import PRESETS
 from interlingua.cli import formats
 from interlingua.cli.documents import Body, bodies, known, named, shape_of
 from interlingua.cli.files import Input, all_files, opened
@@ -49,6 +50,9 @@ def command(
     from interlingua.cli.terminal import complain, progress
 
     formats.required(source, "--from")
+    if source not in (formats.AUTO, *formats.names(), *PRESETS):
+        hint = f"{source} has sessions of an agent: interlingua transcripts show FILE"
+        raise click.BadParameter(hint, param_hint="--from")
     names = all_files(files)
     found = [_each(name, source, kind, lines, len(names) > 1) for name in names]
     failed = count = 0

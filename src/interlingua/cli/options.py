@@ -131,8 +131,20 @@ until_option: Callable[[F], F] = click.option(
 strict_option: Callable[[F], F] = click.option(
     "--strict", is_flag=True, help="Exit with code 3 if anything is lost."
 )
+
+
+def own_name(context: click.Context, param: click.Parameter, value: str) -> str:
+    """A format by its own name, where an alias or a provider was named."""
+    from interlingua.adapt.names import format_named
+
+    return value and format_named(value).name
+
+
 source_option: Callable[[F], F] = click.option(
-    "-f", "--from", "source", default="auto", help="The source format; detected if not given."
+    *("-f", "--from", "source"),
+    default="auto",
+    callback=own_name,
+    help="The source format; detected if not given.",
 )
 kind_option: Callable[[F], F] = click.option(
     "--kind",
@@ -222,16 +234,23 @@ def command(shell: str) -> None:
     click.echo(complete(commands(), {}, "interlingua", COMPLETING).source())
 
 
-def formats(text: str) -> list[CompletionItem]:
-    """Formats of `convert`: dialects, views, rows and, to read, transcripts."""
+def formats(text: str, *more: str) -> list[CompletionItem]:
+    """Formats of `convert`: dialects, views and rows under all their names."""
     from interlingua.adapt.formats import names
     from interlingua.adapt.presets import PRESETS
     from interlingua.dialects.registry import ALIASES, dialect, dialects
-    from interlingua.transcripts import formats as transcript_formats
 
-    known = dict.fromkeys([*names(), *ALIASES, *PRESETS, *transcript_formats()], "")
+    known = dict.fromkeys([*names(), *ALIASES, *PRESETS, *more], "")
     titles = {name: dialect(name).title for name in dialects()}
     return _items({**known, **titles}.items(), text)
+
+
+def dialects(text: str) -> list[CompletionItem]:
+    """Dialects under all their names."""
+    from interlingua.dialects.registry import ALIASES, dialect, dialects
+
+    titles = {name: dialect(name).title for name in dialects()}
+    return _items({**titles, **dict.fromkeys(ALIASES, "")}.items(), text)
 
 
 def transcripts(text: str) -> list[CompletionItem]:
@@ -239,6 +258,44 @@ def transcripts(text: str) -> list[CompletionItem]:
     from interlingua.transcripts import formats as transcript_formats
 
     return _items(((name, "") for name in transcript_formats()), text)
+
+
+def readable(text: str) -> list[CompletionItem]:
+    """All formats that a file can have."""
+    from interlingua.transcripts import formats as transcript_formats
+
+    return formats(text, *transcript_formats())
+
+
+def exports(text: str) -> list[CompletionItem]:
+    """Formats that a session of the store is written in."""
+    from interlingua.cli.export import targets, transcript_targets
+
+    written = [*targets(), *transcript_targets()]
+    return [each for each in formats(text, *written) if _is_written(each.value, written)]
+
+
+def written(text: str) -> list[CompletionItem]:
+    """Formats that a session of an agent is written in."""
+    from interlingua.cli.export import targets
+    from interlingua.transcripts import formats as transcript_formats
+
+    written = [*targets(), *transcript_formats()]
+    return [each for each in formats(text, *written) if _is_written(each.value, written)]
+
+
+def _is_written(name: str, known: list[str]) -> bool:
+    from interlingua.adapt.names import format_named
+
+    return format_named(name).name in known
+
+
+def tools(text: str) -> list[CompletionItem]:
+    """Agents that go on with a session."""
+    from interlingua.cli.resume import CHAT
+    from interlingua.transcripts.sessions import agents
+
+    return _items(((name, "") for name in (*agents(), CHAT)), text)
 
 
 def models(text: str) -> list[CompletionItem]:
@@ -289,29 +346,43 @@ def _items(pairs: Iterable[tuple[str, str]], text: str) -> list[CompletionItem]:
 
 
 OPTIONS: dict[str, Offer] = {
-    "--to": formats,
-    "--from": formats,
+    "--to": exports,
+    "--from": transcripts,
     "--model": models,
     "--resume": sessions,
-    "--in": transcripts,
+    "--in": tools,
 }
+OF_COMMANDS: dict[tuple[str, str], Offer] = {
+    ("check", "--from"): dialects,
+    ("convert", "--from"): readable,
+    ("convert", "--to"): formats,
+    ("dialects", "--from"): dialects,
+    ("dialects", "--to"): dialects,
+    ("import", "--from"): readable,
+    ("inspect", "--from"): formats,
+    ("transcripts convert", "--to"): written,
+}
+"""Where an option of a command takes others than those of most commands."""
 ARGUMENTS: dict[str, Offer] = {"session": agent_sessions, "id": sessions, "ids": sessions}
 """What completes the values of options and arguments of these names."""
 WITHOUT_SESSIONS = ("keys", "users", "teams", "requests")
 """Commands whose ids are not those of sessions."""
 
 
-def attach(command: click.Command) -> None:
-    """Have the values of a command's options and arguments completed."""
+def attach(command: click.Command, of: str = "") -> None:
+    """Have the values of what a command takes completed; `of` is the group that it is in."""
+    path = f"{of} {command.name}".lstrip()
     if isinstance(command, click.Group):
         for inner in command.commands.values():
             if command.name not in WITHOUT_SESSIONS:
-                attach(inner)
+                attach(inner, path)
     for param in command.params:
         names = (param.name or "",) if isinstance(param, click.Argument) else param.opts
         known = ARGUMENTS if isinstance(param, click.Argument) else OPTIONS
+        known = known | {name: offer for (at, name), offer in OF_COMMANDS.items() if at == path}
         offer = next((known[name] for name in names if name in known), None)
-        if offer is not None and command.name not in WITHOUT_SESSIONS:
+        has_own = isinstance(param.type, click.Choice) or command.name in WITHOUT_SESSIONS
+        if offer is not None and not has_own:
             _complete(param, offer)
 
 

@@ -13,6 +13,7 @@ from interlingua.cli.options import (
     Group,
     json_option,
     limit_option,
+    own_name,
     redact_options,
     report_options,
     store_option,
@@ -205,7 +206,7 @@ def fork(
 
 @command.command("export", help=f"Export one session in any format. {ID}")
 @click.argument("id")
-@click.option("--to", "target", default="jsonl", show_default=True, help=TARGETS)
+@click.option("--to", "target", default="jsonl", show_default=True, callback=own_name, help=TARGETS)
 @click.option("--model", help="The model to continue with; default: the session's own.")
 @redact_options
 @report_options

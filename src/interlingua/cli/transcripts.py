@@ -21,6 +21,7 @@ from interlingua.cli.options import (
     home_option,
     json_option,
     limit_option,
+    own_name,
     redact_options,
     report_options,
     since_option,
@@ -469,6 +470,7 @@ def _hits(found: Sequence[Found], text: str, limit: int) -> list[Hit]:
     "--to",
     "target",
     required=True,
+    callback=own_name,
     help="The target format: codex, openai-chat, markdown, …; an unknown one lists all.",
 )
 @click.option("--model", help="The model to continue with, in formats of providers.")
