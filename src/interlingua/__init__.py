@@ -31,8 +31,10 @@ _WHERE: dict[str, str] = {
         "adapt.history.retell": "Retold retell",
         "adapt.stream_convert": "StreamConverter stream_convert",
         "agents.chat.chat": "AsyncChat Chat",
-        "agents.chat.delegate": "Delegation",
+        "agents.chat.delegate": "DelegateError Delegation",
+        "agents.chat.files": "AttachmentError",
         "agents.tasks.agent": "Agent AsyncAgent",
+        "agents.tasks.events": "TaskError",
         "client.answer": "Answer Middleware Parsed Run",
         "client.client": "AsyncClient",
         "client.deciding": "Decided",
@@ -47,6 +49,7 @@ _WHERE: dict[str, str] = {
         "errors": "DepthError DetectError InterlinguaError LossError MissingExtraError ReadError"
         " SchemaError ToolInputError WriteError",
         "events.bus": "Bus",
+        "local.model": "LocalModelError",
         "model.arguments": "recover",
         "model.blocks": "AudioBlock Block Cache Citation CompactionBlock ContentBlock"
         " DocumentBlock ImageBlock ImageSource RedactedThinkingBlock RefusalBlock Source"
@@ -67,8 +70,11 @@ _WHERE: dict[str, str] = {
         "profiles.capabilities": "AdapterCapabilities Capabilities capabilities",
         "profiles.estimate.estimator": "estimate_input_tokens",
         "profiles.names": "AmbiguousModelError UnknownModelError",
+        "profiles.overlay": "ProfileError",
         "profiles.profile": "Profile profile_of",
-        "routing.decision": "NoModelError SwapError",
+        "providers.provider": "MissingSettingError ProviderSetupError UnknownProviderError",
+        "routing.decision": "AmbiguousAliasError NoModelError RoutingError SwapError"
+        " UnknownAliasError",
         "routing.registry": "ModelEntry Registry",
         "routing.router": "Router",
         "sessions.adapters.adapter": "Adapter",
@@ -85,10 +91,11 @@ _WHERE: dict[str, str] = {
         "streams.frames": "Frame",
         "tools.dispatch": "Dispatcher ToolRun",
         "tools.functions": "tool",
-        "tools.handlers": "CallContext",
+        "tools.handlers": "CallContext McpError WorkspaceError",
         "tools.mcp": "McpServer McpServers",
         "tools.registry": "ToolRegistry",
         "tools.workspace": "Workspace",
+        "transcripts.files": "TranscriptError",
         "views": "view",
     }.items()
     for name in names.split()

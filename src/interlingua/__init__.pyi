@@ -12,9 +12,12 @@ from interlingua.adapt.stream_convert import StreamConverter as StreamConverter
 from interlingua.adapt.stream_convert import stream_convert as stream_convert
 from interlingua.agents.chat.chat import AsyncChat as AsyncChat
 from interlingua.agents.chat.chat import Chat as Chat
+from interlingua.agents.chat.delegate import DelegateError as DelegateError
 from interlingua.agents.chat.delegate import Delegation as Delegation
+from interlingua.agents.chat.files import AttachmentError as AttachmentError
 from interlingua.agents.tasks.agent import Agent as Agent
 from interlingua.agents.tasks.agent import AsyncAgent as AsyncAgent
+from interlingua.agents.tasks.events import TaskError as TaskError
 from interlingua.client.answer import Answer as Answer
 from interlingua.client.answer import Middleware as Middleware
 from interlingua.client.answer import Parsed as Parsed
@@ -53,6 +56,7 @@ from interlingua.errors import SchemaError as SchemaError
 from interlingua.errors import ToolInputError as ToolInputError
 from interlingua.errors import WriteError as WriteError
 from interlingua.events.bus import Bus as Bus
+from interlingua.local.model import LocalModelError as LocalModelError
 from interlingua.model.arguments import recover as recover
 from interlingua.model.blocks import AudioBlock as AudioBlock
 from interlingua.model.blocks import Block as Block
@@ -121,10 +125,17 @@ from interlingua.profiles.capabilities import capabilities as capabilities
 from interlingua.profiles.estimate.estimator import estimate_input_tokens as estimate_input_tokens
 from interlingua.profiles.names import AmbiguousModelError as AmbiguousModelError
 from interlingua.profiles.names import UnknownModelError as UnknownModelError
+from interlingua.profiles.overlay import ProfileError as ProfileError
 from interlingua.profiles.profile import Profile as Profile
 from interlingua.profiles.profile import profile_of as profile_of
+from interlingua.providers.provider import MissingSettingError as MissingSettingError
+from interlingua.providers.provider import ProviderSetupError as ProviderSetupError
+from interlingua.providers.provider import UnknownProviderError as UnknownProviderError
+from interlingua.routing.decision import AmbiguousAliasError as AmbiguousAliasError
 from interlingua.routing.decision import NoModelError as NoModelError
+from interlingua.routing.decision import RoutingError as RoutingError
 from interlingua.routing.decision import SwapError as SwapError
+from interlingua.routing.decision import UnknownAliasError as UnknownAliasError
 from interlingua.routing.registry import ModelEntry as ModelEntry
 from interlingua.routing.registry import Registry as Registry
 from interlingua.routing.router import Router as Router
@@ -157,10 +168,13 @@ from interlingua.tools.dispatch import Dispatcher as Dispatcher
 from interlingua.tools.dispatch import ToolRun as ToolRun
 from interlingua.tools.functions import tool as tool
 from interlingua.tools.handlers import CallContext as CallContext
+from interlingua.tools.handlers import McpError as McpError
+from interlingua.tools.handlers import WorkspaceError as WorkspaceError
 from interlingua.tools.mcp import McpServer as McpServer
 from interlingua.tools.mcp import McpServers as McpServers
 from interlingua.tools.registry import ToolRegistry as ToolRegistry
 from interlingua.tools.workspace import Workspace as Workspace
+from interlingua.transcripts.files import TranscriptError as TranscriptError
 from interlingua.views import view as view
 
 __version__: str
@@ -170,6 +184,7 @@ __all__ = [
     "AdapterCapabilities",
     "AdapterOptions",
     "Agent",
+    "AmbiguousAliasError",
     "AmbiguousModelError",
     "Answer",
     "AssistantMessage",
@@ -178,6 +193,7 @@ __all__ = [
     "AsyncClient",
     "AsyncSession",
     "AsyncStore",
+    "AttachmentError",
     "AudioBlock",
     "AuthError",
     "Block",
@@ -204,6 +220,7 @@ __all__ = [
     "CostBreakdown",
     "Decided",
     "DecisionAnswer",
+    "DelegateError",
     "Delegation",
     "DepthError",
     "DetectError",
@@ -221,8 +238,10 @@ __all__ = [
     "InputTransformation",
     "InterlinguaError",
     "InvalidRequestError",
+    "LocalModelError",
     "Loss",
     "LossError",
+    "McpError",
     "McpServer",
     "McpServers",
     "Message",
@@ -230,6 +249,7 @@ __all__ = [
     "MessageStatus",
     "Middleware",
     "MissingExtraError",
+    "MissingSettingError",
     "ModelEntry",
     "NetworkError",
     "NoModelError",
@@ -239,8 +259,10 @@ __all__ = [
     "Parsed",
     "PriceTable",
     "Profile",
+    "ProfileError",
     "ProviderError",
     "ProviderFailure",
+    "ProviderSetupError",
     "Question",
     "QuestionOption",
     "RateLimitError",
@@ -258,6 +280,7 @@ __all__ = [
     "Role",
     "Router",
     "RoutingDecisionRecord",
+    "RoutingError",
     "RoutingMode",
     "RoutingRecord",
     "Run",
@@ -275,6 +298,7 @@ __all__ = [
     "SwapError",
     "SwapPlan",
     "TaskBudget",
+    "TaskError",
     "TextBlock",
     "ThinkingBlock",
     "TooLargeError",
@@ -286,15 +310,19 @@ __all__ = [
     "ToolResultBlock",
     "ToolRun",
     "ToolUseBlock",
+    "TranscriptError",
     "TurnError",
+    "UnknownAliasError",
     "UnknownBlock",
     "UnknownCostError",
     "UnknownModelError",
+    "UnknownProviderError",
     "Usage",
     "UserMessage",
     "VideoBlock",
     "Violation",
     "Workspace",
+    "WorkspaceError",
     "WriteError",
     "Written",
     "__version__",

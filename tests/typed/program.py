@@ -161,7 +161,17 @@ def failures(client: il.Client) -> None:
         raise
     except (il.SchemaError, il.ToolInputError, il.MissingExtraError, il.UnknownCostError):
         raise
+    except (il.AmbiguousAliasError, il.UnknownAliasError) as error:
+        print(error)
+    except (il.MissingSettingError, il.UnknownProviderError, il.ProviderSetupError) as error:
+        print(error)
+    except (il.McpError, il.WorkspaceError, il.AttachmentError, il.DelegateError) as error:
+        print(error)
+    except (il.TaskError, il.TranscriptError, il.ProfileError, il.LocalModelError) as error:
+        print(error)
     except (il.SwapError, il.SessionError, il.TurnError) as error:
+        print(error)
+    except il.RoutingError as error:
         print(error)
     except (il.ConflictError, il.NotFoundError, il.StoreError) as error:
         print(error)
