@@ -119,6 +119,7 @@ def words() -> il.Request:
     print(picture.source.kind, result.text, il.Frame(data="{}").data)
     print(il.MessageMetadata(status="error", stop_reason="end_turn").status.value)
     print(il.RoutingRecord("manual", "a:b", "because"), il.ProviderError("rate_limit", "x"))
+    print(il.InputTransformation("removed", "prefix_mismatch", path="messages.1"))
     options = il.Options(max_tokens=9, tool_choice="required", stop="END", reasoning="high")
     tool = il.ToolDefinition("f", "Does.", parameters={"type": "object"}, side_effects="read")
     print(il.Request("hi", tools=[weather], options={"temperature": 0}), il.ToolChoice("required"))
