@@ -12,6 +12,7 @@ from msgspec.structs import replace
 import interlingua.gateway
 from interlingua.gateway.relay.inbound import Envelope, Inbound
 from interlingua.gateway.relay.sending import Upward
+from interlingua.gateway.shared import bodies
 from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Principal, Recall
 
 HOME = Path(interlingua.gateway.__file__).parent
@@ -68,3 +69,17 @@ def test_an_exchange_is_given_another_arrival_or_decision_in_few_places() -> Non
         "paths/files.py",
         "paths/passing.py",
     }
+
+
+@pytest.mark.parametrize("has_library", [True, False])
+@pytest.mark.parametrize("size", [0, 10, 4090, 4096, 100_000])
+def test_a_word_is_found_wherever_it_is_in_a_body(
+    size: int, has_library: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not has_library:
+        monkeypatch.setattr(bodies, "_memmem", None)
+    word = b"file_id"
+    assert not bodies.contains(b"\0file_i" * (size // 7), word)
+    for before in {size, max(size - 3, 0), max(size - 7, 0)}:
+        for behind in (0, 1, 5000):
+            assert bodies.contains(b"\0" * before + word + b"f" * behind, word), (before, behind)

