@@ -9,7 +9,7 @@ an older version refuses the result.
 
 from __future__ import annotations
 
-VERSION = 23
+VERSION = 24
 """Of the tables; the `schema_version` of a row is that of the message format."""
 
 _OWNER_STATUS = "CHECK (status IN ('active', 'disabled'))"
@@ -431,6 +431,27 @@ _TOOLS_OF_KEYS = ("ALTER TABLE keys ADD COLUMN allowed_tools_json {json}",)
 _REDACTION = ("ALTER TABLE keys ADD COLUMN redaction TEXT",)
 """Whether secrets of a key's requests are replaced; NULL: as the gateway's settings say."""
 
+_OWNED = "tenant, key_id"
+_WIDER_INDEXES = tuple(
+    [
+        statement
+        for name, columns in (
+            ("tenant", "(tenant, at, id, {named}, asked, status, error)"),
+            ("key", "(key_id, at, id, {named}, asked, status, error)"),
+            ("name", f"((substr(model, {{colon}}(model, ':') + 1)), at, id, {_OWNED})"),
+            ("asked", f"(asked, at, id, {_OWNED})"),
+            ("failed", f"(at, id, {_OWNED}) WHERE error IS NOT NULL"),
+            ("refused", f"(at, id, status, {_OWNED}) WHERE status >= 400"),
+        )
+        for statement in (
+            f"DROP INDEX idx_requests_{name}",
+            f"CREATE INDEX idx_requests_{name} ON requests {columns}",
+        )
+    ]
+)
+"""So that a filter of an owner's requests, by name or by failure, looks at no row that it leaves
+out."""
+
 _AMOUNT = (
     "(amount || CASE WHEN {colon}(amount, '.') = 0 THEN '.' ELSE '' END || '" + "0" * 24 + "')"
 )
@@ -439,14 +460,14 @@ _KNOWN = (
     " reasoning_tokens) IS NOT NULL OR cost_usd IS NOT NULL OR usage_more IS NOT NULL"
 )
 _SPENT = "day, model, user_id, team_id, key_id, prompt, output"
-_USED = f"""WITH used AS MATERIALIZED (
-    SELECT at / 86400000000 * 86400000000 AS day, model, user_id, team_id, key_id,
+_USED = f"""SELECT at / 86400000000 * 86400000000 AS day, model, user_id, team_id, key_id,
         coalesce(input_tokens, 0) + coalesce(cached_input_tokens, 0)
             + coalesce(cache_creation_input_tokens, 0) AS prompt,
         coalesce(output_tokens, 0) AS output, cost_usd AS ours, {{reported}} AS theirs
-    FROM requests WHERE {{which}} AND front <> 'sessions' AND ({_KNOWN})
-)"""
-_COSTS = f"""{_USED}, priced AS (
+    FROM requests WHERE {{which}} AND front <> 'sessions' AND ({_KNOWN})"""
+_COSTS = f"""WITH used AS MATERIALIZED (
+    {_USED}
+), priced AS (
     SELECT 'ours' AS whose, {_SPENT}, ours AS amount FROM used
     UNION ALL SELECT 'billed', {_SPENT}, ours FROM used
         WHERE ours IS NOT NULL AND theirs IS NOT NULL
@@ -538,12 +559,14 @@ _STEPS = {
     20: _TOOLS_OF_KEYS,
     21: _REQUEST_COSTS,
     22: _REDACTION,
+    23: _WIDER_INDEXES,
 }
 _WORDS = {
     "sqlite": {
         "json": "TEXT",
         "big": "INTEGER",
         "colon": "instr",
+        "named": "model",  # an index has what conditions need: a column here, there what they say
         "clustered": " WITHOUT ROWID",
         "reported": _REPORTED["sqlite"],
     },
@@ -551,6 +574,7 @@ _WORDS = {
         "json": "JSON",
         "big": "BIGINT",
         "colon": "strpos",
+        "named": "substr(model, strpos(model, ':') + 1)",
         "clustered": "",
         "reported": _REPORTED["postgres"],
     },
@@ -561,10 +585,13 @@ MIGRATIONS: dict[tuple[str, int], tuple[str, ...]] = {
     for version, statements in _STEPS.items()
 }
 """(engine, version) to the statements that make the next version of it."""
+_MAY_REPORT = "CASE WHEN {colon}(usage_more, 'cost') > 0 THEN usage_more END"
 COSTS, USED = [
     {engine: text.format(**words, which="{which}") for engine, words in _WORDS.items()}
-    for text in (_COSTS, f"{_USED} SELECT {_SPENT}, ours, theirs FROM used")
+    for text in (_COSTS, _USED.replace("{reported}", _MAY_REPORT))
 ]
+"""What requests cost, and the requests one by one; in these the last column is where their provider
+may say it."""
 
 FORGET_WORDS = "INSERT INTO message_search (message_search, rank) VALUES ('secure-delete', 1)"
 """Words of a removed message leave SQLite's index at once, not with its next clean-up. SQLite knows

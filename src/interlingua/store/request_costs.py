@@ -11,7 +11,11 @@ from datetime import datetime
 from decimal import Context, Decimal
 from typing import Any, NamedTuple
 
+import msgspec
+
+from interlingua.costs.cost import reported_cost
 from interlingua.model.message import from_micros, micros
+from interlingua.model.metadata import Usage
 from interlingua.store.migrations import COSTS, USED
 from interlingua.store.request_stats import AT_ONCE, DAY
 from interlingua.store.statements import Op, Step, Work
@@ -96,37 +100,54 @@ class _Costs:
     """Sums by kind, day (0 for all but the kind `day`) and name."""
 
     def __init__(self) -> None:
-        self._sums: dict[tuple[str, int, str], list[Any]] = {}
+        self._sums: dict[tuple[Any, ...], list[Any]] = {}
 
     def add_day(self, kind: str, day: int, name: str, *sums: int) -> None:
         *counts, dollars, trillionths, rest = sums
         units, places = divmod((dollars * 10**12 + trillionths) * 10**12 + rest, 10**24)
-        self._add((kind, day, name), counts, Decimal(f"{units}.{places:024}"))
+        self._add((kind, day, name), *counts, Decimal(f"{units}.{places:024}"))
 
     def add_part(self, rows: Sequence[Sequence[Any]], kinds: Sequence[str]) -> None:
-        """Add single requests."""
-        for day, model, user, team, key, prompt, output, ours, theirs in rows:
-            names = {"model": model, "user": user, "team": team, "key": key, "day": None}
+        """Add single requests: first to those that have all names in common, which are few."""
+        groups, bills = _Costs(), [kind for kind in (BILLED, REPORTED) if kind in kinds]
+        for *names, prompt, output, ours, more in rows:
             cost = NOTHING if ours is None else Decimal(ours)
-            for kind in kinds:
-                if kind in names:
-                    place = (kind, day if kind == "day" else 0, names[kind] or "")
-                    self._add(place, (1, ours is None, prompt, output), cost)
-                elif ours is not None and theirs is not None:
-                    own = cost if kind == BILLED else Decimal(theirs)
-                    self._add((kind, 0, model or ""), (1, 0, prompt, output), own)
+            groups._add(tuple(names), 1, ours is None, prompt, output, cost)
+            theirs = _reported(more) if bills and ours is not None and more is not None else None
+            if theirs is not None:
+                for kind in bills:
+                    own = cost if kind == BILLED else theirs
+                    self._add((kind, 0, names[1] or ""), 1, 0, prompt, output, own)
+        for (day, model, user, team, key), sums in groups._sums.items():
+            named = {"model": model, "user": user, "team": team, "key": key, "day": None}
+            for kind in named.keys() & set(kinds):
+                self._add((kind, day if kind == "day" else 0, named[kind] or ""), *sums)
 
-    def _add(self, place: tuple[str, int, str], counts: Sequence[int], cost: Decimal) -> None:
+    def _add(
+        self,
+        place: tuple[Any, ...],
+        requests: int,
+        unpriced: int,
+        prompt: int,
+        output: int,
+        cost: Decimal,
+    ) -> None:
         sums = self._sums.get(place)
         if sums is None:
-            self._sums[place] = [*counts, cost]
+            self._sums[place] = [requests, unpriced, prompt, output, cost]
             return
-        for index, count in enumerate(counts):
-            sums[index] += count
+        sums[0] += requests
+        sums[1] += unpriced
+        sums[2] += prompt
+        sums[3] += output
         sums[4] = _ADDING.add(sums[4], cost)
 
     def rows(self) -> list[CostRow]:
         return [_row(*place, *sums) for place, sums in self._sums.items()]
+
+
+def _reported(more: str) -> Decimal | None:
+    return reported_cost(Usage(raw=msgspec.json.decode(more).get("raw")))
 
 
 def _row(

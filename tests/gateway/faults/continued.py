@@ -357,7 +357,7 @@ def pieces(front: str, told: bytes) -> str:
 def heard(front: str, told: bytes) -> Heard:
     frames, reader = decoder(front), il.dialect(front).stream_reader()
     events = [e for f in (*frames.feed(told), *frames.close()) for e in reader.feed(f)]
-    message = il.fold([*events, *reader.close()]).message
+    message = il.fold([e for e in (*events, *reader.close()) if not e.choice]).message
     thinking = [b.text for b in message.content if isinstance(b, il.ThinkingBlock)]
     calls = [(b.name, b.input) for b in message.content if isinstance(b, il.ToolUseBlock)]
     stop = message.metadata.stop_reason
