@@ -103,9 +103,10 @@ class _Costs:
         self._sums: dict[tuple[Any, ...], list[Any]] = {}
 
     def add_day(self, kind: str, day: int, name: str, *sums: int) -> None:
-        *counts, dollars, trillionths, rest = sums
+        requests, unpriced, prompt, output, dollars, trillionths, rest = sums
         units, places = divmod((dollars * 10**12 + trillionths) * 10**12 + rest, 10**24)
-        self._add((kind, day, name), *counts, Decimal(f"{units}.{places:024}"))
+        cost = Decimal(f"{units}.{places:024}")
+        self._add((kind, day, name), requests, unpriced, prompt, output, cost)
 
     def add_part(self, rows: Sequence[Sequence[Any]], kinds: Sequence[str]) -> None:
         """Add single requests: first to those that have all names in common, which are few."""

@@ -28,11 +28,13 @@ from typing import Any
 import aiohttp
 from aiohttp import web
 
+import interlingua as il
 from interlingua.gateway.keys.key_admin import Terms, issue
 from interlingua.gateway.shared.principal import usd
 from interlingua.store.base import Store
 from interlingua.store.errors import StoreError
 from interlingua.store.open import open_store
+from tests.gateway.faults.continued import pieces
 from tests.store.conftest import Server, in_schema, new_schema
 from tests.store.places import ask
 
@@ -45,6 +47,9 @@ UNWELL = ((4.5, 15.0), (19.5, 26.5), (29.5, 41.0))
 """When a member may still rest after that."""
 LIMIT = 30
 """Requests a minute of the member with a limit."""
+TIGHT = Decimal("0.02")
+LEAST_COST = Decimal("0.00007")
+"""Dollars of a cap, and of 20 tokens read and 10 written by the cheaper model."""
 CLIENTS = 10
 RETRIES = 6
 AWAY = 2.0
@@ -211,8 +216,13 @@ class Load:
             return ""
         if status != 200:
             return f"{status} {data[:200]}"
-        ends = {"/v1/chat/completions": "data: [DONE]", "/v1/messages": "message_stop"}
-        if "end" not in data or (stream and ends[path] not in data):
+        front = {"/v1/chat/completions": "openai-chat", "/v1/messages": "anthropic"}[path]
+        last = {"openai-chat": "data: [DONE]", "anthropic": "message_stop"}[front]
+        if stream:
+            is_whole = pieces(front, data.encode()) == "the end" and last in data
+        else:
+            is_whole = il.dialect(front).read_response(data).message.text == "the end"
+        if not is_whole:
             return f"not whole: {data[-200:]}"
         self.counts["answered"] += 1
         self.paid[who] += 1
@@ -279,7 +289,7 @@ async def run(seconds: float, stack: ExitStack) -> list[str]:
     stack.callback(server.close)
     address = in_schema(server.address, new_schema(server.address))
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-    caps = {"plain": None, "capped": Decimal(1000), "tight": Decimal("0.02")}
+    caps = {"plain": None, "capped": Decimal(1000), "tight": TIGHT}
     with open_store(address) as store:
         keys = {name: issue(store, name, "/w", Terms(daily_cap_usd=caps[name])) for name in caps}
         gateways = [
@@ -318,8 +328,8 @@ async def _under_load(
                 spent = await asyncio.to_thread(_spent, store, tight)
             except StoreError:  # it has just been restarted
                 continue
-            if spent > Decimal("0.02"):
-                wrong.append(f"${spent} of $0.02 at one moment")
+            if spent > TIGHT:
+                wrong.append(f"${spent} of ${TIGHT} at one moment")
         await asyncio.gather(*clients)
     return wrong
 
@@ -344,12 +354,18 @@ def _judged(load: Load, provider: Provider, store: Store, capped: str) -> list[s
         print(f"  {count:7} {what}")
     most = max(provider.minutes.values(), default=0)
     print(f"at most {most} requests a minute of {LIMIT} for the member with a limit")
+    if most < LIMIT or not load.counts["refused by its cap"]:
+        wrong.append("the load was too small to reach the limit and the cap")
     if most > LIMIT:
         wrong.append(f"{most} requests in a minute, and the limit is {LIMIT}")
     counted = "SELECT count(*) FROM ledger WHERE"
     paid = f"{counted} status = 'settled' AND cost > 0 AND owners = '{capped}'"
     ((rows,),) = ask(store, paid)
     ((still,),) = ask(store, f"{counted} status = 'open' AND owners <> ''")
+    least = load.paid["tight"] * LEAST_COST
+    print(f"{load.paid['tight']} answers of the tight key, which cost ${least} at least")
+    if least > TIGHT:
+        wrong.append(f"answers of at least ${least}, and the cap is ${TIGHT}")
     print(f"{load.paid['capped']} answers of the capped key, {rows} in the ledger, {still} open")
     if rows < load.paid["capped"] or still:
         wrong.append("the ledger does not have what was answered")
