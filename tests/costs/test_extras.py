@@ -8,11 +8,11 @@ from decimal import Decimal
 import pytest
 
 from interlingua.costs import PriceTable, bundled, cost_of, priced, reprice
-from interlingua.costs.cost import Costs, differs, reported_cost
+from interlingua.costs.cost import Costs, differs
 from interlingua.errors import ReadError
 from interlingua.gateway.keys.tariffs import Pricer
 from interlingua.model.message import Message
-from interlingua.model.metadata import MessageMetadata, Usage
+from interlingua.model.metadata import MessageMetadata, Usage, reported_cost
 
 SONNET = "anthropic:claude-sonnet-4-6"
 SOL = "openai:gpt-6.1-sol"

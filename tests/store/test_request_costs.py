@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from interlingua.cli.stores import answers
-from interlingua.costs.cost import reported_cost, total
+from interlingua.costs.cost import total
 from interlingua.costs.history import Key, cost_by
 from interlingua.model.ids import Ulids
-from interlingua.model.metadata import Usage
+from interlingua.model.metadata import Usage, reported_cost
 from interlingua.store import backup, migrations
 from interlingua.store.base import Store
 from interlingua.store.open import open_store

@@ -35,12 +35,12 @@ from interlingua.cli.terminal import (
     say,
     show_table,
 )
-from interlingua.costs.cost import differs, reported_cost, total
+from interlingua.costs.cost import differs, total
 from interlingua.costs.history import Key, Repriced, SpendGroup, cost_by, in_order, reprice
 from interlingua.costs.table import own_table
 from interlingua.model.human import places_of
 from interlingua.model.message import Message, Role
-from interlingua.model.metadata import MessageMetadata, Usage
+from interlingua.model.metadata import MessageMetadata, Usage, reported_cost
 from interlingua.store.request_costs import BILLED, REPORTED, CostRow
 from interlingua.store.requests import RequestFilter
 from interlingua.transcripts.transcript import name_of

@@ -181,28 +181,6 @@ _CATEGORIES = (0, 0, 0, 1, 2, 2, 2, 3, 3, 3)
 _ONE = Decimal(1)
 
 
-def reported_cost(usage: Usage) -> Decimal | None:
-    """What the provider says the answer cost, as OpenRouter, xAI, Perplexity and others do."""
-    for own in (usage.raw or {}).values():
-        cost = own.get("cost") if isinstance(own, dict) else None
-        if isinstance(cost, dict):
-            cost = cost.get("total_cost")
-        if isinstance(cost, (int, float, str, Decimal)) and not isinstance(cost, bool):
-            return _amount(cost)
-        ticks = own.get("cost_in_usd_ticks") if isinstance(own, dict) else None
-        if isinstance(ticks, int) and ticks >= 0:
-            return _times(ticks, _ONE, -10)
-    return None
-
-
-def _amount(cost: int | float | str | Decimal) -> Decimal | None:
-    try:
-        amount = Decimal(str(cost))
-    except InvalidOperation:
-        return None
-    return amount if amount.is_finite() and amount >= 0 else None
-
-
 NOTABLE = Decimal("0.02")
 """The part by which a provider's own cost may differ from ours before it is shown."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -387,3 +387,25 @@ class MessageMetadata(Value, frozen=True):
     def made_by(self, model: str, protocol: str | None) -> MessageMetadata:
         """The same metadata for a message that this model made in this dialect."""
         return self.replace(model=model, provider=model.partition(":")[0], protocol=protocol)
+
+
+def reported_cost(usage: Usage) -> Decimal | None:
+    """What the provider says the answer cost, as OpenRouter, xAI, Perplexity and others do."""
+    for own in (usage.raw or {}).values():
+        cost = own.get("cost") if isinstance(own, dict) else None
+        if isinstance(cost, dict):
+            cost = cost.get("total_cost")
+        if isinstance(cost, (int, float, str, Decimal)) and not isinstance(cost, bool):
+            return _amount(cost)
+        ticks = own.get("cost_in_usd_ticks") if isinstance(own, dict) else None
+        if isinstance(ticks, int) and ticks >= 0:
+            return Decimal(ticks).scaleb(-10).normalize() + 0
+    return None
+
+
+def _amount(cost: int | float | str | Decimal) -> Decimal | None:
+    try:
+        amount = Decimal(str(cost))
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() and amount >= 0 else None

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from interlingua.costs.cost import reported_cost
 from interlingua.model.message import from_micros, micros
-from interlingua.model.metadata import Usage
+from interlingua.model.metadata import Usage, reported_cost
 from interlingua.store.migrations import COSTS, USED
 from interlingua.store.request_stats import AT_ONCE, DAY
 from interlingua.store.statements import Op, Step, Work

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from interlingua.costs.cost import reported_cost
 from interlingua.events.bus import IDS
 from interlingua.events.catalogue import CATALOGUE
 from interlingua.events.event import NO_SESSION
@@ -26,7 +25,7 @@ from interlingua.gateway.shared.state import Exchange, Principal
 from interlingua.gateway.telemetry.places import Places
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.losses import Loss, Report
-from interlingua.model.metadata import BREAKDOWNS, StopReason, Usage
+from interlingua.model.metadata import BREAKDOWNS, StopReason, Usage, reported_cost
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
 from interlingua.store.requests import RequestRow

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from interlingua.adapt.fit.answers import AnswerAdapter
-from interlingua.costs.cost import cost_of, differs, priced, reported_cost, rounds_beside
+from interlingua.costs.cost import cost_of, differs, priced, rounds_beside
 from interlingua.costs.table import PriceTable
 from interlingua.dialects.framing import decoder
 from interlingua.dialects.record import Dialect
@@ -40,6 +40,7 @@ from interlingua.model.metadata import (
     RoutingRecord,
     StopReason,
     Usage,
+    reported_cost,
 )
 from interlingua.profiles.capabilities import usual_dialect
 from interlingua.profiles.estimate.estimator import estimate_input_tokens
