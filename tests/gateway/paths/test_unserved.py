@@ -17,6 +17,7 @@ from google.genai import types
 from google.genai.errors import APIError as GeminiError
 from mistralai.client import Mistral
 from mistralai.client.errors import SDKError
+from websockets.exceptions import InvalidStatus
 
 from interlingua.gateway.paths.unserved import unserved
 from tests.gateway.serving import Served, served
@@ -146,6 +147,29 @@ def test_sdks_that_share_openais_paths_are_told_apart(
             await asyncio.to_thread(sdk, gateway.base)
 
     asyncio.run(serve())
+
+
+def test_a_socket_that_is_not_served_is_told_with_what_is(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def by_sdk(url: str) -> None:
+        base = url.replace("http", "ws")
+        async with openai.AsyncOpenAI(
+            base_url=f"{url}/v1", websocket_base_url=f"{base}/v1", api_key="any"
+        ) as client:
+            with pytest.raises(InvalidStatus) as refused:
+                async with client.realtime.connect(model="gpt-realtime"):
+                    pass
+        assert refused.value.response.status_code == 501
+        assert b"it serves /v1/chat/completions" in refused.value.response.body
+
+    async def work() -> None:
+        async with served(tmp_path) as gateway:
+            await by_sdk(gateway.base)
+            lines = [record.__dict__ for record in caplog.records if record.message == "refused"]
+            assert [(line["route"], line["status"]) for line in lines] == [("/v1/realtime", 501)]
+
+    asyncio.run(work())
 
 
 def test_every_endpoint_of_the_sdks_is_in_the_almanac() -> None:

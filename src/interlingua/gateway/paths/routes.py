@@ -32,7 +32,7 @@ from interlingua.gateway.paths import admin, files, mcp
 from interlingua.gateway.paths import handlers as own
 from interlingua.gateway.paths.listing import front_of, whose
 from interlingua.gateway.paths.passing import PASSED, passed
-from interlingua.gateway.paths.unserved import SERVED, is_other_api, unserved
+from interlingua.gateway.paths.unserved import is_other_api, not_served, unserved
 from interlingua.gateway.responses import background, conversations
 from interlingua.gateway.sessions import api as sessions_api
 from interlingua.gateway.sessions import transcripts as transcripts_api
@@ -350,8 +350,8 @@ async def _not_here(request: Request, error: Exception) -> Response:
     vendor = unserved(request.url.path, request.headers, method)
     if vendor is not None:
         front, status, code = vendor, 501, "not_implemented"
-        text = f"this gateway does not serve {request.method} {request.url.path[:200]}; it serves"
-        text, allowed = f"{text} {SERVED}", {"x-should-retry": "false"}
+        text = not_served(request.method, request.url.path)
+        allowed = {"x-should-retry": "false"}
     log_refused(request.method, request.url.path, status, code)
     if front is None:
         return answer({"error": {"code": code, "message": text}}, status, allowed)

@@ -48,6 +48,12 @@ _OTHER_APIS = {
     "openrouter": re.compile("/v1/keys|/v1/models/(?:count|user|.+/endpoints)"),
 }
 """Paths of ours, or of OpenAI's, that mean something else to these packages."""
+_SOCKETS = {
+    "openai": re.compile("/v1/realtime"),
+    MISTRAL: re.compile("/v1/audio/transcriptions/realtime"),
+    "google-genai": re.compile(r"/ws/google\.ai\.generativelanguage\..+"),
+}
+"""Paths of WebSockets, which no list of endpoints has."""
 _VERSION = re.compile("^(/upload)?/v1(?:alpha|beta1)?/")
 
 
@@ -59,6 +65,11 @@ def _paths(package: str) -> dict[str, re.Pattern[str]]:
         if each.package == package:
             found.setdefault(each.method, []).append(_NAME.sub("[^/]+", re.escape(each.path)))
     return {method: re.compile("|".join(paths)) for method, paths in found.items()}
+
+
+def not_served(method: str, path: str) -> str:
+    """What the clients of such a path are told."""
+    return f"this gateway does not serve {method} {path[:200]}; it serves {SERVED}"
 
 
 def client_of(headers: Mapping[str, str]) -> str | None:
@@ -81,8 +92,16 @@ def is_other_api(path: str, headers: Mapping[str, str]) -> bool:
     return pattern is not None and pattern.fullmatch(path) is not None
 
 
+def unserved_socket(path: str) -> Front | None:
+    """Whose SDK opens a WebSocket there; None where none does."""
+    found = (package for package, pattern in _SOCKETS.items() if pattern.fullmatch(path))
+    return next((_FRONTS[package] for package in found), None)
+
+
 def unserved(path: str, headers: Mapping[str, str], method: str | None = None) -> Front | None:
     """Whose SDK has this path, with this method or with any; None where none has."""
+    if (socket := unserved_socket(path)) is not None:
+        return socket
     client = client_of(headers)
     for package in _FRONTS if client is None else (client,):
         paths = _paths(package)

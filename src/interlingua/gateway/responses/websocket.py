@@ -15,11 +15,13 @@ import msgspec
 
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.memory.responses import keeps
+from interlingua.gateway.paths.unserved import not_served, unserved_socket
 from interlingua.gateway.relay.app import ClientLeft
 from interlingua.gateway.relay.counting import NOTHING
 from interlingua.gateway.relay.inbound import parse_inbound
 from interlingua.gateway.responses.inner import ErrorAnswer, InnerRequest, error_of, scope_of
 from interlingua.gateway.responses.socket_memory import Members, SocketMemory
+from interlingua.gateway.shared.callers import log_refused
 from interlingua.gateway.shared.fronts import (
     DRAIN,
     RESPONSES,
@@ -80,11 +82,12 @@ class Sockets:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             if RESPONSES.paths.get(scope["path"]) != "generate":
-                raise Refusal(404, ErrorKind.INVALID_REQUEST, "no such endpoint", "not_found")
+                raise _not_here(scope["path"])
             token = token_of(dict(scope["headers"]), scope["query_string"])
             principal = await self.gateway.keys.find(token)
             self._open.take(principal, RESPONSES.dialect)
         except Refusal as refused:
+            log_refused("GET", scope["path"], refused.status, refused.error.code or "refused")
             await _deny(send, refused)
             return
         try:
@@ -94,6 +97,13 @@ class Sockets:
             await Socket(self, scope, receive, send, principal).run()
         finally:
             self._open.release(principal)
+
+
+def _not_here(path: str) -> Refusal:
+    if unserved_socket(path) is None:
+        return Refusal(404, ErrorKind.INVALID_REQUEST, "no such endpoint", "not_found")
+    text = not_served("a WebSocket at", path)
+    return Refusal(501, ErrorKind.INVALID_REQUEST, text, "not_implemented")
 
 
 async def _deny(send: Send, refused: Refusal) -> None:

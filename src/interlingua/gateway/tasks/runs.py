@@ -71,8 +71,6 @@ class TaskTools:
         """Names of the tools that are not of a server."""
         self._path = servers_path(settings)
         self._servers: McpServers | None = None
-        self.only_server: str | None = None
-        """The one server, whose tools have their plain names."""
         self._started: asyncio.Task[None] | None = None
 
     async def ready(self) -> None:
@@ -93,8 +91,12 @@ class TaskTools:
             logger.error("mcp_servers_not_started", extra={"why": str(error)[:500]})
             return
         self._servers = servers
-        if len(named) == 1:
-            self.only_server = named[0].name
+
+    @property
+    def only_server(self) -> str | None:
+        """The one server, whose tools have their plain names."""
+        servers = () if self._servers is None else self._servers.servers
+        return servers[0].name if len(servers) == 1 else None
 
     async def close(self) -> None:
         if self._started is not None:
