@@ -41,7 +41,8 @@ SHOTS: dict[str, tuple[str, str, dict[str, int]]] = {
     "export": ("export", "light", WIDE),
     "convert": ("convert", "light", WIDE),
     "convert-narrow": ("convert", "dark", NARROW),
-    "playground": ("playground", "light", WIDE),
+    "convert-several": ("convert-several", "light", WIDE),
+    "playground": ("playground-four", "light", WIDE),
     "requests": ("requests", "light", WIDE),
     "request": ("fallback", "dark", WIDE),
 }
