@@ -69,7 +69,7 @@ class Scripted(Upstream):
 
     def _events(self, words: str, request: il.Request) -> Iterator[Any]:
         if words == MARKED:
-            text = ANSWERS[len(self.requests) % len(ANSWERS)]
+            text = ANSWERS["haiku" in (request.model or "")]
             known = il.MessageMetadata(
                 response_id=f"msg_{len(self.requests)}",
                 response_model=request.model,
