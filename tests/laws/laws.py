@@ -139,6 +139,7 @@ NOTHING = {
     ("options", "presence_penalty"): {0},
     ("usage", "service_tier"): {"default"},
     ("image", "detail"): {"auto"},
+    ("document", "cited"): {"False"},
     ("changes", "clear_at"): {"never"},
 }
 """Facts that say what every service does anyway: they may be left out without a word."""

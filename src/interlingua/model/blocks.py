@@ -284,6 +284,8 @@ class DocumentBlock(Value, frozen=True, tag="document"):
     context: str | None = None
     cache: Cache | None = None
     raw: Raw | None = None
+    cited: bool | None = None
+    """Whether the answer is to cite it."""
 
     if TYPE_CHECKING:
 
@@ -296,6 +298,7 @@ class DocumentBlock(Value, frozen=True, tag="document"):
             context: str | None = None,
             cache: Cache | None = None,
             raw: Raw | None = None,
+            cited: bool | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:

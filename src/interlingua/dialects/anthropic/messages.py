@@ -38,6 +38,7 @@ from interlingua.dialects.anthropic.text import (
     write_parts,
 )
 from interlingua.dialects.anthropic.tools import Changing, Writing
+from interlingua.dialects.kernel.claude import CITED
 from interlingua.dialects.kernel.errors import ShapeError, at_path, require_key
 from interlingua.dialects.kernel.fields import Table, lost, plain
 from interlingua.dialects.kernel.preserved import (
@@ -205,6 +206,7 @@ DOCUMENT = Kind(
         DocumentBlock,
         plain("title", "title", str),
         plain("context", "context", str),
+        CITED,
         CACHE,
         beside=_BESIDE,
         silent=(*_SILENT, "name"),
@@ -299,6 +301,7 @@ SEARCH_RESULT = Table(
     DocumentBlock,
     plain("source", "name", str),
     plain("title", "title", str),
+    CITED,
     CACHE,
     beside=("type", "content"),
     silent=("source",),

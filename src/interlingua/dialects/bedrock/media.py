@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from interlingua.dialects.bedrock import tables
 from interlingua.dialects.bedrock.tables import NAME
 from interlingua.dialects.bedrock.text import TEXT, kind_of, read_guard
+from interlingua.dialects.kernel.claude import CITED
 from interlingua.dialects.kernel.errors import ShapeError, at_path, read_each, require, require_key
 from interlingua.dialects.kernel.fields import NOT_OURS, QUIET, Field, Reading, Table, plain
 from interlingua.dialects.kernel.preserved import Preserved, raw_of, restore_raw, was_absent
@@ -196,6 +197,7 @@ DOCUMENT = Kind(
             fill=lambda _: None,
         ),
         plain("context", "context", str),
+        CITED,
         silent=("cache",),
     ),
 )
@@ -205,6 +207,7 @@ SEARCH_RESULT = Table(
     plain("source", "name", str, fill=lambda _: ""),
     plain("title", "title", str, fill=lambda _: ""),
     Field("content", ("source",), lambda value: {"source": _read_texts(value)}, _write_texts),
+    CITED,
     silent=("cache",),
 )
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from interlingua.dialects.kernel.errors import require
+from interlingua.dialects.kernel.fields import inside, plain
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.usage import Split
 from interlingua.dialects.kernel.wire import Wire
@@ -29,6 +30,8 @@ CACHE_WRITES = Split(
     demanded=("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"),
 )
 """A day is what compatible hosts have (recorded 2026-11)."""
+CITED = inside("citations", plain("enabled", "cited", bool))
+"""Whether answers are to cite a document."""
 ROLES: dict[Role, str] = {
     Role.USER: "user",
     Role.ASSISTANT: "assistant",

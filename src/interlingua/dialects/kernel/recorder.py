@@ -16,6 +16,7 @@ from interlingua.model.blocks import (
     TYPE_OF,
     Block,
     Cache,
+    DocumentBlock,
     ImageBlock,
     MediaBlock,
     ToolResultBlock,
@@ -341,6 +342,7 @@ DONE_ANYWAY: dict[type, dict[str, tuple[Any, ...]]] = {
     Usage: {"service_tier": ("default",)},
     ToolDefinition: {"strict": (False,), "asynchronous": (False,), "callers": (("direct",),)},
     ImageBlock: {"detail": ("auto",)},
+    DocumentBlock: {"cited": (False,)},
 }
 """Values that match every service's default behaviour; dropping one loses nothing."""
 
