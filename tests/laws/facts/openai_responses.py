@@ -329,12 +329,34 @@ def response(wire: Any) -> Facts:
     facts = Facts([each for item in wire.get("output") or () for each in _item(item)])
     facts.usage = usage(wire.get("usage") or {})
     if wire.get("usage"):
-        searches = (wire.get("tool_usage") or {}).get("web_search") or {}
-        facts.usage |= parted("tools", [("web_search", searches.get("num_requests"))])
+        facts.usage |= _runs(wire)
     facts.stop = _stop(wire, facts.pieces)
     if wire.get("error"):
         facts.error = str(wire["error"].get("message"))
     return facts
+
+
+RUNS = {
+    "web_search_call": "web_search",
+    "file_search_call": "file_search",
+    "code_interpreter_call": "code_execution",
+    "image_generation_call": "image_generation",
+}
+
+
+def _runs(wire: Any) -> dict[str, int]:
+    """Runs of OpenAI's own tools: as the body counts them, else its items."""
+    if wire.get("tool_usage") is not None:
+        searches = wire["tool_usage"].get("web_search") or {}
+        return parted("tools", [("web_search", searches.get("num_requests"))])
+    names = [
+        RUNS[item["type"]]
+        for item in wire.get("output") or ()
+        if item.get("type") in RUNS
+        and item.get("status") != "failed"
+        and (item.get("action") or {"type": "search"}).get("type") == "search"
+    ]
+    return parted("tools", [(name, names.count(name)) for name in names])
 
 
 def _stop(wire: Any, pieces: list[Piece]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from interlingua.dialects.kernel.errors import ShapeError, read_whole, require
@@ -90,12 +91,36 @@ def _read_beside(usage: Usage, wire: Wire, preserved: Preserved, taken: set[str]
     uses: Any = wire.get("tool_usage")
     searches = uses.get(_SEARCH) if type(uses) is dict and _IMAGES in uses else None
     if type(searches) is not dict or type(searches.get(_REQUESTS)) is not int:
+        if uses is None and (counted := _runs(wire.get("output"))):
+            preserved.spelling["counted"] = True
+            return tiered.replace(tool_uses=counted)
         return tiered
     if searches[_REQUESTS] <= 0 or len(searches) > 1:
         return tiered
     taken.add("tool_usage")
     preserved.rest["tool_usage"] = {key: item for key, item in uses.items() if key != _SEARCH}
     return tiered.replace(tool_uses={_SEARCH: searches[_REQUESTS]})
+
+
+def _runs(output: Any) -> dict[str, int] | None:
+    """How often the provider's own tools ran, where only the items of the answer say so. Pages that
+    a search opens are part of it."""
+    runs: Counter[str] = Counter()
+    for item in output if type(output) is list else ():
+        word = item.get("type") if type(item) is dict else None
+        if type(word) is str and word in _RUNS and item.get("status") != "failed":
+            action = item.get("action")
+            runs[_RUNS[word]] += type(action) is not dict or action.get("type") == "search"
+    runs += Counter()  # without those that only opened pages
+    return dict(sorted(runs.items())) or None
+
+
+_RUNS = {
+    "web_search_call": "web_search",
+    "file_search_call": "file_search",
+    "code_interpreter_call": "code_execution",
+    "image_generation_call": "image_generation",
+}
 
 
 def _write_beside(usage: Usage, out: Wire, own_raw: Wire, recorder: LossRecorder) -> None:
@@ -244,7 +269,10 @@ def _write(
         usage = write_usage(metadata.usage, NAME, tables.COUNTS, recorder)
         if usage is not None:
             out["usage"] = usage
-        _write_beside(metadata.usage, out, own_raw, recorder)
+        counted = "counted" in own_spelling(response.raw)
+        stated = metadata.usage.replace(tool_uses=None) if counted else metadata.usage
+        recorder.alias(stated, metadata.usage)
+        _write_beside(stated, out, own_raw, recorder)
     if metadata.cache_diagnosis is not None:
         diagnosis = _write_diagnosis(message, metadata.cache_diagnosis, recorder)
         out["prompt_cache_diagnostics"] = diagnosis

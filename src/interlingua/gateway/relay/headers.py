@@ -72,7 +72,7 @@ def _cache_header(outcome: Outcome) -> list[tuple[bytes, bytes]]:
     found = outcome.cache or (None if compared is None else compared.diagnosis())
     if found is None:
         return []
-    words = [found.outcome] if outcome.cache else [found.outcome, "expected"]
+    words: list[str] = [found.outcome] if outcome.cache else [found.outcome, "expected"]
     facts = (
         ("reason", found.reason),
         ("changed", ",".join(found.changed[:8])),

@@ -1,0 +1,79 @@
+"""Runs of OpenAI's own tools, which are billed, where only the items of an answer name them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+import interlingua as il
+
+DIALECT = il.dialect("openai-responses")
+USAGE = {
+    "input_tokens": 10,
+    "input_tokens_details": {"cached_tokens": 0},
+    "output_tokens": 5,
+    "output_tokens_details": {"reasoning_tokens": 0},
+    "total_tokens": 15,
+}
+
+
+def answer(*items: Any, **more: Any) -> dict[str, Any]:
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "model": "gpt-5",
+        "status": "completed",
+        "output": list(items),
+        "usage": USAGE,
+        **more,
+    }
+
+
+def search(kind: str = "search", status: str = "completed") -> dict[str, Any]:
+    action = {"type": kind, "query": "rye"} if kind == "search" else {"type": kind, "url": "u"}
+    return {"type": "web_search_call", "id": f"ws_{kind}", "status": status, "action": action}
+
+
+CODE = {
+    "type": "code_interpreter_call",
+    "id": "ci_1",
+    "status": "completed",
+    "code": "1",
+    "container_id": "c",
+    "outputs": [],
+}
+
+
+def uses(wire: dict[str, Any]) -> dict[str, int] | None:
+    response = DIALECT.read_response(wire)
+    assert DIALECT.write_response(response).wire == wire
+    usage = response.message.metadata.usage
+    assert usage is not None
+    return usage.tool_uses
+
+
+def test_items_are_counted_and_the_body_stays_as_it_was() -> None:
+    wire = answer(search(), search("open_page"), search(status="failed"), search(), CODE)
+    assert uses(wire) == {"code_execution": 1, "web_search": 2}
+    assert uses(answer(search("open_page"))) is None
+    assert uses(answer()) is None
+
+
+@pytest.mark.parametrize("odd", [[["a"]], [{"type": ["web_search_call"]}], [{"type": None}], [7]])
+def test_odd_items_are_no_runs(odd: list[Any]) -> None:
+    from interlingua.dialects.openai_responses.response import _runs
+
+    assert _runs(odd) is None
+
+
+def test_a_search_is_in_the_cost_and_in_the_count_of_another_vendor() -> None:
+    response = DIALECT.read_response(answer(search(), search()))
+    usage = response.message.metadata.usage
+    assert usage is not None
+    priced = il.priced(usage, "openai:gpt-5")
+    assert priced.cost_usd == Decimal("0.0200625")
+    wire = il.convert(answer(search()), "openai-responses", "anthropic", kind="response").wire
+    assert wire["usage"]["server_tool_use"]["web_search_requests"] == 1
