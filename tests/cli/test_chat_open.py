@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 import interlingua as il
-from interlingua.cli.chat import ChatOptions, opened_talk
+from interlingua.agents.chat.setup import Setup
+from interlingua.cli.chat import ChatOptions, opened_talk, own_setup
 from interlingua.model.metadata import MessageStatus
 from interlingua.sessions.session import Call
 
@@ -43,3 +46,26 @@ def test_a_chat_waits_for_the_turn_of_another_program_and_leaves_its_answer_alon
     assert messages[-1].metadata.status is MessageStatus.COMPLETE
     assert messages[-1].text == "OnceOnce"
     assert [text[:38] for text in said] == ["Another program is running a turn of t"]
+
+
+def test_names_mean_what_the_settings_of_the_gateway_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INTERLINGUA_HOME", str(tmp_path))
+    monkeypatch.setenv("A_KEY", "a")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert own_setup().router.config().names.require("gpt-4o") == "openai:gpt-4o"
+    (tmp_path / "gateway.toml").write_text(
+        'default_model = "smart"\n[providers.openai]\nkeys = ["env:A_KEY"]\n'
+        '[routes.smart]\nmodels = [{model = "openai:gpt-5", weight = 2}, {model = "gpt-5-mini"}]\n'
+        '[routes."gpt-*"]\nmodel = "azure:*"\n[routes.gpt-4o]\nmodel = "openai:gpt-5-nano"\n'
+    )
+    setup = own_setup()
+    names = setup.router.config().names
+    assert names.require("smart") == setup.default_model(str(tmp_path)) == "openai:gpt-5"
+    assert names.require("gpt-4o") == "openai:gpt-5-nano"
+    assert names.require("gpt-5.1") == "azure:gpt-5.1"
+    assert names.require("sonnet").startswith("anthropic:")
+    assert setup.problem("openai:gpt-5") is None
+    (tmp_path / "gateway.toml").write_text('[routes.a]\nmodel = "local"\n')
+    assert own_setup().first_model() == Setup().first_model(), "none is named"

@@ -16,7 +16,7 @@ import msgspec
 from interlingua import config
 from interlingua.agents.chat.chat import AsyncChat
 from interlingua.agents.chat.setup import DialectByModel, Setup
-from interlingua.cli.options import store_option
+from interlingua.cli.options import gateway_file, store_option
 from interlingua.cli.stores import find_session, opened
 from interlingua.errors import InterlinguaError, ReadError, found
 from interlingua.model.exchange import Options
@@ -339,14 +339,37 @@ def servers_path() -> Path:
     return config.config_folder() / "mcp.json"
 
 
+def own_setup() -> Setup:
+    """What can be asked from here; names mean what the gateway's settings say."""
+    from interlingua.costs.table import own_table
+
+    file, prices = gateway_file(), own_table()
+    if file is None:
+        return Setup(prices=prices)
+    from interlingua.gateway.config import DEFAULT_MODEL, load, targets_of
+    from interlingua.gateway.settings import find_route
+
+    settings = load(file)
+    targets = targets_of(settings)
+
+    def meant(name: str) -> str | None:
+        route = find_route(settings.routes, name)
+        return None if route is None else targets.find(route.model).model
+
+    default = settings.default_model
+    if default == DEFAULT_MODEL and meant(default) is None:
+        default = None
+    if default is not None:
+        default = meant(default) or targets.find(default).model
+    return Setup(prices=prices, known=targets.providers, routes=meant, default=default)
+
+
 @asynccontextmanager
 async def opened_talk(
     chat_options: ChatOptions, confirm: Confirm | None = None
 ) -> AsyncIterator[Talk]:
     """Open everything; on leaving, what was opened is closed, and the rest is stored."""
-    from interlingua.costs.table import own_table
-
-    setup = Setup(prices=own_table())
+    setup = own_setup()
     shape = read_shape(chat_options.schema) if chat_options.schema is not None else None
     async with AsyncExitStack() as stack:
         row = None

@@ -88,6 +88,14 @@ def _resolve_store(context: click.Context, _: click.Parameter, address: str | No
     return named
 
 
+def gateway_file() -> Path | None:
+    """The gateway's settings that a command was given, or the usual ones if they exist."""
+    context = click.get_current_context(silent=True)
+    named = None if context is None else context.meta.get(_CONFIG)
+    usual = config.gateway_path()
+    return named or (usual if usual.is_file() else None)
+
+
 def config_option(
     help: str = "The gateway's settings, which may name the store; default: gateway.toml.",
     expose: bool = True,

@@ -4,7 +4,7 @@ what a request would be, without sending it."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -45,12 +45,25 @@ FIRST = ("sonnet", "gpt", "gemini", "mistral-medium", "grok", "deepseek", "gpt-o
 """Where there are keys and no rules, the first of these whose provider has one is the default."""
 
 
+Routes = Callable[[str], str | None]
+"""The model that a name of the gateway's settings stands for."""
+
+
 class OwnRegistry(OpenRegistry):
     """Every model of every provider that there is, those of the user's file included."""
 
-    def __init__(self, entries: Iterable[ModelEntry], providers: Iterable[str]) -> None:
+    def __init__(
+        self,
+        entries: Iterable[ModelEntry],
+        providers: Iterable[str],
+        routes: Routes = lambda name: None,
+    ) -> None:
         super().__init__(entries)
         self.providers = frozenset(providers)
+        self._routes = routes
+
+    def _find(self, name: str) -> str | None:
+        return self._routes(name) or super()._find(name)
 
     @property
     def more_providers(self) -> tuple[str, ...]:
@@ -66,13 +79,20 @@ class Setup:
     """What is configured on this machine. Nothing is asked of anybody."""
 
     def __init__(
-        self, environ: Mapping[str, str] | None = None, prices: PriceTable | None = None
+        self,
+        environ: Mapping[str, str] | None = None,
+        prices: PriceTable | None = None,
+        known: Mapping[str, Provider] | None = None,
+        routes: Routes = lambda name: None,
+        default: str | None = None,
     ) -> None:
+        """`known`, `routes` and `default` are those of the gateway's settings, if there are any."""
         self.environ = os.environ if environ is None else environ
         self.prices = prices
-        self.providers: dict[str, Provider] = providers(own_path())
+        self._default = default
+        self.providers: dict[str, Provider] = dict(known or providers(own_path()))
         self.model_lookup = ModelLookup(self.providers)
-        self.registry = OwnRegistry(known_registry().entries.values(), self.providers)
+        self.registry = OwnRegistry(known_registry().entries.values(), self.providers, routes)
         self.rules = PolicyFile(config.rules_path(), self.registry)
         self.router = Router(
             self.registry,
@@ -82,7 +102,10 @@ class Setup:
         )
 
     def first_model(self) -> str:
-        """The default where the rules name none: a model with a key, else the bundled one."""
+        """The default where the rules name none: that of the gateway's settings, else a model with
+        a key, else the bundled one."""
+        if self._default is not None:
+            return self._default
         short = aliases()
         for alias in FIRST:
             if self.has_key(provider_of(short[alias])):
