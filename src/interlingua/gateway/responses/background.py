@@ -21,9 +21,15 @@ from interlingua.errors import ReadError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.memory import responses as responses_store
 from interlingua.gateway.relay.inbound import JSON, HttpAnswer, Inbound, patched
-from interlingua.gateway.responses.conversations import NOT_STORED, may_store
+from interlingua.gateway.responses.conversations import (
+    NOT_STORED,
+    Wire,
+    input_of,
+    may_store,
+    numbered,
+    page,
+)
 from interlingua.gateway.responses.inner import InnerRequest, scope_of
-from interlingua.gateway.responses.items import Wire, input_of, numbered, page
 from interlingua.gateway.shared.bodies import whole_number
 from interlingua.gateway.shared.callers import ApiError, answer
 from interlingua.gateway.shared.feed import PatientResponse
