@@ -28,6 +28,8 @@ from interlingua.gateway.compaction.forms import (
     SHORTENED,
     Ask,
     Form,
+    Sealed,
+    SealError,
     Wire,
     edits_of,
     refused,
@@ -35,7 +37,6 @@ from interlingua.gateway.compaction.forms import (
 )
 from interlingua.gateway.compaction.history import Compactions
 from interlingua.gateway.compaction.native import relay_compaction
-from interlingua.gateway.compaction.seal import Sealed, SealError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.inbound import JSON, HttpAnswer, Inbound, parse_inbound, reserve
 from interlingua.gateway.relay.outgoing import error_frames

@@ -10,7 +10,7 @@ import msgspec
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
-from interlingua.gateway.compaction.seal import Seal, Sealed
+from interlingua.gateway.compaction.forms import Seal, Sealed
 from interlingua.gateway.shared.callers import JSON, ApiError
 from interlingua.gateway.shared.state import Principal
 from interlingua.store.base import AsyncStore
