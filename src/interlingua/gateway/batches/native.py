@@ -24,7 +24,7 @@ from interlingua.gateway.relay.sending import prepare
 from interlingua.gateway.shared.file_owners import file_ids
 from interlingua.gateway.shared.fronts import ANTHROPIC, CHAT, error_body, match
 from interlingua.gateway.shared.state import Arrival, Exchange, Principal, Refusal
-from interlingua.gateway.upstream.replay import FinishedReply
+from interlingua.gateway.upstream.transport import FinishedReply
 from interlingua.model.exchange import ErrorKind, ProviderError
 
 if TYPE_CHECKING:

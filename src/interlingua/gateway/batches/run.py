@@ -22,7 +22,7 @@ from interlingua.gateway.shared.fronts import ANTHROPIC, CHAT, PRINCIPAL, error_
 from interlingua.gateway.shared.redaction import redaction_of
 from interlingua.gateway.shared.refusals import CODE_HEADER, coded
 from interlingua.gateway.shared.state import Principal, Refusal
-from interlingua.gateway.upstream.replay import FinishedReply, answered_by
+from interlingua.gateway.upstream.transport import FinishedReply, answered_by
 from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.store.errors import StoreError
 

@@ -32,7 +32,7 @@ from interlingua.gateway.relay.sending import (
 )
 from interlingua.gateway.shared.fronts import STATUSES, codec_of, error_body, front_of
 from interlingua.gateway.shared.state import Arrival, Exchange, Recall
-from interlingua.gateway.upstream.replay import FINISHED
+from interlingua.gateway.upstream.transport import FINISHED
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.metadata import StopReason, Usage
 

@@ -15,7 +15,9 @@ import re
 import socket
 import ssl
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -26,7 +28,41 @@ from interlingua.client.transport_errors import Limits, TransportError, late_in,
 from interlingua.gateway.shared.bodies import contains
 from interlingua.gateway.shared.principal import most_connections
 from interlingua.gateway.upstream.connection import Connection, Reply
-from interlingua.gateway.upstream.replay import FINISHED
+
+
+class FinishedReply:
+    """A reply of success that was received."""
+
+    status = 200
+
+    def __init__(self, body: bytes) -> None:
+        self.headers: Mapping[str, str] = {"content-type": "application/json"}
+        self._body = body
+
+    async def chunk(self) -> bytes:
+        body, self._body = self._body, b""
+        return body
+
+    async def body(self, limit: int) -> bytes:
+        return self._body
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+
+FINISHED: ContextVar[FinishedReply | None] = ContextVar("finished", default=None)
+"""The reply to the requests that are made in this context, which a batch of a provider gave."""
+
+
+@contextmanager
+def answered_by(reply: FinishedReply | None) -> Iterator[None]:
+    """Requests to providers are answered by this inside."""
+    token = FINISHED.set(reply)
+    try:
+        yield
+    finally:
+        FINISHED.reset(token)
+
 
 MOST = 1000
 """Requests under way, and open connections; more requests have to wait."""
