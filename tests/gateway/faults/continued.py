@@ -32,7 +32,7 @@ from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.idempotency.replies import is_whole_stream
 from interlingua.gateway.relay.app import App
 from interlingua.gateway.relay.continued import instruction
-from interlingua.gateway.relay.cut_call import call_instruction
+from interlingua.gateway.relay.joined import call_instruction
 from interlingua.gateway.settings import RouteSettings, Settings
 from interlingua.model.events import MessageComplete, Stop, TextDelta, ToolUseInputDelta
 from tests.gateway.faults.cuts import BACKS, FRONTS, Cut, Noted, body_of, has_error

@@ -21,9 +21,15 @@ from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError, ReadError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.keys.tariffs import BYTES_A_TOKEN
-from interlingua.gateway.relay.cut_call import CallSeam, CutCall, SeamError, call_instruction
 from interlingua.gateway.relay.inbound import Inbound, read_request
-from interlingua.gateway.relay.joined import JoinedConverter, Sent
+from interlingua.gateway.relay.joined import (
+    CallSeam,
+    CutCall,
+    JoinedConverter,
+    SeamError,
+    Sent,
+    call_instruction,
+)
 from interlingua.gateway.relay.outgoing import TranslatedStream, shown
 from interlingua.gateway.relay.replaced import replacing, tokens_of
 from interlingua.gateway.relay.sending import pooled, prepare, provider_in, send

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import interlingua as il
-from interlingua.gateway.relay.cut_call import CallSeam, CutCall, SeamError, cut_call
+from interlingua.gateway.relay.joined import CallSeam, CutCall, SeamError, cut_call
 from interlingua.model.events import (
     BlockStart,
     Event,
