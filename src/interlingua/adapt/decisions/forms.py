@@ -16,13 +16,11 @@ from interlingua.adapt.decisions.form import (
     Wire,
     inside,
     one_message,
+    read_answer,
+    read_question,
     text_of,
     unreadable,
     what,
-)
-from interlingua.adapt.decisions.questions import (
-    read_answer,
-    read_question,
     write_answer,
     write_question,
 )
