@@ -3,7 +3,7 @@
 import pytest
 
 import interlingua as il
-from interlingua.adapt.names import Format, dialect_named, format_named
+from interlingua.adapt.formats import Format, dialect_named, format_named
 
 BODY = {
     "model": "gpt-5",

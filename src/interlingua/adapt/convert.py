@@ -31,7 +31,7 @@ from interlingua.model.message import Message, Role
 from interlingua.model.spelled_numbers import decode_usual
 
 if TYPE_CHECKING:
-    from interlingua.adapt.names import FormatName
+    from interlingua.adapt.formats import FormatName
     from interlingua.coerce import Conversation
 
 Kind = Literal["request", "response"]
@@ -90,7 +90,7 @@ def _converted(
     how = (profile, instructions, caching)
     reader, writer, host = _LOADED.get(source), _LOADED.get(target), None
     if reader is None or writer is None:
-        from interlingua.adapt.names import format_named
+        from interlingua.adapt.formats import format_named
 
         (source, own), (target, host) = format_named(source), format_named(target)
         host = None if host == own else host
@@ -318,8 +318,7 @@ def plan(
 
 def _planned(target: str, model: str | None) -> tuple[Dialect, str | None, str | None]:
     """The dialect, the host and the model that a format's or a model's name means."""
-    from interlingua.adapt.formats import unknown_format
-    from interlingua.adapt.names import format_named
+    from interlingua.adapt.formats import format_named, unknown_format
     from interlingua.profiles.names import AmbiguousModelError, UnknownModelError
     from interlingua.profiles.resolving import resolve
     from interlingua.providers.profiles import lookup_here

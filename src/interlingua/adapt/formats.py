@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple, TypeAlias
 
+from interlingua.adapt import formats
 from interlingua.adapt.caching import Caching
 from interlingua.adapt.convert import with_model
 from interlingua.adapt.history.retell import retell
@@ -23,10 +25,11 @@ from interlingua.dialects.registry import (
     Kind,
     dialect,
     dialects,
+    is_dialect,
     traits_of,
     unknown_name,
 )
-from interlingua.errors import DetectError
+from interlingua.errors import DetectError, a_type
 from interlingua.model import codec
 from interlingua.model.exchange import Request, Response
 from interlingua.model.losses import Report
@@ -329,3 +332,72 @@ def _by_name(parsed: Any, best: list[Detected]) -> Detected | None:
         return fits.get(usual_dialect(model, name_parts(model).family) or "")
     same = best[0].kind == "response" and fits.keys() == set(SAME_ERRORS)
     return fits[SAME_ERRORS[0]] if same else None
+
+
+FormatName: TypeAlias = (
+    Literal[
+        "openai-chat",
+        "openai-responses",
+        "anthropic",
+        "gemini",
+        "gemini-interactions",
+        "ollama",
+        "bedrock",
+        "openrouter",
+        "cohere",
+        "openai",
+        "claude",
+        "google",
+        "azure",
+        "mistral",
+        "groq",
+        "deepseek",
+        "xai",
+        "together",
+        "fireworks",
+        "cerebras",
+        "perplexity",
+        "canonical",
+    ]
+    | str
+)
+"""A format by name; the list is for editors, and has the usual ones."""
+
+
+class Format(NamedTuple):
+    """A format by its own name, and the provider whose rules it has."""
+
+    name: str
+    provider: str | None = None
+
+
+def format_named(name: str) -> Format:
+    """The format that a name means; a name that means none is returned as it is."""
+    if not isinstance(name, str):
+        raise TypeError(f"a format is a name such as 'anthropic'; found {a_type(name)}")
+    if is_dialect(name):
+        return Format(name)
+    return _other(name)
+
+
+@lru_cache(256)
+def _other(name: str) -> Format:
+    from interlingua.providers.read import providers
+
+    known = providers()
+    if name in ALIASES:
+        return Format(ALIASES[name], name if name in known else None)
+    if name in known and name not in (*formats.VIEW_NAMES, *PRESETS):
+        return Format(known[name].dialect, name)
+    plain = name.lower().replace("_", "-")
+    if plain != name and name not in (*formats.VIEW_NAMES, *PRESETS):
+        return format_named(plain)
+    return Format(name)
+
+
+def dialect_named(name: str) -> Dialect:
+    """The dialect that a name means."""
+    format = format_named(name)
+    if is_dialect(format.name):
+        return dialect(format.name)
+    raise formats.unknown_format(name)

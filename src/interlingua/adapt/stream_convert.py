@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 import msgspec
 
+from interlingua.adapt.formats import FormatName, dialect_named
 from interlingua.adapt.history.stream import PIECES, StreamRewriter
-from interlingua.adapt.names import FormatName, dialect_named
 from interlingua.adapt.stream_pieces import TAKEN, Pieces
 from interlingua.adapt.stream_shortcut import Shortcut, shortcut_from
 from interlingua.adapt.target import one_target

@@ -168,7 +168,7 @@ def command(
 
 def _resolved(options: ConvertOptions) -> ConvertOptions:
     """The options with formats by their own names in place of aliases and providers."""
-    from interlingua.adapt.names import format_named
+    from interlingua.adapt.formats import format_named
 
     source, (target, host) = format_named(options.source).name, format_named(options.target)
     formats.required(source, "--from")

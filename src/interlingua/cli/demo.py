@@ -204,7 +204,7 @@ def tell_formats() -> None:
 def dialects_command(
     name: str | None, matrix: bool, source: str | None, target: str | None, as_json: bool
 ) -> None:
-    from interlingua.adapt.names import dialect_named
+    from interlingua.adapt.formats import dialect_named
     from interlingua.dialects import probes
 
     if source or target:
