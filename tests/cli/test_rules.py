@@ -10,7 +10,7 @@ from interlingua import config
 from interlingua.costs import bundled
 from interlingua.profiles import capabilities, known_models
 from interlingua.store.open import open_store
-from interlingua.store.patterns import PatternRow
+from interlingua.store.usages import PatternRow
 from tests.cli.running import ok, process, run, told
 
 GOOD = """\

@@ -12,9 +12,9 @@ from interlingua.routing.router import PolicyFile, Router
 from interlingua.sessions import Session
 from interlingua.sessions.effects import SessionError
 from interlingua.sessions.setting import default_router
-from interlingua.store import patterns as stored_patterns
+from interlingua.store import usages as stored_patterns
 from interlingua.store.base import Store
-from interlingua.store.patterns import PatternRow
+from interlingua.store.usages import PatternRow
 from tests.sessions.talk import new_session, take_turn, trace, types
 from tests.sessions.wires import MODELS
 from tests.store.places import ask

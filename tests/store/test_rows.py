@@ -11,12 +11,12 @@ import msgspec
 import pytest
 
 from interlingua.store.open import open_store
-from interlingua.store.patterns import PATTERNS
 from interlingua.store.reference import KEYS, TEAMS, USERS
 from interlingua.store.requests import LISTED, REQUESTS
 from interlingua.store.rows import CALLS, EVENTS, SESSIONS, Part, Table
 from interlingua.store.statements import fill
 from interlingua.store.task_rows import TASKS
+from interlingua.store.usages import PATTERNS
 from tests.store.places import ask
 
 NOON = datetime(2026, 11, 18, 12, tzinfo=UTC)

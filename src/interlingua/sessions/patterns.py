@@ -29,7 +29,7 @@ from interlingua.routing.turn import Turn
 from interlingua.sessions.core import Core, LastTurn, cost_of_messages
 from interlingua.sessions.effects import Effects, SessionError
 from interlingua.store.errors import StoreError
-from interlingua.store.patterns import Adjustment, Evicted, Outcome, PatternRow
+from interlingua.store.usages import Adjustment, Evicted, Outcome, PatternRow
 
 logger = logging.getLogger(__name__)
 

@@ -17,14 +17,13 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from interlingua.store.idempotency import Idempotency, Memory, Objects
 from interlingua.store.messages import IN_VAIN, Search
-from interlingua.store.patterns import Patterns
 from interlingua.store.reference import Reference
 from interlingua.store.requests import ALL, RequestFilter, RequestRow, Requests
 from interlingua.store.rows import SearchHit, UsageRow
 from interlingua.store.sessions import Retention
 from interlingua.store.statements import Make, Op, Prepared
 from interlingua.store.tasks import Branches
-from interlingua.store.usages import UsageCursor, Usages, walk
+from interlingua.store.usages import Patterns, UsageCursor, Usages, walk
 
 P = ParamSpec("P")
 T = TypeVar("T")
