@@ -21,7 +21,6 @@ from interlingua.client.targets import Target
 from interlingua.costs.table import PriceTable
 from interlingua.events.payloads import QuotaAlert, QuotaExceeded
 from interlingua.gateway.keys.keys import Emit
-from interlingua.gateway.keys.rates import rate_headers
 from interlingua.gateway.keys.tariffs import (
     BYTES_A_TOKEN,
     LOOPS,
@@ -30,6 +29,7 @@ from interlingua.gateway.keys.tariffs import (
     UNBOUNDED_LOOPS,
     Tariffs,
     Worst,
+    rate_headers,
 )
 from interlingua.gateway.shared.principal import KeyPrincipal, budget_limit, picodollars, usd
 from interlingua.gateway.shared.refusals import CodedRefusal

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from math import ceil
@@ -12,10 +12,11 @@ from interlingua.client.targets import Target
 from interlingua.costs.cost import EXACT, cost_of
 from interlingua.costs.table import PriceTable, Rates, bundled
 from interlingua.errors import InterlinguaError
-from interlingua.gateway.shared.principal import picodollars
+from interlingua.gateway.shared.principal import KeyPrincipal, picodollars
 from interlingua.gateway.shared.sizes import window
 from interlingua.model.metadata import Usage
 from interlingua.profiles.capabilities import capabilities
+from interlingua.store.cap_rules import Counted
 
 _DIGITS = 24
 """Of a dollar: a rate has eighteen places, and is for a million tokens."""
@@ -233,3 +234,31 @@ def _tariff(above: int, rates: Rates) -> _Tariff:
 
 def _of_token(rate: Decimal) -> int:
     return picodollars(rate / _A_MILLION)
+
+
+_TIMES = ("anthropic",)
+"""Dialects whose SDK reads when a limit is renewed; the others read the seconds until then."""
+
+
+def rate_headers(
+    dialect: str, who: KeyPrincipal, counted: Counted, now: datetime
+) -> Iterator[tuple[str, str]]:
+    """OpenAI's names and seconds, or Anthropic's names and times."""
+    limits = (
+        ("requests", who.requests_per_minute, counted.requests),
+        ("tokens", who.tokens_per_minute, counted.tokens),
+    )
+    for what, limit, used in limits:
+        if limit is None:
+            continue
+        left = str(max(0, limit - used))
+        if dialect in _TIMES:
+            reset = now.replace(second=0, microsecond=0) + timedelta(minutes=1)
+            name = f"anthropic-ratelimit-{what}"
+            yield f"{name}-limit", str(limit)
+            yield f"{name}-remaining", left
+            yield f"{name}-reset", f"{reset:%Y-%m-%dT%H:%M:%SZ}"
+        else:
+            yield f"x-ratelimit-limit-{what}", str(limit)
+            yield f"x-ratelimit-remaining-{what}", left
+            yield f"x-ratelimit-reset-{what}", f"{60 - now.second}s"
