@@ -18,7 +18,7 @@ from interlingua.client.answer import add_usage
 from interlingua.client.targets import COMPACTING, Target
 from interlingua.dialects.front import Front
 from interlingua.gateway.compaction import answers
-from interlingua.gateway.compaction.clearing import cleared, note_edits
+from interlingua.gateway.compaction.clearing import cleared, note_edits, relay_compaction
 from interlingua.gateway.compaction.forms import (
     BEGINNING,
     COMPACT_EDIT,
@@ -36,7 +36,6 @@ from interlingua.gateway.compaction.forms import (
     tail_start,
 )
 from interlingua.gateway.compaction.history import Compactions
-from interlingua.gateway.compaction.native import relay_compaction
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.inbound import JSON, HttpAnswer, Inbound, parse_inbound, reserve
 from interlingua.gateway.relay.outgoing import error_frames
