@@ -38,8 +38,8 @@ from interlingua.gateway.sessions.turns import Turns
 from interlingua.gateway.settings import Limits, Settings
 from interlingua.gateway.shared.file_owners import ProviderFiles
 from interlingua.gateway.tasks.runs import TaskRuns
-from interlingua.gateway.telemetry.alerts import Alerts
 from interlingua.gateway.telemetry.metrics import Health, Metrics
+from interlingua.gateway.telemetry.places import Alerts
 from interlingua.gateway.telemetry.records import Losses, Sweeper
 from interlingua.gateway.telemetry.trace import Spans, Tracer
 from interlingua.gateway.upstream.transport import Upstream

@@ -16,7 +16,7 @@ from aiohttp import web
 from interlingua.errors import InterlinguaError
 from interlingua.events.payloads import KeyRevoked, ProviderDegraded, QuotaAlert
 from interlingua.gateway.settings import AlertSettings
-from interlingua.gateway.telemetry.alerts import SIGNATURE, WAITING, Alerts, signature
+from interlingua.gateway.telemetry.places import SIGNATURE, WAITING, Alerts, signature
 from interlingua.store.errors import StoreError
 from tests.gateway.serving import Upstream, asked, key, served, settings_in
 

@@ -20,8 +20,8 @@ from interlingua.errors import InterlinguaError, MissingExtraError
 from interlingua.events.payloads import Payload
 from interlingua.gateway.keys.tariffs import Pricer
 from interlingua.gateway.shared.state import Exchange
-from interlingua.gateway.telemetry.alerts import Alerts
 from interlingua.gateway.telemetry.metrics import DegradedProviders, Metrics
+from interlingua.gateway.telemetry.places import Alerts
 from interlingua.gateway.telemetry.records import (
     Losses,
     completed,
