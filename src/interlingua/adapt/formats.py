@@ -1,4 +1,6 @@
-"""What can be read and written by name: dialects, views, and the canonical form itself.
+"""What can be read and written by name: dialects, views, and the canonical form itself. A format
+may be called by its name, an alias (`claude`), or a provider (`groq`), whose own rules of the
+dialect are then followed.
 
 `translate` is the short way between two dialects; this is the way for everything else.
 """

@@ -1,7 +1,11 @@
-"""What every answer used, over one session or all of them, page by page; and new costs for them.
+"""How turns went, and what every answer used, over one session or all of them, page by page; and
+new costs for answers.
 
-The order is by session, then by time. A page is its own transaction, so that a walk over a large
-store holds nobody up, and needs the memory of one page.
+The order of usages is by session, then by time. A page is its own transaction, so that a walk over
+a large store holds nobody up, and needs the memory of one page.
+
+A turn has one row, with what kind of turn it was and which model served it: names, counts and
+scores, never message text. `scope` separates tenants: rows of one scope are never read for another.
 """
 
 from __future__ import annotations

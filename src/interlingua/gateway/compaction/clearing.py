@@ -1,5 +1,6 @@
-"""Compaction by the provider itself: '/responses/compact' of one that has it, and old results of
-tools that are cleared."""
+"""What vendors do themselves: `/responses/compact` of a provider that has it, and Anthropic's edits
+that clear a context, `clear_tool_uses` and `clear_thinking`, for models of other vendors: the same
+request is always cleared in the same way."""
 
 from __future__ import annotations
 

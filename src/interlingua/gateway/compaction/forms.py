@@ -1,5 +1,9 @@
 """What a request asks for in the way of compaction, and how its conversation is taken apart and put
-together again: pure functions over JSON, one class for each vendor's API."""
+together again: pure functions over JSON, one class for each vendor's API.
+
+Compacted history can be opened by this gateway alone: it is encrypted and authenticated with a key
+of the store, and bound to the tenant that it was made for.
+"""
 
 from __future__ import annotations
 

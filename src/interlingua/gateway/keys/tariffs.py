@@ -1,4 +1,5 @@
-"""What a request may cost at most, before it goes out, and what it did cost afterwards."""
+"""What a request may cost at most, before it goes out, and what it did cost afterwards; and headers
+that tell a client what its key has left of this minute, in the form of its SDK."""
 
 from __future__ import annotations
 

@@ -5,7 +5,12 @@ The text of an answer goes on at once. Everything else is held back until it is 
 until its block ends and calls until the answer does: if the stream breaks off in it, the client has
 nothing of it, and the next attempt makes it anew. So the seam is always in text, or between blocks,
 and it has to be proved: what the next attempt writes begins with what is expected, which is left
-out, or it is not used."""
+out, or it is not used.
+
+The rest of a call whose arguments broke off is asked for once, as text, if there is enough of it to
+be worth that; it is used if it goes on exactly where the arguments ended and all of them fit the
+tool's schema. Otherwise the call is made anew.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,10 @@
-"""Finds the places of losses in requests, behind their answers. Bodies stay in memory until then;
-only paths are stored."""
+"""What is found behind the answers: places of losses in requests, and alerts by webhook.
+
+Bodies stay in memory until the places of their losses are found; only paths are stored. Alerts are
+about caps that are nearly or fully spent, providers that fail, a store that takes nothing. An alert
+has names, ids and numbers, never content or keys. Alerts wait in a short queue and are sent behind
+the requests, so that a webhook that does not answer slows nothing down.
+"""
 
 from __future__ import annotations
 

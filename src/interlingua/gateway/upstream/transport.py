@@ -5,7 +5,9 @@ time. This one has connections of its own (`connection.py`), keeps them open, an
 other what goes through a proxy.
 
 A connection is reused only for requests of the same tenant: after a provider has sent one answer
-too many, later requests on the connection get the answers to earlier ones.
+too many, later requests on the connection get the answers to earlier ones. Replies that are there
+already are given here as well: a request of ours takes its usual way, and at the end of it gets
+what a provider has answered before.
 """
 
 from __future__ import annotations
