@@ -1,5 +1,6 @@
 """A stream of one dialect as another's, piece by piece: bytes in, bytes out. Pieces come in any of
-the forms in which libraries give them: bytes cut anywhere, lines, parsed JSON, objects of an SDK."""
+the forms in which libraries give them: bytes cut anywhere, lines, parsed JSON, objects of an SDK.
+"""
 
 from __future__ import annotations
 
