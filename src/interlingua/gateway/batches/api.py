@@ -8,9 +8,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from interlingua.gateway.batches.files import Wire, page_of
 from interlingua.gateway.batches.run import MOST_REQUESTS
-from interlingua.gateway.batches.state import ENDPOINTS, MESSAGES, Batch, Item
+from interlingua.gateway.batches.state import ENDPOINTS, MESSAGES, Batch, Item, Wire, page_of
 from interlingua.gateway.shared.bodies import number, read
 from interlingua.gateway.shared.callers import ApiError, answer
 from interlingua.gateway.shared.feed import PatientResponse

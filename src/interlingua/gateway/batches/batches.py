@@ -12,9 +12,18 @@ from collections.abc import AsyncGenerator, Sequence
 
 import msgspec
 
-from interlingua.gateway.batches.files import Files, StoredFile, place
 from interlingua.gateway.batches.run import BatchRun
-from interlingua.gateway.batches.state import DAY, LIFETIME, MESSAGES, Batch, Item, Result
+from interlingua.gateway.batches.state import (
+    DAY,
+    LIFETIME,
+    MESSAGES,
+    Batch,
+    Files,
+    Item,
+    Result,
+    StoredFile,
+    place,
+)
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.responses.conversations import NOT_STORED, may_store
 from interlingua.gateway.shared.callers import ApiError

@@ -15,7 +15,7 @@ from interlingua.client.targets import Target
 from interlingua.client.transport import HttpRequest
 from interlingua.dialects.front import Front
 from interlingua.gateway.batches.api import page_between
-from interlingua.gateway.batches.files import BATCH, StoredFile, Wire, page_of
+from interlingua.gateway.batches.state import BATCH, StoredFile, Wire, page_of
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.paths.passing import answered, begun, path_at, recorded, reserve
 from interlingua.gateway.paths.unserved import MISTRAL, client_of
