@@ -143,7 +143,7 @@ strict_option: Callable[[F], F] = click.option(
 
 def own_name(context: click.Context, param: click.Parameter, value: str) -> str:
     """A format by its own name, where an alias or a provider was named."""
-    from interlingua.adapt.names import format_named
+    from interlingua.adapt.formats import format_named
 
     return value and format_named(value).name
 
@@ -293,7 +293,7 @@ def written(text: str) -> list[CompletionItem]:
 
 
 def _is_written(name: str, known: list[str]) -> bool:
-    from interlingua.adapt.names import format_named
+    from interlingua.adapt.formats import format_named
 
     return format_named(name).name in known
 
