@@ -270,9 +270,9 @@ def _write(
         if usage is not None:
             out["usage"] = usage
         counted = "counted" in own_spelling(response.raw)
-        stated = metadata.usage.replace(tool_uses=None) if counted else metadata.usage
-        recorder.alias(stated, metadata.usage)
-        _write_beside(stated, out, own_raw, recorder)
+        beside = metadata.usage.replace(tool_uses=None) if counted else metadata.usage
+        recorder.alias(beside, metadata.usage)
+        _write_beside(beside, out, own_raw, recorder)
     if metadata.cache_diagnosis is not None:
         diagnosis = _write_diagnosis(message, metadata.cache_diagnosis, recorder)
         out["prompt_cache_diagnostics"] = diagnosis
