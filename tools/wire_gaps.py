@@ -34,7 +34,7 @@ ROOT = Path(__file__).parents[1]
 DATA = ROOT / "src" / "interlingua" / "profiles" / "data" / "wire"
 DIALECTS = ROOT / "src" / "interlingua" / "dialects"
 SHARED = (
-    *("kernel", "openai.py", "openai_errors.py", "openai_usage.py", "google.py", "metadata.py"),
+    *("kernel", "openai.py", "openai_usage.py", "google.py", "metadata.py"),
     *("../adapt", "../gateway/compaction", "../gateway/responses"),
 )
 COLUMNS = ("kind", "word", "status", "group", "since", "types")
