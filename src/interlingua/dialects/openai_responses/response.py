@@ -269,9 +269,10 @@ def _write(
         usage = write_usage(metadata.usage, NAME, tables.COUNTS, recorder)
         if usage is not None:
             out["usage"] = usage
-        counted = "counted" in own_spelling(response.raw)
-        beside = metadata.usage.replace(tool_uses=None) if counted else metadata.usage
-        recorder.alias(beside, metadata.usage)
+        beside = metadata.usage
+        if "counted" in own_spelling(response.raw):
+            beside = beside.replace(tool_uses=None)
+            recorder.alias(beside, metadata.usage)
         _write_beside(beside, out, own_raw, recorder)
     if metadata.cache_diagnosis is not None:
         diagnosis = _write_diagnosis(message, metadata.cache_diagnosis, recorder)
