@@ -315,3 +315,20 @@ def test_a_request_that_was_imported_is_not_imported_again(tmp_path: Path) -> No
     assert "already there: 2 sessions" in again.stderr
     copied = run("import", file, "--store", store, "--new-ids")
     assert copied.stderr.startswith("2 sessions, 2 messages imported")
+
+
+def test_a_folder_is_imported_with_all_that_is_in_it(tmp_path: Path) -> None:
+    folder = tmp_path / "pile"
+    (folder / "deeper").mkdir(parents=True)
+    lines = [json.dumps({"messages": [{"role": "user", "content": f"hi {n}"}]}) for n in range(3)]
+    (folder / "one.json").write_text(lines[0])
+    (folder / "deeper" / "two.jsonl").write_text("\n".join(lines[1:]))
+    (folder / "broken.json").write_text("{")
+    (folder / "notes.txt").write_text("not one of them")
+    done = run("import", folder)
+    assert done.exit_code == 1
+    assert "3 sessions, 3 messages imported, 1 unreadable" in done.output
+    assert "broken.json" in done.stderr
+    assert "already there: 3 sessions" in run("import", folder).output
+    (tmp_path / "empty").mkdir()
+    assert "has no .json" in run("import", tmp_path / "empty").stderr

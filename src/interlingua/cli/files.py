@@ -173,7 +173,7 @@ FOLDER_SUFFIXES = (".json", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".ndjson", ".ss
 """How the names of files end that are read in a folder."""
 
 
-def all_files(names: tuple[str, ...]) -> list[str]:
+def all_files(names: tuple[str, ...], suffixes: tuple[str, ...] = FOLDER_SUFFIXES) -> list[str]:
     """These files, and those in these folders; without any name, standard input."""
     files: list[str] = []
     for name in names or (STDIN,):
@@ -181,9 +181,9 @@ def all_files(names: tuple[str, ...]) -> list[str]:
             files.append(name)
             continue
         inside = sorted(map(str, Path(name).rglob("*")))
-        found = [each for each in inside if each.lower().endswith(FOLDER_SUFFIXES)]
+        found = [each for each in inside if each.lower().endswith(suffixes)]
         if not found:
-            raise DetectError(f"{name} has no {', '.join(FOLDER_SUFFIXES)} files")
+            raise DetectError(f"{name} has no {', '.join(suffixes)} files")
         files += found
     return files
 

@@ -26,6 +26,7 @@ import msgspec
 
 from interlingua import transcripts
 from interlingua.cli import formats, reading
+from interlingua.cli.files import FOLDER_SUFFIXES, all_files
 from interlingua.cli.main import INTERRUPTED, unknown
 from interlingua.cli.options import json_option, own_name, store_option
 from interlingua.cli.reading import Exchange, Found, SessionLine
@@ -50,12 +51,15 @@ ROWS = ("openai-finetune", "hf-messages")
 """Rows of chat requests: without a word, they are taken for these."""
 
 
-@click.command("import", help="Import requests, responses, transcripts or exports as sessions.")
+@click.command(
+    "import",
+    help="Import requests, responses, transcripts or exports as sessions: files or folders.",
+)
 @click.argument(
     "files",
     nargs=-1,
     required=True,
-    type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
+    type=click.Path(exists=True, allow_dash=True),
 )
 @click.option(
     "--from", "source", default=reading.AUTO, callback=own_name, help="The format; auto detects it."
@@ -66,7 +70,7 @@ ROWS = ("openai-finetune", "hf-messages")
 @json_option
 @store_option
 def command(
-    files: tuple[Path, ...],
+    files: tuple[str, ...],
     source: str,
     model: str | None,
     provider: str | None,
@@ -77,7 +81,8 @@ def command(
     known = [reading.AUTO, *formats.names(), *transcript_formats()]
     if source not in known:
         raise click.BadParameter(unknown("format", source, known), param_hint="--from")
-    total = sum(path.stat().st_size for path in files if str(path) != reading.STDIN)
+    paths = [Path(name) for name in all_files(files, (*FOLDER_SUFFIXES, ".db"))]
+    total = sum(path.stat().st_size for path in paths if str(path) != reading.STDIN)
     failed = 0
     with (
         opened(address, make=True) as store,
@@ -85,7 +90,7 @@ def command(
         _continuable(),
     ):
         importer = SessionImporter(store, new_ids, provider)
-        for path in files:
+        for path in paths:
             format = _transcript_format(path, source)
             if format is None:
                 failed += _import_items(path, reading.items(path, source, model), importer, done)

@@ -306,7 +306,7 @@ def check(name: str, body: Body, source: str, kind: str) -> list[str]:
 
 
 def check_stream(source: str, chunks: Iterator[bytes]) -> list[str]:
-    """The same of a stream: its frames come home, it may be cut into any pieces, and it ends."""
+    """The same of a stream: its frames come back, it may be cut into any pieces, and it ends."""
     from interlingua.cli.documents import Recording, events_of, frames_of
     from interlingua.streams.fold import fold
 

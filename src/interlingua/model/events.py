@@ -148,7 +148,7 @@ class StreamError(_Event, frozen=True, tag="error"):
 
 
 class Other(_Event, frozen=True, tag="other"):
-    """A frame that says nothing canonical; it goes home unchanged."""
+    """A frame that says nothing canonical; it is written back unchanged."""
 
     type: ClassVar[Literal["other"]] = "other"
     progress: str | None = None

@@ -20,7 +20,7 @@ class Word(msgspec.Struct, frozen=True):
     kind: str
     word: str
     status: str
-    """`mapped` to the canonical model, `raw` (goes home, reported abroad) or `refused`."""
+    """`mapped` to the canonical model, `raw` (written back, reported elsewhere) or `refused`."""
     group: str
     why: str
     """The reason of the group; of mapped words mostly empty."""

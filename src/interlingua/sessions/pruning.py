@@ -1,7 +1,7 @@
 """Limits on the size and age of `metadata.provider_raw`.
 
-It lets a message go home byte for byte and is not part of the content, so it may be removed when it
-is too large or too old; signatures, ids and everything else that has a field stay.
+With it a message is written back byte for byte; it is not part of the content, so it may be removed
+when it is too large or too old; signatures, ids and everything else that has a field stay.
 """
 
 from __future__ import annotations

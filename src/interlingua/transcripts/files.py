@@ -1,7 +1,7 @@
 """Files of other tools, read within bounds and written all or none, and what goes wrong with them.
 
-A transcript goes home to the format it was read from as a copy of its files: only lines of changed
-messages are replaced, and added messages follow the last line."""
+In the format it was read from, a transcript is written as a copy of its files: only lines of
+changed messages are replaced, and added messages follow the last line."""
 
 from __future__ import annotations
 

@@ -205,7 +205,7 @@ class RowFormat(Format):
         return first
 
     def read_all(self, path: Path) -> Iterator[Transcript]:
-        """Every conversation of a file; one that is alone in it goes home with the whole file."""
+        """Every conversation of a file; one that is alone in it keeps the whole file."""
         file = RowsFile(path, Report(self.name))
         waiting: Transcript | None = None
         count = 0

@@ -31,7 +31,7 @@ class Span(msgspec.Struct, frozen=True, gc=False):
 class OriginFile(msgspec.Struct, frozen=True):
     """A file that was read: `name` is its path relative to the folder of the main file, `size`
     how much of it was there, `start` where the session begins in it, if others stand before. One
-    that lies `aside` says nothing of the session: it goes home if the main file keeps its name."""
+    that lies `aside` says nothing of the session: it is copied if the main file keeps its name."""
 
     path: Path
     name: str
@@ -42,8 +42,8 @@ class OriginFile(msgspec.Struct, frozen=True):
 
 class Origin(msgspec.Struct, frozen=True):
     """Where a transcript came from. Bytes stay in the files: what only the tool understands is
-    copied from there when the transcript goes home. `messages` are those that were read, `spans`
-    the lines that each of them stands in."""
+    copied from there when the transcript is written back. `messages` are those that were read,
+    `spans` the lines that each of them stands in."""
 
     format: str
     files: tuple[OriginFile, ...]

@@ -197,7 +197,7 @@ def issued(block: Block, issuer: str) -> Block:
 def read_thinking(extra: JsonObject, reasoning: Any, path: str) -> tuple[str, list[Thinking]]:
     """Thinking blocks that agree with `reasoning`, and the key they stand under; else nothing.
 
-    They are taken out of `extra`; lists that do not fit stay there, to go home unchanged."""
+    They are taken out of `extra`; lists that do not fit stay there, to be written back."""
     for key, own in extra.items():
         if not isinstance(own, dict) or not isinstance(own.get("thinking_blocks"), list):
             continue
@@ -322,7 +322,7 @@ def read_part(fields: Fields) -> Part:
     media_type = _media_type(whole["type"], format)
     source, media_type, url = read_source(fields, media_type)
     if source is None:
-        return UnknownBlock({NAME: whole})  # nothing to show, and it goes home as it is
+        return UnknownBlock({NAME: whole})  # nothing to show, and it is written back
     short = format if format != media_type else None
     return cls(source, media_type, name, raw=fields.raw(format=short, source=url))
 

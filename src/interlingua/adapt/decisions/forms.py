@@ -268,7 +268,7 @@ def _same(form: Form, own: Wire, request: DecisionRequest) -> bool:
 
 
 def _extras(form: Form, request: DecisionRequest, report: Report) -> Wire:
-    """Members that only one form has: they go home, and are lost elsewhere."""
+    """Members that only one form has: they are written back, and lost elsewhere."""
     known = {"model", "questions", *form.own, *form.fields.values()}
     out: Wire = {}
     for name, wire in (request.raw or {}).items():

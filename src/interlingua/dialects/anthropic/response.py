@@ -64,7 +64,7 @@ from interlingua.model.reasons import because
 
 
 def _counted(key: str, attr: str, fill: Callable[[Any], int] | None = None) -> Field:
-    """A count. What is none goes home, and says nothing."""
+    """A count. What is none is written back, and says nothing."""
 
     def read(value: Any) -> Reading:
         tokens = count(value)

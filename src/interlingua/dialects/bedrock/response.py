@@ -252,7 +252,7 @@ def read_answer(wire: Wire) -> Response:
 
 def _invoked(trace: Any) -> str | None:
     """The model that a prompt router chose, without the beginning of its ARN. It stays in the trace
-    as well, which goes home."""
+    as well, which is written back."""
     router = trace.get("promptRouter") if type(trace) is dict else None
     id = router.get("invokedModelId") if type(router) is dict else None
     return id.rpartition("/")[2] or None if type(id) is str else None

@@ -2,7 +2,7 @@
 
 They are those of the Python package `cohere` 7.3.1 (`cohere.v2.types`, `cohere.types` and what its
 client says of them, read 2026-11-15), unless a remark names another source. The v1 chat (`message`
-and `chat_history` in place of `messages`) is read, and goes home as v1; its words are those that
+and `chat_history` in place of `messages`) is read, and written back as v1; its words are those that
 begin with `v1` (`cohere.types`, read 2026-11-18).
 """
 

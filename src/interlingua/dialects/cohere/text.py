@@ -326,7 +326,7 @@ def write_thinking(block: ThinkingBlock, recorder: LossRecorder) -> Wire | None:
 
 
 UNREAD = "tool_call"
-"""Under this key an unknown block has a call that we do not know: it goes home among the calls."""
+"""Under this key an unknown block has a call that we do not know: written back among the calls."""
 
 
 def _read_arguments(value: Any) -> Reading:

@@ -12,7 +12,7 @@ How entries were spelled is kept with the tools. Words that reading again cannot
             Schema; the schema itself where JSON Schema spells it otherwise
 
 That language spells types in capitals, says `nullable` for a type that may be null, and counts as
-strings. The schema that was read goes home as it was while it still says the same."""
+strings. The schema that was read is written back while it still says the same."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def _read_behavior(value: Any) -> Reading:
 
 
 def _write_behavior(tool: Any, recorder: LossRecorder) -> None:
-    """Only live sessions take it (`google-genai` 3.3.0, read 2026-11): it goes home as it came."""
+    """Only live sessions take it (`google-genai` 3.3.0, read 2026-11): it is written back."""
     recorder.lost(tool, "asynchronous", because("async_live_only"))
 
 

@@ -64,7 +64,7 @@ def _kind_of(message: str, word: str | None, status: int | None) -> ErrorKind:
 
 
 def _write_word(error: Any, recorder: LossRecorder) -> str | None:
-    """Google's own word, or the one for the kind; one that it made up goes home as a spelling."""
+    """Google's own word, or the one for the kind; one that it made up is kept as a spelling."""
     if error.code not in tables.ERRORS:
         recorder.lost(error, "code", because("error_code_unknown"), kind="approximated")
         return tables.ERROR_WORDS.get(error.kind)

@@ -324,7 +324,7 @@ def _write_function(tool: ToolDefinition, recorder: LossRecorder) -> Wire:
 
 
 def _write_unknown(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
-    """A tool that we do not know goes home as it came, and nowhere else."""
+    """A tool that we do not know is written back unchanged, and in no other dialect."""
     own_raw = tool.raw.get(NAME) if tool.raw is not None else None
     if type(own_raw) is not dict:
         recorder.lost(tool, None, because("vendor_tool_unknown"))

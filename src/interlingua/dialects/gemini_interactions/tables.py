@@ -5,7 +5,7 @@ which differ in names of models and one level of thinking), read 2026-11-17, unl
 otherwise. The older revision (SDK 1.55.0 to 1.73.1, 2025-12 to 2026-04) has turns with roles as
 input and `outputs` as an answer. The service refuses it since 2026-06 (its page on breaking
 changes, and an answer with 400 in a public issue of 2026-06-12), but recordings, caches and proxies
-have it: it is read, and goes home as it came. Nothing is translated into it.
+have it: it is read, and written back unchanged. Nothing is translated into it.
 """
 
 from __future__ import annotations

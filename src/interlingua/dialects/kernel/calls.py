@@ -1,5 +1,5 @@
 """Tool calls: arguments that came as text, and which call a result answers; tools of a wire that
-knows functions only: anything else goes home as it came, and nowhere else."""
+knows functions only: anything else is written back unchanged, and in no other dialect."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ The price is one writing of each key that is not `plain`, when it is read.
 
 What a key can say, and where it goes:
 
-    the wire has                         reading gives                     it goes home as
+    the wire has                         reading gives                     it is written back as
     -----------------------------------  --------------------------------  ------------------
     a value that the field reads         attributes                        what `write` says
     the same, spelled otherwise          attributes, and `$form.as`        spelled so
@@ -117,7 +117,7 @@ class Field(NamedTuple):
     """For an object inside: what is in it."""
     more: Callable[[Any], bool] | None = None
     """Whether a spelling that is not the usual one says more than the attributes: it is content
-    then, and goes home while it says them."""
+    then, and written back while it says them."""
 
 
 # -- the usual fields -----------------------------------------------------------------------------

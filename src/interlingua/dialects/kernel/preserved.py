@@ -305,7 +305,7 @@ def restore_raw(
 
 
 def write_unknown(block: UnknownBlock, recorder: LossRecorder) -> Wire | None:
-    """What this dialect did not know goes home unchanged; what others did not has no place."""
+    """What this dialect did not know is written back unchanged; what others did not is lost."""
     wire = block.raw.get(recorder.dialect)
     if type(wire) is not dict:
         recorder.dropped(block, because("unknown_block"))

@@ -150,7 +150,7 @@ class MarkedReader:
             self._held = events
             return last
         if self._has_ended and not events:
-            events = [Other()]  # a frame after an end that did not wait for it goes home as well
+            events = [Other()]  # a frame after an end that did not wait for it is written back, too
         return [*last, *self._marked(events)] if events else last
 
     def close(self) -> list[Event]:

@@ -53,7 +53,7 @@ ROLES: dict[str, Role] = {
     "tool": Role.TOOL,
     "developer": Role.DEVELOPER,
 }
-"""Other words are a template's own, such as `control`: instructions that go home as they are."""
+"""Other words are a template's own, such as `control`: instructions, written back unchanged."""
 WORDS: dict[Role, str] = {
     Role.SYSTEM: "system",
     Role.DEVELOPER: "system",

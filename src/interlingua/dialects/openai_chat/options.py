@@ -413,7 +413,7 @@ def _is_all_text(metadata: Wire) -> bool:
 
 
 def _unknown(field: Field) -> Field:
-    """An option that only other hosts know goes home, and nowhere else."""
+    """An option that only other hosts know is written back, and in no other dialect."""
 
     def write(options: Any, recorder: LossRecorder) -> Any:
         recorder.lost(options, field.attrs[0])

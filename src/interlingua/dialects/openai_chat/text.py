@@ -231,7 +231,7 @@ def _finish(
 
 
 def write_unknown(block: UnknownBlock, to: WriteContext) -> list[Any]:
-    """What this dialect did not know goes home unchanged."""
+    """What this dialect did not know is written back unchanged."""
     own_raw = block.raw.get(to.t.name)
     if type(own_raw) is not dict:
         to.recorder.dropped(block, because("unknown_block"))

@@ -398,7 +398,7 @@ def has_unknown_keys(choice: Any) -> bool:
 def write_choice(
     choice: ToolChoice, tools: Sequence[ToolDefinition], spelled: Any, recorder: LossRecorder
 ) -> Any:
-    """`spelled` is the wire that it was read from, and goes home while it says the same."""
+    """`spelled` is the wire that it was read from, written back while it says the same."""
     if spelled is not None:
         again = read_choice(spelled)
         if again is not None and same(again.mode, choice.mode) and again.names == choice.names:

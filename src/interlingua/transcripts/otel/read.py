@@ -353,7 +353,7 @@ def read_file(path: Path) -> Transcript:
 
 
 def read_all_in(path: Path) -> Iterator[Transcript]:
-    """Every conversation; one that is alone in its file goes home with all of it."""
+    """Every conversation; one that is alone in its file is written back with all of it."""
     report = Report(NAME)
     file = RowsFile(path, report)
     records = Records()
