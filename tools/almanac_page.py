@@ -12,8 +12,8 @@ word, the first release of the SDK that it was seen in (`since`), the reason and
 other converters may use it. `python -m tools.wire_gaps` compares it with the installed SDKs, and
 a test fails where they differ.
 
-**Mapped** words have a canonical form. **Raw** ones are written back unchanged and reported elsewhere.
-**Refused** ones are not served.
+**Mapped** words have a canonical form. **Raw** ones are written back unchanged and reported
+elsewhere. **Refused** ones are not served.
 """
 
 

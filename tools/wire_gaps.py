@@ -431,8 +431,8 @@ def page(dialect: str) -> str:
     return "\n".join(parts)
 
 
-_INTRO = """These fields and literals of the vendor's SDK have no canonical form. They are written back
-unchanged; abroad they are dropped and reported. `python -m tools.wire_gaps` prints what
+_INTRO = """These fields and literals of the vendor's SDK have no canonical form. They are written
+back unchanged; abroad they are dropped and reported. `python -m tools.wire_gaps` prints what
 a new release of the SDK adds."""
 
 
