@@ -98,6 +98,16 @@ def test_an_unknown_price_is_listed_and_never_zero(store: Store) -> None:
     assert f"    {STRANGE}: 2" in lines
 
 
+def test_what_a_cost_lacks_is_named_with_the_sum(store: Store) -> None:
+    made = answer(cost="0.5")
+    usage = (made.metadata.usage or Usage()).replace(tool_uses={"code_execution": 1})
+    add(store, made.replace(metadata=made.metadata.replace(usage=usage)))
+    found = told("cost")
+    assert (found["total"]["cost_usd"], found["total"]["unpriced"]) == ("0.5", 1)
+    assert found["unknown"] == [{"model": f"{SONNET}, code_execution", "messages": 1}]
+    assert ok("cost").splitlines()[1].split()[-3:] == ["$0.50", "+", "?"]
+
+
 def test_since_and_until_choose_days_and_times(store: Store) -> None:
     for day in range(1, 6):
         add(store, answer(cost="1", at=datetime(2026, 11, day, 23, 59, tzinfo=UTC)))

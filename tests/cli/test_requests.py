@@ -133,6 +133,15 @@ def test_one_request_is_shown_with_its_losses_its_tries_and_its_trace(store: Sto
     assert run("requests", made.id, "-f").exit_code == 2
 
 
+def test_a_request_names_the_providers_cost_and_what_ours_lacks(store: Store) -> None:
+    more = {"raw": {"provider": {"cost": "0.02"}}, "tool_uses": {"code_execution": 1}}
+    made = row(usage=USAGE.replace(**more))
+    store.append_requests([made], [])
+    text = ok("requests", made.id)
+    assert "the provider reports $0.02, which is more than 2 % apart" in text
+    assert "without code_execution, whose price is not known" in text
+
+
 def test_a_beginning_that_several_have_names_them(store: Store) -> None:
     store.append_requests([row(), row(1)])
     found = run("requests", "req_0")

@@ -8,11 +8,14 @@ from decimal import Decimal
 import pytest
 
 from interlingua.costs import PriceTable, bundled, cost_of, priced, reprice
-from interlingua.costs.cost import Costs, differs
+from interlingua.costs.cost import Costs, cost_notes, differs, unpriced_parts
+from interlingua.costs.history import cost_by
 from interlingua.errors import ReadError
 from interlingua.gateway.keys.tariffs import Pricer
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageMetadata, Usage, reported_cost
+from interlingua.transcripts.prices import Prices
+from interlingua.transcripts.transcript import Answer
 
 SONNET = "anthropic:claude-sonnet-4-6"
 SOL = "openai:gpt-6.1-sol"
@@ -168,3 +171,47 @@ def test_plain_usage_is_tokens_alone() -> None:
     assert Usage(1, 2, 3, 4, service_tier="default").is_plain
     assert not WORKED.is_plain
     assert not Usage(1, 2, service_tier="priority").is_plain
+
+
+@pytest.mark.parametrize(
+    ("model", "cost"),
+    [
+        ("gpt-audio", "0.08125"),
+        ("gpt-audio-2025-08-28", "0.08125"),
+        ("gpt-audio-1.5", "0.08125"),
+        ("gpt-audio-mini-2025-12-15", "0.0253"),
+        ("gpt-4o-audio-preview-2025-06-03", "0.10125"),
+        ("gpt-4o-audio-preview-2024-10-01", "0.25125"),
+        ("gpt-4o-mini-audio-preview", "0.025075"),
+    ],
+)
+def test_models_of_sound_have_prices_for_text_and_sound(model: str, cost: str) -> None:
+    usage = Usage(1000, 1000, input_modalities={"audio": 500}, output_modalities={"audio": 1000})
+    assert cost_of(usage, f"openai:{model}").total == Decimal(cost)
+
+
+CODE = {"code_execution": 2, "web_search": 1}
+
+
+def test_what_has_no_price_is_named_beside_the_cost() -> None:
+    usage = priced(Usage(1000, 10, tool_uses=CODE), SOL)
+    assert unpriced_parts(usage, SOL) == ("code_execution",)
+    assert cost_notes(usage, SOL) == ["without code_execution, whose price is not known"]
+    assert cost_notes(Usage(1000, 10, cost_usd=Decimal(1)), SOL) == []
+
+
+def test_a_cost_without_all_its_parts_is_marked_in_sums() -> None:
+    usage = priced(Usage(1000, 10, tool_uses=CODE), SOL)
+    message = Message.assistant("Hi.", metadata=MessageMetadata(model=SOL, usage=usage))
+    group = cost_by([message], "model")[SOL]
+    assert (group.cost_usd, group.unpriced) == (usage.cost_usd, 1)
+    answers = [Answer(SOL, given, NOW, "a") for given in (usage, usage.replace(cost_usd=None))]
+    for answer in answers:
+        assert Prices()([answer]) == (usage.cost_usd, 1)
+
+
+def test_the_providers_cost_is_beside_ours() -> None:
+    usage = Usage(1, 1, cost_usd=Decimal(1), raw={"openrouter": {"cost": "1.01"}})
+    assert cost_notes(usage, SONNET) == ["the provider reports $1.01"]
+    apart = usage.replace(raw={"xai": {"cost_in_usd_ticks": 12_000_000_000}})
+    assert cost_notes(apart, SONNET) == ["the provider reports $1.2, which is more than 2 % apart"]

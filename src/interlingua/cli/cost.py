@@ -35,7 +35,7 @@ from interlingua.cli.terminal import (
     say,
     show_table,
 )
-from interlingua.costs.cost import differs, total
+from interlingua.costs.cost import differs, total, unpriced_parts
 from interlingua.costs.history import Key, Repriced, SpendGroup, cost_by, in_order, reprice
 from interlingua.costs.table import own_table
 from interlingua.model.human import places_of
@@ -236,13 +236,18 @@ class Bills:
 def _noting(
     messages: Iterable[Message], unknown: Counter[str | None], bills: Bills
 ) -> Iterator[Message]:
-    """The same messages; those without a known cost are counted by model."""
+    """The same messages; those without a known cost, in whole or in part, are counted by model."""
+    prices = own_table()
     for message in messages:
-        usage = message.metadata.usage
+        usage, model = message.metadata.usage, message.metadata.model
         if usage is not None and usage.raw is not None:
-            bills.add(message.metadata.model or "", usage)
-        if usage is not None and usage.is_known and usage.cost_usd is None:
-            unknown[message.metadata.model] += 1
+            bills.add(model or "", usage)
+        if usage is not None and usage.is_known:
+            lacks = unpriced_parts(usage, model, prices)
+            if usage.cost_usd is None:
+                unknown[model] += 1
+            elif lacks:
+                unknown[f"{model}, {' and '.join(lacks)}"] += 1
         yield message
 
 
@@ -265,7 +270,8 @@ def _spend_dict(spent: SpendGroup) -> dict[str, Any]:
 
 
 def _known(spent: SpendGroup) -> Decimal | None:
-    return None if spent.messages and spent.unpriced == spent.messages else spent.cost_usd
+    lacks_all = spent.messages and spent.unpriced == spent.messages
+    return None if lacks_all and not spent.cost_usd else spent.cost_usd
 
 
 def _show(

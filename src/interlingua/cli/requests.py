@@ -25,6 +25,7 @@ from interlingua.cli.terminal import (
     say,
     show_table,
 )
+from interlingua.costs.cost import cost_notes
 from interlingua.store.errors import NotFoundError, StoreError
 from interlingua.store.requests import (
     RequestFilter,
@@ -273,6 +274,8 @@ def _facts(row: RequestRow, names: Names) -> Iterator[tuple[str, str]]:
     cost = None if row.usage is None else row.usage.cost_usd
     yield "cache", _cache(row)
     yield "cost", "" if row.usage is None else _cost(cost, row.usage.pricing_version)
+    for note in () if row.usage is None else cost_notes(row.usage, row.model or row.asked):
+        yield "", note
 
 
 def _cache(row: RequestRow) -> str:

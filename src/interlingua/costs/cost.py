@@ -18,9 +18,10 @@ from interlingua.costs.table import (
     PriceTable,
     Rates,
     bundled,
+    own_table,
 )
 from interlingua.errors import InterlinguaError, a_type
-from interlingua.model.metadata import USUAL_TIERS, CostBreakdown, Usage
+from interlingua.model.metadata import USUAL_TIERS, CostBreakdown, Usage, reported_cost
 from interlingua.profiles.names import UnknownModelError
 
 # Independent of the program's own decimal context; rounding would be an error, and cannot happen
@@ -131,6 +132,39 @@ def cost_of(
         _add_round(round, by, id, table, at, parts, unpriced)
     breakdown = CostBreakdown(parts[0], parts[1], parts[2], parts[3], tools)
     return Cost(id, table.version, breakdown, total(*parts, tools), tuple(unpriced))
+
+
+def unpriced_parts(
+    usage: Usage, model: str | None, table: PriceTable | None = None
+) -> tuple[str, ...]:
+    """What has no price and is therefore not in the cost of an answer: runs of a tool, a service
+    tier, an advisor. A model without a price has no parts."""
+    rounds = rounds_beside(usage) if usage.raw is not None else []
+    if model is None or (usage.is_plain and not rounds):
+        return ()
+    table = own_table() if table is None else table
+    try:
+        id = table.find(model)
+    except UnknownModelError:
+        return ()
+    unpriced: list[str] = []
+    _mode(usage, id, table, unpriced)
+    _tools(usage, id, table, unpriced)
+    for _, by in rounds:
+        if by is not None and f"{id.partition(':')[0]}:{by}" not in table:
+            unpriced.append(f"the advisor {by}")
+    return tuple(unpriced)
+
+
+def cost_notes(usage: Usage, model: str | None) -> list[str]:
+    """What is to be shown beside a cost: what it lacks, and what the provider reports."""
+    lacks = () if usage.cost_usd is None else unpriced_parts(usage, model)
+    notes = [f"without {' and '.join(lacks)}, whose price is not known"] if lacks else []
+    theirs = reported_cost(usage) if usage.raw is not None else None
+    if theirs is not None:
+        more = ", which is more than 2 % apart" if differs(usage.cost_usd, theirs) else ""
+        notes.append(f"the provider reports ${theirs:f}{more}")
+    return notes
 
 
 def rounds_beside(usage: Usage) -> list[tuple[Usage, str | None]]:

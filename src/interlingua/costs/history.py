@@ -11,8 +11,8 @@ from datetime import UTC
 from decimal import Decimal
 from typing import Literal, NamedTuple
 
-from interlingua.costs.cost import UnknownCostError, cost_of, total
-from interlingua.costs.table import PriceTable
+from interlingua.costs.cost import UnknownCostError, cost_of, total, unpriced_parts
+from interlingua.costs.table import PriceTable, own_table
 from interlingua.model.message import Message
 from interlingua.model.metadata import KEY_ID, Usage
 from interlingua.profiles.names import UnknownModelError
@@ -67,8 +67,8 @@ def reprice(
 
 
 class SpendGroup:
-    """What a group of messages used. `unpriced` counts those whose cost is not known: where there
-    are any, `cost_usd` is what is known, and less than what was spent."""
+    """What a group of messages used. `unpriced` counts those whose cost is not known, or only in
+    part: where there are any, `cost_usd` is what is known, and less than what was spent."""
 
     __slots__ = ("cost_usd", "messages", "output_tokens", "prompt_tokens", "unpriced")
 
@@ -79,13 +79,13 @@ class SpendGroup:
         self.prompt_tokens = 0
         self.output_tokens = 0
 
-    def add(self, usage: Usage) -> None:
+    def add(self, usage: Usage, unpriced: bool = False) -> None:
+        """`unpriced` if the cost that is known lacks some part."""
         self.messages += 1
         self.prompt_tokens += usage.prompt_tokens or 0
         self.output_tokens += usage.output_tokens or 0
-        if usage.cost_usd is None:
-            self.unpriced += 1
-        else:
+        self.unpriced += usage.cost_usd is None or unpriced
+        if usage.cost_usd is not None:
             self.cost_usd = total(self.cost_usd, usage.cost_usd)
 
     def include(self, other: SpendGroup) -> None:
@@ -106,10 +106,12 @@ def cost_by(messages: Iterable[Message], key: Key) -> dict[str | None, SpendGrou
         raise ValueError(f"costs can be grouped by {', '.join(_KEYS)}, found {key!r}")
     group_of = _KEYS[key]
     groups: dict[str | None, SpendGroup] = {}
+    prices = own_table()
     for message in messages:
         usage = message.metadata.usage
         if usage is not None and usage.is_known:
-            groups.setdefault(group_of(message), SpendGroup()).add(usage)
+            lacks = bool(unpriced_parts(usage, message.metadata.model, prices))
+            groups.setdefault(group_of(message), SpendGroup()).add(usage, lacks)
     return in_order(groups)
 
 

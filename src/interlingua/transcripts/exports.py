@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, Never, assert_type
 
 import msgspec
 
-from interlingua.costs.cost import cost_of, total
+from interlingua.costs.cost import cost_notes, cost_of, total, unpriced_parts
 from interlingua.costs.table import PriceTable
 from interlingua.errors import InterlinguaError
 from interlingua.model.blocks import (
@@ -281,6 +281,8 @@ def head(message: Message) -> str:
         parts.append(f"{_count(usage.prompt_tokens)} in, {_count(usage.output_tokens)} out")
     if usage is not None and usage.cost_usd is not None:
         parts.append(dollars(usage.cost_usd))
+    if usage is not None:
+        parts += cost_notes(usage, metadata.model)
     return " · ".join(part for part in parts if part)
 
 
@@ -405,13 +407,15 @@ def _by_model(answers: Iterable[AnswerUsage]) -> dict[str, list[AnswerUsage]]:
 def _sums(answers: list[AnswerUsage]) -> dict[str, Any]:
     """Counts are sums of what is known; money is exact, as text."""
     costs = [a.usage.cost_usd for a in answers if a.usage.cost_usd is not None]
+    priced = [a for a in answers if a.usage.cost_usd is not None]
+    partly = sum(bool(unpriced_parts(each.usage, each.model)) for each in priced)
     saved = [a.saved for a in answers if a.saved is not None]
     counts = {name: sum(getattr(a.usage, name) or 0 for a in answers) for name in COUNTS}
     return {
         "answers": len(answers),
         **counts,
         "cost_usd": str(total(*costs)) if costs else None,
-        "unpriced": len(answers) - len(costs),
+        "unpriced": len(answers) - len(costs) + partly,
         "saved_usd": str(total(*saved)) if saved else None,
         "saving_unknown": len(answers) - len(saved),
     }

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 
-from interlingua.costs.cost import Costs
+from interlingua.costs.cost import Costs, unpriced_parts
 from interlingua.costs.elsewhere import Asked
 from interlingua.costs.table import own_table, with_own_version
 from interlingua.dialects.anthropic.response import hour_cache_tokens
@@ -23,19 +23,25 @@ class Prices:
         self.prices = with_own_version(self.table).version
 
     def __call__(self, answers: Iterable[Answer]) -> tuple[Decimal | None, int]:
-        """The sum, and how many have no known price. None where nothing is known."""
-        costs, noted, count, unpriced = Costs(self.table), Decimal(0), 0, 0
+        """The sum, and how many have no known price, or only for a part of what they used. None
+        where nothing is known."""
+        costs, noted, known, unpriced = Costs(self.table), Decimal(0), 0, 0
         for answer in answers:
-            count += 1
-            if answer.usage.cost_usd is not None:
-                noted += answer.usage.cost_usd
+            usage = answer.usage
+            if usage.cost_usd is not None:
+                noted += usage.cost_usd
+                known += 1
+                unpriced += bool(unpriced_parts(usage, answer.model, self.table))
                 continue
             try:
-                longer = hour_cache_tokens(answer.usage)
-                costs.add(answer.usage, answer.model or "", answer.created_at, longer)
+                longer = hour_cache_tokens(usage)
+                costs.add(usage, answer.model or "", answer.created_at, longer)
             except (InterlinguaError, ValueError):  # no known model, or no known price
                 unpriced += 1
-        return (noted + costs.total if count > unpriced else None), unpriced
+            else:
+                known += 1
+                unpriced += bool(unpriced_parts(usage, answer.model, self.table))
+        return (noted + costs.total if known else None), unpriced
 
 
 def requests_of(

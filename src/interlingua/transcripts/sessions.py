@@ -173,7 +173,7 @@ _NAMED = 5
 """Candidates that an error names."""
 _RECENT = 20
 """Files of which one may be the latest session."""
-_FORM = 3
+_FORM = 4
 """The version of cached overviews; others are not used."""
 
 

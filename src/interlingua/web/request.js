@@ -129,9 +129,18 @@ function usage(row) {
     { class: "card", "aria-label": "Tokens and cost" },
     h("h2", {}, "Tokens and cost"),
     h("p", { class: "figure" }, price),
+    reported(used),
     counts.length ? h("ul", { class: "waterfall" }, counts.map((each) => measure(each, most))) : h("p", { class: "quiet" }, "No tokens were counted."),
     used.reasoning_tokens ? h("p", { class: "quiet" }, `${count(used.reasoning_tokens)} of the output are thinking.`) : null,
   );
+}
+
+/** What the provider says that it cost, beside the price table; a difference above 2 % is marked. @param {any} used */
+function reported({ cost_usd: ours, raw }) {
+  const theirs = raw?.provider?.cost;
+  if (theirs == null) return null;
+  const apart = ours != null && Math.abs(theirs - ours) > 0.02 * Math.max(theirs, ours);
+  return h("p", { class: apart ? "callout warn" : "quiet" }, `The provider reports ${money(theirs)}${apart ? ", which is more than 2 % apart" : ""}.`);
 }
 
 function facts(row, names) {
