@@ -62,7 +62,7 @@ def test_an_exchange_is_given_another_arrival_or_decision_in_few_places() -> Non
             if names & {"arrival", "decision"}:
                 places.add(path.relative_to(HOME).as_posix())
     relay = {f"relay/{name}.py" for name in _RELAY}
-    own = {"compaction/compactor.py", "compaction/native.py", "sessions/metered_client.py"}
+    own = {"compaction/compactor.py", "compaction/clearing.py", "sessions/metered_client.py"}
     trace = {"telemetry/places.py", "telemetry/trace.py"}
     assert places == relay | own | trace | {
         "responses/websocket.py",
