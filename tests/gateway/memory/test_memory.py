@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from interlingua.adapt.remembered import Conversation, Conversations
 from interlingua.client.targets import Target, Targets
+from interlingua.dialects.cohere.front import v1_wire
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.gateway.memory.memory import LONGEST, Memory
-from interlingua.gateway.memory.signatures import digest, merged, turn_of
+from interlingua.gateway.memory.signatures import calls_in, digest, merged, turn_of
 from interlingua.gateway.shared.principal import KeyPrincipal
 from interlingua.gateway.shared.state import Arrival, NoMemory
 from interlingua.gateway.shared.state import Memory as AnyMemory
@@ -448,6 +449,44 @@ def test_ids_that_the_client_cannot_have_are_known_as_it_sees_them(address: str)
             assert await comes_back(store, Request((Message.user("?"), turn)), front=front)
 
     run(address, work)
+
+
+@pytest.mark.parametrize("model", ["anthropic:claude-sonnet-4-6", "gemini:gemini-3-pro-preview"])
+@pytest.mark.parametrize("with_history", [True, False])
+def test_calls_of_a_wire_without_ids_are_known_by_what_they_ask_for(
+    with_history: bool, model: str, tmp_path: Path
+) -> None:
+    """The first chat API of Cohere: a result repeats its call, and the history may not have it."""
+    where = {"front": "cohere", "model": model}
+    call = CALL.replace(signature="c2ln") if model.startswith("gemini") else CALL
+    answer = Response(Message.assistant([THOUGHT, *([TextBlock("I look.")] * with_history), call]))
+    seen = v1_wire(answer)
+    asks = {"name": "weather", "parameters": {"days": 2, "city": "Paris"}}
+    first: dict[str, Any] = {"model": "m", "message": "How is it?"}
+    results = [{"call": asks, "outputs": [{"output": "sunny"}]}]
+    again = {**first, "tool_results": results}
+    if with_history:
+        turn = {"role": "CHATBOT", "message": seen["text"], "tool_calls": seen["tool_calls"]}
+        user = {"role": "USER", "message": "How is it?"}
+        again = {"model": "m", "message": "", "chat_history": [user, turn]}
+        again["tool_results"] = results
+    read = dialect_of("cohere").read_request
+
+    async def work(store: AsyncStore) -> None:
+        await keep(Memory(store), answer, *read(first).messages, **where)
+        request = read(again)
+        assert await comes_back(store, request, **where)
+        told = await put_back(Memory(store), request, **where)
+        (found,) = [each for message in told.messages for each in calls_in(message)]
+        assert found.signature == call.signature
+        assert not await comes_back(store, request, **where, tenant="gk_2")
+        asks["parameters"] = {"city": "Rome"}
+        other = read({**first, "tool_results": results})
+        assert not await comes_back(store, other, **where)
+        elsewhere = read({**first, "message": "And now?", "tool_results": results})
+        assert not await comes_back(store, elsewhere, **where)
+
+    run(str(tmp_path / "s.db"), work)
 
 
 # Putting a turn together again

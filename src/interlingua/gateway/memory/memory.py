@@ -34,6 +34,7 @@ from interlingua.gateway.shared.fronts import codec_of
 from interlingua.gateway.shared.state import Arrival, Recall
 from interlingua.model.blocks import TextBlock
 from interlingua.model.exchange import Request, Response
+from interlingua.model.ids import is_synthetic_tool_id
 from interlingua.model.message import Message, Role
 from interlingua.profiles.capabilities import expected_capabilities
 from interlingua.store.base import AsyncStore
@@ -314,7 +315,7 @@ def _lookups(
             continue
         ids = [block.id for block in calls_in(message)]
         words = None
-        if optional_ids or not ids:
+        if optional_ids or not ids or any(map(is_synthetic_tool_id, ids)):
             words = turn_key(place, asked_before(messages, index), message)
         keys[index] = _Keys(tuple([call_key(place, id) for id in ids]), words)
         if len(keys) >= TURNS:
