@@ -159,11 +159,11 @@ def private_keys(own: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 GROUPS = frozenset(
     {
-        *("additionalModelRequestFields", "generationConfig", "generation_config"),
+        *("$item", "additionalModelRequestFields", "generationConfig", "generation_config"),
         *("inferenceConfig", "options", "output_config", "reasoning", "text", "toolConfig"),
     }
 )
-"""Objects of a request that hold settings with and without fields."""
+"""Objects that hold settings with and without fields; and `$item`, the keys of an output item."""
 PRIVATE: dict[str, str] = {
     "caller": "whose code made the call",
     "container": "the container that code and skills run in",

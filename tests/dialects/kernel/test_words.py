@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interlingua as il
+from interlingua.model.events import MessageComplete, StreamError
 from interlingua.model.losses import Report
 from tests.dialects.stop_words import (
     CHAT,
@@ -114,6 +115,59 @@ def test_a_word_of_coheres_first_chat_means_the_same_or_is_reported(word: str, t
         assert said in vocabulary(target)
         is_reported = any(loss.path.endswith("metadata.stop_reason") for loss in report.entries)
         assert is_reported == (meaning(target, said, calls=False) != COHERE_V1[word])
+
+
+NO_ANSWER = {
+    **dict.fromkeys((il.StopReason.REFUSAL, il.StopReason.CONTENT_FILTER), "complete"),
+    il.StopReason.ERROR: "error",
+    il.StopReason.CANCELLED: "cancelled",
+    il.StopReason.PAUSE: "complete",
+}
+
+
+@pytest.mark.parametrize("thinks", [False, True])
+@pytest.mark.parametrize("target", list(WORDS))
+@pytest.mark.parametrize("reason", list(NO_ANSWER))
+def test_an_answer_without_content_never_looks_like_a_full_one(
+    reason: il.StopReason, target: str, thinks: bool
+) -> None:
+    """Whole and streamed: the word says that there is no answer, or the loss is an error."""
+    status = il.MessageStatus(NO_ANSWER[reason])
+    metadata = il.MessageMetadata(
+        response_id="r", response_model="m", stop_reason=reason, status=status
+    )
+    content = (il.ThinkingBlock("Hm."),) if thinks else ()
+    response = il.Response(il.Message(il.Role.ASSISTANT, content, metadata=metadata))
+    codec = il.dialect(target)
+    whole = codec.write_response(response)
+    ended = codec.read_response(whole.wire).message.metadata.stop_reason
+    writer, reader = codec.stream_writer(), codec.stream_reader()
+    frames = [frame for event in il.unfold(response) for frame in writer.feed(event)]
+    events = [event for frame in [*frames, *writer.close()] for event in reader.feed(frame)]
+    ends = [
+        each.response.message.metadata.stop_reason if isinstance(each, MessageComplete) else None
+        for each in [*events, *reader.close()]
+        if isinstance(each, MessageComplete | StreamError)
+    ]
+    assert len(ends) == 1
+    for heard, report in ((ended, whole.report), (ends[0], writer.report)):
+        losses = [each for each in report if each.path.endswith("metadata.stop_reason")]
+        if heard is il.StopReason.END_TURN:
+            assert [each.severity for each in losses] == ["error"]
+        elif heard not in (reason, None):
+            assert [each.severity for each in losses] == ["warning"]
+
+
+def test_a_refusal_without_text_is_a_filtered_answer_of_responses() -> None:
+    wire = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": []}
+    result = il.convert({**wire, "stop_reason": "refusal", "usage": {}}, to="openai-responses")
+    written = json.loads(result.json())
+    assert (written["status"], written["incomplete_details"]) == (
+        "incomplete",
+        {"reason": "content_filter"},
+    )
+    (loss,) = [each for each in result.report.losses if "stop_reason" in each.path]
+    assert loss.severity == "warning"
 
 
 def test_a_word_that_two_vendors_of_claude_share_is_kept() -> None:

@@ -55,7 +55,7 @@ def test_every_finish_reason(word: Any, more: dict[str, Any], reason: StopReason
         (StopReason.CONTENT_FILTER, "content_filter", True),
         (StopReason.STOP_SEQUENCE, "stop", False),
         (StopReason.PAUSE, "length", False),
-        (StopReason.REFUSAL, "stop", False),
+        (StopReason.REFUSAL, "content_filter", False),
         (StopReason.OTHER, "stop", False),
         (None, "stop", False),
     ],

@@ -339,6 +339,16 @@ def test_what_agents_of_an_answer_did_are_calls_of_the_provider() -> None:
     assert il.dialect("openai-responses").write_response(read).wire == wire
 
 
+@pytest.mark.parametrize("target", ["anthropic", "openai-chat", "gemini"])
+def test_the_agent_that_wrote_a_message_is_in_the_report(target: str) -> None:
+    said = {"type": "output_text", "text": "Hi", "annotations": []}
+    item = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"}
+    wire = whole({**item, "content": [said], "agent": {"agent_name": "/root"}})
+    lines = str(il.convert(wire, to=target).report).splitlines()
+    (line,) = [each for each in lines if "agent" in each]
+    assert line.endswith("agent dropped: only OpenAI Responses has it")
+
+
 def test_a_message_of_one_agent_to_another_is_a_call() -> None:
     said = [{"type": "input_text", "text": "Go on."}]
     item = {"type": "agent_message", "id": "am_1", "author": "a", "recipient": "b"}

@@ -57,7 +57,7 @@ from interlingua.dialects.kernel.preserved import (
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.usage import MODALITIES, Split
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import TwoWay, own_word
+from interlingua.dialects.kernel.words import TwoWay, own_word, report_stop_word
 from interlingua.dialects.metadata import report_metadata
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message
@@ -341,10 +341,8 @@ def _near_word(message: Message, metadata: MessageMetadata, recorder: LossRecord
         recorder.filled(message, "metadata.stop_reason", COMPLETED)
         return COMPLETED
     word = STOP_REASONS.write(reason) or NEAR_STOP_REASONS.get(reason, UNKNOWN_STOP)
-    if STATUSES[word][0] is not reason:
-        recorder.lost(
-            message, "metadata.stop_reason", because("sent_as", value=word), kind="approximated"
-        )
+    if (again := STATUSES[word][0]) is not reason:
+        report_stop_word(message, word, again, recorder)
     if STATUSES[word][1] is not metadata.status:
         recorder.lost(message, "metadata.status", because("sent_as", value=word))
     return word

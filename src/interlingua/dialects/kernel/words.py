@@ -18,8 +18,10 @@ from interlingua.model.blocks import (
     CompactionBlock,
     DocumentBlock,
     MediaBlock,
+    RedactedThinkingBlock,
     Source,
     TextBlock,
+    ThinkingBlock,
     ToolResultBlock,
     UnknownBlock,
 )
@@ -178,11 +180,31 @@ class StopWords(NamedTuple):
         word = self.usual if reason is None else self.words.get(reason, self.usual)
         if reason is StopReason.OTHER and lacks_stop_reason(message.metadata):
             word = self.cut
-        if read(word) is not reason:
-            severity: Severity = "info" if reason is None else "warning"
-            approximation = because("sent_as", value=word)
-            recorder.lost(message, "metadata.stop_reason", approximation, "approximated", severity)
+        if (again := read(word)) is not reason:
+            report_stop_word(message, word, again, recorder)
         return word
+
+
+def report_stop_word(
+    message: Message, word: str, again: StopReason | None, recorder: LossRecorder
+) -> None:
+    """Report a word that is read as another reason, `again`. An answer without content looks like a
+    full one where the word says that it is: this is an error."""
+    reason = message.metadata.stop_reason
+    severity: Severity = "info" if reason is None else "warning"
+    if reason in _WITHOUT_ANSWER and again not in (*_WITHOUT_ANSWER, *_UNFINISHED):
+        thought = (ThinkingBlock, RedactedThinkingBlock)
+        if all(isinstance(block, thought) for block in message.content):
+            severity = "error"
+    approximation = because("sent_as", value=word)
+    recorder.lost(message, "metadata.stop_reason", approximation, "approximated", severity)
+
+
+_WITHOUT_ANSWER = frozenset(
+    {StopReason.REFUSAL, StopReason.CONTENT_FILTER, StopReason.ERROR, StopReason.CANCELLED}
+    | {StopReason.PAUSE}
+)
+_UNFINISHED = (StopReason.MAX_TOKENS, StopReason.OTHER)
 
 
 def lacks_stop_reason(metadata: MessageMetadata) -> bool:

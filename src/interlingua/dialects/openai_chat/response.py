@@ -17,7 +17,7 @@ from interlingua.dialects.kernel.preserved import (
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import lacks_stop_reason, own_word
+from interlingua.dialects.kernel.words import lacks_stop_reason, own_word, report_stop_word
 from interlingua.dialects.metadata import read_tokens, report_metadata, write_tokens
 from interlingua.dialects.openai import ErrorBodies
 from interlingua.dialects.openai_chat import calls, messages, tables
@@ -77,13 +77,13 @@ def write_stop(message: Message, to: WriteContext, own_raw: Wire) -> str | None:
     if stood and read_stop(word, message.content) is reason:
         own: str = word
         return own
+    if reason is StopReason.REFUSAL and read_stop("stop", message.content) is reason:
+        return "stop"
     nearest = t.stops.write(reason) or tables.NEAREST_STOP.get(reason, "stop")
     if reason is StopReason.OTHER and lacks_stop_reason(message.metadata):
         nearest = "length"
-    if read_stop(nearest, message.content) is not reason:
-        recorder.lost(
-            message, "metadata.stop_reason", because("sent_as", value=nearest), "approximated"
-        )
+    if (again := read_stop(nearest, message.content)) is not reason:
+        report_stop_word(message, nearest, again, recorder)
     return nearest
 
 

@@ -213,7 +213,10 @@ STOP_REASONS: TwoWay[str, StopReason] = TwoWay(
 )
 """A `stop` beside calls is read as `tool_use`, one beside a refusal as `refusal`."""
 
-NEAREST_STOP: dict[StopReason, str] = {StopReason.PAUSE: "length"}
+NEAREST_STOP: dict[StopReason, str] = {
+    StopReason.PAUSE: "length",
+    StopReason.REFUSAL: "content_filter",
+}
 """What is written for reasons that have no word; `stop` for all others."""
 
 READ_STOPS: dict[str, StopReason] = {

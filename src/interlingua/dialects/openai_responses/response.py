@@ -11,7 +11,7 @@ from interlingua.dialects.kernel.preserved import Preserved, fill
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.usage import Split
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import TwoWay, own_word
+from interlingua.dialects.kernel.words import TwoWay, own_word, report_stop_word
 from interlingua.dialects.metadata import Transformations, report_cache_details
 from interlingua.dialects.openai import ErrorBodies, error_kind, report_error_kind
 from interlingua.dialects.openai_responses import messages, tables
@@ -291,7 +291,7 @@ def _write_ending(out: Wire, response: Response, message: Message, recorder: Los
     metadata, content = message.metadata, message.content
     meant = metadata.stop_reason, metadata.status
     read = [pair for pair in _own_words(response, message) if ending(*pair, content) == meant]
-    status, reason = read[0] if read else _plain_words(metadata)
+    status, reason = read[0] if read else _plain_words(metadata, content)
     if status is not None:
         out["status"] = status
     if reason is not None:
@@ -301,6 +301,9 @@ def _write_ending(out: Wire, response: Response, message: Message, recorder: Los
             "reason": reason,
         }
     again = ending(status, reason, content)
+    if meant[0] is StopReason.REFUSAL and again[0] is not StopReason.REFUSAL:
+        report_stop_word(message, reason or status or "", again[0], recorder)
+        again = (meant[0], again[1])
     for name, read_again, expected in zip(("stop_reason", "status"), again, meant, strict=True):
         if read_again is not expected:
             why = because("read_as_note", value=read_again and read_again.value)
@@ -319,7 +322,10 @@ def _own_words(response: Response, message: Message) -> list[tuple[str | None, s
     return words
 
 
-def _plain_words(metadata: MessageMetadata) -> tuple[str | None, str | None]:
+def _plain_words(
+    metadata: MessageMetadata, content: tuple[Block, ...]
+) -> tuple[str | None, str | None]:
+    """`completed` says a refusal only beside its text, so that a filter is nearest without it."""
     stopped = metadata.stop_reason
     word = _STATUS_WORDS.get(metadata.status)
     if word is None and stopped is not None:
@@ -327,6 +333,8 @@ def _plain_words(metadata: MessageMetadata) -> tuple[str | None, str | None]:
     if word is not None or stopped is None:
         return word, None
     reason = STOP_REASONS.write(stopped)
+    if stopped is StopReason.REFUSAL and ending("completed", None, content)[0] is not stopped:
+        reason = "content_filter"
     return ("completed", None) if reason is None else ("incomplete", reason)
 
 
