@@ -75,6 +75,26 @@ def test_without_click_the_extra_is_named() -> None:
 # Conversion
 
 
+@pytest.mark.parametrize("module", ["interlingua.cli.main", "interlingua.errors", "click"])
+def test_an_interrupt_while_modules_are_loaded_is_exit_130_without_a_traceback(module: str) -> None:
+    program = f"""
+import runpy, sys
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupt())
+runpy.run_module("interlingua", run_name="__main__", alter_sys=True)
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=30)
+    assert (result.returncode, result.stdout, result.stderr) == (130, b"", b"")
+
+
+def test_the_entry_point_is_the_module_that_is_interrupted_quietly() -> None:
+    project = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    assert 'interlingua = "interlingua.__main__:main"' in project
+
+
 def test_convert_reads_stdin_and_writes_stdout() -> None:
     done = run("convert", "--from", "flat", "--to", "parts", stdin=FLAT)
     assert done.returncode == 0

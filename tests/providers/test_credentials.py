@@ -113,6 +113,15 @@ def test_half_of_an_aws_key_is_no_key() -> None:
         credentials(provider("bedrock"), {"AWS_ACCESS_KEY_ID": "AKID"})
 
 
+def test_variables_that_are_needed_together_are_joined_with_and() -> None:
+    with pytest.raises(MissingSettingError) as missing:
+        credentials(provider("bedrock"), {})
+    assert (
+        "set AWS_BEARER_TOKEN_BEDROCK or both AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+        " (with AWS_SESSION_TOKEN, if they are temporary), or write key in" in str(missing.value)
+    )
+
+
 def test_a_key_goes_over_https_or_to_this_machine() -> None:
     far = compatible("acme", "http://far.test/v1")
     found = credentials(far, {"ACME_API_KEY": "k"})

@@ -168,7 +168,7 @@ def commands() -> click.Group:
                 click.echo(f"interlingua: {shown(problem_of(error))}", err=True)
                 context.exit(1)
             except KeyboardInterrupt:
-                click.echo("interlingua: interrupted; the same command starts again", err=True)
+                click.echo("interlingua: interrupted; run the same command again", err=True)
                 context.exit(INTERRUPTED)
 
     group = Commands("interlingua", help=HELP, epilog=EPILOG)

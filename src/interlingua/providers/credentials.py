@@ -174,7 +174,8 @@ def credentials(
         return Credentials(style="none", source="")
     tried = [name for auth in provider.auth for name in auth.env]
     file = provider.source or str(own_path())
-    raise MissingSettingError(provider.key, "key", tried, file, "key")
+    ways = [way for auth in provider.auth for way in _ways(auth)]
+    raise MissingSettingError(provider.key, "key", tried, file, "key", ways)
 
 
 def authorise(
@@ -269,6 +270,14 @@ def _from_environment(
             secret = _sendable(provider, text, name)
             return Credentials(style=auth.style, source=name, secret=secret)
     return None
+
+
+def _ways(auth: Auth) -> list[str]:
+    """What to set: one of several variables; the id and the secret of a signature together."""
+    if auth.style != "aws-sigv4" or len(auth.env) < 2:
+        return list(auth.env)
+    session = [f" (with {name}, if they are temporary)" for name in auth.env[2:]]
+    return [f"both {' and '.join(auth.env[:2])}{''.join(session)}"]
 
 
 def _aws(provider: Provider, auth: Auth, environ: Mapping[str, str]) -> Credentials | None:

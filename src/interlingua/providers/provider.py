@@ -37,19 +37,26 @@ class UnknownProviderError(ProviderSetupError):
 
 
 class MissingSettingError(ProviderSetupError):
-    """A missing setting. `variables` were tried in this order, then the `file`."""
+    """A missing setting. `variables` were tried in this order, then the `file`. `ways` are
+    variables that are enough, where some are needed together."""
 
     def __init__(
-        self, provider: str, what: str, variables: Iterable[str], file: str | None, field: str
+        self,
+        provider: str,
+        what: str,
+        variables: Iterable[str],
+        file: str | None,
+        field: str,
+        ways: Iterable[str] = (),
     ) -> None:
         self.what = what
         self.variables = list(variables)
         self.file = file
         self.field = field
-        tried = " or ".join(self.variables)
-        ways = [f"set {tried}"] if tried else []
-        ways.append(f"write {field} in [providers.{provider}] of {file or 'the providers file'}")
-        super().__init__(provider, f"no {what}: {', or '.join(ways)}")
+        self.ways = list(ways) or self.variables
+        advice = [f"set {' or '.join(self.ways)}"] if self.ways else []
+        advice.append(f"write {field} in [providers.{provider}] of {file or 'the providers file'}")
+        super().__init__(provider, f"no {what}: {', or '.join(advice)}")
 
 
 class ProvidersFileError(InterlinguaError):

@@ -67,7 +67,7 @@ def unavailable(request_id: str, target: Target | None, error: InterlinguaError)
 
 def _why(error: InterlinguaError) -> str:
     if isinstance(error, MissingSettingError):
-        ways = f" ({' or '.join(error.variables)})" if error.variables else ""
+        ways = f" ({' or '.join(error.ways)})" if error.ways else ""
         return f"no {error.what} configured for {error.provider}{ways}"
     if isinstance(error, LocalModelError):
         return "the local model failed to start; see the gateway's log"
