@@ -7,9 +7,11 @@ import xml.etree.ElementTree as ElementTree
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from interlingua.cli import cost_as
 from interlingua.costs.cost import priced
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageMetadata, Usage
@@ -137,3 +139,14 @@ def test_what_cannot_be_compared_is_refused(store: Store, tmp_path: Path) -> Non
     missing = run("cost", "no-such-session", "--as", SOL)
     assert missing.exit_code != 0
     assert "no-such-session" in missing.stderr
+
+
+def test_a_long_loss_goes_on_below_its_beginning(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cost_as, "on_terminal", lambda: True)
+    monkeypatch.setattr(cost_as, "console", lambda: SimpleNamespace(width=40))
+    cost_as._say_indented("9 × role sent as marked user text: " + "word " * 9, "  ")
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert all(line.startswith("  ") and len(line) <= 40 for line in lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
@@ -18,7 +19,9 @@ from interlingua.cli.terminal import (
     Column,
     cell,
     complain,
+    console,
     dollars,
+    on_terminal,
     plural,
     progress,
     put_json,
@@ -348,10 +351,20 @@ def _show_losses(move: Move) -> None:
         counts = sorted(set(models.values()))
         times = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,}–{counts[-1]:,}"
         names = "all of them" if len(models) == len(move.losses) else ", ".join(models)
-        say(cell(f"  {times} × {reason}"))
-        say(cell(f"      with {names}"), "dim")
+        _say_indented(f"{times} × {reason}", "  ")
+        _say_indented(f"with {names}", "      ", "dim")
     if len(ordered) > LOSSES:
         say(f"  and {plural(len(ordered) - LOSSES, 'other kind')}: --json has them all", "dim")
+
+
+def _say_indented(text: str, before: str, style: str = "") -> None:
+    """A line of a list; on a terminal what does not fit goes on below its beginning."""
+    if not on_terminal():
+        say(before + cell(text), style)
+        return
+    room = max(console().width - len(before), 20)
+    for line in textwrap.wrap(cell(text), room, break_on_hyphens=False):
+        say(before + line, style)
 
 
 # The picture as a file
