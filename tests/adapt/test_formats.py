@@ -121,7 +121,7 @@ def test_bare_messages_are_of_a_view(data: Any, name: str, kind: str) -> None:
 
 @pytest.mark.parametrize("data", [[], [1], [{}], {"role": 5}, [{"role": "cook", "content": "hi"}]])
 def test_what_is_no_conversation_is_no_view(data: Any) -> None:
-    with pytest.raises(il.DetectError, match="no format fits this JSON"):
+    with pytest.raises(il.DetectError, match="no format matches this JSON"):
         il.detect(data)
 
 

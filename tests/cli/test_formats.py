@@ -88,5 +88,5 @@ def test_json_that_is_wrong_is_told_by_file_line_and_column(
 
 @pytest.mark.parametrize("name", list(everyday.VALUES))
 def test_everyday_json_fits_no_dialect(name: str) -> None:
-    with pytest.raises(il.DetectError, match="no format fits"):
+    with pytest.raises(il.DetectError, match="no format matches"):
         il.detect(everyday.VALUES[name])

@@ -53,7 +53,7 @@ def test_what_cannot_be_asked_is_refused_before_anything_is_sent() -> None:
     with Vendors() as vendors, client_of(vendors) as client:
         with pytest.raises(il.InterlinguaError, match="nothing to embed"):
             client.embed(SMALL, [])
-        with pytest.raises(il.InterlinguaError, match="makes no embeddings"):
+        with pytest.raises(il.InterlinguaError, match="has no embeddings API"):
             client.embed("anthropic:claude-sonnet-4-6", "text")
         with pytest.raises(il.WriteError, match="the input is tokens"):
             client.embed("ollama:nomic-embed-text", [(1, 2, 3)])

@@ -228,7 +228,7 @@ def test_a_name_that_leads_to_loopback_is_refused(monkeypatch: pytest.MonkeyPatc
         async with site() as here:
             url = here.url(host="pictures.example")
             refused = await problem_of(image(url), also_at=())
-            assert refused == "its address is not one of the public internet"
+            assert refused == "its address is not on the public internet"
             assert here.asked == []
             assert (await inlined(image(url))).notes[0].problem is None  # where it is allowed
 
@@ -244,7 +244,7 @@ def test_a_redirect_to_a_private_address_is_refused() -> None:
 
             async with site({"/from": elsewhere}) as here:
                 refused = await problem_of(image(here.url("/from")))
-                assert refused == "its address is not one of the public internet"
+                assert refused == "its address is not on the public internet"
                 assert private.asked == []
 
     asyncio.run(go())
@@ -264,7 +264,7 @@ def redirects_to(place: str) -> Answer:
         ("ftp://example.com/a.png", "only http and https are fetched"),
         ("http://me:word@example.com/a.png", "the URL has credentials in it"),
         ("/from", "more than 3 redirects"),
-        ("http://[", "a redirect to no valid URL"),
+        ("http://[", "a redirect to an invalid URL"),
     ],
 )
 def test_redirects_are_looked_at_like_addresses(place: str, why: str) -> None:
@@ -388,7 +388,7 @@ def test_there_is_a_limit_for_time() -> None:
 
         async with site({"/a.png": never}) as here:
             problem = await problem_of(image(here.url()), seconds=0.05)
-            assert problem == "not there within 0.05 seconds"
+            assert problem == "not received within 0.05 seconds"
 
     asyncio.run(go())
 
@@ -470,7 +470,7 @@ def test_what_cannot_be_fetched_is_left_out_and_the_call_goes_on() -> None:
             assert "it could not be fetched" in wire["messages"][0]["content"]
             (loss,) = [each for each in answer.report.entries if each.rule == "ollama-url"]
             assert (loss.kind, loss.severity) == ("dropped", "error")
-            assert "not one of the public internet" in loss.reason
+            assert "not on the public internet" in loss.reason
             assert answer.response.message.text == "a cat"
 
     asyncio.run(go())

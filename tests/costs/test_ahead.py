@@ -46,7 +46,9 @@ def test_an_old_prompt_and_that_of_another_model_are_gone() -> None:
 def test_what_is_too_short_is_fresh() -> None:
     found = ahead(il.Request((il.Message.user("Why?"),), SONNET), SONNET, NOW)
     assert (found.cached, found.written) == (0, 0)
-    assert found.text.endswith("none of them cached (the model caches from 1,024 on)")
+    assert found.text.endswith(
+        "none of them cached (the model caches prompts of 1,024 tokens or more)"
+    )
 
 
 def test_a_turn_of_many_blocks_is_found_at_the_mark_before_it() -> None:

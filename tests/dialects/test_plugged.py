@@ -162,7 +162,7 @@ def test_a_broken_one_is_named_and_breaks_nothing(
     assert len(told) == 3
     assert "dialect 'broken' cannot be loaded" in told[0]
     assert "dialect 'gone' cannot be loaded: No module named 'no_such'" in told[1]
-    assert "dialect 'other' cannot be loaded: toy_dialect:DIALECT is no dialect" in told[2]
+    assert "dialect 'other' cannot be loaded: toy_dialect:DIALECT is not a dialect" in told[2]
     with pytest.raises(DetectError, match="unknown dialect 'broken'"):
         il.dialect("broken")
     registry._load.cache_clear()
@@ -173,7 +173,7 @@ def test_one_whose_signs_fail_is_named_and_breaks_nothing(
 ) -> None:
     monkeypatch.setitem(toy.signs.BODIES, "request", lambda data: data["nothing"])
     chat = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "n": 1}
-    with pytest.warns(UserWarning, match="dialect 'toy' cannot tell a body: 'nothing'"):
+    with pytest.warns(UserWarning, match="dialect 'toy' failed to detect a body: 'nothing'"):
         assert il.detect(chat).dialect == "openai-chat"
 
 

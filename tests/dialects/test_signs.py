@@ -186,7 +186,7 @@ def test_what_only_one_of_two_alike_has_decides(dialect: str, wire: Any) -> None
 
 @pytest.mark.parametrize("wire", [{}, [], 12, {"hello": "world"}, *NO_CONVERSATIONS])
 def test_what_fits_none_is_an_error(wire: Any) -> None:
-    with pytest.raises(il.DetectError, match="no format fits"):
+    with pytest.raises(il.DetectError, match="no format matches"):
         il.detect(wire)
 
 

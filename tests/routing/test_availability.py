@@ -93,7 +93,7 @@ def test_models_that_were_marked_long_ago_do_not_mark_the_provider(
 def test_a_refused_key_marks_the_provider_at_once(account: Availability, status: int) -> None:
     (change,) = account.failed("p:a", ErrorKind.OTHER, status)
     assert (change.provider, change.model) == ("p", None)
-    assert account.why_not("p:b") == "p is marked unavailable: it refuses the key"
+    assert account.why_not("p:b") == "p is marked unavailable: it rejects the API key"
     assert Availability().failed("p:a", ErrorKind.AUTH)
 
 

@@ -125,7 +125,7 @@ def rule(body: str) -> str:
         (rule("use = 'deep'\nwhen.team_budget_remaining_lt = 'x'"), "expected US dollars"),
         (rule("use = 'deep'\nwhen.any_of = []"), "any_of: expected a list of tables"),
         (rule("use = 'deep'\nwhen.any_of = [{x = 1}]"), "any_of[0].x: no such predicate"),
-        (rule("use = 'deep'\nwhen.not = {}"), "not: an empty table always holds"),
+        (rule("use = 'deep'\nwhen.not = {}"), "not: an empty table always matches"),
         (rule("use = 'deep'\nwhen = " + 20 * "{not=" + "{has_images=true}" + 20 * "}"), "deeper"),
         (
             rule("name = 'x'\nuse = 'deep'\nwhen = {}")

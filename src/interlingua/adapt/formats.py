@@ -109,7 +109,7 @@ def _read_preset(plain: Any, source: str, kind: str) -> Request | Response:
     request = read_row(plain, source)
     if kind == "request":
         return request
-    raise DetectError(f"{source} holds conversations, and no {kind} alone", [])
+    raise DetectError(f"{source} contains conversations, not a single {kind}", [])
 
 
 def _whole(data: Any, source: str) -> Any:
@@ -255,7 +255,7 @@ def detect(data: Any, kind: Kind | None = None) -> Detected:
     first = best[0] if len(best) == 1 else _by_name(parsed, best)
     if first is None:
         raise DetectError(
-            "several formats fit; pass source= to choose one", [str(each) for each in best]
+            "several formats match; pass source= to choose one", [str(each) for each in best]
         )
     others = tuple(each for each in found if each is not first)
     return Detected(first.dialect, first.kind, first.evidence, first.score, others)
@@ -266,8 +266,10 @@ def _unknown(parsed: Any) -> str:
     keys = [key for key in _MESSAGE_KEYS if isinstance(parsed, dict) and key in parsed]
     if keys:
         likely = _MESSAGE_KEYS[keys[0]]
-        return f"no format fits this JSON; pass source={likely!r}, or another, to see what is wrong"
-    problem = "no format fits this JSON: it is no request, no response and no list of messages"
+        return (
+            f"no format matches this JSON; pass source={likely!r}, or another, to see what is wrong"
+        )
+    problem = "no format matches this JSON: it is not a request, a response or a list of messages"
     return f"{problem}; pass source= if you know the format"
 
 

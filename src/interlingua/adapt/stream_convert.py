@@ -432,7 +432,7 @@ def detect_stream(data: bytes) -> str | None:
         if found is not None:
             return found
     if len(data) > ENOUGH:
-        raise DetectError("no frame of this stream shows its format")
+        raise DetectError("the format of this stream is unknown; pass source=")
     return None
 
 

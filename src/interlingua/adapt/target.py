@@ -460,5 +460,5 @@ def one_target(target: str | None, to: str | None, what: str = "il.convert") -> 
     if target is None and to is None:
         raise TypeError(f"{what} needs a target: to='anthropic', or any other format")
     if target is not None and to is not None and to != target:
-        raise TypeError(f"to={to!r} and target={target!r} are two names for one thing: pass one")
+        raise TypeError(f"to={to!r} and target={target!r} mean the same: pass one of them")
     return target or to or ""

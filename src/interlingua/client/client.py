@@ -531,7 +531,9 @@ def _request(
     words: Mapping[str, Any],
 ) -> Request:
     if "stream" in words:
-        raise TypeError("client.stream(model, messages) streams; this gives the whole answer")
+        raise TypeError(
+            "client.stream(model, messages) streams; this call returns the whole answer"
+        )
     conversation = as_conversation(messages)
     if not isinstance(conversation, Request):
         return unchecked(

@@ -165,7 +165,7 @@ def _question(value: QuestionLike) -> Question:
     unknown = value.keys() - {"kind", "instructions", "options", "choices", "levels", "name"}
     if unknown or not isinstance(value.get("instructions"), str):
         raise TypeError(
-            "a question has `instructions` and, where it is no predicate, `choices` or `levels`;"
+            "a question has `instructions` and, unless it is a predicate, `choices` or `levels`;"
             f" found {', '.join(map(str, value))}"
         )
     kind = "choice" if "choices" in value else "score" if "levels" in value else "predicate"

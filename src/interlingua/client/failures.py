@@ -95,7 +95,7 @@ def of_reply(
         problem = redact(reported.message[:_LONG], secrets)
     else:
         size = f"{len(body)} bytes of {_type(headers)}"
-        problem = redact(f"an error without a message we can read ({size})", secrets)
+        problem = redact(f"an error without a readable message ({size})", secrets)
     error = CLASSES[kind_of(status, reported.kind if reported else None)](
         problem,
         status=status,

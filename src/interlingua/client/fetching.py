@@ -35,7 +35,7 @@ from interlingua.model.message import Message
 from interlingua.model.reasons import because
 from interlingua.profiles.profile import Profile
 
-NOT_PUBLIC = "its address is not one of the public internet"
+NOT_PUBLIC = "its address is not on the public internet"
 _NOT_IN_4 = (
     *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16"),
     *("172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16"),
@@ -225,7 +225,7 @@ class MediaFetcher:
             async with asyncio.timeout(seconds), self._slots:
                 return await self._fetch(kind, url, allowance)
         except TimeoutError:
-            return FetchFailure(f"not there within {seconds:g} seconds")
+            return FetchFailure(f"not received within {seconds:g} seconds")
         except TransportError as error:
             return FetchFailure(NOT_PUBLIC if NOT_PUBLIC in error.problem else error.problem)
         except FetchFailure as error:
@@ -278,7 +278,7 @@ def _next(url: str, reply: Reply) -> str:
     try:
         new = urljoin(url, place)
     except ValueError:
-        raise FetchFailure("a redirect to no valid URL") from None
+        raise FetchFailure("a redirect to an invalid URL") from None
     if url[:6].lower() == "https:" and new[:6].lower() != "https:":
         raise FetchFailure("a redirect away from https")
     return new
@@ -299,7 +299,7 @@ async def _read(reply: Reply, kind: type, allowance: ByteAllowance) -> FetchedMe
         allowance.take(len(piece))
         pieces.append(piece)
     if not pieces:
-        raise FetchFailure("there is nothing in it")
+        raise FetchFailure("it is empty")
     return FetchedMedia(media_type, b"".join(pieces))
 
 

@@ -232,12 +232,13 @@ def _reason(
     if rule.finds == "none":
         return None
     if prompt.tokens(prompt.length) < (rule.minimum or 0):
-        return f"the model caches from {rule.minimum:,} on"
+        return f"the model caches prompts of {rule.minimum:,} tokens or more"
     if rule.finds == "marks" and not prompt.marks:
         return "the request has no breakpoints"
     if seen is not None and (at - seen).total_seconds() > seconds_of(rule.lifetimes[0]):
         minutes = round((at - seen).total_seconds() / 60)
-        return f"the last prompt was sent {minutes:,} minutes ago and stays for {rule.lifetimes[0]}"
+        sent = f"the last prompt was sent {minutes:,} minutes ago"
+        return f"{sent} and is cached for {rule.lifetimes[0]}"
     return None
 
 

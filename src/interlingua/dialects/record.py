@@ -388,7 +388,7 @@ class Dialect:
         except KeyError as error:
             if not error.args or not isinstance(error.args[0], Role):
                 raise
-            problem = f"there is no word for the role {error.args[0].value!r}"
+            problem = f"no equivalent for the role {error.args[0].value!r}"
             raise WriteError(f"{self.name} request", "$.messages", problem) from None
         if recorder._critical is not None:
             recorder.refuse_critical()

@@ -123,9 +123,9 @@ def _load(points: tuple[EntryPoint, ...]) -> dict[str, Dialect]:
 def _checked(point: EntryPoint) -> Dialect:
     plugged = point.load()
     if not isinstance(plugged, Dialect) or plugged.name != point.name:
-        raise TypeError(f"{point.value} is no dialect of that name")
+        raise TypeError(f"{point.value} is not a dialect named {point.name!r}")
     if plugged.name in _FOLDERS:
-        raise ValueError("the name is taken")
+        raise ValueError("another dialect already has this name")
     plugged.load("request")
     plugged.load("response")
     _ = plugged.signs, plugged.front, plugged.decoder  # what cannot be loaded is known now

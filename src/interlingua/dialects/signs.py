@@ -161,7 +161,7 @@ def _tried(name: str, kind: Kind, data: dict[str, Any]) -> Detected | None:
     try:
         return _fit(name, kind, data)
     except Exception as error:
-        warnings.warn(f"dialect {name!r} cannot tell a body: {error}", stacklevel=2)
+        warnings.warn(f"dialect {name!r} failed to detect a body: {error}", stacklevel=2)
         return None
 
 

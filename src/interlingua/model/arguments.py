@@ -277,7 +277,7 @@ def _problem(item: Any, depth: int) -> str | None:
         case str():
             return None if _is_unicode(item) else "a string with half a surrogate pair"
         case float():
-            return None if isfinite(item) else f"{item} is no JSON number"
+            return None if isfinite(item) else f"{item} is not a JSON number"
         case int():
             fits = _LEAST <= item <= _GREATEST
             return None if fits else f"an integer of more than {MAX_DIGITS} digits"
@@ -285,11 +285,11 @@ def _problem(item: Any, depth: int) -> str | None:
             return f"nested deeper than {MAX_DEPTH} levels"
         case dict():
             fits = all(isinstance(key, str) and _is_unicode(key) for key in item)
-            return None if fits else "a key that is no Unicode string"
+            return None if fits else "a key that is not a Unicode string"
         case None | list() | tuple():
             return None
         case _:
-            return f"a {type(item).__name__} is no JSON value"
+            return f"a {type(item).__name__} is not a JSON value"
 
 
 def _is_unicode(text: str) -> bool:

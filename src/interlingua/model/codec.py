@@ -379,11 +379,11 @@ class _Survey:
                     self.json(item, depth + 1)
         elif kind is float or kind is Decimal or kind is SpelledFloat:
             if not (value.is_finite() if kind is Decimal else math.isfinite(value)):
-                raise _NotJsonError(f"{value}, which JSON cannot hold")
+                raise _NotJsonError(f"{value}, which JSON cannot represent")
         elif isinstance(value, Value):
             self.look(value, depth)
         elif not isinstance(value, (str, Enum)):
-            raise _NotJsonError(f"{found(value)}, which JSON cannot hold")
+            raise _NotJsonError(f"{found(value)}, which JSON cannot represent")
 
 
 Look = Literal["value", "kept", "json"]
@@ -437,7 +437,7 @@ def _write_error(value: Any, error: Exception) -> WriteError:
         return WriteError(WHAT, "$", f"more than {STORED_DEPTH} levels of nesting")
     path = _place(value)
     if isinstance(error, UnicodeEncodeError):
-        return WriteError(WHAT, path, "a lone surrogate, which is no Unicode text")
+        return WriteError(WHAT, path, "a lone surrogate, which is not valid Unicode")
     return WriteError(WHAT, path, error.problem if isinstance(error, _NotJsonError) else str(error))
 
 

@@ -326,7 +326,7 @@ def placement(message: Message, history: History) -> Sequence[Finding]:
     if history.kinds <= allowed:
         return ()
     return [
-        (index, f".content[{index}]", f"{_name(block)} has no place in {message.role} messages")
+        (index, f".content[{index}]", f"{_name(block)} is not allowed in {message.role} messages")
         for index, block in enumerate(message.content)
         if type(block) not in allowed
     ]
@@ -367,14 +367,14 @@ def tool_result_content(message: Message, history: History) -> Sequence[Finding]
             for inner, part in enumerate(block.content):
                 if type(part) not in _RESULT_CONTENT:
                     path = f".content[{index}].content[{inner}]"
-                    findings.append((index, path, f"{_name(part)} has no place in a tool_result"))
+                    findings.append((index, path, f"{_name(part)} is not allowed in a tool_result"))
     return findings
 
 
 @_rule("S002-115", blocks=(CompactionBlock,))
 def compaction_stands_for_messages(message: Message, history: History) -> Sequence[Finding]:
     return [
-        (index, f".content[{index}].replaces", "compacted history stands for one message or more")
+        (index, f".content[{index}].replaces", "compacted history replaces at least one message")
         for index, block in enumerate(message.content)
         if type(block) is CompactionBlock and block.replaces is not None and block.replaces < 1
     ]
@@ -420,7 +420,7 @@ def stop_reason_fits_status(message: Message, history: History) -> Sequence[Find
     if _STATUS_OF_STOP.get(stop, _COMPLETE) == status:
         return ()
     reason = "no stop reason" if stop is None else f"stop reason {stop}"
-    return [(None, ".metadata.stop_reason", f"status {status} does not go with {reason}")]
+    return [(None, ".metadata.stop_reason", f"status {status} does not match {reason}")]
 
 
 @_rule("S002-53", "S002-14", statuses=_FINISHED, held=True)

@@ -56,7 +56,7 @@ def upgrade(plain: JsonObject, path: str = "$") -> JsonObject:
     while isinstance(version, int) and version < _message.SCHEMA_VERSION:
         step = UPGRADES.get(version)
         if step is None:
-            raise ReadError(_WHAT, f"{path}.schema_version", "a version we know", found(version))
+            raise ReadError(_WHAT, f"{path}.schema_version", "a known version", found(version))
         plain = {**step(plain), "schema_version": version + 1}
         version += 1
     return plain
@@ -142,7 +142,7 @@ class _Builder:
             if self.strict or UnknownBlock not in structs or not _is_new_word(error):
                 raise
         del self.warnings[warnings:]
-        self.warnings.append(f"{path}: a block has an unknown word; stored unchanged")
+        self.warnings.append(f"{path}: a block has an unknown value; stored unchanged")
         return UnknownBlock({KEY: plain}), {}
 
     def unknown_block(self, structs: list[type[Value]], plain: JsonObject, path: str) -> Value:

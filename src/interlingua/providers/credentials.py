@@ -109,9 +109,9 @@ _HEADERS: dict[Style, str] = {
 
 
 _NOT_HERE = {
-    "adc": "application default credentials have to be fetched first; clients and gateways do that",
-    "aws": "credentials of AWS have to be fetched first; clients and gateways do that",
-    "client": "is asked with the client's own key, and this request has none: send the key of the"
+    "adc": "application default credentials must be fetched first, which clients and gateways do",
+    "aws": "credentials of AWS must be fetched first, which clients and gateways do",
+    "client": "requires the client's own key, and this request has none: send the key of the"
     " provider where its SDK puts it, and the key of the gateway as x-interlingua-key",
 }
 """Why a request cannot be sent, by the source of its credentials."""
@@ -298,7 +298,7 @@ def _aws(provider: Provider, auth: Auth, environ: Mapping[str, str]) -> Credenti
 def _sendable(provider: Provider, text: str, source: str) -> Secret:
     """A key goes into a header, so it may not hold what would end one. The key is not shown."""
     if not text or not text.isascii() or not text.isprintable() or " " in text:
-        problem = f"the key from {source} is empty or has characters that no key has"
+        problem = f"the key from {source} is empty or has invalid characters"
         raise ProviderSetupError(provider.key, problem)
     return Secret(text)
 

@@ -194,7 +194,7 @@ def _check(provider: Provider, at: tuple[str, ...], has_key: bool) -> None:
             where = (field,) if field == "dialect" else ("dialect_of", field)
             raise _FieldError(problem, *at, *where)
     if not provider.auth:
-        raise _FieldError("expected at least one way; none is one", *at, "auth")
+        raise _FieldError("expected at least one way; `none` is one", *at, "auth")
     if provider.credentials is not None and has_key:
         raise _FieldError("expected `key` or `credentials`, one of them", *at, "credentials")
     if provider.base_url is None and not provider.base_url_env:
@@ -262,7 +262,7 @@ def url_problem(url: str) -> str | None:
     if any(c.isspace() or not c.isprintable() for c in url):
         return "an address has no spaces"
     if "@" in parts.netloc:
-        return "an address may not hold a name or a password"
+        return "an address may not contain a user name or a password"
     if parts.query or parts.fragment or "?" in url or "#" in url:
         return "a base address has no query and no fragment"
     return None

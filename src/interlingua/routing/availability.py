@@ -85,7 +85,7 @@ class Availability:
             changes = self._expire(now)
             account, whole = self._account(model, now), self._account(provider, now)
             if kind is ErrorKind.AUTH or status in (401, 403):
-                return changes + self._set(provider, now, "it refuses the key")
+                return changes + self._set(provider, now, "it rejects the API key")
             if kind in _NOT_THE_PROVIDERS_FAULT:
                 return changes
             if kind is ErrorKind.NETWORK:
@@ -106,7 +106,7 @@ class Availability:
             for name in (model, provider):
                 account = self._account(name, now)
                 account.failures.clear()
-                changes += self._clear(name, "a call worked")
+                changes += self._clear(name, "a call succeeded")
             return changes
 
     def mark(self, name: str, reason: str, seconds: float | None = None) -> list[Change]:
@@ -163,7 +163,7 @@ class Availability:
 
     def _expire(self, now: float) -> list[Change]:
         over = [n for n, a in self._accounts.items() if a.mark and self._mark(n, now) is None]
-        return [change for name in over for change in self._clear(name, "its time is over")]
+        return [change for name in over for change in self._clear(name, "the mark has expired")]
 
     def _marked_models(self, provider: str, now: float) -> int:
         prefix = f"{provider}:"

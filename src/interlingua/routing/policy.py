@@ -179,7 +179,7 @@ class PolicyReader:
             self._add(f"{path}.name", f"expected a name, found {found(name)}")
             name = f"rule_{index}"
         if "when" not in table:
-            self._add(f"{path}.when", "missing; an empty table always holds")
+            self._add(f"{path}.when", "missing; an empty table matches every turn")
         test = compile_when(table.get("when", {}), f"{path}.when", self.problems)
         if "use" not in table:
             self._add(f"{path}.use", "missing; it names the model")

@@ -71,7 +71,7 @@ def _group(name: str, value: Any, path: str, problems: list[Problem], level: int
     if name == "not":
         inner = compile_when(value, path, problems, level + 1)
         if value == {}:
-            problems.append(Problem(path, "an empty table always holds, so this never does"))
+            problems.append(Problem(path, "an empty table always matches, so this never does"))
         return lambda turn: not inner(turn)
     if not isinstance(value, list) or not value:
         problems.append(Problem(path, f"expected a list of tables, found {found(value)}"))

@@ -121,7 +121,7 @@ def _rule(turn: Turn, config: Config) -> Outcome:
         for rule in scope.rules:
             if rule.test(turn):
                 return Candidate(rule.model, f"{word} {rule.name}", rule_name=rule.name)
-    return "no rule holds" if here.rules or everywhere.rules else None
+    return "no rule matches" if here.rules or everywhere.rules else None
 
 
 def _pattern(turn: Turn, config: Config) -> Outcome:
@@ -132,7 +132,7 @@ def _pattern(turn: Turn, config: Config) -> Outcome:
         return match
     return Candidate(
         match.model,
-        f"did best in {match.sample_size} turns like this one",
+        f"performed best in {match.sample_size} turns like this one",
         confidence=match.confidence,
         alternatives=match.alternatives,
     )

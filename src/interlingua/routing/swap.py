@@ -241,7 +241,7 @@ class Choice:
             self.model, self._waits, self._next = self._next, False, None
 
 
-_HINT = "; a message that is to begin with an at sign begins with \\@"
+_HINT = "; to begin a message with an at sign, write \\@"
 
 
 class AddressedText(NamedTuple):

@@ -44,4 +44,4 @@ def bytes_of(text: str, what: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        raise WriteError(what, "$", "a lone surrogate, which is no Unicode text") from None
+        raise WriteError(what, "$", "a lone surrogate, which is not valid Unicode") from None

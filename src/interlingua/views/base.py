@@ -316,7 +316,7 @@ class Account:
         self.owner = message
         self._issuer = issuer
         if message is not None and message.role not in _ROLES:
-            problem = f"there is no word for the role {message.role.value!r}"
+            problem = f"no equivalent for the role {message.role.value!r}"
             raise WriteError(f"{report.target} view", path, problem)
 
     def issuer_of(self, block: Block) -> str | None:

@@ -155,5 +155,5 @@ def test_a_place_is_found_for_every_provider_that_makes_embeddings() -> None:
     ):
         assert place_of(targets.find(model)).form.name == form
     for model in ("anthropic:claude-sonnet-4-6", "bedrock:anthropic.claude-3-haiku"):
-        with pytest.raises(ProviderSetupError, match="makes no embeddings"):
+        with pytest.raises(ProviderSetupError, match="has no embeddings API"):
             place_of(targets.find(model))

@@ -52,7 +52,7 @@ def chat_request(request: DecisionRequest, report: Report, letters: bool) -> Req
     """The request for a chat model. With `letters`, it answers by a letter for each question."""
     for number, question in enumerate(request.questions):
         if question.kind == "other":
-            problem = "a kind of question that only its own vendor has"
+            problem = "a kind of question that only one vendor has"
             raise WriteError("chat decisions request", f"$.questions[{number}]", problem)
     content = one_message(request, CHAT, report)
     names = names_of(request.questions)

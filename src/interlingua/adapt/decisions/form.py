@@ -248,7 +248,7 @@ def write_question(form: Form, question: Question, at: str, report: Report) -> W
     if isinstance(own, dict) and read_question(form, own, question.name, at) == question:
         return dict(own)
     if question.kind == "other":
-        problem = "a kind of question that only its own vendor has"
+        problem = "a kind of question that only one vendor has"
         raise WriteError(what(form), at, problem)
     if question.media and form.name != "openai":
         report.add("dropped", f"{at}.media", because("decision_media"))

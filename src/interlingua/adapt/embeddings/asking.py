@@ -50,7 +50,9 @@ def place_of(target: Target) -> Place:
             return Place(each.path, FORMS[each.form])
     chat = provider.dialects.get("openai-chat")
     if provider.embeddings or chat is None or not chat.request.endswith(_CHAT):
-        raise ProviderSetupError(provider.key, f"{target.name!r} makes no embeddings here")
+        raise ProviderSetupError(
+            provider.key, f"{target.name!r} has no embeddings API at this provider"
+        )
     return Place(f"{chat.request.removesuffix(_CHAT)}/embeddings", OPENAI)
 
 
@@ -71,7 +73,9 @@ def write_requests(form: Form, request: EmbedRequest, report: Report) -> list[Wi
     lost is the same in each, and reported once."""
     odd = [each for each in request.encodings if each not in MADE]
     if odd:
-        problem = f"vectors of type {odd[0]} are made by their own vendor only; ask for float"
+        problem = (
+            f"vectors of type {odd[0]} are available only from their own vendor; request float"
+        )
         raise WriteError(f"{form.name} embeddings request", "$.encodings", problem)
     parts = list(_parts(request, form.most))
     first = form.write(parts[0], report)

@@ -25,7 +25,7 @@ MEDIA: frozenset[type] = frozenset({ImageBlock, AudioBlock, VideoBlock, Document
 _PDF = "application/pdf"
 _WORDS = {
     "image": "image",
-    "image_by_s3": "image at an address of S3",
+    "image_by_s3": "image at an S3 URI",
     "audio": "audio",
     "video": "video",
     "pdf": "PDF",
@@ -33,7 +33,7 @@ _WORDS = {
 }
 BY_URL = "media.by_url"
 """The field of a profile about media at an address of http or https."""
-_HOW = "; a client with fetch_media=True has it fetched, as has a gateway with fetch_media = true"
+_HOW = "; to fetch it, set fetch_media=True in the client or fetch_media = true in the gateway"
 
 
 def fit_media(fitter: Fitter) -> None:
@@ -88,7 +88,7 @@ def _refused(rules: MediaRules) -> dict[str, str]:
 
 
 def kind_of(block: Block) -> str:
-    """Of what kind media are; a PDF is one of its own, and so is an image at an address of S3."""
+    """Of what kind media are; a PDF is one of its own, and so is an image at an S3 URI."""
     if type(block) is DocumentBlock:
         return "pdf" if block.media_type == _PDF else "document"
     if type(block) is ImageBlock and _is_at_s3(block):

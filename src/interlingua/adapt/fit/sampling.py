@@ -30,6 +30,15 @@ _WEAKER: dict[Choice, tuple[Choice, ...]] = {
 }
 """What stands for a choice that cannot be said, the nearest first."""
 
+_CHOICES: dict[Choice, str] = {
+    "some": "a required call of one of several tools",
+    "one": "a required call of a named tool",
+    "any": "a required tool call",
+    "none": "tool_choice none",
+    "auto": "tool_choice auto",
+}
+"""The choices as sentences name them."""
+
 
 def kind_of(choice: ToolChoice) -> Choice:
     if choice.mode != "any":
@@ -77,9 +86,9 @@ def _fit_choice(fitter: Fitter, choice: ToolChoice) -> None:
         return
     weaker = next((each for each in _WEAKER[kind] if each in known), "auto")
     fitter.change("tool_choice", ToolChoice("any" if weaker == "any" else "auto"))
-    when = "" if field == "tools.choice" else " while it thinks"
+    when = "" if field == "tools.choice" else " while thinking is on"
     left = "left to the model" if weaker == "auto" else f"set to {weaker}"
-    reason = because("tool_choice_weakened", kind=kind, when=when, left=left)
+    reason = because("tool_choice_weakened", choice=_CHOICES[kind], when=when, left=left)
     fitter.lost("tool_choice", field, reason)
 
 
@@ -99,7 +108,7 @@ def fit_output(fitter: Fitter) -> None:
         _in_words(fitter, requested, "tools.with_json", beside)
     elif requested.kind == "json":
         if fitter.profile.output.json is False:
-            _in_words(fitter, requested, "output.json", "knows JSON by a schema only")
+            _in_words(fitter, requested, "output.json", "supports JSON only with a schema")
     elif requested.schema is not None:
         _schema(fitter, requested, requested.schema)
 
@@ -110,20 +119,22 @@ def _beside_tools(fitter: Fitter) -> str | None:
     if not fitter.tools or rule in (None, "yes"):
         return None
     if rule == "no":
-        return "takes JSON output or tools, not both"
+        return "accepts JSON output or tools, not both"
     choice: ToolChoice | None = fitter.now("tool_choice")
     forced = choice is not None and choice.mode == "any"
-    return "takes no JSON output while a call is forced" if forced else None
+    return "accepts no JSON output while a tool call is required" if forced else None
 
 
 def _schema(fitter: Fitter, requested: ResponseFormat, schema: JsonObject) -> None:
     how = fitter.profile.output.schema
     if how == "tool":
-        _by_tool(fitter, requested, schema, "output.schema", "takes no schema for its answer")
+        _by_tool(fitter, requested, schema, "output.schema", "accepts no schema for its answer")
     elif how == "json":
-        _in_words(fitter, requested, "output.schema", "knows JSON without a schema only", json=True)
+        _in_words(
+            fitter, requested, "output.schema", "supports JSON only without a schema", json=True
+        )
     elif how == "none":
-        _in_words(fitter, requested, "output.schema", "takes no schema for its answer")
+        _in_words(fitter, requested, "output.schema", "accepts no schema for its answer")
     else:
         _native(fitter, requested, schema)
 

@@ -153,7 +153,7 @@ def row_of(value: Conversation) -> ConversationRow:
         case Transcript():
             return _transcript(value)
         case _:
-            raise WriteError("Arrow", "$", f"no conversation: {found(value)}")
+            raise WriteError("Arrow", "$", f"expected a conversation, found {found(value)}")
 
 
 def _request(request: Request) -> ConversationRow:

@@ -113,7 +113,7 @@ FRONT = Front(
     unbounded={
         "mcp_servers": "MCP servers",
         "container": "a container",
-        "speed": "a speed that costs more",
+        "speed": "a faster tier, which costs more",
         "inference_geo": "a region that may cost more",
         "fallbacks": "models that the provider falls back to",
         "thread": "a conversation stored at the provider",

@@ -66,9 +66,9 @@ FRONT = Front(
     marks=(b'"usage"', b"xception"),
     texts=b"text|input",
     unbounded={
-        "guardrailConfig": "a guardrail, which is paid for apart",
-        "performanceConfig": "a dearer speed",
-        "promptVariables": "a prompt that the provider keeps",
+        "guardrailConfig": "a guardrail, which is billed separately",
+        "performanceConfig": "a faster tier, which costs more",
+        "promptVariables": "a prompt stored at the provider",
     },
     repeats_field=_repeats_field,
     counted="inputTokens",

@@ -44,7 +44,7 @@ FRONT = Front(
     ending=ChatEnding,
     texts=b"text|thinking|arguments|tool_plan",
     unbounded={
-        "connectors": "searches of the provider's own",
+        "connectors": "searches run by the provider",
         "conversation_id": "a conversation stored at the provider",
     },
 )

@@ -124,8 +124,8 @@ FRONT = Front(
     ending=ContentEnding,
     marks=(b"usageMetadata", b'"error"'),
     unbounded={
-        "cachedContent": "a prompt that the provider keeps",
-        "cached_content": "a prompt that the provider keeps",
+        "cachedContent": "a prompt stored at the provider",
+        "cached_content": "a prompt stored at the provider",
         "continuationToken": "a conversation stored at the provider",
         "continuation_token": "a conversation stored at the provider",
     },

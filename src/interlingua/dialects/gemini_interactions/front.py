@@ -109,11 +109,11 @@ FRONT = Front(
     ending=LastFrame,
     texts=b"text|arguments",
     unbounded={
-        "agent": "an agent that works until it is done",
-        "background": "work that goes on without the client",
-        "cached_content": "a prompt that the provider keeps",
+        "agent": "an agent that runs until it is done",
+        "background": "an answer in the background",
+        "cached_content": "a prompt stored at the provider",
         "continuation_token": "a conversation stored at the provider",
-        "environment": "a machine that the provider runs",
+        "environment": "an environment run by the provider",
         "previous_interaction_id": "a conversation stored at the provider",
     },
     stored=Stored(

@@ -128,10 +128,10 @@ FRONT = Front(
     peek=_peek,
     plain=msgspec.json.Decoder(_Plain),
     unbounded={
-        "web_search_options": "searches of the provider's own",
-        "prediction": "a predicted answer, which is paid for where it was wrong",
+        "web_search_options": "searches run by the provider",
+        "prediction": "a predicted answer, whose rejected tokens are billed",
         "audio": "output other than text",
-        "plugins": "plugins of the provider's own",
+        "plugins": "plugins run by the provider",
         "models": "models that the provider falls back to",
     },
 )

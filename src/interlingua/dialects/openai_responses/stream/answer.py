@@ -31,7 +31,7 @@ from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic
 from interlingua.streams.fold import unfold_block
 
-DIFFERS = "the end of a block says another text than its pieces"
+DIFFERS = "the end of a block contradicts the text of its deltas"
 ROOM = 64
 """Indexes that an unfinished item keeps for its further blocks when another one begins."""
 PART_TYPES = {piece: word for word, piece in t.PART_PIECES.items()}
