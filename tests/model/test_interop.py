@@ -116,7 +116,7 @@ def test_a_bad_message_is_a_validation_error_with_its_place(value: Any, path: st
         (float("inf"), "inf"),
         ("\ud800", "lone surrogate"),
         (10**5000, "4300 digits"),
-        (b"bytes", "JSON cannot hold"),
+        (b"bytes", "JSON cannot represent"),
         ({1: 2}, "key"),
     ],
     ids=["nan", "infinity", "surrogate", "digits", "bytes", "key"],
