@@ -189,6 +189,26 @@ def test_a_full_cap_is_told_in_the_clients_words(front: Any, address: str) -> No
     on(address, work, daily_cap_usd=Decimal("0.001"))
 
 
+def test_room_that_others_under_way_have_reserved_may_be_asked_for_again(address: str) -> None:
+    async def work(bench: Bench) -> None:
+        first = await bench.begun()
+        headers = dict((await bench.refused()).headers)
+        assert headers["retry-after"] == "2"
+        assert "x-should-retry" not in headers
+        assert bench.told == []
+        await bench.ended(first, 100)
+        second = await bench.begun()
+        await bench.ended(second, 1000)
+        headers = dict((await bench.refused()).headers)
+        assert int(headers["retry-after"]) > 3600
+        assert headers["x-should-retry"] == "false"
+        assert [name for name, _ in bench.told if name != "quota.alert"] == [
+            "gateway.quota_exceeded"
+        ]
+
+    on(address, work, daily_cap_usd=Decimal("0.0115"))
+
+
 def test_days_and_months_are_those_of_utc(address: str) -> None:
     async def work(bench: Bench) -> None:
         bench.now = datetime(2026, 11, 30, 23, 59, 59, tzinfo=UTC)

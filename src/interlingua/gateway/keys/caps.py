@@ -418,6 +418,8 @@ PATIENCE = 90.0
 _MAX_REPORTED = 1000
 LEAST_OUTPUT = 256
 """Output tokens below which an answer is not shortened to fit a cap, but refused."""
+SETTLING = 2
+"""Seconds after which a request is to try again that has no room but for others under way."""
 _MOST_TRIES = 5
 """Others may take what was just left."""
 _ANY = 2**62
@@ -508,6 +510,8 @@ class Caps:
             shortened = output
             most = most._replace(output=output + most.thinking)
         assert isinstance(reply, Over)
+        if not who.in_batch and self._is_reserved(reply, tried, most, now, shortens):
+            raise _refusal(arrival, who, reply, tried.worst, now, SETTLING)
         self._tell_over(who, reply, tried.reserved.day)
         renewed = who.in_batch and self._fits(reply._replace(current=0), tried, most, now, shortens)
         wait = seconds_left(reply, now) if renewed else None
@@ -517,12 +521,18 @@ class Caps:
         self, over: Over, tried: Reservation, most: Most, now: datetime, shortens: bool
     ) -> int | None:
         """Seconds that a request of a batch waits, in place of being shortened or refused."""
-        settled = over._replace(current=over.current - over.reserved)
-        if over.reserved and self._fits(settled, tried, most, now, shortens):
+        if self._is_reserved(over, tried, most, now, shortens):
             return 1
         if over.what != "usd" and self._fits(over._replace(current=0), tried, most, now, False):
             return seconds_left(over, now)
         return None
+
+    def _is_reserved(
+        self, over: Over, tried: Reservation, most: Most, now: datetime, shortens: bool
+    ) -> bool:
+        """Whether there would be room but for what requests under way have reserved."""
+        settled = over._replace(current=over.current - over.reserved)
+        return over.reserved > 0 and self._fits(settled, tried, most, now, shortens)
 
     def _fits(
         self, over: Over, tried: Reservation, most: Most, now: datetime, shortens: bool
