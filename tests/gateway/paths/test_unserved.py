@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from google import genai
 from google.genai import types
 from google.genai.errors import APIError as GeminiError
+from google.oauth2.credentials import Credentials
 from mistralai.client import Mistral
 from mistralai.client.errors import SDKError
 from websockets.exceptions import InvalidStatus
@@ -37,6 +39,12 @@ VERSION = {"anthropic-version": "2023-06-01"}
         ("/v1beta/cachedContents", {}, "gemini"),
         ("/v1beta/models/x:batchGenerateContent", {}, "gemini"),
         ("/upload/v1beta/files", {}, "gemini"),
+        ("/v1beta1/projects/p/locations/l/cachedContents", {}, "gemini"),
+        ("/v1/projects/p/locations/l/tuningJobs", {}, "gemini"),
+        ("/v1beta1/projects/p/locations/l/publishers/google/models/x:predict", {}, "gemini"),
+        ("/v1beta1/publishers/google/models", {}, "gemini"),
+        ("/v1beta1/nothing", {}, None),
+        ("/v1/projects/nothing", {}, None),
         ("/api/generate", {}, "ollama"),
         ("/api/pull", {}, "ollama"),
         ("/v1/embed", {}, "cohere"),
@@ -111,6 +119,39 @@ def _google(url: str) -> None:
     client.close()
 
 
+def _vertex(url: str, version: str = "v1beta1") -> None:
+    client = genai.Client(
+        vertexai=True,
+        project="p",
+        location="l",
+        credentials=Credentials("any"),  # type: ignore[no-untyped-call]  # has no types
+        http_options=types.HttpOptions(base_url=url, api_version=version),
+    )
+    for ask in (
+        lambda: list(client.models.list()),
+        lambda: list(client.caches.list()),
+        lambda: list(client.batches.list()),
+    ):
+        with pytest.raises(GeminiError, match="it serves /v1/chat/completions") as error:
+            ask()
+        assert error.value.code == 501
+    client.close()
+
+
+def _alpha(url: str) -> None:
+    options = types.HttpOptions(base_url=url, api_version="v1alpha")
+    client = genai.Client(api_key="any", http_options=options)
+    assert client.models.generate_content(model="local", contents="hello").text
+    assert list(client.models.generate_content_stream(model="local", contents="hello"))
+    assert client.models.count_tokens(model="local", contents="hello").total_tokens
+    with pytest.raises(GeminiError, match="it serves /v1/chat/completions") as error:
+        list(client.files.list())
+    assert error.value.code == 501
+    [name, *_] = [model.name or "" for model in client.models.list()]
+    assert client.models.get(model=name).name == name
+    client.close()
+
+
 def _mistral(url: str) -> None:
     with Mistral(api_key="any", server_url=url) as client:
         for ask in (
@@ -138,7 +179,9 @@ def _cohere(url: str) -> None:
             client.datasets.list(request_options={"max_retries": 0})
 
 
-@pytest.mark.parametrize("sdk", [_google, _mistral, _cohere])
+@pytest.mark.parametrize(
+    "sdk", [_google, _vertex, partial(_vertex, version="v1"), _alpha, _mistral, _cohere]
+)
 def test_sdks_that_share_openais_paths_are_told_apart(
     tmp_path: Path, sdk: Callable[[str], None]
 ) -> None:

@@ -50,6 +50,16 @@ def test_a_base_url_may_have_a_version_of_its_own(version: str, path: str) -> No
     assert match(version + path) == match(path)
 
 
+@pytest.mark.parametrize(
+    "method", ["generateContent", "streamGenerateContent", "countTokens", "embedContent"]
+)
+def test_googles_versions_mean_the_same(method: str) -> None:
+    beta = match(f"/v1beta/models/some:{method}")
+    assert beta is not None
+    assert match(f"/v1alpha/models/some:{method}") == beta
+    assert match(f"/v1/models/some:{method}") == beta
+
+
 def test_paths_with_many_versions_or_none_that_is_served_are_not_found() -> None:
     for path in ("/v1/v1/nothing", "/v1" * 3 + "/messages", "/v1" * 10_000 + "/messages"):
         assert match(path) is None

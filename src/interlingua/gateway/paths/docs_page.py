@@ -37,7 +37,7 @@ def html() -> bytes:
     sections: dict[str, list[str]] = {}
     for path, methods in about["paths"].items():
         first, *rest = path.strip("/").split("/")
-        place = f"{first}/{rest[0]}" if rest and first in ("v1", "v1beta", "il", "admin") else first
+        place = f"{first}/{rest[0]}" if rest and first.startswith(("v1", "il", "admin")) else first
         rows = sections.setdefault(place or "/", [])
         rows += [_operation(method, path, each) for method, each in methods.items()]
     text = "\n".join(

@@ -37,6 +37,7 @@ _BEGINNINGS = {
     "/v1beta/interactions": INTERACTIONS,
     "/v1/interactions": INTERACTIONS,
     "/v1beta/": GEMINI,
+    "/v1alpha/": GEMINI,
     "/v1/messages/": ANTHROPIC,
     "/v2/": COHERE,
     "/api/": OLLAMA,

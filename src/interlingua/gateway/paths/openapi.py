@@ -273,8 +273,14 @@ DOCS: dict[tuple[str, str], Doc] = {
     ("GET", "/models"): Doc("Models with their capabilities."),
     ("GET", "/v1/models"): Doc("Models, as OpenAI or Anthropic list them.", errors=(400,)),
     ("GET", "/v1/models/{model:path}"): Doc("One model.", errors=(404,)),
-    ("GET", "/v1beta/models"): Doc("Models, as Gemini lists them.", errors=(400,)),
-    ("GET", "/v1beta/models/{model:path}"): Doc("One model.", errors=(404,)),
+    **{
+        ("GET", f"/{version}/models{rest}"): doc
+        for version in ("v1beta", "v1alpha")
+        for rest, doc in (
+            ("", Doc("Models, as Gemini lists them.", errors=(400,))),
+            ("/{model:path}", Doc("One model.", errors=(404,))),
+        )
+    },
     ("GET", "/api/tags"): Doc("Models, as Ollama lists them."),
     ("GET", "/api/version"): Doc("The version of Ollama's API."),
     ("POST", "/api/show"): Doc("One model, as Ollama shows it.", body=ShownModel, errors=(404,)),

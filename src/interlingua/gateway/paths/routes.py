@@ -103,8 +103,11 @@ ROWS: tuple[Row, ...] = (
     Row("GET", "/models", own.models, dialect=True),
     Row("GET", "/v1/models", own.models, dialect=True),
     Row("GET", "/v1/models/{model:path}", own.model, dialect=True),
-    Row("GET", "/v1beta/models", own.models, dialect=True),
-    Row("GET", "/v1beta/models/{model:path}", own.model, dialect=True),
+    *[
+        Row("GET", f"/{version}/models{rest}", handler, dialect=True)
+        for version in ("v1beta", "v1alpha")
+        for rest, handler in (("", own.models), ("/{model:path}", own.model))
+    ],
     Row("GET", "/api/tags", own.models, dialect=True),
     Row("GET", "/api/version", own.ollama_version, dialect=True),
     Row("POST", "/api/show", own.ollama_show, dialect=True),

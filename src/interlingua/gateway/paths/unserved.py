@@ -16,7 +16,8 @@ SERVED = (
     " /v1/files and /v1/batches, /v1/images, /v1/audio, /v1/moderations, /v1/rerank, /v1/messages,"
     " /v1/messages/count_tokens, /v1/messages/batches, /v1/models,"
     " /v1beta/models/{model}:generateContent, :streamGenerateContent, :countTokens, :embedContent"
-    " and :batchEmbedContents, /v1beta/interactions, /v2/chat, /v2/embed, /v2/rerank, /api/chat,"
+    " and :batchEmbedContents (the same with /v1, with /v1alpha and at Vertex's paths for models of"
+    " /publishers/google/), /v1beta/interactions, /v2/chat, /v2/embed, /v2/rerank, /api/chat,"
     " /api/embed, /api/tags, /api/show, /api/version"
 )
 
@@ -54,6 +55,10 @@ _SOCKETS = {
     "google-genai": re.compile(r"/ws/google\.ai\.generativelanguage\..+"),
 }
 """Paths of WebSockets, which no list of endpoints has."""
+_VERTEX = re.compile(
+    r"/v1beta1/(?:projects|publishers)/.+|/v1/(?:projects/[^/]+/locations|publishers)/.+"
+)
+"""Paths that `google-genai` writes for Vertex, beside those in the list of endpoints."""
 _VERSION = re.compile("^(/upload)?/v1(?:alpha|beta1)?/")
 
 
@@ -102,6 +107,8 @@ def unserved(path: str, headers: Mapping[str, str], method: str | None = None) -
     """Whose SDK has this path, with this method or with any; None where none has."""
     if (socket := unserved_socket(path)) is not None:
         return socket
+    if _VERTEX.fullmatch(path):
+        return GEMINI
     client = client_of(headers)
     for package in _FRONTS if client is None else (client,):
         paths = _paths(package)
