@@ -154,7 +154,8 @@ def _answer(
 ) -> HttpAnswer:
     """The answer in the client's form: the provider's own where that is the same."""
     arrival, decisions = exchange.arrival, asked.decisions
-    named = decisions.replace(model=arrival.client_model, id=decisions.id or arrival.id)
+    model = arrival.client_model or decisions.model
+    named = decisions.replace(model=model, id=decisions.id or arrival.id)
     report = exchange.decision.report
     body = msgspec.json.encode(write_decisions(form, named, request, report))
     if report is not None:

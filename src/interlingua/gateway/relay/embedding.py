@@ -139,12 +139,12 @@ def _answer(
     own = place_of(target).form is form and form.name in _PASSED and len(asked.bodies) == 1
     if own:
         body = client_body(asked.bodies[0], reply.secrets)
-        if form.name not in _NAMELESS and arrival.client_model != target.name:
+        if form.name not in _NAMELESS and arrival.client_model not in ("", None, target.name):
             body = patched(body, {"model": arrival.client_model})
     else:
         assert form.write_answer is not None
         named = asked.embeddings.replace(
-            model=arrival.client_model, id=asked.embeddings.id or arrival.id
+            model=arrival.client_model or target.name, id=asked.embeddings.id or arrival.id
         )
         body = msgspec.json.encode(form.write_answer(named, request))
     return single_answer(gateway, exchange, inbound, reply, asked.embeddings.usage, body)

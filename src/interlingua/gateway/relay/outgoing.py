@@ -82,7 +82,8 @@ class TranslatedStream:
         if kind is MessageStart:
             self.began = True
             id = event.response_id or fallback_id(arrival)  # type: ignore[union-attr]  # by its kind
-            return event.replace(model=arrival.client_model, response_id=id)
+            model = arrival.client_model or self._prepared.target.name
+            return event.replace(model=model, response_id=id)
         if kind is UsageUpdate:
             outcome.usage = event.usage  # type: ignore[union-attr]  # by its kind
             return event if self._tells_usage else None
@@ -122,7 +123,7 @@ class TranslatedStream:
         refused = response.message.metadata.stop_reason in REFUSED
         if refused and self._front.dialect == ANTHROPIC:
             response = with_category(response, source)
-        echo = echoed(response, self._arrival)
+        echo = echoed(response, self._arrival, self._prepared.target)
         if self._tells_usage:
             return echo
         metadata = echo.message.metadata.replace(usage=None)

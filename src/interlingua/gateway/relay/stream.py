@@ -165,7 +165,7 @@ def outgoing_of(
     plain = not (inbound.ours or is_wrapped(target))
     if target.dialect.name == front.dialect and plain and adapter is None:
         client_model, rename = inbound.envelope.model, None
-        if client_model not in (None, target.name) and inbound.match.model is None:
+        if client_model not in ("", None, target.name) and inbound.match.model is None:
             rename = ModelRenamer(client_model, target.name)
         answers = inbound.envelope.answers()
         passes = AwsPassthrough if target.dialect.traits.framing == "aws" else Passthrough
@@ -242,5 +242,5 @@ async def remember(gateway: Gateway, arrival: Arrival, stream: Stream) -> None:
     if stream.recall is not None and not outgoing.seams:
         await gateway.memory.keep(complete, arrival, stream.recall)
     if stream.to_keep is not None and gateway.responses is not None:
-        echo = echoed(complete, arrival)
+        echo = echoed(complete, arrival, target)
         await gateway.responses.keep(stream.to_keep, echo, arrival, target.dialect.name)

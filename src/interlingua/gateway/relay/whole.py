@@ -107,7 +107,7 @@ async def answer_of(
     used, id = (metadata.usage, metadata.stop_reason), metadata.response_id
     _note_usage(gateway, exchange, target, *used, response_id=id)
     if inbound.to_keep is not None and gateway.responses is not None:
-        echo = echoed(response, arrival)
+        echo = echoed(response, arrival, target)
         await gateway.responses.keep(inbound.to_keep, echo, arrival, target.dialect.name)
     if front.stored is not None:
         note_owner(gateway, arrival, target, response, inbound.route.pool)
@@ -160,7 +160,7 @@ def _passed_on(exchange: Exchange, inbound: Inbound, opened: OpenReply, body: by
     front, target = inbound.front, opened.prepared.target
     if target.provider.key == LOCAL:  # it is ours, and leaves out what others promise
         body = _with_promised_members(front, inbound.body, body)
-    if inbound.envelope.model != target.name and inbound.match.model is None:
+    if inbound.envelope.model not in ("", None, target.name) and inbound.match.model is None:
         body = patched(body, {"model": inbound.envelope.model})
     return _answer(exchange, inbound, opened, body)
 
@@ -179,7 +179,7 @@ def written(response: Response, exchange: Exchange, target: Target, inbound: Inb
         response = diagnosed(response, exchange, inbound)
     if response.message.metadata.stop_reason in REFUSED and front.dialect == ANTHROPIC:
         response = with_category(response, target.dialect.name)
-    response = echoed(response, exchange.arrival)
+    response = echoed(response, exchange.arrival, target)
     if front.restyle is not None:
         response = front.restyle(response)
     codec = codec_of(front.dialect)
@@ -206,13 +206,14 @@ def fallback_id(arrival: Arrival) -> str | None:
     return arrival.id if front_of(arrival.front).needs_id else None
 
 
-def echoed(response: Response, arrival: Arrival) -> Response:
-    """The answer under the name that the client knows the model by. The word that the provider has
-    for its end stays behind: in the client's dialect the same word may say something else."""
+def echoed(response: Response, arrival: Arrival, target: Target) -> Response:
+    """The answer under the name that the client asked for; the model's own where it asked for none.
+    The word that the provider has for its end stays behind: in the client's dialect the same word
+    may say something else."""
     message = response.message
     metadata = replace(
         message.metadata,
-        response_model=arrival.client_model,
+        response_model=arrival.client_model or target.name,
         response_id=message.metadata.response_id or fallback_id(arrival),
         raw_stop_reason=None,
     )
