@@ -374,3 +374,20 @@ def test_what_is_no_part_and_no_call_is_reported(
     file.write_text(json.dumps({"messages": messages}))
     there = transcripts.draft(transcripts.read(file, "hf-messages"), "sharegpt")
     assert any(reason in loss.reason for loss in there.report)
+
+
+@pytest.mark.parametrize(
+    "cut", [b'{"messages":[{"role":"user","content":"hi"', b'{\n "messages": [\n  {"role": "user"}']
+)
+def test_json_that_is_cut_off_is_no_row_unless_its_format_is_named(
+    tmp_path: Path, cut: bytes
+) -> None:
+    path = tmp_path / "request.json"
+    path.write_bytes(cut)
+    place = f"line {cut.count(10) + 1}, column {len(cut.splitlines()[-1]) + 1}"
+    for read in (transcripts.detect, transcripts.read):
+        with pytest.raises(transcripts.TranscriptError, match=place):
+            read(path)
+    assert len(transcripts.read(path, "openai-finetune").messages) == 1
+    path.write_bytes(b'{"messages":[{"role":"user","content":"hi"}]}\n' + cut)
+    assert transcripts.detect(path).format == "openai-finetune"

@@ -15,14 +15,17 @@ from typing import NamedTuple
 
 import msgspec
 
-from interlingua.errors import DetectError
+from interlingua.errors import DepthError, DetectError, ReadError
+from interlingua.model.codec import parse
 from interlingua.model.losses import Report as Report
 from interlingua.model.message import Role
 from interlingua.model.reasons import because
 from interlingua.transcripts.files import (
     LineSource,
     collector_at_rest,
+    contents,
     errors_as_ours,
+    lines_in,
     opened,
     place,
 )
@@ -78,7 +81,31 @@ def detect(path: AnyPath) -> Detected:
         raise DetectError(f"{path} is not a known transcript format", formats())
     if len(found) > 1:
         raise DetectError(f"{path} matches several formats", [str(each) for each in found])
+    if format_of(found[0].format).rows:
+        _require_rows(Path(path), found[0].format)
     return found[0]
+
+
+def _require_rows(path: Path, format: str) -> None:
+    """Refuse a file that is cut off or mistyped in its first row: the beginning of a request may
+    look like a row."""
+    with errors_as_ours(path), opened(path) as file:
+        first = next((line for line in lines_in(file, path) if not line.isspace()), b"")
+        try:
+            parse(first, "JSON")
+        except DepthError:
+            return  # whose reader says so
+        except ReadError:
+            pass
+        else:
+            return
+    try:
+        parse(contents(path), "JSON")
+    except DepthError:
+        return
+    except ReadError as error:
+        read = f"format={format!r} (`--from {format}`) reads what is there"
+        raise TranscriptError(path, f"{error}; {read}") from None
 
 
 def _by_beginning(sample: Sample) -> list[Detected]:
