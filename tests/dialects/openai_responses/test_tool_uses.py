@@ -77,3 +77,16 @@ def test_a_search_is_in_the_cost_and_in_the_count_of_another_vendor() -> None:
     assert priced.cost_usd == Decimal("0.0200625")
     wire = il.convert(answer(search()), "openai-responses", "anthropic", kind="response").wire
     assert wire["usage"]["server_tool_use"]["web_search_requests"] == 1
+
+
+@pytest.mark.parametrize("items", [[], [search()]], ids=["plain", "counted"])
+def test_a_loss_of_the_usage_is_reported_at_its_place(items: list[dict[str, Any]]) -> None:
+    response = DIALECT.read_response(answer(*items))
+    message = response.message
+    assert message.metadata.usage is not None
+    usage = message.metadata.usage.replace(service_tier="odd")
+    metadata = message.metadata.replace(usage=usage)
+    report = DIALECT.write_response(
+        response.replace(message=message.replace(metadata=metadata))
+    ).report
+    assert [loss.path for loss in report.entries] == ["$.message.metadata.usage.service_tier"]
