@@ -416,7 +416,7 @@ def _alias_of(dialect: str, model: str | None, provider: str | None = None) -> s
     form = _ELSEWHERE.get("openai" if is_openai else dialect.removesuffix("-interactions"))
     match = form.fullmatch(name) if form is not None and provider in (None, *_OWN) else None
     found = None if match is None else match[1] or match[2]
-    return found.replace(".", "-") if found and dialect == "anthropic" else found
+    return found.replace(".", "-") if found and dialect in _OWN["anthropic"] else found
 
 
 def split_model(model: str) -> tuple[str | None, str]:

@@ -93,7 +93,7 @@ def test_a_search_result_is_a_document_that_says_where_it_is_from() -> None:
     part |= {"content": [text("A")], "citations": {"enabled": True}}
     (block,) = read(body(user(part))).messages[0].content
     source = Source("blocks", content=(TextBlock("A"),))
-    assert block == DocumentBlock(source, name="https://example.com", title="E")
+    assert block == DocumentBlock(source, name="https://example.com", title="E", cited=True)
 
 
 def test_a_file_for_the_container_is_a_document() -> None:

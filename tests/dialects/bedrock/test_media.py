@@ -108,8 +108,8 @@ def test_a_search_result_is_a_document_of_texts() -> None:
     part = {"searchResult": {**found, "citations": {"enabled": True}}}
     document = block_of(part)
     source = Source("blocks", content=(TextBlock("A"),))
-    assert document == DocumentBlock(source, name="https://a.b/c", title="C")
-    assert parts_of(Message.user([document.replace(raw=None)])) == [{"searchResult": found}]
+    assert document == DocumentBlock(source, name="https://a.b/c", title="C", cited=True)
+    assert parts_of(Message.user([document.replace(raw=None)])) == [part]
 
 
 @pytest.mark.requirement("P34")

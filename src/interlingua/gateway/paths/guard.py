@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from interlingua.gateway.keys.keys import is_loopback
 from interlingua.gateway.settings import Listen
-from interlingua.gateway.shared.callers import log_refused
+from interlingua.gateway.shared.callers import UNKNOWN_ROUTE, log_refused
 from interlingua.gateway.shared.fronts import Asgi, Receive, Scope, Send
 
 _MOST = 256
@@ -46,12 +46,12 @@ class Guard:
         if scope["type"] == "http":
             problem = self._problem(scope)
             if problem is not None:
-                log_refused(scope["method"], scope["path"], *problem[:2])
+                log_refused(scope["method"], UNKNOWN_ROUTE, *problem[:2])
                 return _refuse(send, *problem)
         elif scope["type"] == "websocket":
             problem = self._problem(scope)
             if problem is not None:
-                log_refused("GET", scope["path"], *problem[:2])
+                log_refused("GET", UNKNOWN_ROUTE, *problem[:2])
                 return _refuse(send, *problem, start="websocket.http.response")
             if self._sockets is not None:
                 return self._sockets(scope, receive, send)

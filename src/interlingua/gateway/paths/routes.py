@@ -38,6 +38,7 @@ from interlingua.gateway.sessions import api as sessions_api
 from interlingua.gateway.sessions import transcripts as transcripts_api
 from interlingua.gateway.sessions.turns import BusyError, FullError
 from interlingua.gateway.shared.callers import (
+    UNKNOWN_ROUTE,
     ApiError,
     answer,
     error_answer,
@@ -344,9 +345,10 @@ async def _not_here(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
     code = "method_not_allowed" if status == 405 else "not_found"
     text = "method not allowed for this endpoint" if status == 405 else "no such endpoint"
-    allowed = None
+    allowed, route = None, UNKNOWN_ROUTE
     if status == 405:
         here = [each for each in request.app.routes if each.path_regex.match(request.url.path)]
+        route = here[0].path
         allowed = {"allow": ", ".join(sorted({m for each in here for m in each.methods}))}
     front = whose(request.url.path, request.headers)
     method = request.method if status == 405 else None
@@ -354,8 +356,8 @@ async def _not_here(request: Request, error: Exception) -> Response:
     if vendor is not None:
         front, status, code = vendor, 501, "not_implemented"
         text = not_served(request.method, request.url.path)
-        allowed = {"x-should-retry": "false"}
-    log_refused(request.method, request.url.path, status, code)
+        allowed, route = {"x-should-retry": "false"}, request.url.path
+    log_refused(request.method, route, status, code)
     if front is None:
         return answer({"error": {"code": code, "message": text}}, status, allowed)
     provider_error = ProviderError(ErrorKind.INVALID_REQUEST, text, code, status)

@@ -21,7 +21,7 @@ from interlingua.gateway.relay.counting import NOTHING
 from interlingua.gateway.relay.inbound import parse_inbound
 from interlingua.gateway.responses.inner import ErrorAnswer, InnerRequest, error_of, scope_of
 from interlingua.gateway.responses.socket_memory import Members, SocketMemory
-from interlingua.gateway.shared.callers import log_refused
+from interlingua.gateway.shared.callers import UNKNOWN_ROUTE, log_refused
 from interlingua.gateway.shared.fronts import (
     DRAIN,
     RESPONSES,
@@ -87,7 +87,9 @@ class Sockets:
             principal = await self.gateway.keys.find(token)
             self._open.take(principal, RESPONSES.dialect)
         except Refusal as refused:
-            log_refused("GET", scope["path"], refused.status, refused.error.code or "refused")
+            known = scope["path"] in RESPONSES.paths or unserved_socket(scope["path"]) is not None
+            route = scope["path"] if known else UNKNOWN_ROUTE
+            log_refused("GET", route, refused.status, refused.error.code or "refused")
             await _deny(send, refused)
             return
         try:

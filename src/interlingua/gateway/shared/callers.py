@@ -12,12 +12,21 @@ from starlette.responses import Response
 from interlingua.gateway.shared.fronts import token_of
 from interlingua.gateway.shared.state import ANONYMOUS, Keys, Principal, Refusal
 
-__all__ = ["ApiError", "answer", "error_answer", "log_refused", "principal_of"]
+__all__ = [
+    "UNKNOWN_ROUTE",
+    "ApiError",
+    "answer",
+    "error_answer",
+    "log_refused",
+    "principal_of",
+]
 
 logger = logging.getLogger(__name__)
 
 LONGEST = 200
 """Characters of a path in the log."""
+UNKNOWN_ROUTE = "unknown"
+"""In the log in place of a path that no API has: it may be anything, even a prompt or a key."""
 _encode = msgspec.json.Encoder().encode
 JSON = "application/json"
 
